@@ -1,5 +1,5 @@
-//! Makes cargo build the command again when a figure changes, as figures are part of the binary, and tells it the commit it is
-//! built from.
+//! The build script of the command. It makes cargo rebuild the command if a figure changes, because figures are part of
+//! the binary, and gives the command the commit from which it is built.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,18 +12,20 @@ fn main() {
     println!("cargo::rustc-env=ANABRANCH_VERSION={version}");
 }
 
-/// The commit of the checkout that this is built in; none where it is no checkout of this project, or without git.
+/// The commit of the checkout that contains these sources. There is none if they are not in a checkout of this project,
+/// or without git.
 fn commit() -> Option<String> {
     let git = |args: &[&str]| {
         let output = Command::new("git").args(args).current_dir(env!("CARGO_MANIFEST_DIR")).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
-    // Sources that were unpacked within another project's checkout are of none of its commits.
+    // If the sources were unpacked inside a checkout of another project, the commits of that project do not apply to
+    // them.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().ok()?;
     if Path::new(&git(&["rev-parse", "--show-toplevel"])?).canonicalize().ok()? != root {
         return None;
     }
-    // Each commit and each change of the branch is a line of this log.
+    // Every commit and every switch of the branch adds a line to this log, so a change of the log triggers a rebuild.
     let log = git(&["rev-parse", "--git-path", "logs/HEAD"])?;
     println!("cargo::rerun-if-changed={}", root.join("crates/cli").join(log).display());
     git(&["rev-parse", "--short=12", "HEAD"]).filter(|commit| !commit.is_empty())

@@ -174,7 +174,7 @@ payloads are zeros. The book's page docs/traces.md says what stands in each fiel
 }
 
 impl Command {
-    /// Whether standard output is to have one JSON document.
+    /// Whether standard output contains one JSON document.
     pub fn is_json(&self) -> bool {
         match self {
             Command::Run(args) => args.output.json,
@@ -249,7 +249,7 @@ pub struct CampaignArgs {
     pub json: bool,
 }
 
-/// The text of errors about seeds.
+/// The error text for invalid seeds.
 const A_SEED: &str = "a seed is a whole number of 0 or more";
 
 fn one_seed(text: &str) -> Result<u64, &'static str> {
@@ -268,7 +268,7 @@ fn seed(text: &str) -> Result<u64, Problem> {
     })
 }
 
-/// The share `NUMBER/OF` as two numbers.
+/// Parses a share such as `3/8` as two numbers.
 fn share(text: &str) -> Result<(usize, usize), String> {
     let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
     parts
@@ -280,11 +280,11 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "write a whole number above 0".to_owned())
 }
 
-/// `reproduce --unsaid` runs all combinations of unspecified values where they take no more runs than this, those that
-/// they share counted once.
+/// `reproduce --unsaid` runs all combinations of unspecified values if they need at most this number of runs. A run
+/// that several combinations share counts once.
 pub const MOST_RUNS_TOGETHER: usize = 512;
 
-/// Examples, and the rule by which claims are judged.
+/// Examples of `anabranch reproduce`, and the rule for the outcomes of claims.
 fn reproduce_help() -> String {
     let rule: String = claims::RULE.iter().map(|(name, rule)| format!("  {name:<15} {rule}\n")).collect();
     format!(
@@ -325,7 +325,7 @@ pub struct ReproduceArgs {
 }
 
 impl ReproduceArgs {
-    /// The papers and figures that were named; none with `--all`, which means every one.
+    /// The papers and figures that were named. With `--all`, which selects every figure, the list is empty.
     pub fn selection(&self) -> &[String] {
         if self.all { &[] } else { &self.figures }
     }

@@ -6,7 +6,7 @@ use anabranch_results::{Dataset, ResultSet};
 use anabranch_sim::scenario::{Overrides, read};
 use std::path::Path;
 
-/// The file of the plan in the folder of a campaign.
+/// The file of the plan in a campaign's folder.
 const PLAN: &str = "plan.toml";
 
 /// Whether a folder is that of a campaign.
@@ -14,10 +14,10 @@ pub fn is_campaign(folder: &Path) -> bool {
     folder.join(PLAN).is_file() && !folder.join("runs.parquet").exists()
 }
 
-/// The results of a folder: those of a scenario, or all that a campaign has so far.
+/// The results in a folder: those of a scenario, or all runs that a campaign has finished so far.
 ///
 /// # Errors
-/// When it holds neither.
+/// If the folder holds neither.
 pub fn open(folder: &Path) -> Result<ResultSet, Failure> {
     if !is_campaign(folder) {
         return ResultSet::open(folder).map_err(input);
@@ -55,7 +55,7 @@ pub fn open(folder: &Path) -> Result<ResultSet, Failure> {
     Ok(whole)
 }
 
-/// Appends the runs of a set to another.
+/// Appends the runs in `part` to `whole`.
 fn add(whole: &mut ResultSet, mut part: ResultSet) {
     let before = whole.runs.len() as u32;
     part.flows.iter_mut().for_each(|flow| flow.run += before);

@@ -21,10 +21,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub use file::{Snapped, pcapng};
 
-/// A frame that went onto a link.
+/// A frame that was sent on a link.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// The time at which its first bit left.
+    /// The time at which the first bit was sent.
     pub at: Time,
     /// The link.
     pub link: LinkId,
@@ -35,39 +35,41 @@ pub struct Sent {
 /// The content of a frame.
 #[derive(Clone, Copy, Debug)]
 pub enum FrameContent {
-    /// A packet, as it was on this link.
+    /// A packet, with its header fields as they were on this link.
     Packet(Packet),
-    /// A pause frame: XOFF where it stops, else XON.
+    /// A PFC pause frame: XOFF if `stop` is set, else XON.
     Pause {
-        /// Whether it stops the data class.
+        /// Whether the frame stops the data class.
         stop: bool,
     },
 }
 
-/// Records what goes over chosen links, up to a number of frames.
+/// Records the frames on chosen links, up to a given number.
 ///
-/// The run ends soon after that number is reached ([`Capture::is_full`]). It ends between two windows, for all nodes at
-/// one time, and what is kept are the first frames by (time, link): so the capture does not depend on threads.
+/// The run ends soon after that number is reached ([`Capture::is_full`]). It ends between two synchronisation windows
+/// of the engine, at the same time for all nodes, and the first frames by (time, link) are kept. The capture is
+/// therefore independent of the number of threads.
 pub struct Capture<'c> {
     links: Arc<Links>,
     most: u64,
-    /// Frames so far, over all nodes.
+    /// The number of frames so far, over all nodes.
     count: &'c AtomicU64,
-    /// The request to end the run.
+    /// The flag that requests the end of the run.
     cancel: &'c AtomicBool,
     sent: Vec<Sent>,
     /// The lowest PSN of each message that its host has sent.
     firsts: Firsts,
 }
 
-/// The role of each link.
+/// Properties of each link that the recorder needs.
 struct Links {
     of_host: Vec<bool>,
     wanted: Vec<bool>,
 }
 
 impl<'c> Capture<'c> {
-    /// Records `wanted` links of a run, `most` frames; then it sets `cancel`, which is to end the run.
+    /// Records at most `most` frames on the links `wanted` of a run. Once there are more, it sets `cancel`, which ends
+    /// the run.
     pub fn new(
         point: &RunPoint,
         topology: &Topology,
@@ -83,14 +85,14 @@ impl<'c> Capture<'c> {
         Capture { links: Arc::new(links), most, count, cancel, sent: Vec::new(), firsts }
     }
 
-    /// Whether the run was ended because there were more frames than requested.
+    /// Whether the run was ended because more frames were sent than requested.
     pub fn is_full(&self) -> bool {
         self.count.load(Ordering::Relaxed) > self.most
     }
 
-    /// The frames, by time, and the first PSNs by which they are described.
+    /// The frames in the order of time, and the first PSN of each message, which their description needs.
     pub fn into_sent(mut self) -> (Vec<Sent>, Firsts) {
-        // One link has one frame at a time.
+        // A link sends one frame at a time, so time and link identify a frame.
         self.sent.sort_by_key(|sent| (sent.at, sent.link));
         self.sent.truncate(usize::try_from(self.most).unwrap_or(usize::MAX));
         (self.sent, self.firsts)
@@ -164,7 +166,7 @@ impl Firsts {
     }
 }
 
-/// The context that turns a run's packets into bytes.
+/// The context needed to encode a run's packets as bytes.
 pub struct Wire<'r> {
     point: &'r RunPoint,
     built: &'r Built,
@@ -172,7 +174,7 @@ pub struct Wire<'r> {
 }
 
 impl<'r> Wire<'r> {
-    /// The context of a run; `firsts` has the PSN at which each message begins.
+    /// The context of a run. `firsts` holds the first PSN of each message.
     pub fn new(point: &'r RunPoint, built: &'r Built, firsts: Firsts) -> Self {
         Wire { point, built, firsts }
     }

@@ -1,4 +1,4 @@
-//! The expected cost of runs, and the time left of many of them.
+//! The expected cost of runs, and the remaining time of a series of jobs.
 
 use crate::clock;
 use crate::failure::Failure;
@@ -13,24 +13,25 @@ use std::ops::Range;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
-/// The packet-hops of runs if nothing is lost: data and their ACKs, over every link of their paths.
+/// The number of packet-hops of runs if nothing is lost: data packets and their ACKs, counted on every link of their
+/// paths.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     packet_hops: f64,
 }
 
 impl Cost {
-    /// The packet-hops that a thread simulates in a second on a usual machine.
+    /// The number of packet-hops per second that one thread simulates on a typical machine.
     const PACKET_HOPS_A_SECOND: f64 = 10e6;
-    /// The most points of a sweep that are built; the others are like these in the mean.
+    /// The largest number of points of a sweep that are built. The other points are assumed to have their mean cost.
     const MOST_BUILT: usize = 32;
 
-    /// The cost of these runs; `first` is the first run's fabric and workload, where they were built already.
+    /// The cost of these runs. `first` is the fabric and the workload of the first run, if they were built already.
     ///
     /// # Errors
-    /// [`Failure::Input`] when a fabric or a workload cannot be built.
+    /// [`Failure::Input`] if a fabric or a workload cannot be built.
     pub fn estimate(points: &[RunPoint], first: Option<&Built>) -> Result<Cost, Failure> {
-        // Runs at one point of a sweep have the same fabric, and about the same messages.
+        // The runs at one point of a sweep have the same fabric and about the same messages, so one of them is built.
         let mut swept: Vec<Vec<&RunPoint>> = Vec::new();
         for point in points {
             match swept.iter_mut().find(|there| there[0].sweep == point.sweep) {
@@ -59,12 +60,12 @@ impl Cost {
         Ok(Cost { packet_hops: packet_hops * points.len() as f64 / runs.max(1) as f64 })
     }
 
-    /// Packets times the links that each crosses.
+    /// The number of packets, each counted once for every link that it crosses.
     pub fn packet_hops(&self) -> f64 {
         self.packet_hops
     }
 
-    /// Seconds of one thread on a usual machine.
+    /// The time in seconds on one thread of a typical machine.
     pub fn thread_seconds(&self) -> f64 {
         self.packet_hops / Self::PACKET_HOPS_A_SECOND
     }
@@ -82,24 +83,25 @@ impl Cost {
     }
 }
 
-/// The time left of many jobs, one after the other: their costs at the speed of those that were simulated. As the first
-/// few, often the smallest, say little, a twentieth of all that is to be simulated counts as done at the speed of a
-/// usual machine.
+/// The remaining time of many jobs that run one after the other. It follows from their costs and the speed of the jobs
+/// that were already simulated. The first few jobs are often the smallest and say little about the speed, so the
+/// estimate also counts a twentieth of all work to be simulated as done at the speed of a typical machine.
 pub struct TimeLeft {
     costs: Vec<Cost>,
     threads: f64,
     begun: Instant,
-    /// The start of the current job.
+    /// The time at which the current job began.
     since: Instant,
-    /// Seconds on a usual machine, and here, of the jobs that were simulated.
+    /// The time in seconds of the jobs that were simulated: on a typical machine, and as measured here.
     usual: f64,
     here: f64,
-    /// Seconds on a usual machine of the jobs that were stored.
+    /// The time in seconds on a typical machine of the jobs whose results were stored.
     stored: f64,
 }
 
 impl TimeLeft {
-    /// The state before the first of these jobs, on `threads` threads (none: all cores). A single job is not costed.
+    /// The state before the first of these jobs, on `threads` threads (`None` means all cores). The cost of a single
+    /// job is not computed.
     ///
     /// # Errors
     /// The errors of `cost`.
@@ -123,7 +125,7 @@ impl TimeLeft {
         TimeLeft { costs, threads, begun: now, since: now, usual: 0.0, here: 0.0, stored: 0.0 }
     }
 
-    /// `NAME, 3 of 12, 4 min 10 s so far, about 20 min 00 s left`, as the job of this place begins.
+    /// The text for the start of job number `place`: `NAME, 3 of 12, 4 min 10 s so far, about 20 min 00 s left`.
     pub fn begin(&mut self, name: &str, place: usize) -> String {
         self.since = clock::now();
         let all = self.costs.len();
@@ -137,7 +139,7 @@ impl TimeLeft {
         format!("{name}, {} of {all}{so_far}, about {} left", place + 1, time(self.seconds(place)))
     }
 
-    /// Ends the job at this place. A `stored` one says nothing about the time of the others.
+    /// Records the end of job number `place`. A `stored` job says nothing about the time of the others.
     pub fn end(&mut self, place: usize, stored: bool) {
         match stored {
             true => self.stored += self.usual_seconds(place..place + 1),
@@ -150,12 +152,12 @@ impl TimeLeft {
         self.here += seconds;
     }
 
-    /// Seconds that these jobs take on a usual machine.
+    /// The time in seconds that these jobs take on a typical machine.
     fn usual_seconds(&self, places: Range<usize>) -> f64 {
         self.costs[places].iter().map(|cost| cost.thread_seconds() / self.threads).sum()
     }
 
-    /// Seconds from the start of the job at this place to the end of the last.
+    /// The time in seconds from the start of job number `place` to the end of the last job.
     fn seconds(&self, place: usize) -> f64 {
         let (all, to_do) = (self.costs.len(), self.usual_seconds(place..self.costs.len()));
         let known = 0.05 * (self.usual_seconds(0..all) - self.stored);

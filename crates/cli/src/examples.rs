@@ -1,6 +1,7 @@
-//! Scenarios to begin with: the folder `examples`, which an installed program does not have.
+//! Example scenarios: the content of the folder `examples`, which is built into the program because an installed
+//! program does not have that folder.
 
-/// The examples' names and texts.
+/// The names and the texts of the examples.
 pub const EXAMPLES: &[(&str, &str)] = &[
     ("permutation-1024", include_str!("../../../examples/permutation-1024.toml")),
     ("incast", include_str!("../../../examples/incast.toml")),

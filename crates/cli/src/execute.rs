@@ -1,4 +1,5 @@
-//! Runs the points of a scenario on several threads. Their order and their results do not depend on the threads.
+//! Runs the points of a scenario on several threads. The order of the runs and their results do not depend on the
+//! number of threads.
 
 use crate::clock;
 use crate::failure::Failure;
@@ -23,12 +24,12 @@ use std::time::Duration;
 /// The outcome of all runs of a scenario.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The runs that have results, in the order of the points, and those that are missing: one that stalled or hit a
-    /// limit is both, with its results until then. Curves are in files where they have many points.
+    /// The runs that have results, in the order of the points, and those that are missing. A run that stalled or
+    /// reached a limit is in both lists, with its results until then. Curves with many points are in files.
     set: ResultSet,
-    /// The failed runs: their places among the points, and the reasons.
+    /// The indices of the failed runs among the points, each with the reason.
     pub failed: Vec<(usize, RunFailure)>,
-    /// Whether Ctrl-C ended it, so that runs are missing.
+    /// Whether Ctrl-C ended the execution, so that runs are missing.
     pub interrupted: bool,
 }
 
@@ -45,7 +46,7 @@ impl Outcome {
         outcome
     }
 
-    /// The outcome when Ctrl-C ended the only run.
+    /// The outcome if Ctrl-C ended the only run.
     pub fn interrupted() -> Outcome {
         Outcome { interrupted: true, ..Outcome::default() }
     }
@@ -61,18 +62,18 @@ impl Outcome {
         self.set.filed.extend(ran.filed.map(|filed| FiledCurves { run, ..filed }));
     }
 
-    /// The results under a title, with the resolved scenario that gave them.
+    /// The results under a title, with the resolved scenario that they belong to.
     pub fn into_results(self, title: String, item: &Item) -> ResultSet {
         ResultSet { title, scenario_toml: item.toml.clone(), facts: item.facts.clone(), ..self.set }
     }
 }
 
-/// Runs all `points` on `threads` threads (none: one a core), except those that are `kept` already. When not all of them
-/// finish, those that do are kept. Curves go to files in `spool` as each run ends, so that memory holds those of the
-/// runs in progress alone.
+/// Runs all `points` on `threads` threads (`None` means one per core), except those that the cache `kept` contains
+/// already. If not all runs finish, those that do are stored in the cache. When a run ends, its curves are moved to a
+/// file in `spool`, so that memory holds only the curves of runs in progress.
 ///
 /// # Errors
-/// When threads cannot be started. A run that fails is part of the outcome.
+/// If threads cannot be started. A failed run is not an error, because it is part of the outcome.
 pub fn execute(
     points: &[RunPoint],
     threads: Option<u16>,
@@ -82,8 +83,8 @@ pub fn execute(
     execute_with_baselines(points, points.len(), threads, kept, spool)
 }
 
-/// [`execute`], where `points` from the place `actual` on are baselines of those before: the runs with faults are
-/// compared with them.
+/// Runs all `points` like [`execute`]. The points from index `actual` on are baselines of the points before them, and
+/// the runs with faults are compared with their baselines.
 ///
 /// # Errors
 /// The errors of [`execute`].
@@ -151,14 +152,14 @@ pub enum RunEnd {
     Failed {
         /// The cause.
         cause: RunFailure,
-        /// Its results until then, where it stalled or hit a limit.
+        /// The results until the failure, if the run stalled or reached a limit.
         partial: Option<Box<RunOutcome>>,
     },
     /// Ctrl-C stopped the run.
     Stopped,
 }
 
-/// Runs one point without a bar of progress. A long run is kept as `index`.
+/// Runs one point without a progress bar. A long run is stored in the cache under `index`.
 pub fn one_alone(
     index: usize,
     point: &RunPoint,
@@ -170,7 +171,7 @@ pub fn one_alone(
 }
 
 impl RunEnd {
-    /// The goodput of a run that finished, where it was recorded.
+    /// The goodput of a run that finished, if it was recorded.
     fn goodput(&self) -> Option<Curve> {
         match self {
             RunEnd::Done(ran) => ran.goodput(),
@@ -215,8 +216,8 @@ fn one(
     }
 }
 
-/// Runs a point as number `slot` of those that `progress` draws. Returns its result, or the message of a panic, and its
-/// wall time in seconds.
+/// Runs a point as run number `slot` of those that `progress` shows. Returns the result, or the message of a panic, and
+/// the wall-clock time in seconds.
 pub fn timed(
     slot: usize,
     name: &str,
@@ -242,12 +243,12 @@ pub fn guarded<T>(action: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Does `action`, and passes Ctrl-C on to the runs of `controls`.
+/// Calls `action`, and meanwhile passes Ctrl-C on to the runs of `controls`.
 pub fn pass_on_interrupts<T>(controls: &[Control], action: impl FnOnce() -> T) -> T {
     watched(controls, || (), action)
 }
 
-/// Does `action` while another thread passes Ctrl-C on to the runs, and draws their progress.
+/// Calls `action` while another thread passes Ctrl-C on to the runs and draws their progress.
 pub fn watched<T>(controls: &[Control], draw: impl Fn() + Sync, action: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     let watch = || {
@@ -261,7 +262,7 @@ pub fn watched<T>(controls: &[Control], draw: impl Fn() + Sync, action: impl FnO
     };
     std::thread::scope(|scope| {
         scope.spawn(watch);
-        // Also when the action panics: the scope waits for the thread.
+        // The thread must also be ended if the action panics, because the scope waits for it.
         let _end = EndOfWatch(&over);
         action()
     })
@@ -276,7 +277,7 @@ impl Drop for EndOfWatch<'_> {
     }
 }
 
-/// Puts results in order into one outcome.
+/// Combines results into one outcome, in the given order.
 pub fn collect_rows(results: impl IntoIterator<Item = RunResult>) -> Outcome {
     Outcome::finished(results.into_iter().map(|result| RunOutcome { result, filed: None }))
 }
@@ -325,7 +326,7 @@ pub fn describe(scheme: &str, seed: u64, sweep: &BTreeMap<String, Value>) -> Str
     text
 }
 
-/// A panic, for [`guarded`].
+/// A panic that was recorded for [`guarded`].
 struct Panic {
     what: String,
     place: String,
@@ -334,10 +335,10 @@ struct Panic {
 /// The message of a panic without text.
 const NO_MESSAGE: &str = "no message";
 
-/// The panics so far, on all threads: the one that [`guarded`] catches may have begun on another.
+/// The panics so far, on all threads. The panic that [`guarded`] catches may have begun on another thread.
 static PANICS: Mutex<Vec<Panic>> = Mutex::new(Vec::new());
 
-/// From here on a panic is kept for [`guarded`] instead of being printed with a backtrace.
+/// Makes panics be recorded for [`guarded`] instead of being printed with a backtrace.
 pub fn keep_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
@@ -360,7 +361,7 @@ mod tests {
         assert_eq!(guarded(|| 5), Ok(5));
     }
 
-    /// A run has threads of its own.
+    /// A run has its own threads, so its panic may begin on another thread.
     #[test]
     fn the_panic_of_another_thread_has_its_message_and_place() {
         keep_panics();

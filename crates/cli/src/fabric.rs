@@ -1,11 +1,11 @@
-//! The parts of a fabric in words and as JSON: servers, planes, tiers, cables, bisection.
+//! The components of a fabric as text and as JSON: servers, planes, tiers, cables, bisection.
 
 use anabranch_sim::topology::{TierSummary, Topology};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
-/// A line for each part: servers, planes, tiers, cables and bisection.
+/// A line for each component: servers, planes, tiers, cables and bisection.
 pub fn lines(topology: &Topology) -> String {
     let (summary, mut text) = (topology.summary(), String::new());
     if let Some(servers) = &topology.servers {
@@ -50,7 +50,7 @@ pub fn lines(topology: &Topology) -> String {
     text
 }
 
-/// `of 64 ports: 32 down, 32 up; oversubscription 1:1`.
+/// The ports of a tier's switches as text: `of 64 ports: 32 down, 32 up; oversubscription 1:1`.
 fn ports(tier: &TierSummary) -> String {
     let most = |counts: &RangeInclusive<u16>| *counts.end();
     let parts = [(&tier.down, "down"), (&tier.level, "to its own tier"), (&tier.up, "up")];
@@ -66,7 +66,7 @@ fn ports(tier: &TierSummary) -> String {
     format!("with ports: {}{}", ways.join(", "), ratio.unwrap_or_default())
 }
 
-/// `8`, or `2 to 8`.
+/// A range as text: `8`, or `2 to 8`.
 fn between(counts: &RangeInclusive<u16>) -> String {
     match counts.start() == counts.end() {
         true => counts.end().to_string(),
@@ -78,7 +78,7 @@ fn counted(count: u32, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}es") }
 }
 
-/// The parts with the names of their numbers.
+/// The components of a fabric as JSON.
 pub fn json(topology: &Topology) -> Value {
     let summary = topology.summary();
     let tiers: Vec<Value> = summary

@@ -8,19 +8,19 @@ use std::process::ExitCode;
 /// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The user's input, files or folders are at fault: exit code 2.
+    /// The user's input, files or folders are wrong: exit code 2.
     #[error("{0}")]
     Input(String),
-    /// A scenario or another file that is read is at fault, at a place: exit code 2.
+    /// A scenario or another input file is wrong at a known place: exit code 2.
     #[error("{0}")]
     Diagnosed(Box<Diagnostic>),
     /// The simulation could not finish: exit code 1.
     #[error("{0}")]
     Run(String),
-    /// Ctrl-C: exit code 130.
+    /// Ctrl-C ended the command: exit code 130.
     #[error("{0}")]
     Interrupted(String),
-    /// Nobody reads standard output any more, as in `anabranch list schemes | head -1`: silence, exit code 0.
+    /// The reader of standard output is gone, as in `anabranch list schemes | head -1`: no message, exit code 0.
     #[error("standard output was closed")]
     NobodyReads,
 }
@@ -43,7 +43,8 @@ impl From<Diagnostic> for Failure {
     }
 }
 
-/// The failure to write to the path of `--out`; `instead` is for the hint: `file that can be written with --out FILE`.
+/// The failure to write to the path of `--out`. `instead` completes the hint, for example `file that can be written
+/// with --out FILE`.
 pub fn unwritable(path: &Path, error: &io::Error, instead: &str) -> Failure {
     Failure::Input(format!(
         "{}: cannot be written: {}\n  help: name a {instead}",
@@ -52,10 +53,10 @@ pub fn unwritable(path: &Path, error: &io::Error, instead: &str) -> Failure {
     ))
 }
 
-/// The hint of [`unwritable`] where one file is written.
+/// The text with which the hint of [`unwritable`] ends if a single file is written.
 pub const ANOTHER_FILE: &str = "file that can be written with --out FILE";
 
-/// The system's message in plain words, without error numbers.
+/// The operating system's message in plain words, without error numbers.
 pub fn reason(error: &io::Error) -> String {
     use io::ErrorKind as Kind;
     let plain = match error.kind() {
@@ -71,7 +72,7 @@ pub fn reason(error: &io::Error) -> String {
     plain.to_owned()
 }
 
-/// `; did you mean "reps"?`, or nothing when no known name is near.
+/// The hint `; did you mean "reps"?`, or an empty text if no known name is similar.
 pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     nearest(written, &known).map_or_else(String::new, |name| format!("; did you mean {name:?}?"))

@@ -18,15 +18,15 @@ static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../figures");
 /// A figure's file.
 #[derive(Clone)]
 pub struct FigureFile {
-    /// Its name in commands: `reps/fig-2`.
+    /// The name of the figure in commands: `reps/fig-2`.
     pub id: String,
-    /// The file, for messages.
+    /// The path of the file, as error messages show it.
     path: PathBuf,
     text: Cow<'static, str>,
     built_in: bool,
 }
 
-/// The folder of the league's scenarios, which are no figures of a paper.
+/// The folder of the league's scenarios, which are not figures of a paper.
 const LEAGUE: &str = "league";
 
 /// Every figure and table of the papers.
@@ -40,10 +40,10 @@ pub fn catalogue() -> Vec<CatalogueRow> {
     catalogue.row
 }
 
-/// Writes the index of figures that were run: every figure and table of their papers, with all claims.
+/// Writes the index of the figures that were run, with every figure and table of their papers and all claims.
 ///
 /// # Errors
-/// [`Failure::Input`] when it cannot be written.
+/// [`Failure::Input`] if it cannot be written.
 pub fn write_index(exhibits: &[GalleryEntry], scale: Scale, folder: &Path) -> Result<PathBuf, Failure> {
     let heading = format!("{} scale; anabranch {}", scale_name(scale), env!("ANABRANCH_VERSION"));
     let html = anabranch_report::gallery(&heading, exhibits, &catalogue());
@@ -65,7 +65,7 @@ pub fn league() -> Vec<FigureFile> {
 /// All figures of papers in `folder`, or the built-in ones, by paper and number.
 ///
 /// # Errors
-/// When the folder cannot be read.
+/// If the folder cannot be read.
 pub fn all(folder: Option<&Path>) -> Result<Vec<FigureFile>, Failure> {
     let mut figures = match folder {
         None => built_in(&BUILT_IN),
@@ -76,10 +76,10 @@ pub fn all(folder: Option<&Path>) -> Result<Vec<FigureFile>, Failure> {
     Ok(figures)
 }
 
-/// The figures that `wanted` names (`reps`, `reps/fig-2`), in the order of `all`; all of them when it is empty.
+/// The figures that `wanted` names (`reps`, `reps/fig-2`), in the order of `all`. If `wanted` is empty, all figures.
 ///
 /// # Errors
-/// [`Failure::Input`] for an unknown name, with the nearest known one.
+/// [`Failure::Input`] for an unknown name, with the most similar known one.
 pub fn choose(all: Vec<FigureFile>, wanted: &[String]) -> Result<Vec<FigureFile>, Failure> {
     let papers: BTreeSet<&str> = all.iter().map(|figure| figure.paper()).collect();
     for name in wanted {
@@ -116,33 +116,33 @@ pub fn choose(all: Vec<FigureFile>, wanted: &[String]) -> Result<Vec<FigureFile>
 }
 
 impl FigureFile {
-    /// Its paper's name in commands.
+    /// The name of the paper in commands.
     pub fn paper(&self) -> &str {
         self.id.split('/').next().unwrap_or_default()
     }
 
-    /// The part of its id behind the paper.
+    /// The part of the id after the paper's name.
     pub fn name(&self) -> &str {
         self.id.split_once('/').map_or("", |(_, name)| name)
     }
 
-    /// Its title; empty when the file has none.
+    /// The title of the figure. It is empty if the file has none.
     pub fn title(&self) -> String {
         let table: Option<toml::Table> = self.text.parse().ok();
         let title = table.as_ref().and_then(|table| table.get("title")).and_then(toml::Value::as_str);
         title.unwrap_or_default().to_owned()
     }
 
-    /// Whether it varies something that its paper does not specify.
+    /// Whether the figure varies a setting that its paper does not specify.
     pub fn has_unsaid(&self) -> bool {
         let table: Option<toml::Table> = self.text.parse().ok();
         table.is_some_and(|table| table.contains_key("unsaid"))
     }
 
-    /// Reads it at a scale, and checks that its claims can be judged at all.
+    /// Reads the figure at a scale, and checks that its claims can be evaluated.
     ///
     /// # Errors
-    /// [`Failure::Input`] with the place of the first fault.
+    /// [`Failure::Input`] with the place of the first error.
     pub fn read(&self, scale: Scale) -> Result<Figure, Failure> {
         let name = self.path.display().to_string();
         let figure = read_figure(&name, &self.text, scale, &*self.files())?;
@@ -157,10 +157,11 @@ impl FigureFile {
         Ok(figure)
     }
 
-    /// Its scenario at a scale with chosen values of what its paper does not specify, see [`read_figure_under`].
+    /// The figure's scenario at a scale, with chosen values of the settings that its paper does not specify; see
+    /// [`read_figure_under`].
     ///
     /// # Errors
-    /// [`Failure::Input`] with the place of the first fault.
+    /// [`Failure::Input`] with the place of the first error.
     pub fn read_under(&self, scale: Scale, choice: &[usize]) -> Result<Scenario, Failure> {
         let name = self.path.display().to_string();
         let figure = read_figure_under(&Registry::new(), &name, &self.text, scale, &*self.files(), choice)
@@ -168,26 +169,27 @@ impl FigureFile {
         figure.scenario.ok_or_else(|| Failure::Input(format!("{name}: a model has nothing unsaid")))
     }
 
-    /// The scenario of a file that names no setup, under the setup of that name.
+    /// The figure of a file that names no setup, under the setup `setup`.
     ///
     /// # Errors
-    /// [`Failure::Input`] with the place of the first fault.
+    /// [`Failure::Input`] with the place of the first error.
     pub fn read_on(&self, scale: Scale, setup: &str) -> Result<Figure, Failure> {
         let text = format!("setup = {setup:?}\n{}", self.text);
         FigureFile { text: text.into(), ..self.clone() }.read(scale)
     }
 
-    /// The files beside it.
+    /// The files in the folder of the figure's file.
     fn files(&self) -> Box<dyn Files> {
         let folder = self.path.parent().unwrap_or(Path::new("")).to_owned();
         if self.built_in { Box::new(Embedded(folder)) } else { Box::new(Folder(folder)) }
     }
 }
 
-/// The figure's part of its results: its claims, judged by the measured values. The sizes of the runs are left empty.
+/// The figure's part of its results: its claims with the outcomes that follow from the measured values. The sizes of
+/// the runs are left empty.
 ///
 /// # Errors
-/// When a claim itself is wrong.
+/// If a claim itself is wrong.
 pub fn judge(figure: &Figure, scale: Scale, set: &ResultSet) -> Result<results::Figure, Failure> {
     Ok(results::Figure {
         id: figure.id.clone(),
@@ -203,7 +205,7 @@ pub fn judge(figure: &Figure, scale: Scale, set: &ResultSet) -> Result<results::
     })
 }
 
-/// The scale's name in commands.
+/// The name of the scale in commands.
 pub fn scale_name(scale: Scale) -> &'static str {
     match scale {
         Scale::Quick => "quick",
@@ -211,7 +213,7 @@ pub fn scale_name(scale: Scale) -> &'static str {
     }
 }
 
-/// Files beside the built-in figures.
+/// The files in the folder of a built-in figure.
 struct Embedded(PathBuf);
 
 impl Files for Embedded {
@@ -253,7 +255,7 @@ fn in_folder(folder: &Path) -> Result<Vec<FigureFile>, Failure> {
     Ok(figures)
 }
 
-/// `reps/fig-2` of `reps/fig-2.toml`; none for another kind of file.
+/// The id of a figure's file: `reps/fig-2` for `reps/fig-2.toml`. It is none for another kind of file.
 fn id_of(path: &Path) -> Option<String> {
     let id = path.to_str()?.strip_suffix(".toml")?;
     Some(id.replace(std::path::MAIN_SEPARATOR, "/"))
@@ -287,7 +289,7 @@ mod tests {
         }
     }
 
-    /// No figure is missing in the catalogue, none of its ids is wrong, and each paper's numbers have no hole.
+    /// The catalogue has every figure, all its ids exist, and the numbers of each paper's figures have no gaps.
     #[test]
     fn the_catalogue_has_every_figure() {
         let catalogue = catalogue();
@@ -307,7 +309,7 @@ mod tests {
         }
     }
 
-    /// Each paper has a figure that varies something, and every value resolves to a different scenario.
+    /// Each paper has a figure that varies a setting, and every value resolves to a different scenario.
     #[test]
     fn every_value_of_what_is_unsaid_resolves() {
         let mut papers = BTreeSet::new();

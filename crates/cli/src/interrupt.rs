@@ -1,14 +1,14 @@
-//! Ctrl-C: the first one asks the runs to stop, the second one ends the process.
+//! Handling of Ctrl-C: the first one requests the runs to stop, the second one ends the process.
 
 use crate::failure::Failure;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED_TO_STOP: AtomicBool = AtomicBool::new(false);
 
-/// From here on Ctrl-C no longer ends the process at once.
+/// Installs a handler, so that Ctrl-C no longer ends the process immediately.
 ///
 /// # Errors
-/// When the system refuses a handler.
+/// If the operating system refuses the handler.
 pub fn catch() -> Result<(), Failure> {
     ctrlc::set_handler(|| {
         if ASKED_TO_STOP.swap(true, Ordering::SeqCst) {

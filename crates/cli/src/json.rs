@@ -1,4 +1,4 @@
-//! The JSON documents of `--json`. Field names are stable and carry units.
+//! The JSON documents of `--json`. Field names are stable and contain units.
 
 use crate::sensitivity::{Paper, VariedFigure};
 use crate::simulated::Simulated;
@@ -23,7 +23,7 @@ pub fn run(digest: &str, done: &Simulated) -> Value {
     })
 }
 
-/// A figure's runs, as `anabranch reproduce --json` prints them.
+/// The runs of a figure, as `anabranch reproduce --json` prints them.
 pub fn figure(id: &str, digest: &str, done: &Simulated) -> Value {
     let mut document = run(digest, done);
     document["figure"] = json!(id);
@@ -33,8 +33,8 @@ pub fn figure(id: &str, digest: &str, done: &Simulated) -> Value {
     document
 }
 
-/// A claim of a figure, as `anabranch reproduce --json` prints it. `judged` is false at the quick scale, whose outcomes
-/// count for nothing.
+/// A claim of a figure, as `anabranch reproduce --json` prints it. `judged` is false at the quick scale, because
+/// outcomes at that scale do not count.
 pub fn claim(figure: &str, scale: &str, claim: &ClaimRow) -> Value {
     let (measured, outcome, error) = match &claim.result {
         ClaimResult::Evaluated { measured, outcome } => (json!(measured), json!(outcome), Value::Null),
@@ -57,8 +57,8 @@ pub fn claim(figure: &str, scale: &str, claim: &ClaimRow) -> Value {
     })
 }
 
-/// The document of `anabranch reproduce --unsaid --json`: `claims` are those under the figures' own set-ups, as without
-/// the option; `unsaid` has their outcomes under the other set-ups.
+/// The document of `anabranch reproduce --unsaid --json`. `claims` has the claims under the figures' default setups, as
+/// without the option. `unsaid` has their outcomes under the other setups.
 pub fn unsaid(varied: &[VariedFigure], papers: &[Paper], scale: &str) -> Value {
     let claims = varied.iter().map(|done| &done.figure);
     let claims = claims.flat_map(|figure| figure.claims.iter().map(|row| claim(&figure.id, scale, row)));
@@ -117,16 +117,16 @@ fn varied_figure(done: &VariedFigure) -> Value {
     })
 }
 
-/// A failed run by its name, in the documents of campaigns and of varied figures.
+/// A failed run with its name, in the documents of campaigns and of varied figures.
 pub fn failed_run(name: &str, cause: &RunFailure) -> Value {
     json!({ "run": name, "error": cause.to_string(), "cause": cause })
 }
 
-/// A run's row. A number that the run did not measure is null.
+/// The row of a run. A number that the run did not measure is null.
 fn row(run: &RunRow) -> Value {
     let mut row = json!(run);
     if let Value::Object(fields) = &mut row {
-        // `baselines` and `warnings` of the document have them.
+        // These fields are left out because `baselines` and `warnings` of the document contain them.
         fields.retain(|name, _| !matches!(name.as_str(), "baseline" | "warnings"));
         for name in RunRow::FIELDS.into_iter().filter(|name| run.number(name).is_none()) {
             fields.insert(name.to_owned(), Value::Null);

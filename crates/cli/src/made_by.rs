@@ -1,4 +1,4 @@
-//! The record of the program that made results.
+//! A record of the program that generated results.
 
 use crate::{clock, whole_file};
 use anabranch_report::Provenance;
@@ -7,10 +7,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The file that names the program that made the results beside it.
+/// The file that names the program which generated the results in the same folder.
 pub const MADE_BY: &str = "made-by.json";
 
-/// The program that made results. Another build may simulate differently, so its results are not reused.
+/// The program that generated results. Another build may simulate differently, so its results are not reused.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct MadeBy {
     version: String,
@@ -24,20 +24,22 @@ pub struct MadeBy {
 }
 
 impl MadeBy {
-    /// The program that made the results in `folder`, if it is recorded there.
+    /// The program that generated the results in `folder`, if it is recorded there.
     pub fn read(folder: &Path) -> Option<MadeBy> {
         serde_json::from_slice(&fs::read(folder.join(MADE_BY)).ok()?).ok()
     }
 
-    /// Records in `folder` the program that made its results. Another program never reads half of it.
+    /// Records in `folder` the program that generated its results. The file appears only when it is complete, so that
+    /// another program never reads an incomplete record.
     ///
     /// # Errors
-    /// When the folder cannot be written to.
+    /// If the folder is not writable.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         whole_file::put(&folder.join(MADE_BY), serde_json::to_vec_pretty(self)?)
     }
 
-    /// The running program. Its length and age stand for its content, which takes long to read.
+    /// The running program. It is identified by the length and age of its file, because reading the content would take
+    /// long.
     pub fn this() -> MadeBy {
         let about = std::env::current_exe().and_then(fs::metadata);
         let build = about.map_or_else(
@@ -56,7 +58,7 @@ impl MadeBy {
         }
     }
 
-    /// Whether it is the running program.
+    /// Whether this record is that of the running program.
     pub fn is_this(&self) -> bool {
         let this = MadeBy::this();
         (&self.version, &self.build) == (&this.version, &this.build)
@@ -72,7 +74,7 @@ impl MadeBy {
     }
 }
 
-/// The command line, quoted for a shell.
+/// The command line, with quotes for a shell.
 fn command() -> String {
     let typed = std::env::args_os().skip(1).map(|word| {
         let word = word.to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! The `anabranch` command: files, flags, progress and exit codes around the simulator.
+//! The `anabranch` command. It adds files, options, progress and exit codes to the simulator.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
             if let Failure::Diagnosed(diagnostic) = &failure
                 && cli.command.is_json()
             {
-                // A closed pipe changes nothing: the message on standard error and the exit code stay.
+                // If the pipe is closed, the message on standard error and the exit code stay the same.
                 let _ = output::print_json(&serde_json::json!({ "error": diagnostic }));
             }
             output::note(&format!("error: {failure}"));
@@ -58,7 +58,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The error about a mistyped command with the nearest one: the parser does not recognise swapped letters (`rnu`).
+/// The error about a mistyped command, with the most similar command. It is needed because the parser does not
+/// recognise swapped letters (`rnu`).
 fn with_nearest_command(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand) else { return error };
     if error.get(ContextKind::SuggestedSubcommand).is_some() {
@@ -73,7 +74,7 @@ fn with_nearest_command(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Options of other programs, and those of this one in their place.
+/// Options of other programs, each with the corresponding option of this program.
 const OTHER_OPTIONS: [(&str, &str); 8] = [
     ("-o", "--out FOLDER"),
     ("--output", "--out FOLDER"),
@@ -85,7 +86,8 @@ const OTHER_OPTIONS: [(&str, &str); 8] = [
     ("--set", "[set] and below it the parameter in the scenario"),
 ];
 
-/// The error about an unknown option, with the option that is meant and without the parser's tip to pass it as a value.
+/// The error about an unknown option, with the option that was probably meant and without the parser's tip to pass it
+/// as a value.
 fn with_meant_option(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidArg) else { return error };
     if error.kind() != ErrorKind::UnknownArgument {
@@ -102,7 +104,7 @@ fn with_meant_option(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The error about an argument that is missing, with the words that it can be.
+/// The error about a missing argument, with the values that the argument may have.
 fn with_choices(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return error };
     if error.kind() != ErrorKind::MissingRequiredArgument {
@@ -124,7 +126,7 @@ fn with_choices(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The most letters added, left out, changed or swapped in a mistyped command.
+/// The largest number of letters that are added, left out, changed or swapped in a mistyped command.
 const FAR: usize = 2;
 
 fn act(command: &Command) -> Result<(), Failure> {

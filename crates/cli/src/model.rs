@@ -1,4 +1,4 @@
-//! Figures without packets: an abstract model instead of a scenario.
+//! Figures without packets, which have an abstract model instead of a scenario.
 
 use crate::execute::{Outcome, collect_rows, guarded, pass_on_interrupts};
 use crate::failure::Failure;
@@ -12,10 +12,10 @@ use anabranch_sim::model::{ModelError, run};
 use anabranch_sim::scenario::ModelSpec;
 use std::collections::BTreeMap;
 
-/// The stored item of a model.
+/// The item under which the results of a model are stored.
 ///
 /// # Errors
-/// Never for a model that was read from a file.
+/// A model that was read from a file never causes one.
 pub fn item(name: String, spec: &ModelSpec) -> Result<Item, Failure> {
     let toml = toml::to_string(spec).map_err(input)?;
     Ok(Item {
@@ -28,7 +28,7 @@ pub fn item(name: String, spec: &ModelSpec) -> Result<Item, Failure> {
     })
 }
 
-/// Computes a model. One that fails is part of the outcome.
+/// Computes a model. If that fails, the failure is part of the outcome.
 pub fn compute(spec: &ModelSpec) -> Outcome {
     let control = [Control::default()];
     let failed = |message: String| {

@@ -1,4 +1,4 @@
-//! A single run of a scenario and the file that is made of it, for `trace`, `pcap` and `export`.
+//! A single run of a scenario, and the file that is generated from it, for `trace`, `pcap` and `export`.
 
 use crate::failure::{ANOTHER_FILE, Failure, unwritable};
 use crate::source::{self, Prepared, ScenarioText};
@@ -7,7 +7,7 @@ use anabranch_sim::scenario::{Overrides, RunPoint};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-/// Reads a scenario, for one scheme and one seed where these are given.
+/// Reads a scenario. If a scheme or a seed is given, only its runs are kept.
 ///
 /// # Errors
 /// Bad input.
@@ -29,16 +29,17 @@ pub fn load(
 /// The first run of a scenario.
 ///
 /// # Errors
-/// When there is none.
+/// If the scenario has no run.
 pub fn first<'p>(prepared: &'p Prepared, scenario: &Path) -> Result<&'p RunPoint, Failure> {
     let none = || Failure::Input(format!("{}: there is nothing to run", scenario.display()));
     prepared.points.first().ok_or_else(none)
 }
 
-/// Writes a file, which appears when it is complete. Symbolic links and devices (`/dev/stdout`) are written in place.
+/// Writes a file, which appears only when it is complete. Symbolic links and devices (`/dev/stdout`) are written
+/// directly.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If the file cannot be written.
 pub fn write(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let refused = |error: io::Error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::NobodyReads,

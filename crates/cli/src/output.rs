@@ -1,4 +1,4 @@
-//! Standard output, where a closed pipe or a full disk is an answer and no panic.
+//! Standard output. A closed pipe or a full disk is reported as a failure and does not cause a panic.
 
 use crate::failure::{Failure, reason};
 use std::io::{self, ErrorKind, Write};
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Writes `text` to standard output.
 ///
 /// # Errors
-/// [`Failure::NobodyReads`] when the reader is gone; [`Failure::Input`] when the text cannot be written.
+/// [`Failure::NobodyReads`] if the reader is gone. [`Failure::Input`] if the text cannot be written.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| match error.kind() {
@@ -20,12 +20,13 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Writes `value` to standard output as one indented JSON document.
 ///
 /// # Errors
-/// As [`print()`].
+/// The errors of [`print()`].
 pub fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
     print(&format!("{value:#}\n"))
 }
 
-/// Characters in a line: the environment's COLUMNS, else the terminal's width, else the usual one.
+/// The number of characters in a line: the value of the environment variable COLUMNS, else the terminal's width, else
+/// [`USUAL_WIDTH`](anabranch_report::USUAL_WIDTH).
 pub fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
@@ -37,7 +38,7 @@ pub fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Rows of cells under each other, the first column from the left, the others to the right.
+/// Rows of cells in aligned columns. The first column is left-aligned and the others are right-aligned.
 pub fn aligned(rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -54,10 +55,10 @@ pub fn aligned(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The time after which a notice says what the command is doing.
+/// The time after which a notice states what the command is doing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Does `work`, and notes `what` it is when it takes longer than [`PATIENCE`].
+/// Calls `work`, and prints `what` if the call takes longer than [`PATIENCE`].
 pub fn with_notice<T>(what: &str, work: impl FnOnce() -> T) -> T {
     std::thread::scope(|scope| {
         let (working, done) = channel::<()>();

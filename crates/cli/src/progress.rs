@@ -1,5 +1,5 @@
-//! Progress of runs: on a terminal one bar per run with simulated time, packet-hops per second and time left, elsewhere a
-//! line per minute.
+//! The progress of runs. On a terminal, each run has a bar with its simulated time, packet-hops per second and
+//! remaining time. Elsewhere, one line is printed per minute.
 
 use crate::clock;
 use crate::output::note;
@@ -10,28 +10,28 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The interval between lines of progress where there is no terminal.
+/// The interval between lines of progress if there is no terminal.
 const EVERY: Duration = Duration::from_secs(60);
 
 /// The progress of a command's runs.
 pub struct Progress {
-    /// The bars; none where standard error is no terminal.
+    /// The bars, or `None` if standard error is not a terminal.
     bars: Option<MultiProgress>,
     all: ProgressBar,
     runs: usize,
     begun: Instant,
-    /// The time of the last line, where there are no bars.
+    /// The time of the last line, if there are no bars.
     last_line: Mutex<Instant>,
     running: Mutex<Vec<Running>>,
-    /// Wall times of the finished runs, in seconds.
+    /// The wall-clock times of the finished runs, in seconds.
     finished: Mutex<Vec<f64>>,
-    /// Runs whose results were cached.
+    /// The number of runs whose results were cached.
     kept: AtomicUsize,
-    /// The largest number of runs at a time.
+    /// The largest number of runs that were in progress at the same time.
     at_once: AtomicUsize,
 }
 
-/// Seconds of a run: those so far, and those at its end where they can be estimated.
+/// The time of a run in seconds: so far, and at its end if that can be estimated.
 struct Expected {
     so_far: f64,
     all: Option<f64>,
@@ -80,7 +80,7 @@ impl Progress {
         }
     }
 
-    /// The run `index` begins.
+    /// Records that run number `index` begins.
     pub fn begin(&self, index: usize, name: &str) {
         let bar = match &self.bars {
             Some(bars) => bars.add(ProgressBar::new(STEPS)),
@@ -99,7 +99,7 @@ impl Progress {
         self.all.inc(1);
     }
 
-    /// The run `index` is over.
+    /// Records that run number `index` has ended.
     pub fn end(&self, index: usize) {
         locked(&self.running).retain(|run| {
             if run.index == index {
@@ -117,7 +117,7 @@ impl Progress {
         let mut last_line = locked(&self.last_line);
         let tells = self.bars.is_none() && last_line.elapsed() >= EVERY;
         if self.bars.is_none() && !tells {
-            // The runs count delivered packets by the next line.
+            // The runs are requested to count delivered packets in time for the next line.
             return if last_line.elapsed() + REQUEST_LEAD >= EVERY {
                 ask(&running, controls)
             };
@@ -154,8 +154,9 @@ impl Progress {
         }
     }
 
-    /// Seconds until all runs are over, if those to come are like those that finished and that run now; none before
-    /// there is such a run. It is never less than the time left of any run in progress.
+    /// The time in seconds until all runs have ended, assuming that future runs are like those that finished and those
+    /// in progress. It is none before there is such a run, and never less than the remaining time of any run in
+    /// progress.
     fn left(&self, running: &[Expected]) -> Option<f64> {
         let finished = locked(&self.finished);
         let known: Vec<f64> =
@@ -182,15 +183,16 @@ impl Progress {
     }
 }
 
-/// The time before a line at which runs begin to count delivered packets.
+/// The time before a line is due at which runs begin to count delivered packets.
 const REQUEST_LEAD: Duration = Duration::from_secs(1);
 
-/// Makes the runs count delivered packets.
+/// Requests the runs to count delivered packets.
 fn ask(running: &[Running], controls: &[Control]) {
     running.iter().for_each(|run| controls[run.index].count_packets.store(true, Ordering::Relaxed));
 }
 
-/// The share of a run's data that was delivered. The share of its messages says less: they tend to end all at the end.
+/// The fraction of a run's data that was delivered. The fraction of its messages says less, because most messages tend
+/// to end at the end of the run.
 fn share_done(control: &Control) -> f64 {
     let total = control.packets_total.load(Ordering::Relaxed).max(1);
     (control.packets_delivered.load(Ordering::Relaxed) as f64 / total as f64).min(1.0)
@@ -204,7 +206,7 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("the templates are fixed and right").progress_chars("=> ")
 }
 
-/// `12 s`, `3 min 20 s`, `5 h 07 min`.
+/// A duration as text: `12 s`, `3 min 20 s`, `5 h 07 min`.
 pub fn time(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
@@ -230,13 +232,14 @@ mod tests {
             "its own rest and five like it, two at once"
         );
         locked(&progress.finished).extend([8.0, 12.0]);
-        // Four are left, one of them as two halves: three times ten seconds, two at once.
+        // Four runs are left, and two halves of runs in progress count as one of them. Three times ten seconds with two
+        // runs at a time take 15 seconds.
         assert_eq!(progress.left(&[at(5.0, Some(10.0)), at(5.0, None)]), Some(15.0));
         assert_eq!(progress.left(&[]), None);
-        // Three of the last four were cached.
+        // Three of the last four runs were cached.
         (0..3).for_each(|_| progress.count_cached());
         assert_eq!(progress.left(&[at(4.0, Some(10.0))]), Some(6.0));
-        // Two small runs are over and four large ones run: the estimate follows the large ones.
+        // Two small runs have ended and four large ones are in progress, so the estimate follows the large ones.
         let large = [(); 4].map(|()| at(20.0, Some(1000.0)));
         assert_eq!(progress.left(&large), Some(980.0));
     }

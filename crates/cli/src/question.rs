@@ -1,4 +1,4 @@
-//! The condition of a scenario's `[find]`, and checks that it can be evaluated.
+//! The condition of a scenario's `[find]`, and checks that the condition can be evaluated.
 
 use crate::failure::Failure;
 use crate::output::note;
@@ -11,19 +11,20 @@ use std::ops::Range;
 /// The name in `where` that stands for the scheme of the search.
 pub const SCHEME: &str = "scheme";
 
-/// Functions in `where`: the measure in the brackets is taken at the smallest or the largest value of the range, with
-/// the same scheme and seed.
+/// Functions in `where`. The measure in the brackets is evaluated at the smallest or the largest value of the range,
+/// with the same scheme and seed.
 const AT_ENDS: [(&str, bool); 2] = [("at_smallest", false), ("at_largest", true)];
 
-/// Comparisons, longer ones first, so that `<` does not match the start of `<=`.
+/// Comparison signs. Longer ones come first, so that `<` does not match the start of `<=`.
 const COMPARISONS: [&str; 5] = ["<=", ">=", "==", "<", ">"];
 
-/// The measure of `where`, and the measures in it that are taken at the ends of the range.
+/// The measure of `where`, and the measures within it that are evaluated at the ends of the range.
 pub struct Condition {
     text: String,
-    /// The measures at the ends, in the order of the text.
+    /// The measures at the ends, in their order in the text.
     references: Vec<Reference>,
-    /// The comparison that reports show; none unless one side of it measures without the ends.
+    /// The comparison that reports show. It is `None` unless one side of it is a measure that does not refer to the
+    /// ends.
     sides: Option<Sides>,
 }
 
@@ -32,13 +33,13 @@ struct Sides {
     /// The measured side, as text.
     measured: String,
     measure: Measure,
-    /// The bytes of the text that hold the side it is compared with.
+    /// The byte range of the other side in the text.
     bound: Range<usize>,
 }
 
-/// A measure that is taken at one end of the range.
+/// A measure that is evaluated at one end of the range.
 struct Reference {
-    /// The first byte in the text, and the one after the last.
+    /// The first byte of the measure in the text, and the byte after its last one.
     from: usize,
     to: usize,
     pub at_largest: bool,
@@ -46,31 +47,32 @@ struct Reference {
 }
 
 impl Condition {
-    /// The ends that have to run before anything else: false for the smallest value, true for the largest.
+    /// The ends that must run before all other values: false for the smallest value, true for the largest.
     pub fn ends(&self) -> impl Iterator<Item = bool> {
         [false, true].into_iter().filter(|end| self.references.iter().any(|of| of.at_largest == *end))
     }
 
-    /// The measures at one end with their numbers, in the order of the text.
+    /// The measures at one end, each with its number in the order of the text.
     pub fn at(&self, largest: bool) -> impl Iterator<Item = (usize, &Measure)> {
         let all = self.references.iter().enumerate().filter(move |(_, of)| of.at_largest == largest);
         all.map(|(place, of)| (place, &of.measure))
     }
 
-    /// The number of values that [`with`](Self::with) takes.
+    /// The number of values that [`with`](Self::with) requires.
     pub fn count(&self) -> usize {
         self.references.len()
     }
 
-    /// The measure with the values at the ends filled in.
+    /// The condition's measure, with these numbers in place of the measures at the ends of the searched range.
     ///
     /// # Errors
-    /// As [`Measure::parse`], in words.
+    /// The errors of [`Measure::parse`], as text.
     pub fn with(&self, numbers: &[f64]) -> Result<Measure, String> {
         Measure::parse(&self.text_with(0..self.text.len(), numbers)).map_err(|error| error.to_string())
     }
 
-    /// The text, or a part of it that cuts no reference in two, with the values at the ends filled in.
+    /// The text, or a part of it, with these numbers in place of the measures at the ends. The part must contain each
+    /// such measure completely or not at all.
     fn text_with(&self, part: Range<usize>, numbers: &[f64]) -> String {
         let mut text = self.text[part.clone()].to_owned();
         let within = |of: &Reference| part.contains(&of.from);
@@ -80,8 +82,8 @@ impl Condition {
         text
     }
 
-    /// Both sides of the comparison as text, the measured one first; none where the text is not a single comparison
-    /// with a side that needs one run only.
+    /// Both sides of the comparison as text, the measured one first. The result is `None` if the text is not a single
+    /// comparison, or if no side needs only one run.
     pub fn words(&self) -> Option<[&str; 2]> {
         self.sides.as_ref().map(|sides| [&*sides.measured, self.text[sides.bound.clone()].trim()])
     }
@@ -91,7 +93,7 @@ impl Condition {
         value(&self.sides.as_ref()?.measure, set)
     }
 
-    /// The other side of the comparison, with the values at the ends filled in.
+    /// The other side of the comparison, with these numbers in place of the measures at the ends.
     pub fn bound(&self, numbers: &[f64]) -> Option<Measure> {
         Measure::parse(self.text_with(self.sides.as_ref()?.bound.clone(), numbers).trim()).ok()
     }
@@ -136,7 +138,7 @@ impl Condition {
     }
 }
 
-/// The byte after the bracket that closes the one at `open`.
+/// The position after the bracket that closes the bracket at `open`.
 fn closing(text: &str, open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (place, letter) in text[open..].char_indices() {
@@ -158,8 +160,8 @@ pub fn value(measure: &Measure, set: &ResultSet) -> Option<f64> {
     }
 }
 
-/// The sides of a text that is one comparison, in brackets or not. The right side is the measured one only where the
-/// left has no measure of a scheme.
+/// The sides of a text that consists of one comparison, with or without brackets around it. The right side is the
+/// measured one only if the left side has no measure of a scheme.
 fn sides_of(text: &str) -> Option<Sides> {
     let mut whole = within(text, 0..text.len());
     while text[whole.clone()].starts_with('(') && closing(text, whole.start) == Some(whole.end) {
@@ -186,22 +188,22 @@ fn sides_of(text: &str) -> Option<Sides> {
     Some(Sides { measured: text[measured].to_owned(), measure, bound })
 }
 
-/// A part of a text without the blanks at its ends.
+/// The range of a part of the text without spaces at its ends.
 fn within(text: &str, part: Range<usize>) -> Range<usize> {
     let from = part.end - text[part.clone()].trim_start().len();
     from..from + text[part].trim().len()
 }
 
-/// A correction of a `where` that cannot be read.
+/// A corrected version of a `where` that cannot be parsed.
 fn correction(text: &str) -> Option<String> {
     let is_one = |text: &String| Condition::parse(text).is_ok();
     let plain = with_known_names(without_units(&in_our_words(text)));
-    // A field without its scheme.
+    // The text may be a field without its scheme.
     let field =
         plain.find(|letter: char| !(letter.is_alphanumeric() || letter == '_')).unwrap_or(plain.len());
     let (field, rest) = plain.split_at(field);
     let of_scheme = with_known_names(format!("{field}({SCHEME}) {}", rest.trim_start()));
-    // Another scheme's name in brackets.
+    // The text may have the name of another scheme in the brackets.
     let named = Measure::parse(&plain).ok().and_then(|measure| {
         let names = measure.schemes();
         let [one] = names[..] else { return None };
@@ -210,7 +212,7 @@ fn correction(text: &str) -> Option<String> {
     [Some(plain), Some(of_scheme), named].into_iter().flatten().find(is_one)
 }
 
-/// Percentiles, shares and the ends of the range as they are written here.
+/// The text with percentiles, fractions and the ends of the range in the notation of the measure language.
 fn in_our_words(text: &str) -> String {
     let ours = [
         ("p999", "p99.9"),
@@ -231,12 +233,12 @@ fn in_our_words(text: &str) -> String {
     text
 }
 
-/// The text with unknown names replaced by the nearest known ones.
+/// The text with each unknown name replaced by the most similar known one.
 fn with_known_names(mut text: String) -> String {
     let without_ends = |text: &str| {
         AT_ENDS.iter().fold(text.to_owned(), |text, (name, _)| text.replace(name, &" ".repeat(name.len())))
     };
-    // The replacement is known, so that each turn leaves one unknown name less.
+    // The replacement is a known name, so each iteration reduces the number of unknown names by one.
     while let Some((place, name)) = Measure::parse(&without_ends(&text)).err().and_then(|error| error.instead)
     {
         text.replace_range(place, &name);
@@ -244,7 +246,7 @@ fn with_known_names(mut text: String) -> String {
     text
 }
 
-/// Times as the measures have them, in microseconds without a unit.
+/// The text with times in the notation of measures: in microseconds and without a unit.
 fn without_units(text: &str) -> String {
     let units = [("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("ns", 1e-3), ("s", 1e6)];
     let mut plain = String::new();
@@ -279,7 +281,7 @@ fn without_units(text: &str) -> String {
 /// The measure of `where`.
 ///
 /// # Errors
-/// [`Failure::Input`] when it is no measure, or not of each scheme.
+/// [`Failure::Input`] if it is not a measure, or not a measure of each scheme.
 pub fn measure(find: &Find) -> Result<Condition, Failure> {
     Condition::parse(&find.holds).map_err(|why| {
         let instead = match correction(&find.holds) {
@@ -294,11 +296,11 @@ pub fn measure(find: &Find) -> Result<Condition, Failure> {
     })
 }
 
-/// Checks the `[find]` of a scenario at both ends of its range, for commands that do not search, and names the command that
-/// does.
+/// Checks the `[find]` of a scenario at both ends of its range, for commands that do not search, and prints a note with
+/// the command that does.
 ///
 /// # Errors
-/// [`Failure::Input`] when the search cannot be run.
+/// [`Failure::Input`] if the search cannot be run.
 pub fn check(written: &ScenarioText, over: &Overrides) -> Result<(), Failure> {
     let shown = &written.shown;
     let Some(find) = find_in(shown, &written.text, over)? else { return Ok(()) };

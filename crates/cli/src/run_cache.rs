@@ -1,5 +1,5 @@
-//! Runs that finished before their scenario did, kept on disk: what was simulated is not lost, whatever ends the
-//! program, and is not simulated again.
+//! A cache on disk of runs that finished before their scenario did. If the program is ended for any reason, these runs
+//! are not lost and need not be simulated again.
 
 use crate::made_by::MadeBy;
 use crate::output::note;
@@ -13,23 +13,26 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::{fs, io};
 
-/// Shorter runs are worth less than their files while all goes well.
+/// Runs that take less wall-clock time than this, in seconds, are not stored, because writing their files would cost
+/// more than it usually saves.
 const WORTH_KEEPING_S: f64 = 10.0;
 
-/// The end of the name of a file with the cause of a failed run, as JSON.
+/// The file name extension for the cause of a failed run, stored as JSON.
 const FAILED: &str = "failed";
 
-/// The finished runs of one scenario, each a folder of results called by its number.
+/// The finished runs of one scenario. Each is a folder of results whose name is the number of the run.
 pub struct RunCache {
     folder: PathBuf,
-    /// The names of the runs' folders, where these are not their numbers; runs with names stay for good.
+    /// The names of the runs' folders, if these are not the numbers of the runs. Runs with names are stored
+    /// permanently.
     names: Option<Vec<String>>,
     taken: AtomicUsize,
     complained: AtomicBool,
 }
 
 impl RunCache {
-    /// The runs in `folder`, if this very build made them; others are removed. `fresh` removes all.
+    /// The runs in `folder`, if this build generated them. Runs of other builds are removed. With `fresh`, all runs are
+    /// removed.
     pub fn at(folder: PathBuf, fresh: bool) -> RunCache {
         if folder.exists() && (fresh || !MadeBy::read(&folder).is_some_and(|made_by| made_by.is_this())) {
             let _ = fs::remove_dir_all(&folder);
@@ -37,13 +40,13 @@ impl RunCache {
         RunCache { folder, names: None, taken: AtomicUsize::new(0), complained: AtomicBool::new(false) }
     }
 
-    /// Like [`at`](Self::at), but each run has a name that stands for all that its result depends on, so that other commands
-    /// can use it.
+    /// A cache like that of [`at`](Self::at), in which each run has a name that identifies everything that its result
+    /// depends on. Other commands can therefore use the run.
     pub fn by_name(folder: PathBuf, fresh: bool, names: Vec<String>) -> RunCache {
         RunCache { names: Some(names), ..RunCache::at(folder, fresh) }
     }
 
-    /// The cache of some of the runs, whose numbers become 0, 1 and so on.
+    /// The cache of some of the runs, which are renumbered from 0.
     pub fn subset(&self, runs: &[usize]) -> RunCache {
         let names = runs.iter().map(|&run| self.name(run)).collect();
         RunCache {
@@ -54,12 +57,12 @@ impl RunCache {
         }
     }
 
-    /// Whether run `index` is kept, or the cause of its failure.
+    /// Whether the result of run `index` is stored, or the cause of its failure.
     pub fn has(&self, index: usize) -> bool {
         self.run(index).exists() || self.failure(index).is_some()
     }
 
-    /// The result of run `index`, whose curves stay in their file.
+    /// The result of run `index`. Its curves stay in their file.
     pub fn read(&self, index: usize, point: &RunPoint) -> Option<RunOutcome> {
         let ResultSet { mut runs, flows, jobs, parts, series, mut filed, .. } =
             ResultSet::open(&self.run(index)).ok()?;
@@ -75,7 +78,7 @@ impl RunCache {
         ResultSet::open(&self.run(index)).ok()?.runs.pop()
     }
 
-    /// Keeps the cause of the failure of run `index`, which would fail again.
+    /// Stores the cause of the failure of run `index`, because the run would fail again.
     pub fn keep_failure(&self, index: usize, cause: &RunFailure) {
         let path = self.run(index).with_extension(FAILED);
         let written = serde_json::to_string(cause)
@@ -91,7 +94,8 @@ impl RunCache {
         serde_json::from_slice(&fs::read(self.run(index).with_extension(FAILED)).ok()?).ok()
     }
 
-    /// The result of run `index` of the points, if it is kept, with its goodput where that is `needed`.
+    /// The result of run number `index` of the points, if it is stored. If `needed` is set, its goodput must be stored
+    /// as well.
     pub fn take(&self, index: usize, point: &RunPoint, needed: bool, spool: &Spool) -> Option<RunOutcome> {
         let folder = self.run(index);
         let ResultSet { mut runs, flows, jobs, parts, filed, .. } = ResultSet::open(&folder).ok()?;
@@ -111,20 +115,20 @@ impl RunCache {
         Some(ran)
     }
 
-    /// The number of runs taken so far.
+    /// The number of runs that were taken from the cache so far.
     pub fn taken(&self) -> usize {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// Keeps a run that has just finished, if it was long or is kept for good.
+    /// Stores a run that has just finished, if it took long or the cache is permanent.
     pub fn keep_long(&self, index: usize, ran: &mut RunOutcome) {
         if self.names.is_some() || ran.result.run.wall_s >= WORTH_KEEPING_S {
             self.keep(index, ran);
         }
     }
 
-    /// Creates the folder, if it is not there, together with the record of this build: another program removes a folder
-    /// without one.
+    /// Creates the folder, if it does not exist, together with the record of this build. Another program removes a
+    /// folder without that record.
     fn create(&self) -> io::Result<()> {
         if self.folder.exists() {
             return Ok(());
@@ -137,14 +141,14 @@ impl RunCache {
             .or_else(|error| if self.folder.exists() { Ok(()) } else { Err(error) })
     }
 
-    /// Keeps a finished run, unless it is kept already. Several programs may keep the same run at once; they have the same
-    /// results.
+    /// Stores a finished run, unless it is stored already. Several programs may store the same run at once, because
+    /// they have the same results.
     pub fn keep(&self, index: usize, ran: &mut RunOutcome) {
         let folder = self.run(index);
         if folder.exists() {
             return;
         }
-        // Rows are moved and given back: a second copy of them may be larger than memory.
+        // The rows are moved into the set and moved back, because a second copy of them may be larger than memory.
         let set = ResultSet {
             runs: vec![ran.result.run.clone()],
             flows: std::mem::take(&mut ran.result.flows),
@@ -160,7 +164,7 @@ impl RunCache {
             .map_err(|error| error.to_string())
             .and_then(|unfinished| {
                 set.write(unfinished.path()).map_err(|error| error.to_string())?;
-                // Where another program was faster, this folder is removed when it is dropped.
+                // If another program has stored the run already, this folder is removed when it is dropped.
                 fs::rename(unfinished.path(), &folder)
                     .or_else(|error| if folder.exists() { Ok(()) } else { Err(error.to_string()) })
             });
@@ -178,9 +182,9 @@ impl RunCache {
         }
     }
 
-    /// Removes all kept runs, once the complete results are stored.
+    /// Removes all stored runs, once the complete results are written.
     pub fn clear(&self) {
-        // The folder may not exist, and a rest of it harms nothing.
+        // An error is ignored: the folder may not exist, and remaining files do no harm.
         let _ = fs::remove_dir_all(&self.folder);
     }
 
@@ -215,7 +219,7 @@ mod tests {
         RunOutcome { result, filed: None }
     }
 
-    /// Two programs that carry out the same scenario keep its runs in one folder.
+    /// Two programs that carry out the same scenario store its runs in one folder.
     #[test]
     fn several_programs_keep_the_same_run_at_once() {
         let place = tempfile::tempdir().unwrap();

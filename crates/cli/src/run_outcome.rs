@@ -4,17 +4,17 @@ use anabranch_results::{FiledCurves, GOODPUT};
 use anabranch_sim::RunResult;
 use anabranch_sim::baseline::{self, Curve};
 
-/// The outcome of a run.
+/// The outcome of a run, with its curves in memory or in a file.
 #[derive(Debug)]
 pub struct RunOutcome {
-    /// The result, without curves when they are filed.
+    /// The result. It has no curves if they are in a file.
     pub result: RunResult,
-    /// The file of its curves, when they are many.
+    /// The file of the curves, if they have many points.
     pub filed: Option<FiledCurves>,
 }
 
 impl RunOutcome {
-    /// Its goodput curve; none where it was not recorded or cannot be read.
+    /// The goodput curve, or `None` if it was not recorded or cannot be read.
     pub fn goodput(&self) -> Option<Curve> {
         match &self.filed {
             Some(filed) => filed.points(GOODPUT).ok()?.into_iter().next().map(|curve| curve.points),

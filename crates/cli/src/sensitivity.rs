@@ -1,4 +1,4 @@
-//! Figures that ran under several set-ups, and how many of their papers' claims hold together.
+//! Figures that ran under several setups, and the number of their papers' claims that hold under the same setup.
 
 use anabranch_results::{
     self as results, RunFailure, Sensitivity, SensitivityEntry, SetupRow, SharedWarning,
@@ -8,44 +8,44 @@ use std::path::PathBuf;
 
 /// The outcome of one figure.
 pub struct VariedFigure {
-    /// The figure with its claims and what was varied.
+    /// The figure with its claims and the varied settings.
     pub figure: results::Figure,
-    /// The folder of its results.
+    /// The folder of the figure's results.
     pub folder: PathBuf,
-    /// Digest of the figure's own scenario and of what was varied.
+    /// The digest of the figure's default scenario and of the varied settings.
     pub digest: String,
     /// The number of runs.
     pub runs: usize,
-    /// The number of runs that were simulated now.
+    /// The number of runs that were simulated by this command.
     pub simulated: usize,
-    /// Seconds that all runs took, whenever that was.
+    /// The total wall-clock time of all runs in seconds, including runs of earlier commands.
     pub wall_s: f64,
     /// The runs that failed, each with the cause.
     pub failed: Vec<(String, RunFailure)>,
-    /// The warnings of the runs of each set-up, in the order of the figure's set-ups.
+    /// The warnings of the runs of each setup, in the order of the figure's setups.
     pub run_warnings: Vec<Vec<SharedWarning>>,
 }
 
 /// A paper whose figures were varied.
 pub struct Paper {
-    /// Its name in commands.
+    /// The paper's name in commands.
     pub paper: String,
-    /// The number of its figures.
+    /// The number of the paper's figures.
     pub figures: usize,
-    /// The number of their claims.
+    /// The number of claims of these figures.
     pub claims: usize,
-    /// The number of claims that hold under the figures' own set-ups.
+    /// The number of claims that hold under the figures' default setups.
     pub holds_by_default: usize,
-    /// The number of claims that hold under the best set-up.
+    /// The number of claims that hold under the best setup.
     pub holds: usize,
-    /// The best set-up, in words.
+    /// The best setup as text.
     pub setup: String,
-    /// Whether at least two of its figures vary the same entry; otherwise each figure has its own best set-up.
+    /// Whether at least two of the figures vary the same setting. Otherwise each figure has its own best setup.
     pub shares: bool,
 }
 
 impl Paper {
-    /// The number of its claims that hold together, in a sentence.
+    /// A sentence on the number of the paper's claims that hold under the same setup.
     pub fn sentence(&self) -> String {
         let Paper { paper, figures, claims, holds_by_default, holds, setup, shares } = self;
         let all = format!("{paper}: of {claims} claims in {figures} figures");
@@ -67,8 +67,8 @@ impl Paper {
     }
 }
 
-/// The set-up of each paper under which most claims of its figures hold together. Figures that name the same entry
-/// share its value.
+/// The setup of each paper under which the most claims of its figures hold. Figures that vary a setting with the same
+/// name have the same value of it.
 pub fn papers(varied: &[VariedFigure]) -> Vec<Paper> {
     let names: BTreeSet<&str> = varied.iter().map(paper_of).collect();
     names.into_iter().map(|name| best_of(name, varied)).collect()
@@ -78,20 +78,21 @@ fn paper_of(done: &VariedFigure) -> &str {
     done.figure.id.split('/').next().unwrap_or_default()
 }
 
-/// The unspecified entries by name, with their values.
+/// Values of unspecified settings, by the name of the setting.
 type EntryValues<'a> = BTreeMap<&'a str, EntryValue<'a>>;
 
-/// The entries that later figures vary too, with the values of their parameters.
+/// The settings that later figures vary too, with the values of their parameters.
 type SharedValues<'a> = Vec<(&'a str, BTreeSet<&'a str>)>;
 
-/// A value of an unspecified entry.
+/// One of the values tried for a setting that the paper leaves unspecified.
 #[derive(Clone)]
 struct EntryValue<'a> {
-    /// The value as the entry writes it.
+    /// The value as the figure's file writes it.
     text: &'a str,
-    /// The values without the parameters' names, which belong to other schemes in another figure.
+    /// The values without the names of the parameters, because in another figure the parameters belong to other
+    /// schemes.
     meant: BTreeSet<&'a str>,
-    /// Whether it is the value of the figures' own set-up.
+    /// Whether the value is the one of the figures' default setup.
     own: bool,
 }
 
@@ -112,7 +113,7 @@ fn best_of(paper: &str, varied: &[VariedFigure]) -> Paper {
     let mut candidates: Vec<(EntryValues<'_>, usize)> = vec![(EntryValues::new(), 0)];
     for (number, figure) in figures.iter().enumerate() {
         let later: BTreeSet<&str> = figures[number + 1..].iter().flat_map(|figure| whats(figure)).collect();
-        // Only the best of the candidates that later figures cannot tell apart is needed.
+        // Later figures cannot distinguish candidates with the same shared values, so only the best of these is kept.
         let mut joined: BTreeMap<SharedValues<'_>, (EntryValues<'_>, usize)> = BTreeMap::new();
         for (values, holds) in &candidates {
             for setup in &figure.setups {
@@ -170,8 +171,8 @@ fn changed(values: &EntryValues<'_>) -> usize {
     values.values().filter(|said| !said.own).count()
 }
 
-/// The values with those of a figure's set-up; none where they disagree. A figure's own value agrees with another figure's own
-/// value, whatever these are.
+/// The values combined with those of a figure's setup, or none if they disagree. The default value of a figure agrees
+/// with the default value of another figure, even if the two differ.
 fn with_setup<'a>(
     values: &EntryValues<'a>,
     figure: &'a Sensitivity,
@@ -194,7 +195,8 @@ mod tests {
     use super::*;
     use anabranch_results::{ClaimResult, ClaimValue, Outcome};
 
-    /// A figure of a paper with two values of each named entry, and how many of four claims hold under each set-up.
+    /// A figure of a paper with two values for each named setting, and the number of its four claims that hold under
+    /// each setup.
     fn varied(id: &str, whats: &[&str], holds: &[(&[usize], usize)]) -> VariedFigure {
         let result = |holds| ClaimResult::Evaluated {
             measured: ClaimValue::Number(1.0),
@@ -247,7 +249,7 @@ mod tests {
     #[test]
     fn a_papers_figures_share_what_they_name_alike() {
         let all = [
-            // Alone it would choose payload two, under which no claim of the other figure holds.
+            // This figure alone would choose the second payload, under which no claim of the other figure holds.
             varied("dcp/figure-1", &["payload"], &[(&[0], 2), (&[1], 3)]),
             varied(
                 "dcp/figure-2",
@@ -270,7 +272,7 @@ mod tests {
         assert_eq!(papers[1].setup, "the figures' own");
     }
 
-    /// One entry may be another parameter where another scheme runs, with another default.
+    /// A setting may be implemented by another parameter with another default, if the figure has another scheme.
     #[test]
     fn figures_share_a_value_whatever_its_parameters() {
         let mut all = [

@@ -1,17 +1,17 @@
-//! The outcome of simulating.
+//! The outcome of a simulation.
 
 use crate::failure::Failure;
 use crate::output::note;
 use anabranch_results::ResultSet;
 use std::path::PathBuf;
 
-/// Results and their folder.
+/// Results, and the folder that contains them.
 pub struct Simulated {
-    /// The results, without the runs that failed early or were stopped.
+    /// The results. Runs that failed early or were stopped have no rows.
     pub results: ResultSet,
-    /// Their folder; none when there was nothing to write.
+    /// The folder of the results, or `None` if there was nothing to write.
     pub folder: Option<PathBuf>,
-    /// Whether Ctrl-C ended it early.
+    /// Whether Ctrl-C ended the simulation early.
     pub interrupted: bool,
     /// The number of requested runs.
     pub runs_asked: usize,
@@ -20,16 +20,16 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// Notes every failed run, and returns the failure of the whole.
+    /// Prints every failed run, and returns the failure of the command as a whole.
     ///
     /// # Errors
-    /// [`Failure::Interrupted`] after Ctrl-C, [`Failure::Run`] when a run failed.
+    /// [`Failure::Interrupted`] after Ctrl-C, [`Failure::Run`] if a run failed.
     pub fn verdict(&self) -> Result<(), Failure> {
         let failed = || self.results.missing.iter().filter_map(|run| Some((run, run.cause.as_ref()?)));
         let mut causes = failed().peekable();
         while let Some((run, cause)) = causes.next() {
             let whole = cause.to_string();
-            // Runs that failed for one reason have its advice below the last of them.
+            // If several runs failed for the same reason, the advice is printed only after the last of them.
             let is_last = causes.peek().is_none_or(|(_, next)| next.help() != cause.help());
             let shown = match whole.split_once("\n  help: ") {
                 Some((what, _)) if !is_last => what,

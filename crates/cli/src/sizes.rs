@@ -1,8 +1,10 @@
-//! The sizes of a figure's runs as text, from its resolved scenario: titles name the sizes of the paper.
+//! The sizes of a figure's runs as text, derived from its resolved scenario. The figure's title may name the sizes of
+//! the paper instead.
 
 use anabranch_sim::scenario::{RunPoint, TopologySpec};
 
-/// Hosts and message lengths of the first point, and the swept parameters. Empty without points.
+/// The number of hosts and the message lengths of the first point, and the swept parameters. The text is empty without
+/// points.
 ///
 /// `128 hosts, permutation of 8MiB; swept: topology.oversubscription = 1, 4`
 pub fn describe(points: &[RunPoint]) -> String {
@@ -33,7 +35,7 @@ fn fabric(topology: &TopologySpec) -> String {
     }
 }
 
-/// The traffic. A swept parameter is left to the list of its values.
+/// The traffic as text. Swept parameters are left out, because the list of their values follows.
 fn traffic(point: &RunPoint) -> String {
     point.workload.describe(point.topology.hosts(), &|path| point.sweep.contains_key(path))
 }

@@ -1,4 +1,4 @@
-//! Reads scenario files and the files they name, and makes them self-contained.
+//! Reads scenario files and the files to which they refer, and makes scenarios self-contained.
 
 use crate::examples::EXAMPLES;
 use crate::failure::{Failure, reason};
@@ -10,28 +10,28 @@ use anabranch_sim::scenario::{Diagnostic, Files, Ground, Overrides, Registry, Ru
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The largest input that is read. A million flows are about 40 MB.
+/// The largest input file in bytes. For comparison, a million flows take about 40 MB.
 const LARGEST_FILE: u64 = 1 << 30;
-/// A self-contained scenario: every default explicit, every file it names below `inputs/`.
+/// A self-contained scenario: all defaults are explicit, and all files to which it refers are below `inputs/`.
 pub struct Prepared {
-    /// The scenario, resolved.
+    /// The resolved scenario.
     pub scenario: Scenario,
-    /// Its runs, in order.
+    /// The scenario's runs, in order.
     pub points: Vec<RunPoint>,
-    /// The item that is stored with its results.
+    /// The item that is stored with the results.
     pub item: Item,
-    /// The differences between the setups of its schemes.
+    /// The differences between the setups of the scenario's schemes.
     pub ground: Ground,
-    /// The facts about paths that transports are given, at each point of the sweep, by scheme.
+    /// The path facts on which transports depend, at each point of the sweep, for each scheme.
     pub facts: Vec<Vec<PathFacts>>,
     /// Warnings about the scenario.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Reads a scenario and the files it names, from its folder.
+/// Reads a scenario, and from its folder the files to which it refers.
 ///
 /// # Errors
-/// [`Failure::Input`] with the place of the first fault.
+/// [`Failure::Input`] with the place of the first error.
 pub fn load(written: &ScenarioText, over: &Overrides) -> Result<Prepared, Failure> {
     with_notice(RESOLVING, || {
         let over = Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..over.clone() };
@@ -41,24 +41,24 @@ pub fn load(written: &ScenarioText, over: &Overrides) -> Result<Prepared, Failur
     })
 }
 
-/// A scenario's text and where it is from.
+/// A scenario's text and its origin.
 pub struct ScenarioText {
     /// The text.
     pub text: String,
-    /// The folder of the files that it names.
+    /// The folder of the files to which the scenario refers.
     pub folder: Folder,
-    /// The name of its results.
+    /// The name of the scenario's results.
     pub name: String,
-    /// The name in messages.
+    /// The scenario's name in messages.
     pub shown: String,
-    /// The file's name; none for standard input.
+    /// The name of the file, or `None` for standard input.
     file_name: Option<String>,
 }
 
-/// Reads the text at `path` (`-`: standard input).
+/// Reads the text at `path`, where `-` means standard input.
 ///
 /// # Errors
-/// [`Failure::Input`] when it cannot be read.
+/// [`Failure::Input`] if it cannot be read.
 pub fn open(path: &Path) -> Result<ScenarioText, Failure> {
     if path == Path::new("-") {
         return Ok(ScenarioText {
@@ -82,7 +82,7 @@ pub fn open(path: &Path) -> Result<ScenarioText, Failure> {
     })
 }
 
-/// The hint for a path at which there is no scenario.
+/// The hint for a path that is not a scenario.
 fn instead_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let of_paper = path.parent().is_some_and(|paper| paper.components().count() == 1);
@@ -101,7 +101,8 @@ fn instead_of(path: &Path) -> String {
 }
 
 impl ScenarioText {
-    /// `scenario`, which was read from this text. Without a title it gets the file's name, without the folder.
+    /// The scenario `scenario`, which was read from this text. If it has no title, the file's name without the folder
+    /// becomes its title.
     pub fn titled(&self, mut scenario: Scenario) -> Scenario {
         if scenario.title == self.shown
             && let Some(name) = &self.file_name
@@ -112,13 +113,13 @@ impl ScenarioText {
     }
 }
 
-/// The notice while a large fabric or sweep is built.
+/// The notice that is shown while a large fabric or sweep is built.
 const RESOLVING: &str = "resolving the scenario: building its fabrics, their routes and what they carry";
 
-/// Checks a scenario, with warnings on standard error, and makes it self-contained.
+/// Checks a scenario, prints warnings on standard error, and makes the scenario self-contained.
 ///
 /// # Errors
-/// [`Failure::Input`] when something cannot be built.
+/// [`Failure::Input`] if a fabric or a workload cannot be built.
 pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
     let examined = scenario.examine()?;
     examined.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
@@ -139,14 +140,14 @@ pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
 /// The self-contained form of a scenario.
 ///
 /// # Errors
-/// [`Failure::Run`] when it cannot be read back.
+/// [`Failure::Run`] if the resolved scenario cannot be parsed again.
 pub fn self_contained(scenario: &Scenario) -> Result<Scenario, Failure> {
     scenario.self_contained(&Registry::new()).map_err(|error| {
         Failure::Run(format!("internal error: the resolved scenario cannot be read back: {error}"))
     })
 }
 
-/// Converts an error about input.
+/// Converts an error about input to a failure.
 pub fn input(error: impl std::fmt::Display) -> Failure {
     Failure::Input(error.to_string())
 }
@@ -164,12 +165,12 @@ impl Files for Folder {
     }
 }
 
-/// Reads a text file of bounded size. The error is the reason in a few words.
+/// Reads a text file of limited size. The error is the reason in a few words.
 fn read_text(path: &Path) -> Result<String, String> {
     text_of(read_file(path)?)
 }
 
-/// Reads a file of bounded size.
+/// Reads a file of limited size.
 fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let file = std::fs::File::open(path).map_err(|error| reason(&error))?;
     let about = file.metadata().map_err(|error| reason(&error))?;
@@ -203,7 +204,8 @@ fn text_of(bytes: Vec<u8>) -> Result<String, String> {
 }
 
 /// The file's name without its extension, in characters that need no quotes in any shell or file system. A stored
-/// scenario has the name of its folder, without the digest: all of them have the file name `scenario.toml`.
+/// scenario has the name of its folder without the digest instead, because all stored scenarios have the file name
+/// `scenario.toml`.
 fn folder_name(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let absolute = std::path::absolute(path).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Curves of runs that have ended, on disk until the results are written: all runs' together may be more than memory
-//! holds.
+//! A place on disk for the curves of runs that have ended, until the results are written. The curves of all runs
+//! together may be larger than memory.
 
 use crate::output::note;
 use anabranch_results::{FiledCurves, SeriesRow};
@@ -7,22 +7,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs with fewer points than this keep them in memory.
+/// Curves stay in memory if a run has at most this number of points.
 const WORTH_FILING: usize = 100;
 
-/// A folder of files of curves, one per run, that no other program looks at.
+/// A folder of curve files, one for each run. No other program uses it.
 pub struct Spool {
     folder: PathBuf,
     complained: AtomicBool,
 }
 
 impl Spool {
-    /// A spool in `folder`, which is made when it is needed.
+    /// A spool in `folder`, which is created when it is needed.
     pub fn at(folder: PathBuf) -> Spool {
         Spool { folder, complained: AtomicBool::new(false) }
     }
 
-    /// Moves the curves of run `index` to a file, if they are many. Where they cannot be written they stay.
+    /// Moves the curves of run `index` to a file, if they have many points. If they cannot be written, they stay in
+    /// memory.
     pub fn file(&self, index: usize, rows: &mut Vec<SeriesRow>) -> Option<FiledCurves> {
         if rows.len() <= WORTH_FILING {
             return None;
@@ -45,8 +46,8 @@ impl Spool {
         }
     }
 
-    /// The curves of run `index` from the file at `path`, which may be removed later. None when it cannot be linked,
-    /// copied or read.
+    /// The curves of run `index` from the file at `path`, which may be removed later. The result is `None` if the file
+    /// cannot be linked, copied or read.
     pub fn adopt(&self, index: usize, path: &Path) -> Option<FiledCurves> {
         fs::create_dir_all(&self.folder).ok()?;
         let own = self.path(index);
@@ -54,9 +55,9 @@ impl Spool {
         FiledCurves::open(&own).ok()
     }
 
-    /// Removes all files of curves, which are no longer needed.
+    /// Removes all curve files, once they are no longer needed.
     pub fn clear(&self) {
-        // The folder may not exist, and the one around it is temporary.
+        // An error is ignored: the folder may not exist, and the folder around it is temporary.
         let _ = fs::remove_dir_all(&self.folder);
     }
 

@@ -1,4 +1,5 @@
-//! The folder of results: what is stored already, and how new results appear only when they are whole.
+//! The folder of results: access to results that are stored already, and new results, which appear only when they are
+//! complete.
 
 use crate::failure::{Failure, reason};
 use crate::made_by::{MADE_BY, MadeBy};
@@ -14,55 +15,58 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Digits of the digest in a folder's name.
+/// The number of digits of the digest in a folder's name.
 const DIGITS: usize = 16;
-/// The prefix of folders that newer results replace; the end of the newer folder's name and the final name of both
-/// follow.
+/// The prefix of folders that newer results replace. After the prefix, the name has the end of the newer folder's name
+/// and the final name of both folders.
 const REPLACED: &str = ".replaced-";
-/// The folder of curves in one that is not complete yet.
+/// The name of the folder of curves within a folder that is not complete yet.
 const SPOOL: &str = ".spool";
-/// Attempts to give a folder its name, each of which fails only if another program has just done the same.
+/// The number of attempts to rename a folder. An attempt fails only if another program has just renamed its folder to
+/// the same name.
 const MOST_ATTEMPTS: u32 = 100;
-/// The least age of a folder to remove, locked or not: not every file system shows the locks of other machines.
+/// The minimum age of an abandoned folder before it is removed. It also applies to folders without a lock, because not
+/// every file system shows the locks of other machines.
 const LEFT_ALONE: Duration = Duration::from_secs(24 * 3600);
 
-/// The scenario or model that results belong to; the digest stands for all the rest.
+/// The scenario or model to which results belong. It is identified by its digest.
 pub struct Item {
-    /// The start of its folder's name, plain characters only.
+    /// The start of the folder's name, in plain characters only.
     pub name: String,
-    /// Digest of the text and of all files.
+    /// The digest of the text and of all files.
     pub digest: String,
     /// The resolved scenario (or model) as TOML.
     pub toml: String,
-    /// The facts about the scenario that the rows of results do not have; of a model none.
+    /// The facts about the scenario that the rows of results do not contain. A model has none.
     pub facts: ScenarioFacts,
-    /// The files that it names, by path within the folder.
+    /// The files to which the scenario refers, by their path within the folder.
     pub files: BTreeMap<String, String>,
-    /// Warnings about it.
+    /// Warnings about the scenario.
     pub warnings: Vec<String>,
 }
 
-/// A folder that holds one folder a result set.
+/// A folder that holds one folder for each result set.
 pub struct Store {
     root: PathBuf,
 }
 
-/// Results on their way: a hidden folder that gets its final name when it is whole, and disappears otherwise.
+/// Results that are being written. They are in a hidden folder, which is given its final name when it is complete and
+/// is removed otherwise.
 pub struct Pending {
     temp: TempDir,
     target: PathBuf,
-    /// A lock that this program holds until it ends: a folder that nobody has locked is left over from a program that was
-    /// killed. None where the file system has no locks; no other program has one there either, so that nothing is removed.
+    /// A lock that this program holds until it ends. A folder that is not locked was left by a program that was killed.
+    /// It is `None` if the file system has no locks. No other program has a lock there either, so nothing is removed.
     _lock: Option<File>,
 }
 
 impl Store {
-    /// The folder at `root`, whether it exists or not.
+    /// The store in the folder `root`, which need not exist.
     pub fn at(root: &Path) -> Store {
         Store { root: root.to_owned() }
     }
 
-    /// Whole results of the scenario, made by this very build; their folder and what is in it.
+    /// The complete results of the scenario, if this build generated them, and their folder.
     pub fn stored(&self, item: &Item) -> Option<(PathBuf, ResultSet)> {
         self.recover();
         let folder = self.target(item);
@@ -72,20 +76,21 @@ impl Store {
         Some((folder.clone(), ResultSet::open(&folder).ok()?))
     }
 
-    /// The runs of the scenario that finished before it was ended. With `fresh` there are none.
+    /// The runs of the scenario that finished before an earlier command was ended. With `fresh` there are none.
     pub fn run_cache(&self, item: &Item, fresh: bool) -> RunCache {
         RunCache::at(self.root.join(format!(".kept-{}-{}", item.name, &item.digest[..DIGITS])), fresh)
     }
 
-    /// The runs of items with this name, whatever their digests. The name of a run stands for all that decides it.
+    /// The runs of all items with this name, whatever their digests. The name of a run identifies everything that
+    /// determines the run.
     pub fn named_run_cache(&self, item: &Item, fresh: bool, names: Vec<String>) -> RunCache {
         RunCache::by_name(self.root.join(format!(".kept-{}", item.name)), fresh, names)
     }
 
-    /// Makes room for results: everything that can be refused is refused here, before the simulation.
+    /// Prepares a folder for results. Every possible refusal by the file system occurs here, before the simulation.
     ///
     /// # Errors
-    /// [`Failure::Input`] when the folder cannot be made or written to.
+    /// [`Failure::Input`] if the folder cannot be created or is not writable.
     pub fn begin(&self, item: &Item) -> Result<Pending, Failure> {
         fs::create_dir_all(&self.root).map_err(|error| self.refused(&error))?;
         let target = self.target(item);
@@ -103,8 +108,9 @@ impl Store {
         Ok(pending)
     }
 
-    /// Finishes the replacements of results that killed programs left: the newer results get the name that was free at that
-    /// moment, and the older ones are removed. A failure is not reported, since the older results remain.
+    /// Completes the replacement of results that killed programs left unfinished: the newer results are given the final
+    /// name if it is free, and the older results are removed. A failure is not reported, because the older results
+    /// remain.
     pub fn recover(&self) {
         let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
         for folder in folders.map(|folder| folder.path()) {
@@ -115,7 +121,7 @@ impl Store {
             if newer.exists() {
                 let is_left = File::open(newer.join(MADE_BY)).is_ok_and(|file| file.try_lock().is_ok());
                 if !is_left {
-                    // Another program is working on it now.
+                    // Another program is working on this folder now.
                     continue;
                 }
                 if !target.exists() && ResultSet::open(&newer).is_ok() {
@@ -132,7 +138,8 @@ impl Store {
         }
     }
 
-    /// Removes folders that programs left behind when they were killed. A failure is not reported, since nothing depends on it.
+    /// Removes folders that were left by killed programs. A failure is not reported, because nothing depends on the
+    /// removal.
     fn remove_abandoned(&self) {
         let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
         for folder in folders.filter(|folder| folder.file_name().to_string_lossy().starts_with(UNFINISHED)) {
@@ -161,17 +168,17 @@ impl Store {
 }
 
 impl Pending {
-    /// The folder to write into.
+    /// The folder for the results.
     pub fn folder(&self) -> &Path {
         self.temp.path()
     }
 
-    /// Room for curves until the results are written.
+    /// A place for curves until the results are written.
     pub fn spool(&self) -> Spool {
         Spool::at(self.temp.path().join(SPOOL))
     }
 
-    /// Writes all that is known before the simulation, which finds a full disk early.
+    /// Writes everything that is known before the simulation, so that a full disk is detected early.
     fn write_early(&mut self, item: &Item) -> io::Result<()> {
         let folder = self.temp.path();
         MadeBy::this().write(folder)?;
@@ -186,11 +193,11 @@ impl Pending {
         Ok(())
     }
 
-    /// Writes the results and the page `html`, and gives the folder its final name. Results that are not whole
-    /// get a name of their own that says so.
+    /// Writes the results and the page `html`, and renames the folder to its final name. The name of incomplete results
+    /// ends with `-partial`.
     ///
     /// # Errors
-    /// [`Failure::Input`] when the disk is full or the folder went away; nothing is left under the final name.
+    /// [`Failure::Input`] if the disk is full or the folder was removed. Nothing is left under the final name.
     pub fn finish(self, results: &ResultSet, html: &str, whole: bool) -> Result<PathBuf, Failure> {
         let name = self.target.file_name().unwrap_or_default().to_string_lossy();
         let partial = self.target.with_file_name(format!("{name}-partial"));
@@ -201,15 +208,15 @@ impl Pending {
             .and_then(|()| self.replace(&target))
             .map_err(|error| lost(&target, &reason(&error)))?;
         if whole {
-            // The folder may not exist.
+            // An error is ignored, because the folder may not exist.
             let _ = fs::remove_dir_all(partial);
         }
         Ok(target)
     }
 
-    /// Gives the folder its final name. A folder that has the name already is older and is removed.
+    /// Renames the folder to its final name. A folder that has this name already is older and is removed.
     ///
-    /// Another program may do the same at any moment; then its folder is removed as well.
+    /// Another program may do the same at any time. Its folder is then removed as well.
     fn replace(self, target: &Path) -> io::Result<()> {
         let own = self.temp.path().file_name().unwrap_or_default().to_string_lossy();
         let name = target.file_name().unwrap_or_default().to_string_lossy();
@@ -225,7 +232,7 @@ impl Pending {
             let Err(error) = fs::rename(self.temp.path(), target) else { break };
             let is_taken = target.exists();
             if had_old {
-                // The folder of the other program is newer.
+                // The folder of the other program is newer, so it gets its name back unless the name is in use.
                 match fs::rename(&old, target) {
                     Err(_) if is_taken => fs::remove_dir_all(&old)?,
                     moved => moved?,
@@ -238,7 +245,7 @@ impl Pending {
         // The folder is no longer temporary.
         let _ = self.temp.keep();
         stop_here("after-renames");
-        // The new results are in place; a rest of the old ones, if there were any, harms nothing.
+        // The new results are in place. An error is ignored, because remaining files of the old results do no harm.
         let _ = fs::remove_dir_all(&old);
         Ok(())
     }
@@ -251,7 +258,7 @@ impl Pending {
     }
 }
 
-/// Waits to be killed, in builds for tests, if the environment names this place.
+/// Waits to be killed, if the environment variable names this place. Only builds for tests do so.
 fn stop_here(place: &str) {
     if cfg!(debug_assertions) && std::env::var_os("ANABRANCH_STOP_AT").is_some_and(|name| name == place) {
         loop {
@@ -271,7 +278,7 @@ fn lost(target: &Path, why: &str) -> Failure {
 mod tests {
     use super::*;
 
-    /// Programs that carry out the same scenario write into one folder.
+    /// Programs that carry out the same scenario write into the same folder.
     #[test]
     fn several_programs_store_the_same_results_at_once() {
         let place = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
-//! A run as a timeline that the Perfetto UI opens: what hosts send and compute, jobs, faults, and curves as counters.
+//! A run as a timeline for the Perfetto UI: the sending and computing of hosts, jobs, faults, and curves as counters.
 //!
-//! It declares the messages of Perfetto's trace format (protobuf) that a timeline needs. Times are whole nanoseconds.
+//! This module declares the protobuf messages of Perfetto's trace format that a timeline needs. Times are whole
+//! nanoseconds.
 
 use anabranch_base::{Duration, HostId, Time};
 use anabranch_sim::scenario::{FaultSpec, RunPoint};
@@ -8,7 +9,7 @@ use anabranch_sim::{Activity, RunResult, Span};
 use prost::Message;
 use std::collections::BTreeMap;
 
-/// A trace: packets in any order.
+/// A trace, which consists of trace packets in any order.
 #[derive(Clone, PartialEq, Message)]
 struct Trace {
     #[prost(message, repeated, tag = "1")]
@@ -56,7 +57,7 @@ struct CounterDescriptor {}
 struct TrackEvent {
     #[prost(message, repeated, tag = "4")]
     debug_annotations: Vec<DebugAnnotation>,
-    /// 1: a slice begins, 2: it ends, 4: a counter has a value.
+    /// The kind of event: 1 if a slice begins, 2 if it ends, 4 if a counter has a value.
     #[prost(int32, tag = "9")]
     kind: i32,
     #[prost(uint64, tag = "11")]
@@ -80,10 +81,10 @@ struct DebugAnnotation {
 const BEGIN: i32 = 1;
 const END: i32 = 2;
 const COUNTER: i32 = 4;
-/// All packets are one sequence.
+/// The sequence number. All trace packets belong to one sequence.
 const SEQUENCE: u32 = 1;
 
-/// The timeline of a run, as a file of Perfetto's.
+/// The timeline of a run, as the content of a Perfetto file.
 pub fn perfetto(point: &RunPoint, result: &RunResult) -> Vec<u8> {
     let end = Time((result.run.sim_time_us * 1e6) as u64);
     let mut writer = Writer { trace: Trace::default(), tracks: 0, end };
@@ -96,7 +97,7 @@ pub fn perfetto(point: &RunPoint, result: &RunResult) -> Vec<u8> {
 
 struct Writer {
     trace: Trace,
-    /// Tracks so far.
+    /// The number of tracks so far.
     tracks: u64,
     end: Time,
 }
@@ -104,7 +105,7 @@ struct Writer {
 impl Writer {
     fn track(&mut self, name: &str, parent: Option<u64>, is_counter: bool) -> u64 {
         self.tracks += 1;
-        // A track without a parent is a process, so that the page groups what is below it.
+        // A track without a parent is declared as a process, so that the UI groups the tracks below it.
         let process = parent
             .is_none()
             .then(|| ProcessDescriptor { pid: self.tracks as i32, process_name: name.to_owned() });
@@ -177,14 +178,14 @@ impl Writer {
         }
     }
 
-    /// Adds a process per host. Spans that overlap get separate lanes.
+    /// Adds a process for each host. Overlapping spans are put on separate lanes.
     fn add_hosts(&mut self, spans: &[Span]) {
         let mut by_host: BTreeMap<HostId, Vec<&Span>> = BTreeMap::new();
         spans.iter().for_each(|span| by_host.entry(span.host).or_default().push(span));
         for (host, mut spans) in by_host {
             let process = self.track(&format!("host {host}"), None, false);
             spans.sort_by_key(|span| span.from);
-            // The lanes of each activity, each with the time at which it is free.
+            // The lanes of each activity. Each lane has the time from which it is free.
             let mut lanes: BTreeMap<String, Vec<(u64, Time)>> = BTreeMap::new();
             for span in spans {
                 let until = span.until.unwrap_or(self.end).max(span.from);
@@ -233,7 +234,7 @@ impl Writer {
     }
 }
 
-/// The kind of its track, its name, and its annotations.
+/// The kind of a span's track, the span's name, and its annotations.
 fn described(span: &Span) -> (String, String, Vec<DebugAnnotation>) {
     match span.activity {
         Activity::Sends { message, to, bytes, delivered } => {
@@ -294,10 +295,10 @@ series = "queue-depth"
 links = "tor:1/down:1"
 "#;
 
-    /// Names of a process, a track and a slice, and when that begins and ends in ns.
+    /// The names of a process, a track and a slice, and the start and the end of the slice in ns.
     type Slice = (String, String, String, u64, u64);
 
-    /// The slices, and the number of counter values, that a reader finds in a timeline.
+    /// The slices in a timeline, and the number of its counter values, as a reader finds them.
     fn read_back(bytes: &[u8]) -> (Vec<Slice>, usize) {
         let trace = Trace::decode(bytes).unwrap();
         let mut tracks: BTreeMap<u64, (String, Option<u64>)> = BTreeMap::new();
@@ -342,7 +343,7 @@ links = "tor:1/down:1"
             let its = slices.iter().filter(|slice| slice.0 == process);
             its.map(|slice| (slice.1.as_str(), slice.2.as_str(), slice.3)).collect()
         };
-        // Two messages at once take two lanes. The third is later and takes the first lane again.
+        // Two simultaneous messages are on two lanes. The third message is later and uses the first lane again.
         assert_eq!(
             of("host 0"),
             [

@@ -1,17 +1,18 @@
-//! Files and folders that appear under their name only when they are complete.
+//! Writing of files and folders so that they appear under their name only when they are complete.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use tempfile::TempDir;
 
-/// The prefix of folders that are not complete yet.
+/// The prefix of the names of folders that are not complete yet.
 pub const UNFINISHED: &str = ".unfinished-";
 
-/// Writes a file, which appears when it is complete. Symbolic links and devices (`/dev/stdout`) are written in place.
+/// Writes a file, which appears only when it is complete. Symbolic links and devices (`/dev/stdout`) are written
+/// directly.
 ///
 /// # Errors
-/// When it cannot be written; what was there before stays.
+/// If the file cannot be written. An existing file stays unchanged.
 pub fn write(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let there = file.symlink_metadata().ok();
     if there.as_ref().is_some_and(|there| !there.is_file()) {
@@ -32,18 +33,18 @@ pub fn write(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     fresh.persist(file).map(drop).map_err(|error| error.error)
 }
 
-/// Writes `bytes` to a file, as [`write()`].
+/// Writes `bytes` to a file like [`write()`].
 ///
 /// # Errors
-/// As [`write()`].
+/// The errors of [`write()`].
 pub fn put(file: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     write(file, |out| out.write_all(bytes.as_ref()))
 }
 
-/// A temporary folder in `root`, which others may read as any other. It is removed when it is dropped.
+/// A temporary folder in `root`, with the same read permissions as any other folder. It is removed when it is dropped.
 ///
 /// # Errors
-/// When it cannot be created.
+/// If it cannot be created.
 pub fn hidden_folder(root: &Path) -> io::Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(UNFINISHED);

@@ -2,7 +2,7 @@ const at = (id) => document.getElementById(id);
 const text = at("text");
 const examples = JSON.parse(at("examples").textContent);
 
-// The module, unpacked once; each worker compiles its own copy.
+// The WebAssembly module is unpacked once, and each worker compiles its own copy.
 const packed = Uint8Array.from(atob(at("wasm").textContent.trim()), (letter) => letter.charCodeAt(0));
 const module = new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 const source = URL.createObjectURL(new Blob([at("worker").textContent], { type: "text/javascript" }));
@@ -15,7 +15,7 @@ function worker(heard) {
   return made;
 }
 
-// A text is checked on a worker of its own, so that it can be edited while another runs.
+// A separate worker checks the text, so that the user can edit a text while another scenario runs.
 let checks = worker(checked);
 let latest = 0;
 let timer;
@@ -85,7 +85,7 @@ function say(lines, wrong) {
   at("run").disabled = wrong || running !== undefined;
 }
 
-// Keys and words at the cursor: the list is that of the text field, which keeps the focus.
+// The list of keys and words for the position of the cursor. The text field keeps the focus while the list is open.
 const keys = at("keys");
 let asked;
 let offered;
@@ -108,7 +108,7 @@ function offer({ replaced, list }) {
     code.textContent = name;
     help.textContent = meaning;
     option.append(code, help);
-    // The field keeps the focus.
+    // The text field keeps the focus.
     option.onmousedown = (event) => event.preventDefault();
     option.onclick = () => accept(place);
     return option;
@@ -135,7 +135,7 @@ function choose(place) {
 function accept(place) {
   const { replaced, list, cursor } = offered;
   const written = list[place].text;
-  // A word's closing quote may be there.
+  // The text may already have the closing quote of the word.
   const closed = written.endsWith('"') && text.value[cursor] === '"' ? 1 : 0;
   text.focus();
   text.setRangeText(written, cursor - replaced, cursor + closed, "end");

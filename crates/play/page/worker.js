@@ -1,4 +1,4 @@
-// Carries out the runs of a scenario, one after the other, away from the page's own thread.
+// Carries out the runs of a scenario one after the other, in a worker, so that the page stays responsive.
 let ready;
 onmessage = async ({ data }) => {
   if (data.wasm) {
@@ -29,7 +29,7 @@ onmessage = async ({ data }) => {
     postMessage({ number: data.number, runs, page: session.page(), digests: session.digests(), seconds });
     session.free();
   } catch (error) {
-    // A wrong scenario is a text; anything else is a defect, after which the module is not to be trusted.
+    // An error in the scenario is thrown as text. Any other error is a defect, after which the module must not be used again.
     const text = typeof error === "string" ? error : `internal error, a defect of anabranch: ${error}`;
     postMessage({ number: data.number, failed: text, broken: typeof error !== "string" });
   }

@@ -1,6 +1,6 @@
-//! The simulator in a web page. [`Runs`] takes the text of a scenario, executes its runs one by one and returns the page
-//! of their report; [`check`] finds errors in a text while it is written. `cargo xtask playground` builds it for
-//! WebAssembly, embedded in one page that needs no server.
+//! The simulator in a web page. [`Runs`] takes the text of a scenario, executes its runs one by one and returns the
+//! page of their report. [`check`] finds errors in a text while the user writes it. `cargo xtask playground` builds
+//! this crate for WebAssembly, embedded in one page that needs no server.
 #![forbid(unsafe_code)]
 
 use anabranch_report::Provenance;
@@ -11,11 +11,12 @@ use anabranch_sim::{Session, run};
 use serde_json::{Value as Json, json};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// The file name of the text in messages.
+/// The file name that messages show for the text.
 const FILE_NAME: &str = "scenario.toml";
 
-/// The diagnosis of a scenario as JSON: `{"error": {"line", "column", "message", "help"}}`, or
-/// `{"runs", "hosts", "packets", "warnings"}` with the data packets of all its runs.
+/// The diagnosis of a scenario as JSON: `{"error": {"line", "column", "message", "help"}}` if it has an error.
+/// Otherwise it is `{"runs", "hosts", "packets", "warnings"}`, where `packets` is the number of data packets of all
+/// runs.
 #[wasm_bindgen]
 pub fn check(text: &str) -> String {
     match read_text(text).and_then(|session| Ok((sizes(&session)?, session))) {
@@ -30,8 +31,8 @@ pub fn check(text: &str) -> String {
     .to_string()
 }
 
-/// The keys and words that can be written at a place of a scenario, as JSON:
-/// `{"replaced", "list": [{"name", "text", "meaning"}]}`, with the characters before the place that they replace.
+/// The keys and words that can be written at a position of a scenario, as JSON: `{"replaced", "list": [{"name", "text",
+/// "meaning"}]}`. `replaced` is the number of characters before the position that an entry replaces.
 #[wasm_bindgen]
 pub fn complete(before: &str, after: &str) -> String {
     let Completions { replaced, list } = completions(before, after);
@@ -39,13 +40,13 @@ pub fn complete(before: &str, after: &str) -> String {
     json!({ "replaced": replaced, "list": list.into_iter().map(row).collect::<Vec<_>>() }).to_string()
 }
 
-/// An error or a warning with its place.
+/// An error or a warning with its place, as JSON.
 fn diagnostic(error: &Diagnostic) -> Json {
     let Diagnostic { span, message, .. } = error;
     json!({ "line": span.line, "column": span.column, "message": message, "help": error.help() })
 }
 
-/// The approximate bytes of a packet, for a first estimate of the duration of a scenario.
+/// The approximate size of a packet in bytes, for a first estimate of the duration of a scenario.
 const PACKET: u64 = 4096;
 
 fn read_text(text: &str) -> Result<Session, Diagnostic> {
@@ -63,7 +64,7 @@ fn overrides() -> Overrides {
     Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..Overrides::default() }
 }
 
-/// The hosts of the first run, and the data packets of all runs.
+/// The number of hosts of the first run, and the number of data packets of all runs.
 fn sizes(session: &Session) -> Result<(u32, u64), Diagnostic> {
     let Some(first) = session.points().first() else { return Ok((0, 0)) };
     let built = anabranch_sim::build(first).map_err(|error| without_place(error.to_string()))?;
@@ -71,7 +72,7 @@ fn sizes(session: &Session) -> Result<(u32, u64), Diagnostic> {
     Ok((built.topology.hosts, a_run.saturating_mul(session.points().len() as u64)))
 }
 
-/// A diagnostic of the whole scenario.
+/// A diagnostic about the scenario as a whole.
 fn without_place(message: String) -> Diagnostic {
     let span = Span { file: FILE_NAME.to_owned(), line: None, column: None };
     Diagnostic::warning(span, message, None)
@@ -83,10 +84,10 @@ pub struct Runs(Session);
 
 #[wasm_bindgen]
 impl Runs {
-    /// Reads a scenario.
+    /// Parses a scenario.
     ///
     /// # Errors
-    /// An error with its place, in the words of the command.
+    /// The text is not a valid scenario. The message names the place and is the one that the command line prints.
     #[wasm_bindgen(constructor)]
     pub fn new(text: &str) -> Result<Runs, String> {
         read_text(text).map(Runs).map_err(|error| error.to_string())
@@ -97,7 +98,7 @@ impl Runs {
         self.0.points().len()
     }
 
-    /// The name of the next run; `None` when all are done.
+    /// The name of the next run, or `None` if all runs are done.
     pub fn next(&self) -> Option<String> {
         self.0.next().map(|index| self.0.name(index))
     }
@@ -109,12 +110,13 @@ impl Runs {
         self.0.ended(index, end);
     }
 
-    /// Records the duration of the last run, in seconds.
+    /// Records the wall-clock duration of the last run, in seconds.
     pub fn took(&mut self, seconds: f64) {
         self.0.set_wall_time(seconds);
     }
 
-    /// The digests of the runs so far, in their order and equal to those of the command; empty for failed runs.
+    /// The digests of the runs so far, in the order of the runs. They are equal to those of the command line. The
+    /// digest of a failed run is empty.
     pub fn digests(&self) -> Vec<String> {
         self.0.digests()
     }

@@ -1,15 +1,16 @@
-//! Notes on assumptions of an answer that no column shows: timeouts, the start times of faults, and schemes whose
-//! difference did not act.
+//! Notes on assumptions behind an answer that no column shows: the timeouts, the start times of faults, and schemes
+//! that behaved alike in all their runs.
 
 use crate::groups::{Group, at_each_point, at_points, groups, named};
 use crate::points::by_finding;
 use anabranch_base::Duration;
 use anabranch_results::{FaultFacts, PointFacts, ResultSet, RunRow};
 
-/// The most sets of timeouts that a note lists with their sweep points; it gives the range of more.
+/// The largest number of sets of timeouts that a note lists with their sweep points. For more sets, the note gives the
+/// range of the timeouts.
 const MOST: usize = 4;
 
-/// The notes of results whose resolved scenario has these points.
+/// The notes on a result set. `points` is its resolved scenario at each point of the sweep.
 pub(crate) fn notes(set: &ResultSet, points: &[PointFacts]) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(timeouts(set, points));
@@ -18,7 +19,7 @@ pub(crate) fn notes(set: &ResultSet, points: &[PointFacts]) -> Vec<String> {
     notes
 }
 
-/// Timeouts, each with the schemes that have it.
+/// Timeouts, and for each timeout the schemes that have it.
 type Timeouts<'a> = Vec<(String, Vec<&'a str>)>;
 
 fn timeouts_at(point: &PointFacts) -> Timeouts<'_> {
@@ -33,7 +34,7 @@ fn timeouts_at(point: &PointFacts) -> Timeouts<'_> {
     by_rto
 }
 
-/// `95.4 us (reps, ecmp); 6.42 ms (rocev2)`; the time alone where all schemes have it.
+/// Timeouts as text: `95.4 us (reps, ecmp); 6.42 ms (rocev2)`, or the timeout alone if all schemes have it.
 fn in_words(by_rto: &Timeouts<'_>) -> String {
     match &by_rto[..] {
         [(rto, _)] => rto.clone(),
@@ -44,8 +45,8 @@ fn in_words(by_rto: &Timeouts<'_>) -> String {
     }
 }
 
-/// The timeouts, where those of the schemes differ or a timer ran out. A sweep over buffers or round trips changes them
-/// as well, so that two things change between its points.
+/// A note on the timeouts, if the schemes have different ones or a timer expired. A sweep over buffers or round trips
+/// also changes the timeouts, so that two things change between its points. The note then says so.
 fn timeouts(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     let found = by_finding(points, timeouts_at);
     let ran_out = set.actual().iter().any(|run| run.timeouts > 0);
@@ -79,10 +80,10 @@ fn timeouts(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     Some(format!("{head} change over the sweep, {texts}.{held}"))
 }
 
-/// A timeout, as a time and as it is written, and the name of its point.
+/// A timeout as a duration, its text in the results, and the name of the sweep point at which it applies.
 type SchemeTimeout<'a> = (Duration, &'a str, String);
 
-/// The range of each scheme's timeout over the sweep, schemes with the same range together.
+/// The range of each scheme's timeout over the sweep. Schemes with the same range are listed together.
 fn timeout_ranges(points: &[PointFacts]) -> String {
     let mut of_scheme: Vec<(&str, Vec<SchemeTimeout<'_>>)> = Vec::new();
     for point in points {
@@ -113,8 +114,8 @@ fn timeout_ranges(points: &[PointFacts]) -> String {
     each.collect::<Vec<String>>().join("; ")
 }
 
-/// A note that the start times of faults are the same at every seed, so that no interval contains their effect. It is
-/// about faults that have a start time which is not swept.
+/// A note that the start times of faults are the same in all seeds, so that no confidence interval contains their
+/// effect. It covers the faults whose start time is not swept.
 fn start_times(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     let seeds = set.actual().iter().any(|run| run.seed != set.actual()[0].seed);
     let all = points.iter().map(|point| point.faults.len()).max().unwrap_or(0);
@@ -139,8 +140,8 @@ fn start_times(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     ))
 }
 
-/// The schemes that behaved alike in every run, or in every run of some sweep points: the difference between them never
-/// acted.
+/// A note on the schemes that behaved alike in every run, or in every run of some sweep points: the difference between
+/// them never had an effect.
 fn identical_schemes(set: &ResultSet) -> Option<String> {
     let groups = groups(set);
     let at_points_of = at_each_point(&groups);
@@ -211,7 +212,7 @@ mod tests {
         super::notes(set, &set.facts.points)
     }
 
-    /// Runs of `a` and `b` at each value of a swept parameter.
+    /// Runs of schemes `a` and `b` at each value of a swept parameter.
     fn swept(key: &str, values: &[&str]) -> ResultSet {
         let mut whole = ResultSet::default();
         for value in values {
@@ -282,14 +283,14 @@ mod tests {
                  1600KB: 335 us (a); 4ms (b). {held}"
             )]
         );
-        // A sweep that changes no timeout has the note of a single run.
+        // A sweep that does not change the timeouts has the same note as a single run.
         set_scenario(&mut found, SWEPT.replace("95.4 us", "35.6 us").replace("335 us", "35.6 us"));
         let texts = notes(&found);
         assert_eq!(
             texts,
             ["Timeouts (transport.rto, which follows the buffers unless set): 35.6 us (a); 4ms (b)."]
         );
-        // With one timeout for all, the note depends on whether a timer ran out.
+        // If all schemes have one timeout, the note appears only if a timer expired.
         set_scenario(&mut found, SWEPT.replace("name = \"b\"", "").replace("rto = \"4ms\"", ""));
         assert_eq!(notes(&found), Vec::<String>::new());
         found.runs[0].timeouts = 1;
@@ -332,7 +333,7 @@ mod tests {
                 "fault.1 comes at the same moment at every seed: what its moment does is in no interval (sweep fault.1.at)."
             ]
         );
-        // Faults that differ between points count as well.
+        // Faults that differ between points are counted as well.
         let mut found = swept("fault.0.kind", &["link-down", "link-flap"]);
         set_scenario(
             &mut found,

@@ -1,4 +1,4 @@
-//! A paper's claims compared with results, by a fixed rule, so that nobody chooses a band.
+//! Compares a paper's claims with results. The rule is fixed, so that nobody chooses a tolerance for a claim.
 
 use crate::index::Index;
 use crate::{Measure, MeasureError};
@@ -7,8 +7,8 @@ use anabranch_results::{
 };
 use libm::{fabs, log};
 
-/// The rule by which the outcome of a claim follows from its kind, the paper's number p and the measured number m:
-/// [`outcome`] in words.
+/// The rule of [`outcome`] in words: how the outcome of a claim follows from its kind, the paper's number p and the
+/// measured number m.
 pub const RULE: [(&str, &str); 9] = [
     ("ratio", "holds when |ln m - ln p| <= max(0.25 |ln p|, 0.02)"),
     ("at-least", "a quotient: holds when m >= p, or within the band of a ratio below p"),
@@ -29,13 +29,13 @@ pub const RULE: [(&str, &str); 9] = [
     ("differs", "anything else"),
 ];
 
-/// A claim that cannot be judged.
+/// A claim that cannot be evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClaimError {
-    /// Its measure cannot be read or evaluated.
+    /// The claim's measure cannot be read or evaluated.
     #[error(transparent)]
     Measure(#[from] MeasureError),
-    /// Its kind, its `paper` and the result of its measure do not fit together.
+    /// The claim's kind, its `paper` and the result of its measure do not fit together.
     #[error("claim \"{says}\": {why}")]
     Mismatch {
         /// The claim's text.
@@ -45,11 +45,11 @@ pub enum ClaimError {
     },
 }
 
-/// Compares claims with results. A measure that cannot be evaluated becomes part of its row, for a page that shows all
-/// claims.
+/// Compares claims with results. If a measure cannot be evaluated on these results, its row holds the error, so that a
+/// page can show all claims.
 ///
 /// # Errors
-/// When a claim itself is wrong: its measure cannot be read, or its `paper` does not fit its kind.
+/// If a claim itself is wrong: its measure cannot be read, or its `paper` does not fit its kind.
 pub fn judge(specs: &[ClaimSpec], set: &ResultSet) -> Result<Vec<ClaimRow>, ClaimError> {
     let index = Index::new(set);
     specs.iter().map(|spec| judge_one(spec, &index)).collect()
@@ -73,7 +73,8 @@ fn judge_one(spec: &ClaimSpec, index: &Index<'_>) -> Result<ClaimRow, ClaimError
     })
 }
 
-/// The measured number and its outcome; for an order also the spread of its sides, which decides.
+/// The measured number and its outcome. For a claim of kind `order`, the spread of each side over the seeds is added,
+/// because it determines the outcome.
 fn evaluate(
     spec: &ClaimSpec,
     paper: ClaimValue,
@@ -93,18 +94,19 @@ fn evaluate(
     Ok((ClaimResult::Evaluated { measured, outcome }, spread))
 }
 
-/// The error without the text of the measure, which may be forty lines long and is in the row already.
+/// The error without the text of the measure. That text may be forty lines long, and the row contains it already.
 fn beside_its_measure(error: &MeasureError) -> String {
     format!("{} (column {} of the measure)", error.message, error.column)
 }
 
-/// The outcome of a measured number beside the paper's, as [`RULE`] says.
+/// The outcome of a measured number compared with the paper's number, as [`RULE`] states.
 ///
-/// The bands of `at-least` and `at-most` are those of quotients: a quantity with a unit is divided by the paper's
-/// number, and the claim's number is 1. For an `order`, `measured` is whether it is true for every seed.
+/// The tolerances of `at-least` and `at-most` are meant for quotients: the measure divides a quantity with a unit by
+/// the paper's number, and the claim's number is then 1. For an `order`, `measured` states whether the order is true
+/// for every seed.
 ///
 /// # Errors
-/// When a pair stands where a number belongs or the other way round, or the paper's number is not above 0.
+/// If there is a pair instead of a number or a number instead of a pair, or if the paper's number is not above 0.
 pub fn outcome(kind: ClaimKind, paper: ClaimValue, measured: ClaimValue) -> Result<Outcome, String> {
     let whole = |holds| if holds { Outcome::Holds } else { Outcome::Differs };
     match (kind, paper, measured) {
@@ -155,7 +157,7 @@ fn paper_value(spec: &ClaimSpec) -> Result<ClaimValue, ClaimError> {
         (ClaimKind::Order, None) => Ok(ClaimValue::Number(1.0)),
         (kind, None) => Err(mismatch(spec, format!("a `{kind}` needs the paper's number: `paper = ...`"))),
         (kind, Some(paper)) => {
-            // Compared with itself, every well-formed claim gives an outcome.
+            // Every well-formed claim has an outcome when the paper's number is compared with itself.
             outcome(kind, paper, paper).map_err(|why| mismatch(spec, why))?;
             Ok(paper)
         }
@@ -175,8 +177,8 @@ fn positive(paper: f64) -> Result<(), String> {
     ))
 }
 
-/// The outcome for a bound that m may miss by a ratio's band. `kept`: m is on the right side. `alike`: the bound says
-/// on which side of 1 something is, and m is on that side.
+/// The outcome for a bound, which m may violate by the tolerance of a ratio. With `kept`, m satisfies the bound. With
+/// `alike`, the bound states on which side of 1 a quotient is, and m is on that side.
 fn bound(p: f64, m: f64, kept: bool, alike: bool) -> Outcome {
     match kept || within(p, m, band(p)) {
         true => Outcome::Holds,
@@ -185,7 +187,7 @@ fn bound(p: f64, m: f64, kept: bool, alike: bool) -> Outcome {
     }
 }
 
-/// The largest distance of a ratio from the paper's, in natural logarithms.
+/// The tolerance of a ratio: the largest distance from the paper's number, in natural logarithms.
 fn band(p: f64) -> f64 {
     (0.25 * fabs(log(p))).max(0.02)
 }
@@ -200,7 +202,7 @@ fn ratio(p: f64, m: f64) -> Outcome {
     }
 }
 
-/// Whether two numbers are at most `band` apart, in natural logarithms. Nothing is near a number at or below 0.
+/// Whether two numbers are at most `band` apart, in natural logarithms. This is false if m is not above 0.
 fn within(p: f64, m: f64, band: f64) -> bool {
     m > 0.0 && fabs(log(m) - log(p)) <= band
 }
@@ -216,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_ratio_has_a_band_of_a_quarter_of_its_logarithm() {
-        // ln 1.25 = 0.2231, a quarter is 0.0558: from 1.1822 to 1.3217.
+        // ln 1.25 = 0.2231, and a quarter of it is 0.0558, so the tolerance reaches from 1.1822 to 1.3217.
         assert_eq!(number(ClaimKind::Ratio, 1.25, 1.183), Outcome::Holds);
         assert_eq!(number(ClaimKind::Ratio, 1.25, 1.321), Outcome::Holds);
         assert_eq!(number(ClaimKind::Ratio, 1.25, 1.181), Outcome::DirectionOnly);
@@ -224,7 +226,7 @@ mod tests {
         assert_eq!(number(ClaimKind::Ratio, 1.25, 1.0), Outcome::Differs);
         assert_eq!(number(ClaimKind::Ratio, 1.25, 0.9), Outcome::Differs);
         assert_eq!(number(ClaimKind::Ratio, 0.5, 0.0), Outcome::DirectionOnly);
-        // Near 1 the band is 2 %.
+        // Near 1, the tolerance is 2 %.
         assert_eq!(number(ClaimKind::Ratio, 1.0, 1.019), Outcome::Holds);
         assert_eq!(number(ClaimKind::Ratio, 1.0, 1.021), Outcome::Differs);
     }
@@ -232,17 +234,17 @@ mod tests {
     #[test]
     fn a_bound_holds_on_its_side_and_within_the_band_on_the_other() {
         let at_least = |p, m| number(ClaimKind::AtLeast, p, m);
-        // ln 1.35 = 0.3001, a quarter is 0.0750: down to 1.2524.
+        // ln 1.35 = 0.3001, and a quarter of it is 0.0750, so the tolerance reaches down to 1.2524.
         assert_eq!(at_least(1.35, 9.0), Outcome::Holds);
         assert_eq!(at_least(1.35, 1.253), Outcome::Holds);
         assert_eq!(at_least(1.35, 1.252), Outcome::DirectionOnly);
         assert_eq!(at_least(1.35, 1.0), Outcome::Differs);
-        // Below 1 a lower bound says nothing about a side, and at 1 the band is 2 %.
+        // A lower bound below 1 does not tell on which side of 1 the number is. At 1, the tolerance is 2 %.
         assert_eq!(at_least(0.5, 0.3), Outcome::Differs);
         assert_eq!(at_least(1.0, 0.981), Outcome::Holds);
         assert_eq!(at_least(1.0, 0.979), Outcome::Differs);
         let at_most = |p, m| number(ClaimKind::AtMost, p, m);
-        // ln 0.5 = -0.6931, a quarter is 0.1733: up to 0.5946.
+        // ln 0.5 = -0.6931, and a quarter of it is 0.1733, so the tolerance reaches up to 0.5946.
         assert_eq!(at_most(0.5, 0.0), Outcome::Holds);
         assert_eq!(at_most(0.5, 0.594), Outcome::Holds);
         assert_eq!(at_most(0.5, 0.595), Outcome::DirectionOnly);
@@ -251,7 +253,7 @@ mod tests {
         assert_eq!(at_most(1.04, 1.061), Outcome::Holds);
     }
 
-    /// A claim about an order, for [`two_schemes`] or results derived from it.
+    /// A claim of kind `order` for [`two_schemes`] or results derived from it.
     fn order(measure: &str) -> ClaimSpec {
         ClaimSpec {
             says: "REPS is faster".into(),
@@ -274,7 +276,7 @@ mod tests {
         }
     }
 
-    /// At 8 MiB, REPS has 95 and 105, OPS 115 and 125.
+    /// At 8 MiB, the values of REPS are 95 and 105, and those of OPS are 115 and 125.
     #[test]
     fn an_order_holds_when_the_seeds_of_its_sides_do_not_overlap() {
         let mut set = two_schemes();
@@ -283,13 +285,14 @@ mod tests {
         assert_eq!((outcome, measured, spread.seeds), (Outcome::Holds, 1.0, 2));
         let [only] = &spread.comparisons[..] else { panic!("{spread:?}") };
         assert_eq!((only.left, &*only.sign, only.right), ([95.0, 105.0], "<", [115.0, 125.0]));
-        // The means, 100 and 110, are in order; the slower seed of REPS and the faster one of OPS are not.
+        // The means, 100 and 110, are in order, but the slower seed of REPS (105) is slower than the faster seed of OPS
+        // (104).
         let ops = set.runs.iter_mut().filter(|run| run.scheme == "ops" && run.fct_max_us < 200.0);
         ops.zip([104.0, 116.0]).for_each(|(run, max)| run.fct_max_us = max);
         let (outcome, measured, spread) = judged(measure, &set);
         assert_eq!((outcome, measured), (Outcome::Differs, 1.0));
         assert!(!spread.comparisons[0].separate);
-        // A quotient is taken seed by seed: 104 / 95 and 116 / 105 are both above 1.05.
+        // A quotient is computed for each seed: 104 / 95 and 116 / 105 are both above 1.05.
         let quotient = "1.05 < fct_max(ops, bytes=8MiB) / fct_max(reps, bytes=8MiB)";
         assert_eq!(judged(quotient, &set).0, Outcome::Holds);
         // A measure that names seeds is evaluated as it is written.
@@ -312,7 +315,7 @@ mod tests {
         assert_eq!(judged(everywhere, &set).2.comparisons.len(), 2);
     }
 
-    /// The words of the rule name every kind and every outcome.
+    /// The rule in words mentions every kind and every outcome.
     #[test]
     fn the_rule_in_words_is_whole() {
         let named: Vec<&str> = RULE.iter().map(|(name, _)| *name).collect();
@@ -362,7 +365,7 @@ mod tests {
         );
     }
 
-    /// The stand-in numbers of a failed run win no claim.
+    /// The placeholder values of a run whose jobs did not finish do not fulfil any claim.
     #[test]
     fn unfinished_jobs_make_a_claim_an_error() {
         let mut set = collectives();
@@ -397,7 +400,7 @@ mod tests {
         for error in says(&set) {
             assert!(error.contains("jobs of `rocev2`, seed 1, did not finish"), "{error}");
         }
-        // A measure of jobs is an error too where the run has no rows of jobs.
+        // A measure of jobs is an error too if the run has no rows of jobs.
         set.jobs.retain(|job| job.run == 0);
         assert!(says(&set).iter().all(|error| error.contains("rocev2")));
     }

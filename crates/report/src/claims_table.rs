@@ -1,10 +1,11 @@
-//! The claims of a figure beside the measured numbers, for a terminal and in parts for a page.
+//! The claims of a figure next to the measured numbers: a table for a terminal, and its parts for a page.
 
 use crate::labels::significant;
 use crate::table::{columns, wrap};
 use anabranch_results::{ClaimKind, ClaimResult, ClaimRow, ClaimValue, Figure, Outcome, Spread};
 
-/// One row per claim of a figure: the paper's number beside the measured one, with the outcome. Empty without claims.
+/// A table with a row for each claim of a figure: the paper's number, the measured number and the outcome. The text is
+/// empty if the figure has no claims.
 pub fn claims_table(figure: &Figure) -> String {
     if figure.claims.is_empty() {
         return String::new();
@@ -21,9 +22,9 @@ pub fn claims_table(figure: &Figure) -> String {
     columns(&["claim", "where", "kind", "paper", "measured", "outcome"], rows)
 }
 
-/// The lines below a claim that could not be evaluated, or does not hold or was not judged: the error, the spread of an
-/// order's sides, and the finding about why. Findings are about the paper's scale, and say so beside the numbers of
-/// another.
+/// The lines below a claim that could not be evaluated, does not hold, or was not compared with the paper: the error,
+/// the spread of an order's sides, and the finding about the cause. Findings refer to the paper's scale, and say so if
+/// the numbers are from another scale.
 pub(crate) fn explanations(figure: &Figure, claim: &ClaimRow) -> impl Iterator<Item = String> {
     let (error, holds) = match &claim.result {
         ClaimResult::Failed { error } => (Some(error.clone()), false),
@@ -36,7 +37,7 @@ pub(crate) fn explanations(figure: &Figure, claim: &ClaimRow) -> impl Iterator<I
     error.into_iter().chain(spread).chain(why)
 }
 
-/// A note on the seeds of an order: there is only one, or the sides overlap over several.
+/// A note on the seeds of an order: there is only one seed, or the sides overlap over several seeds.
 fn spread(spread: &Spread) -> Option<String> {
     if spread.seeds == 1 {
         return Some("One seed: how far the sides spread is not known.".to_owned());
@@ -50,12 +51,12 @@ fn spread(spread: &Spread) -> Option<String> {
     Some(format!("Not with each of {} seeds: {left} {} {right}.", spread.seeds, touching.sign))
 }
 
-/// The paper's statement in short: its number, or its order.
+/// The paper's statement in short form: its number, or its order.
 pub(crate) fn paper(claim: &ClaimRow) -> String {
     if claim.order.is_empty() { claim_value(claim.kind, claim.paper) } else { claim.order.join(" < ") }
 }
 
-/// The last two cells of a claim's row. At the quick scale the number is shown and not judged.
+/// The last two cells of a claim's row. At the quick scale, the number is shown but not compared with the paper's.
 pub(crate) fn measured_and_outcome(figure: &Figure, claim: &ClaimRow) -> (String, String) {
     match &claim.result {
         ClaimResult::Evaluated { measured, outcome } => {
@@ -66,7 +67,7 @@ pub(crate) fn measured_and_outcome(figure: &Figure, claim: &ClaimRow) -> (String
     }
 }
 
-/// A claim's number as people read it.
+/// A claim's number as text for people.
 pub(crate) fn claim_value(kind: ClaimKind, value: ClaimValue) -> String {
     match (kind, value) {
         (ClaimKind::Order, ClaimValue::Number(number)) => {

@@ -1,4 +1,4 @@
-//! Comparison of result sets: the same schemes, points of the sweep and seeds side by side.
+//! Comparison of result sets: the same schemes, points of the sweep and seeds next to each other.
 
 use crate::groups::{Group, groups, schemes};
 use crate::page::{escape, paragraphs};
@@ -6,7 +6,7 @@ use crate::verdict::{MOST_IN_HEADLINE, Verdict};
 use anabranch_results::{ResultSet, RunRow, Statistic, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The fields of runs that are compared, where any run has them.
+/// The fields of runs that are compared, if any run has them.
 const QUANTITIES: [&str; 15] = [
     "fct_mean_us",
     "fct_p99_us",
@@ -25,38 +25,39 @@ const QUANTITIES: [&str; 15] = [
     "timeouts",
 ];
 
-/// Result sets side by side.
+/// Result sets that are compared with each other.
 #[derive(Debug)]
 pub struct Comparison {
-    /// The names of the sets. The first is the one with which the others are compared.
+    /// The names of the sets. The others are compared with the first set.
     pub names: Vec<String>,
-    /// Keys of the resolved scenarios that differ, each with its value in every set; none where a set lacks it.
+    /// The keys of the resolved scenarios whose values differ, each with its value in every set, or `None` if a set
+    /// lacks the key.
     pub differences: Vec<(String, Vec<Option<String>>)>,
-    /// The schemes, points and seeds that some set lacks, so that they are not compared.
+    /// The schemes, points and seeds that are not compared because some set lacks them.
     pub left_out: Vec<String>,
-    /// The quantities.
+    /// The compared quantities.
     pub rows: Vec<ComparedRow>,
 }
 
-/// A quantity of a scheme at a point of the sweep.
+/// A quantity of one scheme at one point of the sweep, in all sets.
 #[derive(Debug)]
 pub struct ComparedRow {
     /// The scheme.
     pub scheme: String,
-    /// The swept parameters.
+    /// The values of the swept parameters at the point.
     pub sweep: BTreeMap<String, Value>,
-    /// A field of the runs, whose name carries the unit.
+    /// The name of a field of the runs, which contains the unit.
     pub quantity: &'static str,
-    /// The seeds that all sets have, over which the numbers below are taken.
+    /// The seeds that all sets have. The numbers below are computed over these seeds.
     pub seeds: Vec<u64>,
-    /// The mean over the seeds in each set; none where a run did not reach it.
+    /// The mean over the seeds in each set, or `None` if a run of the set does not have the quantity.
     pub means: Vec<Option<f64>>,
-    /// The ratio of every set but the first to the first.
+    /// The ratio of each set, except the first, to the first set.
     pub ratios: Vec<Option<Ratio>>,
 }
 
 impl ComparedRow {
-    /// Whether the set at that place equals the first one at every seed.
+    /// Whether set number `place` equals the first set in every seed.
     fn is_as_the_first(&self, place: usize) -> bool {
         let by_seed = match self.ratios[place - 1] {
             Some(Ratio { over_seeds: Some(over), .. }) => over == [1.0, 1.0],
@@ -66,20 +67,20 @@ impl ComparedRow {
     }
 }
 
-/// A quantity of one set over that of another.
+/// The ratio of a quantity in one set to the same quantity in another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// Mean over mean.
+    /// The ratio of the means.
     pub of_means: f64,
-    /// The lowest and the highest of the seeds' own ratios; none with one seed, or where the denominator of a seed is
-    /// 0.
+    /// The lowest and the highest ratio among the seeds, or `None` with one seed or if the denominator of a seed is 0.
     pub over_seeds: Option<[f64; 2]>,
 }
 
-/// Compares sets, which have names, with the first of them.
+/// Compares named result sets with the first of them.
 ///
 /// # Errors
-/// When they have no scheme, no point of the sweep or no seed in common; the text lists those of each.
+/// If the sets have no scheme, no point of the sweep or no seed in common. The text lists the schemes, points or seeds
+/// of each set.
 pub fn compare(sets: &[(String, &ResultSet)]) -> Result<Comparison, String> {
     let common_schemes = common(sets, "scheme", |set| schemes(set).into_iter().map(str::to_owned).collect())?;
     let points = |set: &ResultSet| -> Vec<String> {
@@ -144,12 +145,12 @@ fn common(
     Err(message)
 }
 
-/// `, workload.load = 0.3`.
+/// The point of the sweep as text: `, workload.load = 0.3`.
 fn point(sweep: &BTreeMap<String, Value>) -> String {
     sweep.iter().map(|(name, value)| format!(", {name} = {value}")).collect()
 }
 
-/// All quantities of one scheme at one point.
+/// All quantities of one scheme at one point of the sweep.
 fn compared(sets: &[&Group], label: &str, left_out: &mut BTreeSet<String>) -> Vec<ComparedRow> {
     let all: BTreeSet<u64> = sets.iter().flat_map(|group| group.runs().map(|run| run.seed)).collect();
     let (seeds, alone): (Vec<u64>, Vec<u64>) =
@@ -170,7 +171,7 @@ fn compared(sets: &[&Group], label: &str, left_out: &mut BTreeSet<String>) -> Ve
             ));
         }
     }
-    // The mean time of the messages that finished would favour a run in which slow ones did not.
+    // If a run did not finish, the mean over its finished messages leaves out the slow ones and would favour that run.
     let number = |run: &RunRow, quantity: &str| {
         let of_all = ["fct_", "slowdown_", "cct_", "completion_"].iter().any(|of| quantity.starts_with(of));
         run.number(quantity).filter(|_| !(of_all && unfinished(run)))
@@ -214,10 +215,10 @@ fn ratio(first: &[f64], other: &[f64]) -> Option<Ratio> {
     of_means.is_finite().then_some(Ratio { of_means, over_seeds })
 }
 
-/// Keys whose values are not the same in all resolved scenarios.
+/// The keys whose values are not the same in all resolved scenarios.
 fn differences(sets: &[(String, &ResultSet)]) -> Vec<(String, Vec<Option<String>>)> {
     let flat: Vec<BTreeMap<String, String>> = sets.iter().map(|(_, set)| set.scenario_keys()).collect();
-    // Every key of a scheme that a set lacks would differ; a missing scheme is reported elsewhere.
+    // If a set lacks a scheme, every key of that scheme would differ. The missing scheme is reported elsewhere.
     let lacks = |key: &&String| {
         let Some((name, _)) = key.strip_prefix("scheme.").and_then(|rest| rest.split_once('.')) else {
             return false;
@@ -231,7 +232,7 @@ fn differences(sets: &[(String, &ResultSet)]) -> Vec<(String, Vec<Option<String>
     keys.into_iter().map(|key| (key.clone(), values(key))).filter(|(_, values)| differ(values)).collect()
 }
 
-/// Five significant digits, without trailing zeros.
+/// The number with five significant digits, without trailing zeros.
 fn digits(number: f64) -> String {
     if number == 0.0 || number.abs() >= 100_000.0 {
         return format!("{number:.0}");
@@ -247,7 +248,7 @@ fn letter(place: usize) -> char {
 }
 
 impl Comparison {
-    /// The cells of the table, the row of heads first.
+    /// The cells of the table. The first row holds the column headings.
     pub fn cells(&self) -> Vec<Vec<String>> {
         let swept = self.rows.iter().any(|row| !row.sweep.is_empty());
         let paired = self.rows.iter().any(|row| row.ratios.iter().flatten().any(|r| r.over_seeds.is_some()));
@@ -278,8 +279,9 @@ impl Comparison {
         rows
     }
 
-    /// The answer, a sentence per set but the first: the time of its slowest job or message over the first set's. Of many
-    /// schemes it names those that differ most, and a note the others. Notes begin with `Note:`.
+    /// The answer: for each set except the first, a sentence that compares the completion time of its slowest job or
+    /// message with that of the first set. If there are many schemes, the sentence names those that differ most, and a
+    /// note names the others. Notes begin with `Note:`.
     pub fn verdict(&self) -> Vec<String> {
         self.answer().lines()
     }
@@ -333,7 +335,7 @@ impl Comparison {
         Verdict { sentences, notes: others.into_iter().flatten().chain(self.unlike()).collect() }
     }
 
-    /// A sentence where fabric or workload of the sets differ.
+    /// A sentence that says so if the fabrics or the workloads of the sets differ.
     fn unlike(&self) -> Option<String> {
         let differs = |section: &&str| {
             self.differences
@@ -349,7 +351,7 @@ impl Comparison {
         })
     }
 
-    /// A line per set: its letter in the table and its name.
+    /// A line for each set: its letter in the table and its name.
     pub fn legend(&self) -> Vec<String> {
         self.names.iter().enumerate().map(|(place, name)| format!("{}: {name}", letter(place))).collect()
     }
@@ -394,7 +396,7 @@ impl Comparison {
         )
     }
 
-    /// Notes that a reader needs beside the table.
+    /// Notes that a reader needs in addition to the table.
     pub fn notes(&self) -> Vec<String> {
         let how = "Means over the seeds that all have; a ratio is mean over mean, and by seed it is the lowest and the \
                    highest of the seeds' own ratios.";
@@ -403,10 +405,10 @@ impl Comparison {
     }
 }
 
-/// A table in HTML. Its first `words` columns are words, left-aligned with their heads; the others are numbers,
-/// right-aligned.
+/// A table in HTML. Its first `words` columns contain words and are left-aligned, as are their headings. The other
+/// columns contain numbers and are right-aligned.
 fn html_table(label: &str, rows: &[Vec<String>], words: usize) -> String {
-    // Readers without a pointer scroll by keys.
+    // Without a pointer, one can scroll the table with the keyboard.
     let mut html = format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\"><table class=\"numbers\">"
     );
@@ -475,7 +477,7 @@ mod tests {
         );
         let html = compared.html();
         assert!(html.contains("scheme.reps.fabric.queue"));
-        // Heads are aligned like their columns.
+        // Column headings are aligned like their columns.
         assert!(html.contains("<th class=\"word\">quantity</th><th>A</th>"), "{html}");
         assert!(html.contains("<td class=\"word\">fct_max_us</td><td>15</td>"), "{html}");
     }

@@ -2,7 +2,7 @@
 
 use anabranch_results::ResultSet;
 
-/// A sentence where the settings of the schemes differ by more than they need; none otherwise.
+/// A sentence that says so if the settings of the schemes differ more than necessary, or none.
 pub fn fairness_note(set: &ResultSet) -> Option<String> {
     set.facts.ground_differs.clone()
 }

@@ -1,4 +1,4 @@
-//! Sentences about the packets that each fault hit in each scheme.
+//! Sentences about the packets that each fault affected, for each scheme.
 
 use crate::groups::{Group, at_points, groups, named, points};
 use crate::labels::{count, duration};
@@ -6,11 +6,11 @@ use crate::points::by_finding;
 use anabranch_results::{FaultRow, PointFacts, ResultSet, RunRow};
 use std::collections::BTreeSet;
 
-/// The largest number of faults that have notes of their own, and of lines of such notes.
+/// The largest number of faults with notes of their own, and the largest number of lines in these notes.
 const MOST: u32 = 8;
 
-/// A line for each fault, and for each point of the sweep where both are few: the packets of a run of each scheme that
-/// it hit.
+/// A line for each fault about the number of packets that it affected in a run of each scheme. If there are few faults
+/// and few points of the sweep, each point has its own line.
 pub(crate) fn notes(set: &ResultSet, resolved: &[PointFacts]) -> Vec<String> {
     let groups = groups(set);
     let count = set.runs.iter().flat_map(|run| &run.faults).map(|row| row.fault + 1).max().unwrap_or(0);
@@ -32,9 +32,9 @@ pub(crate) fn notes(set: &ResultSet, resolved: &[PointFacts]) -> Vec<String> {
     notes
 }
 
-/// The time at which routing withdraws failed links, which decides much of a fault's cost; none where no link goes
-/// down. It belongs to the settings that schemes share, though no setup gives it: without `fabric.routing_delay`,
-/// routing never reacts.
+/// A note on the time at which routing withdraws failed links, or none if no link goes down. This time largely
+/// determines the cost of a fault. The note counts it among the settings that schemes share although a scenario may
+/// leave it out: without `fabric.routing_delay`, routing never reacts.
 fn routing(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     let goes_down = |row: &FaultRow| ["link-down", "switch-down", "link-flap"].contains(&&*row.kind);
     if !set.runs.iter().flat_map(|run| &run.faults).any(goes_down) {
@@ -59,10 +59,10 @@ fn routing(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     })
 }
 
-/// The most routing delays that the note lists with their sweep points.
+/// The largest number of routing delays that the note lists with their sweep points.
 const MOST_DELAYS: usize = 4;
 
-/// The time at which routing withdraws a failed link at a point: `after 20us (reps); never (ops)`.
+/// The time at which routing withdraws a failed link at a point of the sweep: `after 20us (reps); never (ops)`.
 fn withdrawn(point: &PointFacts) -> String {
     let mut by_delay: Vec<(String, Vec<&str>)> = Vec::new();
     for scheme in &point.schemes {
@@ -85,8 +85,8 @@ fn withdrawn(point: &PointFacts) -> String {
     }
 }
 
-/// The faults of a run that its baseline does not have: the baseline keeps the losses of a topology file beside other
-/// faults.
+/// The faults of a run that its baseline does not have. If the scenario has other faults, the baseline still has the
+/// losses of the topology file.
 pub(crate) fn faults_beyond_baseline<'a>(
     run: &'a RunRow,
     baseline: Option<&'a RunRow>,
@@ -96,8 +96,8 @@ pub(crate) fn faults_beyond_baseline<'a>(
     run.faults.iter().filter(move |fault| !kept.contains(&(&*fault.kind, &*fault.on)))
 }
 
-/// Whether one of the faults that `run` has and its `baseline` has not was still active when all was delivered. False
-/// where the scenario does not state a fault once for all runs, as where the sweep changes it.
+/// Whether a fault that `run` has and its `baseline` lacks was still active when all messages were delivered. This is
+/// false if the scenario does not state the fault once for all runs, for example because the sweep changes it.
 pub(crate) fn is_active_at_end(set: &ResultSet, run: &RunRow, baseline: Option<&RunRow>) -> bool {
     faults_beyond_baseline(run, baseline).any(|fault| {
         let Some(facts) = set.facts.fault(fault.fault) else { return false };
@@ -106,7 +106,7 @@ pub(crate) fn is_active_at_end(set: &ResultSet, run: &RunRow, baseline: Option<&
     })
 }
 
-/// The note on a fault; none where the runs do not have it.
+/// The note on a fault, or none if the runs do not have it.
 fn note(groups: &[&Group<'_>], fault: u32, at_point: &str) -> Option<String> {
     let mut by_scheme: Vec<(&str, Vec<&FaultRow>)> = Vec::new();
     for group in groups {
@@ -118,7 +118,7 @@ fn note(groups: &[&Group<'_>], fault: u32, at_point: &str) -> Option<String> {
     }
     let rows = || by_scheme.iter().flat_map(|(_, rows)| rows);
     let first = rows().next()?;
-    // A time that the sweep changes differs by point.
+    // A start time that the sweep changes differs by point, and is left out.
     let at = match rows().all(|row| row.at_us == first.at_us) {
         true => format!(" from {}", duration(first.at_us)),
         false => String::new(),
@@ -132,7 +132,7 @@ fn note(groups: &[&Group<'_>], fault: u32, at_point: &str) -> Option<String> {
     Some(format!("fault.{fault} ({}{on}{at}), packets of a run{at_point}: {}.", first.kind, hits.join("; ")))
 }
 
-/// `132 lost`, `12 to 14 refused`, `none` over runs.
+/// The packets that a fault affected, as a range over runs: `132 lost`, `12 to 14 refused`, `none`.
 fn hit(rows: &[&FaultRow]) -> String {
     type Packets = fn(&FaultRow) -> u64;
     let kinds: [(&str, Packets); 3] = [

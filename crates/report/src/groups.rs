@@ -16,7 +16,7 @@ pub(crate) struct Group<'a> {
 pub(crate) fn groups(set: &ResultSet) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for (index, run) in set.actual().iter().enumerate() {
-        // The seeds of a point are mostly adjacent, so the last group is tried first.
+        // The seeds of a point are mostly adjacent, so the search starts at the last group.
         match groups.iter_mut().rev().find(|group| group.scheme == run.scheme && *group.sweep == run.sweep) {
             Some(group) => group.indices.push(index),
             None => groups.push(Group { scheme: &run.scheme, sweep: &run.sweep, indices: vec![index], set }),
@@ -50,27 +50,27 @@ pub(crate) fn points<'a>(groups: &[Group<'a>]) -> Vec<&'a BTreeMap<String, Value
     points
 }
 
-/// The name of a point: `workload.bytes = 8MiB, topology.hosts = 32`.
+/// The name of a point of the sweep: `workload.bytes = 8MiB, topology.hosts = 32`.
 pub(crate) fn named(point: &BTreeMap<String, Value>) -> String {
     let values: Vec<String> = point.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     values.join(", ")
 }
 
-/// Points among `all` points of a sweep, `at 5 of 6 sweep points (x = 1; x = 2; x = 3; ...)`.
+/// A text for some points of a sweep that has `all` points: `at 5 of 6 sweep points (x = 1; x = 2; x = 3; ...)`.
 pub(crate) fn at_points(names: &[String], all: usize) -> String {
     let shown = names.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
     let more = if names.len() > 3 { "; ..." } else { "" };
     format!("at {} of {all} sweep points ({shown}{more})", names.len())
 }
 
-/// A group for each run, in their order.
+/// One group for each run, in the order of the runs.
 pub(crate) fn each_run(set: &ResultSet) -> Vec<Group<'_>> {
     let runs = set.actual().iter().enumerate();
     runs.map(|(index, run)| Group { scheme: &run.scheme, sweep: &run.sweep, indices: vec![index], set })
         .collect()
 }
 
-/// Schemes in the order of their first runs.
+/// The schemes in the order of their first runs.
 pub(crate) fn schemes(set: &ResultSet) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for run in set.actual() {
@@ -86,8 +86,8 @@ impl<'a> Group<'a> {
         self.indices.iter().map(|&index| &self.set.runs[index])
     }
 
-    /// Mean over the seeds of the number `name` ([`RunRow::number`]), with its interval; none when a seed did not reach
-    /// it.
+    /// The mean over the seeds of the number `name` ([`RunRow::number`]) with its confidence interval, or `None` if a
+    /// run does not have that number.
     pub(crate) fn estimate(&self, name: &str) -> Option<Estimate> {
         let numbers = self.runs().map(|run| run.number(name)).collect::<Option<Vec<f64>>>()?;
         Estimate::of(&numbers)

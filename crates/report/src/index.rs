@@ -1,4 +1,5 @@
-//! An index of results by run, built once, so that nothing scans all flows or all curves for one run.
+//! An index of results by run. It is built once, so that nothing has to search all flows or all curves for those of one
+//! run.
 
 use anabranch_results::{CurvePoints, FiledCurves, FlowRow, JobRow, ResultSet, SeriesRow};
 use std::cell::RefCell;
@@ -6,7 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A result set with its flows, jobs and curves by run. Rows of a run keep their order.
+/// A result set with its flows, jobs and curves grouped by run. The rows of a run keep their order.
 pub(crate) struct Index<'a> {
     pub set: &'a ResultSet,
     flows: Vec<Vec<&'a FlowRow>>,
@@ -15,9 +16,10 @@ pub(crate) struct Index<'a> {
     series: Vec<BTreeMap<&'a str, Vec<&'a SeriesRow>>>,
     /// Curves in a file, by run.
     filed: Vec<Option<&'a FiledCurves>>,
-    /// The last series that was requested: curves may be larger than memory, and are mostly requested again at once.
+    /// The last series that was requested. Curves may be larger than memory, so only one series is kept; most requests
+    /// are for the same series as the request before.
     last: RefCell<Option<CachedSeries>>,
-    /// The reason why points of a file could not be read.
+    /// The reason why points could not be read from a file.
     problem: RefCell<Option<String>>,
 }
 
@@ -29,7 +31,7 @@ struct CachedSeries {
 }
 
 impl<'a> Index<'a> {
-    /// Builds the index. Rows of runs that do not exist are left out.
+    /// Builds the index. Rows that refer to a run that does not exist are left out.
     pub(crate) fn new(set: &'a ResultSet) -> Index<'a> {
         let mut flows = vec![Vec::new(); set.runs.len()];
         for flow in &set.flows {
@@ -58,7 +60,7 @@ impl<'a> Index<'a> {
         Index { set, flows, jobs, series, filed, last: RefCell::default(), problem: RefCell::default() }
     }
 
-    /// The messages of a run; empty when they were not recorded one by one.
+    /// The messages of a run, or none if messages were not recorded individually.
     pub(crate) fn flows(&self, run: usize) -> &[&'a FlowRow] {
         &self.flows[run]
     }
@@ -67,15 +69,15 @@ impl<'a> Index<'a> {
         &self.jobs[run]
     }
 
-    /// The points of a run's series, grouped by entity; empty when it was not measured, or cannot be read
-    /// ([`Self::problem`]).
+    /// The points of a run's series, grouped by entity. They are empty if the series was not measured or cannot be
+    /// read; see [`Self::problem`].
     pub(crate) fn series(&self, run: usize, name: &str) -> Rc<Vec<CurvePoints>> {
         if let Some(last) = &*self.last.borrow()
             && (last.run, &*last.name) == (run, name)
         {
             return last.curves.clone();
         }
-        // Frees the memory of the last series first.
+        // The memory of the last series is freed before the next one is read.
         *self.last.borrow_mut() = None;
         let curves = match self.filed[run] {
             Some(filed) => filed.points(name).unwrap_or_else(|error| {
@@ -89,7 +91,7 @@ impl<'a> Index<'a> {
         curves
     }
 
-    /// The reason why points are missing that should exist.
+    /// The reason why points that should exist are missing.
     pub(crate) fn problem(&self) -> Option<String> {
         self.problem.borrow().clone()
     }
@@ -103,7 +105,7 @@ impl<'a> Index<'a> {
         names.into_iter()
     }
 
-    /// Series and entity of every curve of all runs; a pair may come several times.
+    /// The series and the entity of every curve of all runs. A pair may occur several times.
     pub(crate) fn curve_names(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let held = self.set.series.iter().map(|row| (&*row.series, &*row.entity));
         held.chain(self.set.filed.iter().flat_map(FiledCurves::names))

@@ -1,4 +1,4 @@
-//! Numbers and names for people: units on axes, thousands in tables.
+//! Numbers and names as text for people: units on axes, thousands separators in tables.
 
 /// The label of a column or series on an axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +12,7 @@ pub(crate) struct Label {
 }
 
 impl Label {
-    /// Name and unit, for an axis.
+    /// The name with the unit, for an axis.
     pub(crate) fn axis(&self) -> String {
         match self.unit {
             "" => self.name.clone(),
@@ -21,7 +21,7 @@ impl Label {
     }
 }
 
-/// The label of a field or series, from the unit at the end of its name.
+/// The label of a field or series. The unit is derived from the end of the field's name.
 pub(crate) fn label(name: &str) -> Label {
     const UNITS: [(&str, &str, f64); 12] = [
         ("_gbps", "Gbps", 1.0),
@@ -65,7 +65,7 @@ fn capital(word: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Colours that are distinct on light and dark backgrounds, and for most kinds of colour vision.
+/// Colours that can be told apart on light and dark backgrounds, and with most kinds of colour vision.
 const COLOURS: [&str; 10] = [
     "#2f7ed8", "#e4572e", "#2a9d6f", "#a05bd6", "#e0a100", "#25b9d0", "#d63f8c", "#6b7684", "#96622c",
     "#8fb021",
@@ -75,13 +75,13 @@ pub(crate) fn palette(index: usize) -> &'static str {
     COLOURS[index % COLOURS.len()]
 }
 
-/// The line style that tells apart curves of one colour.
+/// The line style, which distinguishes curves of the same colour.
 pub(crate) fn dash(index: usize) -> &'static str {
     const DASHES: [&str; 5] = ["solid", "dash", "dot", "dashdot", "longdash"];
     DASHES[index / COLOURS.len() % DASHES.len()]
 }
 
-/// A time with about four digits.
+/// A time as text with about four digits.
 pub(crate) fn micros(value: f64) -> String {
     if !value.is_finite() {
         return "-".to_owned();
@@ -93,7 +93,8 @@ pub(crate) fn micros(value: f64) -> String {
     }
 }
 
-/// The unit of times that are shown together: milliseconds from 10,000 µs on, where digits become hard to read.
+/// The unit of times that are shown together. From 10,000 µs on it is milliseconds, because longer numbers are hard to
+/// read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum TimeUnit {
     Micros,
@@ -101,7 +102,7 @@ pub(crate) enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// The unit for times in µs of which this is the longest.
+    /// The unit for times in µs if this is the longest of them.
     pub(crate) fn of(longest_us: f64) -> Self {
         if longest_us >= 10_000.0 { TimeUnit::Millis } else { TimeUnit::Micros }
     }
@@ -122,13 +123,13 @@ impl TimeUnit {
     }
 }
 
-/// A time in µs with the unit that suits it.
+/// A time in µs as text, with a suitable unit.
 pub(crate) fn duration(us: f64) -> String {
     let unit = TimeUnit::of(us);
     format!("{} {}", micros(unit.convert(us)), unit.name())
 }
 
-/// Half of an interval, with about two digits.
+/// Half the width of an interval as text, with about two digits.
 pub(crate) fn half_width(value: f64) -> String {
     match value.abs() {
         _ if !value.is_finite() => "-".to_owned(),
@@ -139,7 +140,7 @@ pub(crate) fn half_width(value: f64) -> String {
     }
 }
 
-/// Bytes of a queue with their unit: `1.25 MB`.
+/// The size of a queue as text with a unit: `1.25 MB`.
 pub(crate) fn bytes(value: f64) -> String {
     match value {
         _ if value >= 1e9 => format!("{} GB", three(value / 1e9)),
@@ -149,7 +150,7 @@ pub(crate) fn bytes(value: f64) -> String {
     }
 }
 
-/// A mean count: whole with separators of thousands, with one decimal below 100 when it is not whole.
+/// A mean count as text. A whole number has thousands separators, and another number below 100 has one decimal.
 pub(crate) fn count(value: f64) -> String {
     if !value.is_finite() {
         return "-".to_owned();
@@ -157,7 +158,7 @@ pub(crate) fn count(value: f64) -> String {
     if value.abs() < 100.0 && value.fract() != 0.0 { format!("{value:.1}") } else { thousands(value) }
 }
 
-/// A count; with M or G and three digits from a million on.
+/// A count as text. From a million on, it has three digits and M or G.
 pub fn large(value: f64) -> String {
     match value {
         _ if value >= 1e9 => format!("{} G", three(value / 1e9)),
@@ -183,7 +184,7 @@ pub(crate) fn thousands(value: f64) -> String {
     if value < 0.0 { format!("-{text}") } else { text }
 }
 
-/// A measured number of a claim: four significant digits.
+/// A measured number of a claim as text, with four significant digits.
 pub(crate) fn significant(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -1,5 +1,5 @@
 //! Results for people: tables for a terminal, one page for a browser, and a paper's claims compared with measured
-//! numbers. They are made from results alone, so everything here can be redrawn without simulating.
+//! numbers. All of them are made from stored results, so that they can be made again without a simulation.
 #![forbid(unsafe_code)]
 
 mod assumption_notes;

@@ -3,7 +3,7 @@
 use crate::groups::named;
 use anabranch_results::PointFacts;
 
-/// Findings with the points at which they hold, each finding once, in the order of its first point.
+/// Each distinct finding with the names of the points at which it applies, in the order of the first points.
 pub(crate) fn by_finding<'a, T: PartialEq>(
     points: &'a [PointFacts],
     of: impl Fn(&'a PointFacts) -> T,

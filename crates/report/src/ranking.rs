@@ -1,4 +1,4 @@
-//! The ranking of schemes: ranks, their certainty, and the cost of faults.
+//! The ranking of schemes: their ranks, the certainty of the ranks, and the cost of faults.
 
 use crate::faults::{faults_beyond_baseline, is_active_at_end};
 use crate::groups::{Group, at_each_point, groups};
@@ -6,15 +6,15 @@ use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
-/// The number by which schemes are ranked; less is better.
+/// The quantity by which schemes are ranked. Lower is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quantity {
     pub field: &'static str,
-    /// The name in a sentence: `CCT`.
+    /// The short name for sentences: `CCT`.
     pub short: &'static str,
-    /// The name in full.
+    /// The full name.
     pub long: &'static str,
-    /// Whether it is in microseconds; otherwise it is a ratio.
+    /// Whether the quantity is a time in microseconds. Otherwise it is a ratio.
     pub is_time: bool,
 }
 
@@ -29,14 +29,14 @@ const SLOWDOWN: Quantity = Quantity {
     is_time: false,
 };
 
-/// The quantity by which schemes are ranked: collectives by the CCT of the slowest job; messages of a Poisson process,
-/// or of several lengths, by the P99 slowdown; others (permutations, incasts) by the FCT of the slowest message, which
-/// ends the run.
+/// The quantity by which schemes are ranked. Collectives are ranked by the CCT of the slowest job. Messages of a
+/// Poisson process, or of several lengths, are ranked by the P99 slowdown. Other messages (permutations, incasts) are
+/// ranked by the FCT of the slowest message, which determines the end of the run.
 pub(crate) fn ranked_quantity(set: &ResultSet) -> Quantity {
     if set.actual().iter().any(|run| run.jobs > 0) {
         return CCT;
     }
-    // The messages of one run: a sweep over lengths does not change the quantity.
+    // Only lengths within one run count, because a sweep over lengths does not change the quantity.
     let of_lengths = set.flows.windows(2).any(|two| two[0].run == two[1].run && two[0].bytes != two[1].bytes);
     let is_poisson = set.facts.points.first().is_some_and(|point| point.workload.kind == "poisson");
     match of_lengths || is_poisson {
@@ -45,16 +45,16 @@ pub(crate) fn ranked_quantity(set: &ResultSet) -> Quantity {
     }
 }
 
-/// The smallest lead that counts, as a share: no measurement of a fabric resolves less.
+/// The smallest lead that counts, as a fraction. No measurement of a real fabric is more precise.
 pub(crate) const LEAST_LEAD: f64 = 0.01;
 
-/// The largest difference of schemes that tie, as a share of the first one's mean, with which the upper end of the 95 %
-/// interval is compared. A scheme that takes half as long again is slow, whatever a test cannot exclude; without this
-/// limit, schemes of which nothing is known would tie.
+/// The largest difference between schemes that tie, as a fraction of the first scheme's mean. The upper end of the 95 %
+/// interval of the difference is compared with it. A scheme that takes half as long again is slow, whatever a test
+/// cannot exclude. Without this limit, schemes would tie merely because their seeds show nothing.
 const MOST_APART: f64 = 0.5;
 
-/// The smallest number of seeds for a ranking. With two, the t-test has one degree of freedom: its result depends on
-/// how nearly equal the two differences are, and no third one shows whether that is chance.
+/// The smallest number of seeds for a ranking. With two seeds, the t-test has one degree of freedom, so its result
+/// depends on how nearly equal the two differences are. Only a third difference can show whether that is chance.
 pub(crate) const LEAST_SEEDS: usize = 3;
 
 /// The meaning of ranks and ties, in sentences.
@@ -65,43 +65,46 @@ pub(crate) const RULE: &str = "one more than the number of schemes that are fast
     exclude. Where it excludes neither, the seeds do not tell, and the one whose own interval is wider is not placed: `1-3` \
     means that no scheme is significantly faster, and that all others but two are significantly slower.";
 
-/// The ratio to the baseline from which on a run counts as slower.
+/// A run counts as slower if the ratio of its time to the baseline's exceeds this number.
 const SLOWER: f64 = 1.001;
 
-/// The place of a scheme in the ranking of a sweep point.
+/// The result of a scheme in the ranking at one point of the sweep.
 pub(crate) struct RankedScheme {
-    /// The ranked quantity; none where a run is missing or did not finish.
+    /// The ranked quantity, or `None` if a run is missing or did not finish.
     pub estimate: Option<Estimate>,
-    /// The rank by [`RULE`]. None where there is no estimate, with fewer seeds than [`LEAST_SEEDS`], at a point where
-    /// seeds change nothing, and for a scheme that is untouched. For a scheme that is not placed, the last rank that
-    /// the seeds permit.
+    /// The rank by [`RULE`]. It is `None` if there is no estimate, if there are fewer seeds than [`LEAST_SEEDS`], if
+    /// seeds change nothing at this point, or if the faults did not affect the scheme. If the seeds do not determine
+    /// one rank, this is the last rank that they permit.
     pub rank: Option<usize>,
-    /// The rank; for a scheme that is not placed, the first rank that the seeds permit, which is below the last.
+    /// The rank. If the seeds do not determine one rank, this is the first rank that they permit, which is less than
+    /// `rank`.
     pub at_best: usize,
-    /// The largest ratio of its time to that of the first scheme of its rank, by the upper end of the 95 % interval of
-    /// the differences; none for the first itself.
+    /// The largest ratio of the scheme's time to that of the first scheme of its rank, computed from the upper end of
+    /// the 95 % interval of the differences. It is `None` for the first scheme itself.
     pub tie_within: Option<f64>,
-    /// The quantity over that of the baselines, from a ratio for each seed; none without baselines that finished.
+    /// The ratio of the quantity to that of the baseline, computed for each seed. It is `None` without baselines that
+    /// finished.
     pub slowdown_by_fault: Option<Estimate>,
-    /// The time to recover over the seeds.
+    /// The time until goodput recovered, over the seeds.
     pub recovery: Recovery,
-    /// The number of runs that are missing or did not finish, and of all requested runs.
+    /// The number of runs that are missing or did not finish, and the number of all requested runs.
     pub unfinished: [usize; 2],
-    /// The number of runs in which no fault hit any data or cost anything, and of all that ran.
+    /// The number of runs in which no fault affected any data or cost any time, and the number of all completed runs.
     pub unhit: [usize; 2],
-    /// The ranked quantity over the runs that were hit, where some were and some were not; none where one is missing or
-    /// did not finish.
+    /// The ranked quantity over the runs that faults affected, if faults affected some runs but not others. It is
+    /// `None` if one of the affected runs is missing or did not finish.
     pub where_hit: Option<f64>,
-    /// Whether all its seeds gave one number: they are no evidence, as if there were one seed alone.
+    /// Whether all seeds of the scheme gave the same number. They are then no more evidence than a single seed.
     pub is_one_run: bool,
-    /// Whether no fault hit any of its data at any seed or cost it anything, though they hit other schemes at the same
-    /// point, because hashing avoided the link, for example. Its result does not show how it handles the faults, and it
-    /// is not ranked.
+    /// Whether no fault affected the scheme's data or cost it any time in any seed, although faults affected other
+    /// schemes at the same point. A possible cause is that hashing avoided the failed link. The result does not show
+    /// how the scheme handles the faults, so the scheme is not ranked.
     pub is_untouched: bool,
 }
 
 impl RankedScheme {
-    /// `3`; `1-3` where the seeds do not decide; `unhit` where it is untouched.
+    /// The rank as text: `3`, `1-3` if the seeds do not determine one rank, or `unhit` if the faults did not affect the
+    /// scheme.
     pub(crate) fn rank_shown(&self) -> String {
         match self.rank {
             None if self.is_untouched => "unhit".to_owned(),
@@ -111,32 +114,33 @@ impl RankedScheme {
         }
     }
 
-    /// Whether no fault hit any of its data at any seed or cost it anything.
+    /// Whether no fault affected any data of the scheme or cost it any time, in any seed.
     pub(crate) fn no_seed_hit(&self) -> bool {
         self.unhit[0] == self.unhit[1]
     }
 
-    /// Whether the seeds determine its rank.
+    /// Whether the seeds determine one rank for the scheme.
     pub(crate) fn is_placed(&self) -> bool {
         self.rank.is_none_or(|rank| rank == self.at_best)
     }
 }
 
-/// The time until goodput recovered from the faults.
+/// The time until goodput recovered from the faults, over the seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Recovery {
-    /// There is nothing to recover from, or no baseline to compare with.
+    /// There is nothing to recover from, or no baseline for comparison.
     Unknown,
-    /// Goodput did not fall at any seed.
+    /// Goodput did not fall in any seed.
     NoDip,
-    /// Recovered after this time in microseconds, over the seeds at which goodput fell: all of `of` but `no_dip_at`.
+    /// Goodput recovered after this time, in microseconds. The estimate is over the seeds in which goodput fell: all
+    /// `of` seeds except `no_dip_at`.
     After { time: Estimate, no_dip_at: usize, of: usize },
-    /// At `the_end_at` of `of` seeds the run ended without having recovered. `is_held`: at each of them a fault was
-    /// still active then, so that no later recovery of another scheme is better than this.
+    /// In `the_end_at` of `of` seeds, the run ended before goodput recovered. With `is_held`, a fault was still active
+    /// at the end of each of these runs, so that a scheme that recovered later is not better.
     NotBefore { the_end_at: usize, of: usize, is_held: bool },
 }
 
-/// The ranked schemes of the groups, in their order.
+/// The ranking results of the groups, in the order of the groups.
 pub(crate) fn ranked_schemes(set: &ResultSet, groups: &[Group<'_>]) -> Vec<RankedScheme> {
     let quantity = ranked_quantity(set);
     let of = |group| standing(set, group, quantity);
@@ -161,7 +165,7 @@ pub(crate) fn ranked_schemes(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Ranke
     found
 }
 
-/// Ranks the schemes of a point, `order`, which are sorted by their means, by [`RULE`].
+/// Ranks the schemes of a point by [`RULE`]. `order` lists the schemes, sorted by their means.
 fn rank(found: &mut [RankedScheme], groups: &[Group<'_>], order: &[usize], quantity: Quantity) {
     let compare = |first: usize, other: usize| compare_pair(&groups[first], &groups[other], quantity);
     let is_slower = |first: usize, other: usize| compare(first, other) == PairResult::Slower;
@@ -173,7 +177,8 @@ fn rank(found: &mut [RankedScheme], groups: &[Group<'_>], order: &[usize], quant
     let ranks = loop {
         match ranks(order, &placed, &faster, &compare) {
             Ok(ranks) => break ranks,
-            // The seeds decide nothing about the two; more seeds of the wider one would.
+            // The seeds show neither a difference nor a tie between the two schemes. The scheme with the wider interval
+            // needs more seeds, so it gets no definite rank.
             Err([first, other]) => {
                 let wider = if half(order[first]) > half(order[other]) { first } else { other };
                 placed.retain(|&place| place != wider);
@@ -190,17 +195,17 @@ fn rank(found: &mut [RankedScheme], groups: &[Group<'_>], order: &[usize], quant
     }
 }
 
-/// The rank of a scheme that is placed.
+/// The rank of a scheme whose seeds determine it.
 struct PlacedRank {
     rank: usize,
     tie_within: Option<f64>,
 }
 
-/// The ranks of the schemes `placed`, which are places in `order`, ascending. `faster` has for each place the number of
-/// schemes that are faster.
+/// The ranks of the schemes in `placed`, which holds ascending positions in `order`. For each position, `faster` has
+/// the number of schemes that are faster.
 ///
 /// # Errors
-/// Two places between which the seeds show neither a difference nor a tie.
+/// Two positions, if the seeds show neither a difference nor a tie between their schemes.
 fn ranks(
     order: &[usize],
     placed: &[usize],
@@ -208,7 +213,7 @@ fn ranks(
     compare: &impl Fn(usize, usize) -> PairResult,
 ) -> Result<Vec<PlacedRank>, [usize; 2]> {
     let mut ranks: Vec<PlacedRank> = Vec::with_capacity(placed.len());
-    // The first scheme of the last rank, and that rank.
+    // The position of the first scheme of the last rank, and that rank.
     let mut first: Option<(usize, usize)> = None;
     for &place in placed {
         let mut rank = 1 + faster[place];
@@ -216,7 +221,8 @@ fn ranks(
         if let Some((first, last_rank)) = first.filter(|(_, last_rank)| rank <= *last_rank) {
             match compare(order[first], order[place]) {
                 PairResult::Tied { within } => (rank, tie_within) = (last_rank, Some(within)),
-                // Slower than the first of the rank, though not than each scheme before that one.
+                // This scheme is slower than the first scheme of the rank, although not slower than every scheme before
+                // that one.
                 PairResult::Slower => rank = last_rank + 1,
                 PairResult::Unknown => return Err([first, place]),
             }
@@ -229,23 +235,23 @@ fn ranks(
     Ok(ranks)
 }
 
-/// The result of comparing a scheme with one that has a lower mean.
+/// The comparison of a scheme with one whose mean is lower.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum PairResult {
-    /// Significantly slower: the 95 % interval of the differences, seed by seed, is above 0, and their mean above
-    /// [`LEAST_LEAD`].
+    /// The scheme is significantly slower: the 95 % interval of the differences by seed is above 0, and their mean is
+    /// above [`LEAST_LEAD`].
     Slower,
-    /// Tied: the interval is below [`MOST_APART`].
+    /// The schemes tie, because the interval is below [`MOST_APART`].
     Tied {
-        /// The largest ratio of the two times, by the upper end of the interval.
+        /// The largest ratio of the two times, computed from the upper end of the interval.
         within: f64,
     },
-    /// The seeds show neither.
+    /// The seeds show neither a difference nor a tie.
     Unknown,
 }
 
-/// Compares `other` with `first`. Each seed gives both the same workload, so that the differences are free of the
-/// variation that they have in common.
+/// Compares `other` with `first`. A seed gives both schemes the same workload, so the differences by seed do not
+/// contain the variation of the workload.
 fn compare_pair(first: &Group<'_>, other: &Group<'_>, quantity: Quantity) -> PairResult {
     let of_seed = |run: &RunRow| {
         let same = first.runs().find(|known| known.seed == run.seed)?.number(quantity.field)?;
@@ -329,7 +335,8 @@ fn is_constant(numbers: &[f64]) -> bool {
     numbers.windows(2).all(|two| two[0] == two[1])
 }
 
-/// Whether no fault hit any data of a run or slowed it in another way: the last ACKs of a message may be lost.
+/// Whether no fault affected any data of a run, nor slowed the run in another way, such as by losing the last ACKs of a
+/// message.
 fn is_unhit(run: &RunRow, baseline: Option<&RunRow>, quantity: Quantity) -> bool {
     let number = |run: &RunRow| run.number(quantity.field);
     let is_slower = baseline.and_then(|baseline| Some(number(run)? > SLOWER * number(baseline)?));
@@ -342,7 +349,7 @@ fn is_whole(run: &RunRow) -> bool {
     run.flows_finished >= run.flows && run.jobs_finished >= run.jobs
 }
 
-/// The run without faults that a run is compared with.
+/// The run without faults with which a run is compared.
 pub(crate) fn baseline_of<'a>(set: &'a ResultSet, run: &RunRow) -> Option<&'a RunRow> {
     let same_point = |baseline: &RunRow| {
         let rest = run.sweep.iter().filter(|(name, _)| !name.starts_with("fault."));
@@ -353,9 +360,9 @@ pub(crate) fn baseline_of<'a>(set: &'a ResultSet, run: &RunRow) -> Option<&'a Ru
         .find(|baseline| baseline.scheme == run.scheme && baseline.seed == run.seed && same_point(baseline))
 }
 
-/// For each scheme and point of the sweep: the number of seeds, its rank, the cost of the faults, and of every number
-/// of the runs the mean over the seeds with its 95 % interval (null with one seed). Numbers that a seed did not reach
-/// are left out.
+/// A JSON row for each scheme at each point of the sweep: the number of seeds, the rank, the cost of the faults, and
+/// each numeric result as its mean over the seeds with a 95 % interval (null with one seed). A result that any seed
+/// lacks is left out.
 pub fn summary_json(set: &ResultSet) -> Json {
     let (groups, quantity) = (groups(set), ranked_quantity(set));
     let estimate = |estimate: Estimate| {

@@ -6,8 +6,8 @@ use anabranch_results::{
 };
 use std::collections::BTreeMap;
 
-/// `reps` and `ops` at 8 and 16 MiB with seeds 1 and 2. Largest FCT, mean of the seeds: reps 100 and 200 us, ops 120
-/// and 400 us (each 5 us less at seed 1, 5 us more at seed 2).
+/// `reps` and `ops` at 8 and 16 MiB, with seeds 1 and 2. The largest FCT, as the mean of the seeds, is 100 and 200 us
+/// for `reps`, and 120 and 400 us for `ops` (5 us less with seed 1 and 5 us more with seed 2).
 pub(crate) fn two_schemes() -> ResultSet {
     let mut set = ResultSet {
         title: "Two <schemes>".into(),
@@ -25,8 +25,8 @@ pub(crate) fn two_schemes() -> ResultSet {
     set
 }
 
-/// A collective workload, which records jobs and pauses but no messages: `strack` with jobs of 100, 110 and 120 us,
-/// `rocev2` with jobs of 300, 310 and 320 us.
+/// A collective workload, for which jobs and pauses are recorded but no messages. `strack` has jobs of 100, 110 and 120
+/// us, and `rocev2` has jobs of 300, 310 and 320 us.
 pub(crate) fn collectives() -> ResultSet {
     let mut set = ResultSet { title: "Collectives".into(), ..ResultSet::default() };
     for (run, (scheme, first_us, pause_frames)) in
@@ -68,7 +68,7 @@ pub(crate) fn collectives() -> ResultSet {
     set
 }
 
-/// A figure at a scale, without plots and claims.
+/// A figure at the given scale, without plots and claims.
 pub(crate) fn figure(scale: &str) -> Figure {
     Figure {
         id: "reps/fig02".into(),
@@ -84,8 +84,8 @@ pub(crate) fn figure(scale: &str) -> Figure {
     }
 }
 
-/// A figure at the quick scale with two claims under four setups: a ratio of 1.25, measured as 1.1, 1.2, 1.3 and not at
-/// all, and an order, true under the first and the third.
+/// A figure at the quick scale with two claims under four setups. One is a ratio of 1.25 in the paper, measured as 1.1,
+/// 1.2, 1.3 and not at all. The other is an order, which is true under the first and the third setup.
 pub(crate) fn varied() -> Figure {
     let claim = |says: &str, kind, paper, result| ClaimRow {
         says: says.into(),

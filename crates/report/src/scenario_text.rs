@@ -6,7 +6,8 @@ use anabranch_results::{
 };
 use toml::{Table, Value as Toml};
 
-/// Two schemes at three points: `b` has a fixed timeout, and at the second and third point the queues differ.
+/// Two schemes at three points of a sweep. `b` has a fixed timeout, and the queues are different at the second and the
+/// third point.
 pub(crate) const SWEPT: &str = "[[point]]\n[point.sweep]\n\"*.fabric.queue\" = \"100KB\"\n\n\
     [[point]]\n[[point.scheme]]\nname = \"a\"\n[point.scheme.transport]\nrto = \"2rtt+5queue\" # = 95.4 us\n\
     [[point.scheme]]\nname = \"b\"\n[point.scheme.transport]\nrto = \"4ms\"\n[point.sweep]\n\"*.fabric.queue\" = \"400KB\"\n\n\
@@ -16,7 +17,7 @@ pub(crate) const SWEPT: &str = "[[point]]\n[point.sweep]\n\"*.fabric.queue\" = \
     [[scheme]]\nname = \"b\"\n[scheme.transport]\nrto = \"4ms\"\n[sweep]\n\
     \"*.fabric.queue\" = [\"100KB\", \"400KB\", \"1600KB\"]\n[topology]\nhosts = 64\n[workload]\nalgorithm = \"alltoall\"\n";
 
-/// Gives a set the resolved scenario `text`, with its facts.
+/// Sets the resolved scenario of a result set to `text`, with the facts that follow from it.
 pub(crate) fn set_scenario(set: &mut ResultSet, text: impl Into<String>) {
     set.scenario_toml = text.into();
     set.facts = facts_of(&set.scenario_toml);
@@ -71,7 +72,7 @@ fn fault(written: &Table) -> FaultFacts {
     let starts_us: Vec<f64> = match written.get("at") {
         Some(Toml::Array(times)) => times.iter().filter_map(micros).collect(),
         Some(at) => micros(at).into_iter().collect(),
-        // The fault neither begins at the start nor has a time of its own.
+        // The start time is neither the start of the run nor a time that the scenario states.
         None => vec![10.0],
     };
     FaultFacts {
@@ -110,11 +111,12 @@ fn scheme(written: &Table, rto: Option<String>) -> SchemeFacts {
     }
 }
 
-/// The timeouts by the number of the scheme, read line by line, since a comment behind `2rtt+5queue` has its value.
+/// The timeouts by the number of the scheme. They are read line by line, because the comment after `2rtt+5queue`
+/// contains the value.
 #[derive(Default)]
 struct Timeouts<'a> {
     everywhere: Vec<Option<&'a str>>,
-    /// The timeouts of each point that has schemes of its own; empty for the others.
+    /// The timeouts at each point that has its own schemes. The entry is empty for the other points.
     of_points: Vec<Vec<Option<&'a str>>>,
 }
 
@@ -151,8 +153,8 @@ impl<'a> Timeouts<'a> {
         found
     }
 
-    /// The timeout of a scheme at a point. `own` tells which points have schemes of their own. For the other points,
-    /// the comment of the scheme has one value per point, in their order, or one value for all.
+    /// The timeout of a scheme at a point. `own` states which points have their own schemes. For the other points, the
+    /// comment of the scheme has one value per point, in the order of the points, or one value for all.
     fn at(&self, own: &[bool], place: usize, scheme: usize) -> Option<String> {
         if own.get(place).copied().unwrap_or(false) {
             return self.of_points.get(place)?.get(scheme)?.map(str::to_owned);

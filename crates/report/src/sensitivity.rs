@@ -1,11 +1,11 @@
-//! The sensitivity of a figure's claims to what its paper leaves open.
+//! The sensitivity of a figure's claims to settings that its paper leaves unspecified.
 
 use crate::labels::significant;
 use crate::table::{columns, wrap};
 use anabranch_results::{ClaimKind, ClaimResult, Figure, Sensitivity};
 
-/// The table of a figure's claims under all setups, with the varied entries above it and the best setup below. Empty
-/// where nothing was varied.
+/// The table of a figure's claims under all setups, with the varied settings above it and the best setup below it. The
+/// text is empty if nothing was varied.
 pub fn unsaid_table(figure: &Figure) -> String {
     let Some(unsaid) = &figure.unsaid else { return String::new() };
     let mut text = format!("{}\n", wrap(&introduction(figure, unsaid), 100));
@@ -22,7 +22,7 @@ pub fn unsaid_table(figure: &Figure) -> String {
     text
 }
 
-/// The heads of the table's columns.
+/// The headings of the table's columns.
 pub(crate) const HEAD: [&str; 6] = ["claim", "kind", "paper", "the figure's own", "span", "holds under"];
 
 /// A claim as text.
@@ -30,11 +30,11 @@ pub(crate) struct Row {
     pub says: String,
     pub kind: String,
     pub paper: String,
-    /// The number measured with the figure's own setup, and its outcome.
+    /// The number measured with the figure's default setup, and its outcome.
     pub default: String,
-    /// The lowest and the highest number measured.
+    /// The lowest and the highest measured number.
     pub span: String,
-    /// The number of setups under which it holds.
+    /// The number of setups under which the claim holds.
     pub holds: String,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn rows(figure: &Figure, unsaid: &Sensitivity) -> Vec<Row> {
     each.collect()
 }
 
-/// A sentence on the number of set-ups, their scale and the failed runs.
+/// A sentence on the number of setups, their scale and the failed runs.
 pub(crate) fn introduction(figure: &Figure, unsaid: &Sensitivity) -> String {
     let how = match unsaid.together {
         true => "each alone and all together".to_owned(),
@@ -87,7 +87,7 @@ pub(crate) fn introduction(figure: &Figure, unsaid: &Sensitivity) -> String {
     )
 }
 
-/// The setup under which most claims hold together.
+/// A sentence on the setup under which the most claims hold.
 pub(crate) fn best(unsaid: &Sensitivity) -> String {
     let (Some(best), Some(own)) = (unsaid.best(), unsaid.setups.first()) else { return String::new() };
     let all = own.claims.len();

@@ -1,8 +1,8 @@
-//! The glossary of tables, verdicts and pages.
+//! The glossary for tables, verdicts and pages.
 
-/// A term, or several that are explained together.
+/// A term, or several terms that are explained together.
 pub struct Term {
-    /// The names, as tables, verdicts and pages write them.
+    /// The names of the terms, as tables, verdicts and pages write them.
     pub names: &'static [&'static str],
     /// The meaning, without a full stop.
     pub means: &'static str,
@@ -12,7 +12,7 @@ const fn term(names: &'static [&'static str], means: &'static str) -> Term {
     Term { names, means }
 }
 
-/// The terms, in the order in which a reader meets them.
+/// The terms, in the order in which a reader sees them.
 pub const TERMS: &[Term] = &[
     term(
         &["FCT"],

@@ -1,26 +1,28 @@
-//! Notes on the waiting of the slowest messages and jobs, as far as results show it: timeouts, and each other.
+//! Notes on the causes of delay of the slowest messages and jobs, as far as results show them: timeouts, and
+//! competition with other messages of the same job.
 
 use crate::groups::{Group, at_points, groups, named};
 use crate::labels::duration;
 use anabranch_results::{FlowRow, PointFacts, ResultSet};
 
-/// The most schemes and points of a sweep that a note lists.
+/// The largest number of schemes and points of a sweep that a note lists.
 const MOST: usize = 6;
 
-/// The messages of a group with a timeout, and the others.
+/// A comparison of the messages of a group that had a timeout with the others.
 struct TimeoutDelays {
     /// The number of messages that finished, and the number of those that had a timeout.
     messages: usize,
     with: usize,
-    /// The FCT of the slowest message with a timeout, in microseconds: the mean over the runs that have one.
+    /// The FCT in microseconds of the slowest message with a timeout: the mean over the runs that have such a message.
     slowest_with_us: f64,
-    /// The FCT of the slowest message without a timeout, likewise; none where each message had one.
+    /// The FCT in microseconds of the slowest message without a timeout, also as a mean over runs. It is `None` if
+    /// every message had a timeout.
     slowest_without_us: Option<f64>,
 }
 
-/// A note on the number of messages that a rank of an AllToAll sends at once: each has a window of its own, so that
-/// this decides how far the job is an incast. None for other jobs, for one message at a time, and where the number is
-/// swept, as a column has it.
+/// A note on the number of messages that a rank of an AllToAll sends at the same time. Each message has its own
+/// congestion window, so this number determines how far the job is an incast. There is no note for other jobs, for one
+/// message at a time, or if the number is swept, because a column then shows it.
 pub(crate) fn alltoall_concurrency(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     if set.actual().iter().any(|run| run.sweep.contains_key("workload.connections")) {
         return None;
@@ -36,8 +38,9 @@ pub(crate) fn alltoall_concurrency(set: &ResultSet, points: &[PointFacts]) -> Op
     ))
 }
 
-/// A note that a ring whose ranks are in host order asks little of a fabric: only one host of a ToR sends out of it, so
-/// that neither oversubscription nor hashing matters. None for other jobs, and where each host has a ToR of its own.
+/// A note that a ring whose ranks are in host order puts little load on a fabric: only one host of each ToR sends to
+/// another ToR, so neither oversubscription nor hashing matters. There is no note for other jobs, or if each host has
+/// its own ToR.
 pub(crate) fn ring_in_host_order(points: &[PointFacts]) -> Option<String> {
     let of_tor = |point: &PointFacts| {
         let algorithm = point.workload.algorithm.as_deref();
@@ -57,8 +60,9 @@ pub(crate) fn ring_in_host_order(points: &[PointFacts]) -> Option<String> {
     ))
 }
 
-/// The number at the points of the sweep that have one, `8` or `8 to 16`, and the beginning of a sentence about them:
-/// `Each`, or `At 1 of 2 sweep points (x = 1): each`. None where no point has one.
+/// The range of the number over the points of the sweep that have one, `8` or `8 to 16`, and the beginning of a
+/// sentence about these points: `Each`, or `At 1 of 2 sweep points (x = 1): each`. The result is none if no point has
+/// the number.
 fn number_at_points(
     points: &[PointFacts],
     of: impl Fn(&PointFacts) -> Option<i64>,
@@ -76,8 +80,9 @@ fn number_at_points(
     Some((number, begin))
 }
 
-/// Notes on the slowest messages with a timeout beside the slowest without; empty where no timer ran out. No row has
-/// the time that a message waited, since a timer runs while other packets are sent.
+/// Notes that compare the slowest messages with a timeout to the slowest without one. They are empty if no timer
+/// expired. The results do not contain the time that a message waited for a timeout, because other packets are sent
+/// while a timer runs.
 pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     let groups = groups(set);
     let is_late = |group: &&Group<'_>| group.total(|run| run.timeouts) > 0;
@@ -109,7 +114,7 @@ pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
 }
 
 impl TimeoutDelays {
-    /// `1 of 16, the slowest 180.9 µs, of the others 112.0 µs`.
+    /// The comparison as text: `1 of 16, the slowest 180.9 µs, of the others 112.0 µs`.
     fn in_words(&self) -> String {
         let TimeoutDelays { messages, with, slowest_with_us, slowest_without_us } = self;
         let others = slowest_without_us
@@ -118,8 +123,8 @@ impl TimeoutDelays {
     }
 }
 
-/// The delays that timeouts caused in a group. None where no message is known to have had a timeout: if messages share a queue
-/// pair, its timeouts cannot be attributed to one of them.
+/// The delays of messages with a timeout in a group. The result is none if no message is known to have had a timeout:
+/// if messages share a queue pair, its timeouts cannot be attributed to one message.
 fn timeout_delays(set: &ResultSet, group: &Group<'_>) -> Option<TimeoutDelays> {
     let flows_of = |index: usize| {
         let first = set.flows.partition_point(|flow| (flow.run as usize) < index);
@@ -179,8 +184,9 @@ mod tests {
         }
     }
 
-    /// By hand: in the runs of reps at 8 MiB (seeds 1 and 2) the slowest with a timeout take 90 and 110 us, mean 100;
-    /// those without 40 and 60, mean 50. ops has none, and at 16 MiB the timeouts cannot be attributed.
+    /// By hand: in the runs of reps at 8 MiB (seeds 1 and 2), the slowest messages with a timeout take 90 and 110 us
+    /// (mean 100), and the slowest without take 40 and 60 us (mean 50). ops has no timeouts, and at 16 MiB the timeouts
+    /// cannot be attributed to messages.
     #[test]
     fn the_slowest_with_and_without_a_timeout_stand_beside_each_other() {
         let mut set = two_schemes();
@@ -262,7 +268,7 @@ mod tests {
             "{:?}",
             alltoall_concurrency(&set)
         );
-        // With more hosts, a rank sends to more others.
+        // With more hosts, a rank sends to more other ranks.
         let swept = swept.replace("allreduce-ring", "alltoall");
         set_scenario(
             &mut set,

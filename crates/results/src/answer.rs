@@ -2,34 +2,34 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The answer of `anabranch find`, for people.
+/// The answer of `anabranch find` as text for people.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchAnswer {
-    /// The search, in a line.
+    /// The question of the search, in a line.
     pub question: String,
-    /// A row of heads, then a row per scheme.
+    /// A row of headings, then a row for each scheme.
     pub table: Vec<Vec<String>>,
-    /// Sentences that a reader needs beside the table.
+    /// Sentences that a reader needs in addition to the table.
     pub notes: Vec<String>,
-    /// The measured quantity of each run; none where neither side of the condition is a number of a single run.
+    /// The measured quantity of each run. It is `None` if neither side of the condition is a number of a single run.
     #[serde(default)]
     pub measured: Option<SearchMeasure>,
 }
 
-/// The two sides of the condition in each run that was tried.
+/// The two sides of the condition, for each run of the search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchMeasure {
-    /// The measured side of the comparison, such as `fct_max(scheme)`.
+    /// The side of the comparison that was measured, such as `fct_max(scheme)`.
     pub measured: String,
-    /// The side that it is compared with, such as `1.05 * at_largest(fct_max(scheme))`.
+    /// The side with which it is compared, such as `1.05 * at_largest(fct_max(scheme))`.
     pub bound: String,
-    /// All values that were tried, in their order, as a scenario would have them, without quotes.
+    /// All values that were tried, in the order of the values. They are written as in a scenario, without quotes.
     pub values: Vec<String>,
-    /// A row per run, by scheme, seed and value.
+    /// A row for each run, sorted by scheme, seed and value.
     pub tried: Vec<Trial>,
 }
 
-/// The comparison in one run.
+/// The two sides of the comparison in one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// The scheme.
@@ -38,8 +38,8 @@ pub struct Trial {
     pub seed: u64,
     /// One of [`SearchMeasure::values`].
     pub value: String,
-    /// The measured side; none where messages or jobs did not finish, or there is no such number.
+    /// The measured side. It is `None` if messages or jobs did not finish, or if the run has no such number.
     pub measured: Option<f64>,
-    /// The other side; none where a run at one of the ends, on which it depends, did not finish.
+    /// The other side. It is `None` if it depends on a run at an end of the search range that did not finish.
     pub bound: Option<f64>,
 }

@@ -6,7 +6,7 @@ use crate::{Column, FaultRow, FlowRow, JobRow, PartRow, RunRow, SeriesRow};
 use arrow_array::UInt32Array;
 use std::sync::Arc;
 
-/// Rows that are encoded at a time, to bound memory.
+/// The number of rows that are encoded at a time, which limits memory.
 pub(crate) const ROWS_A_BATCH: usize = 1 << 16;
 
 /// A table of results.
@@ -31,7 +31,7 @@ impl Table {
     pub const ALL: [Table; 6] =
         [Table::Runs, Table::Flows, Table::Jobs, Table::Parts, Table::Series, Table::Faults];
 
-    /// The declared columns in the order of the file. Rows have besides them the number of their run (`run`), its
+    /// The declared columns in the order of the file. In addition, rows have the number of their run (`run`), its
     /// scheme and seed, and a column for each swept parameter.
     pub fn columns(self) -> Vec<&'static Column> {
         let mut declared: Vec<&'static Column> = match self {
@@ -47,7 +47,7 @@ impl Table {
     }
 }
 
-/// The columns that every run has, its number first, except for scheme, seed and swept values.
+/// The columns that every run has, except for scheme, seed and swept values. The first column is the run's number.
 pub(crate) fn fixed_columns(rows: &[RunRow]) -> Vec<NamedArray> {
     let number = UInt32Array::from_iter_values(0..rows.len() as u32);
     let mut columns = vec![column("run", Arc::new(number), false)];

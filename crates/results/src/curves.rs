@@ -1,4 +1,4 @@
-//! Curves that stay on disk: an index of them, and the points of those that are requested.
+//! Curves that stay on disk: an index of them, and the points of the curves that are requested.
 
 use crate::columns::ROWS_A_BATCH;
 use crate::error::damaged;
@@ -14,12 +14,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file of curves. Its rows stay on disk; in memory is the index of its curves.
+/// A file of curves. The rows stay on disk, and only the index of the curves is in memory.
 #[derive(Debug, PartialEq)]
 pub struct CurveFile {
     path: PathBuf,
     rows: usize,
-    /// The ranges of rows, in the order of the file.
+    /// The ranges of rows, each of one curve, in the order of the file.
     ranges: Vec<RowRange>,
 }
 
@@ -35,19 +35,19 @@ struct RowRange {
 /// The curves of one run of a result set, in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FiledCurves {
-    /// The run in the result set to which they belong ([`FiledCurves::run`]).
+    /// The index of the run in the result set to which the curves belong ([`FiledCurves::run`]).
     pub run: u32,
     /// The file.
     pub file: Arc<CurveFile>,
-    /// The run's number in the file.
+    /// The run's number within the file.
     pub run_in_file: u32,
 }
 
 impl CurveFile {
-    /// Indexes the curves in the file at `path`, of results with `runs` runs.
+    /// Indexes the curves in the file at `path`. The results have `runs` runs.
     ///
     /// # Errors
-    /// When it cannot be read, or is no file of the curves of `runs` runs in their order.
+    /// If the file cannot be read, or does not hold the curves of `runs` runs in the order of the runs.
     pub(crate) fn open(path: &Path, runs: usize) -> Result<CurveFile, ResultsError> {
         let mut names: BTreeSet<Arc<str>> = BTreeSet::new();
         let mut ranges: Vec<RowRange> = Vec::new();
@@ -86,7 +86,7 @@ impl CurveFile {
         Ok(CurveFile { path: path.to_owned(), rows: row, ranges })
     }
 
-    /// The runs that have curves here, in order.
+    /// The runs that have curves in this file, in order.
     pub(crate) fn runs(&self) -> Vec<u32> {
         let mut runs: Vec<u32> = self.ranges.iter().map(|range| range.run).collect();
         runs.dedup();
@@ -108,7 +108,7 @@ impl FiledCurves {
     /// Writes the curves of one run to a file at `path`, where they stay until the results are written.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the file cannot be written.
     pub fn write(path: &Path, rows: &[SeriesRow]) -> Result<FiledCurves, ResultsError> {
         write_curves(path, rows)?;
         FiledCurves::open(path)
@@ -117,17 +117,17 @@ impl FiledCurves {
     /// The curves in a file at `path` that holds one run.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If the file cannot be read.
     pub fn open(path: &Path) -> Result<FiledCurves, ResultsError> {
         Ok(FiledCurves { run: 0, file: Arc::new(CurveFile::open(path, 1)?), run_in_file: 0 })
     }
 
-    /// The run in the result set to which they belong.
+    /// The index of the run in the result set to which the curves belong.
     pub fn run(&self) -> u32 {
         self.run
     }
 
-    /// Series and entity of each curve; a curve whose rows are not adjacent comes several times.
+    /// The series and the entity of each curve. A curve whose rows are not adjacent occurs several times.
     pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
         self.file.of(self.run_in_file).iter().map(|range| (&*range.series, &*range.entity))
     }
@@ -135,7 +135,7 @@ impl FiledCurves {
     /// The points of all curves of a series, in the order of the rows.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn points(&self, series: &str) -> Result<Vec<CurvePoints>, ResultsError> {
         let selected: Vec<&RowRange> =
             self.file.of(self.run_in_file).iter().filter(|range| *range.series == *series).collect();
@@ -167,7 +167,7 @@ impl FiledCurves {
         Ok(curves)
     }
 
-    /// Passes all rows on in batches, each row with the number of this run in the result set.
+    /// Passes all rows to `to` in batches, with the run's index in the result set in each row.
     pub(crate) fn copy(
         &self,
         mut to: impl FnMut(RecordBatch) -> Result<(), ResultsError>,
@@ -196,7 +196,7 @@ impl FiledCurves {
     }
 }
 
-/// One shared string for equal names.
+/// A string that is shared by all equal names.
 fn intern(names: &mut BTreeSet<Arc<str>>, name: &str) -> Arc<str> {
     if let Some(known) = names.get(name) {
         return known.clone();
@@ -206,7 +206,7 @@ fn intern(names: &mut BTreeSet<Arc<str>>, name: &str) -> Arc<str> {
     name
 }
 
-/// A reader of some columns, of some rows or all.
+/// A reader of some columns, for all rows or a selection.
 fn reader(
     path: &Path,
     columns: &[&str],

@@ -1,4 +1,4 @@
-//! The runs of a campaign: a folder for each, on one disk that several machines may share.
+//! The runs of a campaign: a folder with a subfolder for each run. It is on one disk, which several machines may share.
 
 use crate::{ResultSet, ResultsError};
 use std::collections::BTreeMap;
@@ -6,27 +6,27 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The scenario of a campaign, resolved.
+/// The file of the campaign's resolved scenario.
 const PLAN: &str = "plan.toml";
-/// The prefix of a run's folder, before its number: a key of a partitioned dataset.
+/// The prefix of the name of a run's folder, before its number. It is written like the key of a partitioned dataset.
 const TASK: &str = "task=";
 
-/// A folder with a folder per run, `task=000017`, each complete or absent.
+/// A folder with a subfolder for each run, such as `task=000017`. A subfolder is either complete or absent.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     folder: PathBuf,
 }
 
-/// The reasons for which a folder cannot hold a campaign.
+/// The reasons why a folder cannot hold a campaign.
 #[derive(Debug, thiserror::Error)]
 pub enum DatasetError {
-    /// It holds another campaign.
+    /// The folder holds another campaign.
     #[error("{} holds another campaign ({}); name another folder", folder.display(), folder.join(PLAN).display())]
     OtherCampaign {
         /// The folder.
         folder: PathBuf,
     },
-    /// It cannot be written to.
+    /// The folder is not writable.
     #[error("{}: {source}", folder.display())]
     Unwritable {
         /// The folder.
@@ -37,11 +37,11 @@ pub enum DatasetError {
 }
 
 impl Dataset {
-    /// Claims `folder`, which is created where there is none, for the runs of `plan`, a resolved scenario that names
-    /// `inputs`. Several machines may do so at once: they write the same.
+    /// Reserves `folder` for the runs of `plan`, a resolved scenario that refers to the files `inputs`. The folder is
+    /// created if it does not exist. Several machines may do this at once, because they write the same content.
     ///
     /// # Errors
-    /// The folder holds another plan's runs, or cannot be written to.
+    /// If the folder holds the runs of another plan, or is not writable.
     pub fn claim(
         folder: &Path,
         plan: &str,
@@ -52,7 +52,7 @@ impl Dataset {
         let write = || {
             fs::create_dir_all(folder)?;
             write_inputs(folder, inputs)?;
-            // The plan comes last and is renamed into place, so that no other machine reads half of it.
+            // The plan is written last and renamed into place, so that no other machine reads an incomplete plan.
             let fresh = tempfile::NamedTempFile::new_in(folder)?;
             fs::write(fresh.path(), plan)?;
             readable(fresh.path(), 0o644)?;
@@ -60,13 +60,13 @@ impl Dataset {
         };
         if !dataset.has_plan(plan)? {
             write().map_err(unwritable)?;
-            // Another machine may have been faster, with another plan.
+            // Another machine may have reserved the folder for another plan in the meantime.
             dataset.has_plan(plan)?;
         }
         Ok(dataset)
     }
 
-    /// Whether the folder has this plan, or none.
+    /// Whether the folder holds this plan or no plan.
     fn has_plan(&self, plan: &str) -> Result<bool, DatasetError> {
         let folder = self.folder.clone();
         match fs::read_to_string(folder.join(PLAN)) {
@@ -77,7 +77,7 @@ impl Dataset {
         }
     }
 
-    /// The dataset in `folder`, whatever is in it.
+    /// The dataset in `folder`, without a check of its content.
     pub fn at(folder: &Path) -> Dataset {
         Dataset { folder: folder.to_owned() }
     }
@@ -87,7 +87,7 @@ impl Dataset {
         self.folder.join(format!("{TASK}{number:06}"))
     }
 
-    /// The lowest number of a run that is present.
+    /// The lowest number among the runs that are present.
     pub fn first(&self) -> Option<usize> {
         let all = fs::read_dir(&self.folder).ok()?.flatten();
         all.filter_map(|entry| entry.file_name().to_str()?.strip_prefix(TASK)?.parse().ok()).min()
@@ -98,11 +98,11 @@ impl Dataset {
         self.task(number).exists()
     }
 
-    /// Stores a run atomically, with its `page`. Where another machine was faster nothing changes: both have the same
-    /// results.
+    /// Stores a run atomically, with its report `page`. If another machine has stored the run already, nothing changes,
+    /// because both have the same results.
     ///
     /// # Errors
-    /// When its files cannot be written.
+    /// If the files of the run cannot be written.
     pub fn put(
         &self,
         number: usize,
@@ -115,7 +115,7 @@ impl Dataset {
             tempfile::Builder::new().prefix(".task-").tempdir_in(&self.folder).map_err(write_error)?;
         results.write_whole(fresh.path(), inputs, page)?;
         readable(fresh.path(), 0o755).map_err(write_error)?;
-        // A folder that is not renamed is removed when `fresh` is dropped.
+        // If the folder is not renamed, it is removed when `fresh` is dropped.
         match fs::rename(fresh.path(), self.task(number)) {
             Err(source) if !self.has(number) => Err(write_error(source)),
             _ => Ok(()),
@@ -124,10 +124,11 @@ impl Dataset {
 }
 
 impl ResultSet {
-    /// [`ResultSet::write`], and beside it the files that the scenario names, by their names, and the report's page.
+    /// Writes the results as [`ResultSet::write`] does. Also writes the files to which the scenario refers, under their
+    /// names, and the report's page.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// If a file cannot be written.
     pub fn write_whole(
         &self,
         dir: &Path,
@@ -150,17 +151,18 @@ fn write_inputs(dir: &Path, inputs: &BTreeMap<String, String>) -> io::Result<()>
     Ok(())
 }
 
-/// Gives a temporary file its name, unless another file bears it already.
+/// Renames a temporary file to `path`, unless a file with that name exists already.
 fn place(fresh: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {
     match fresh.persist_noclobber(path) {
         Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        // Not every file system can do so.
+        // Not every file system can refuse to overwrite a file, so this rename replaces an existing one.
         Err(refused) => refused.file.persist(path).map(drop).map_err(|error| error.error),
         Ok(_) => Ok(()),
     }
 }
 
-/// Sets the mode of a temporary file, which only this user may read, so that others may.
+/// Sets the mode of a temporary file. Only the current user may read a temporary file; others may need to read this
+/// one.
 fn readable(path: &Path, mode: u32) -> io::Result<()> {
     #[cfg(unix)]
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))?;
@@ -213,7 +215,7 @@ mod tests {
         assert_eq!(fs::read_to_string(dataset.task(3).join("report.html")).unwrap(), "page");
         assert_eq!(ResultSet::read(&dataset.task(3)).unwrap().title, "x");
 
-        // In a folder that cannot be written to, a failed attempt leaves nothing behind.
+        // If a folder cannot be written to, a failed attempt leaves nothing behind.
         let gone = Dataset { folder: place.path().join("gone") };
         assert!(gone.put(1, &set, &inputs, "page").is_err() && !gone.folder.exists());
         let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();

@@ -1,4 +1,5 @@
-//! Columns of results, each declared once at its field: files, digests and the reference follow from that.
+//! Columns of results. Each is declared once, at its field; the files, the digests and the reference follow from the
+//! declaration.
 
 use crate::encoder::Encoder;
 use std::borrow::Cow;
@@ -6,21 +7,21 @@ use std::borrow::Cow;
 /// The declaration of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name in files, which carries the unit of a number.
+    /// The column's name in files, which contains the unit of a number.
     pub name: &'static str,
-    /// The type of its values.
+    /// The type of the values.
     pub kind: ColumnType,
-    /// The unit of its values; empty for texts and numbers without one.
+    /// The unit of the values. It is empty for text and for numbers without a unit.
     pub unit: &'static str,
-    /// Its documentation.
+    /// The documentation of the column.
     pub meaning: &'static str,
     /// Whether a row may have no value.
     pub nullable: bool,
-    /// Whether it identifies the run, so that the rows of all tables have it.
+    /// Whether the column identifies the run, so that the rows of all tables have it.
     pub key: bool,
-    /// Whether it counts towards the digest.
+    /// Whether the column is part of the digest.
     pub digest: bool,
-    /// Whether its file has it behind all columns without this mark.
+    /// Whether the column comes after all columns without this mark in its file.
     pub last: bool,
 }
 
@@ -33,9 +34,9 @@ pub enum ColumnType {
     U64,
     /// Floating-point numbers of 64 bits.
     F64,
-    /// Truth values.
+    /// Booleans.
     Bool,
-    /// UTF-8.
+    /// UTF-8 text.
     Text,
 }
 
@@ -53,7 +54,7 @@ impl ColumnType {
 }
 
 impl Column {
-    /// A column without marks, of which a declaration sets the rest.
+    /// A column with default settings. A declaration replaces those that differ.
     pub(crate) const PLAIN: Column = Column {
         name: "",
         kind: ColumnType::U64,
@@ -65,7 +66,7 @@ impl Column {
         last: false,
     };
 
-    /// Whether its values are numbers that were measured.
+    /// Whether the values are measured numbers.
     pub const fn is_number(&self) -> bool {
         !self.key && matches!(self.kind, ColumnType::U32 | ColumnType::U64 | ColumnType::F64)
     }
@@ -73,7 +74,7 @@ impl Column {
 
 /// A row whose fields are columns. `columns!` implements it.
 pub trait Columns {
-    /// The declarations in the order of the fields: one for each that is a column, none for the others.
+    /// The declarations in the order of the fields. A field that is not a column has an empty list.
     const DECLARED: &'static [&'static [Column]];
 
     /// The declarations in the order of the fields.
@@ -85,7 +86,7 @@ pub trait Columns {
     fn visit(&self, visit: &mut dyn FnMut(&'static Column, &dyn Cell));
 }
 
-/// The names of the columns that are numbers, in the order of the fields. `N` is [`count_numbers`].
+/// The names of the columns that hold numbers, in the order of the fields. `N` is the result of [`count_numbers`].
 pub(crate) const fn numbers<const N: usize>(declared: &[&'static [Column]]) -> [&'static str; N] {
     let mut names = [""; N];
     let (mut field, mut count) = (0, 0);
@@ -101,7 +102,7 @@ pub(crate) const fn numbers<const N: usize>(declared: &[&'static [Column]]) -> [
     names
 }
 
-/// The number of columns that are numbers.
+/// The number of columns that hold numbers.
 pub(crate) const fn count_numbers(declared: &[&'static [Column]]) -> usize {
     let (mut field, mut count) = (0, 0);
     while field < declared.len() {
@@ -117,20 +118,20 @@ pub(crate) const fn count_numbers(declared: &[&'static [Column]]) -> usize {
 
 /// The value of a column in a row.
 pub trait Cell {
-    /// The value as a number; none for a text or a truth value, and where there is none.
+    /// The value as a number, or `None` for text, a boolean or a missing value.
     fn number(&self) -> Option<f64>;
 
     /// Adds the value to a digest.
     fn add_to(&self, digest: &mut Encoder);
 }
 
-/// The type of a field that is a column.
+/// A type of field that can be a column.
 pub(crate) trait CellType: Cell {
     const KIND: ColumnType;
     const NULLABLE: bool = false;
 }
 
-/// Implements [`Cell`] and [`CellType`] for numbers that are whole, with or without a value in each row.
+/// Implements [`Cell`] and [`CellType`] for whole numbers and for optional whole numbers.
 macro_rules! whole_numbers {
     ($($type:ty: $kind:ident),*) => { $(
         impl Cell for $type {
@@ -205,7 +206,7 @@ impl CellType for bool {
     const KIND: ColumnType = ColumnType::Bool;
 }
 
-/// Implements [`Cell`] and [`CellType`] for texts.
+/// Implements [`Cell`] and [`CellType`] for text types.
 macro_rules! texts {
     ($($type:ty),*) => { $(
         impl Cell for $type {
@@ -225,7 +226,7 @@ macro_rules! texts {
 
 texts!(String, Cow<'static, str>);
 
-/// The groups of the workloads that come with the program.
+/// The message groups of the built-in workloads.
 const BUILT_IN_GROUPS: [&str; 12] = [
     "",
     "background",
@@ -241,7 +242,7 @@ const BUILT_IN_GROUPS: [&str; 12] = [
     "mixed",
 ];
 
-/// A group by its name, without an allocation where it is a group of a built-in workload.
+/// The group with this name. It needs no allocation if it is a group of a built-in workload.
 pub(crate) fn group_named(name: &str) -> Cow<'static, str> {
     match BUILT_IN_GROUPS.into_iter().find(|built_in| *built_in == name) {
         Some(built_in) => Cow::Borrowed(built_in),

@@ -1,4 +1,4 @@
-//! Digests: two runs are the same run exactly when their digests agree.
+//! Digests. Two runs have the same results exactly if their digests are equal.
 
 use crate::declared::{Column, ColumnType, Columns};
 use crate::encoder::Encoder;
@@ -6,13 +6,13 @@ use crate::encoder::Encoder;
 use crate::encoder::shorten;
 use crate::{FlowRow, JobRow, RunRow, Value};
 
-/// Digest of everything that was simulated in one run: its row, its flows and its jobs, in the given order.
+/// The digest of everything that was simulated in one run: its row, its flows and its jobs, in the given order.
 ///
-/// It leaves out the wall-clock time, the digest itself, the series (observers must not change a digest), the run's
-/// index in its result set, derived numbers (slowdowns, packets of a flow, ideal CCTs, comparisons with a baseline),
-/// peak queues, and the retransmissions of each flow, whose sums are in it. The groups of flows are in it where there
-/// are any, so that results without groups keep the digest that they had before groups existed. 32 hexadecimal digits:
-/// the first 16 bytes of a BLAKE3 hash.
+/// The digest leaves out the wall-clock time, the digest itself, the series (observers must not change a digest), and
+/// the run's index in its result set. It also leaves out derived numbers (slowdowns, packets of a flow, ideal CCTs,
+/// comparisons with a baseline), peak queues, and the retransmissions of each flow, whose sums it includes. It includes
+/// the groups of flows only if there are any, so that results without groups keep the digest that they had before
+/// groups were introduced. The digest has 32 hexadecimal digits: the first 16 bytes of a BLAKE3 hash.
 pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
     let mut hash = Encoder::default();
     hash.text("anabranch run 2");
@@ -43,7 +43,7 @@ pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
     hash.finish()
 }
 
-/// Digest of a text, such as a resolved scenario: 32 hexadecimal digits.
+/// The digest of a text, such as a resolved scenario. It has 32 hexadecimal digits.
 pub fn text_digest(text: &str) -> String {
     let mut hash = Encoder::default();
     hash.text("anabranch text 1");
@@ -51,13 +51,13 @@ pub fn text_digest(text: &str) -> String {
     hash.finish()
 }
 
-/// Digest of a file's bytes: 32 hexadecimal digits.
+/// The digest of a file's bytes. It has 32 hexadecimal digits.
 #[cfg(feature = "files")]
 pub(crate) fn bytes_digest(bytes: &[u8]) -> String {
     shorten(blake3::hash(bytes))
 }
 
-/// Digest of a file's bytes that arrive piece by piece.
+/// The digest of a file whose bytes arrive in pieces.
 #[cfg(feature = "files")]
 #[derive(Default)]
 pub(crate) struct BytesDigest(blake3::Hasher);
@@ -73,7 +73,7 @@ impl BytesDigest {
     }
 }
 
-/// Adds the columns of a row that count towards the digest and belong to `part`.
+/// Adds the columns of a row that are part of the digest and satisfy `part`.
 fn add_columns(hash: &mut Encoder, row: &impl Columns, part: fn(&Column) -> bool) {
     row.visit(&mut |column, cell| {
         if column.digest && part(column) {
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(different.len(), others.len() + 1);
     }
 
-    /// Digests are stored beside results, so their definition must not drift.
+    /// Digests are stored with results, so their definition must not change.
     #[test]
     fn the_definition_is_stable() {
         assert_eq!(text_digest("a scenario"), "50519770bf36c66bba3145c4ba60cc70");

@@ -1,7 +1,7 @@
-//! Values as bytes of a digest.
+//! The encoding of values as input of a digest.
 
-/// Feeds fields to the hash so that no two sequences of fields give the same bytes: numbers are 8 bytes, little-endian;
-/// texts carry their length; options and variants carry a tag.
+/// Feeds fields to the hash so that no two sequences of fields give the same bytes. Numbers are encoded as 8 bytes in
+/// little-endian order, texts with their length, and options and variants with a tag.
 #[derive(Default)]
 pub struct Encoder(blake3::Hasher);
 
@@ -10,7 +10,7 @@ impl Encoder {
         self.0.update(&number.to_le_bytes());
     }
 
-    /// Minus zero is hashed as zero, and all NaNs alike.
+    /// Minus zero is hashed like zero, and all NaNs are hashed alike.
     pub(crate) fn float(&mut self, float: f64) {
         let stable = if float.is_nan() { f64::NAN } else { float + 0.0 };
         self.number(if stable.is_nan() { 0x7ff8_0000_0000_0000 } else { stable.to_bits() });

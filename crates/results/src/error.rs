@@ -5,10 +5,10 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// Results that could not be written or read. Every message names the file.
+/// Results that could not be written or read. Every error message names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
-    /// The file system refused a write: a full disk, a missing folder, no permission.
+    /// The file system refused a write: the disk is full, the folder is missing, or the permission is missing.
     #[error("{}: cannot be written: {source}", path.display())]
     Write {
         /// The file.
@@ -16,12 +16,12 @@ pub enum ResultsError {
         /// The error of the file system.
         source: io::Error,
     },
-    /// A row holds something that its file cannot express.
+    /// A row holds a value that its file format cannot express.
     #[error("{}: cannot be written: {why}", path.display())]
     Encode {
         /// The file.
         path: PathBuf,
-        /// The value that does not fit.
+        /// The value that cannot be expressed.
         why: String,
     },
     /// The file system refused a read.
@@ -37,20 +37,20 @@ pub enum ResultsError {
     NotResults {
         /// The path.
         path: PathBuf,
-        /// The missing part.
+        /// The part that is missing.
         why: &'static str,
     },
-    /// The folder was written by a version of Anabranch with other files.
+    /// The folder was written by a version of Anabranch with another file format.
     #[error("{}: results of format {found}, but this version reads format {expected}. Simulate them again: `anabranch run {}`, or `anabranch reproduce` where they are of a figure", path.display(), path.with_file_name("scenario.toml").display())]
     Format {
         /// The manifest.
         path: PathBuf,
-        /// The format it names.
+        /// The format that the manifest names.
         found: u64,
-        /// The format this version reads.
+        /// The format that this version reads.
         expected: u64,
     },
-    /// The file's content is not what was written, or cannot be decoded.
+    /// The file's content is not the content that was written, or cannot be decoded.
     #[error("{}: damaged: {why}. Run the scenario again with --fresh", path.display())]
     Damaged {
         /// The file.
@@ -82,7 +82,7 @@ pub enum ResultsError {
     },
 }
 
-/// The error for a file at `path` whose content is not what was written.
+/// The error for a file at `path` whose content is not the content that was written.
 #[cfg(feature = "files")]
 pub(crate) fn damaged(path: &Path, why: String) -> ResultsError {
     ResultsError::Damaged { path: path.to_owned(), why }

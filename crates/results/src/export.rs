@@ -1,4 +1,4 @@
-//! Tables of results as comma-separated values.
+//! Export of tables of results as comma-separated values.
 
 use crate::columns::Table;
 use crate::curves::unreadable;
@@ -12,11 +12,11 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes a table of the results in `dir` as comma-separated values: a line of names, then a line per row. A null is
-/// empty, and a number is the shortest text that reads back as the same number.
+/// Writes a table of the results in `dir` as comma-separated values: a line of column names, then a line for each row.
+/// A null is written as an empty cell, and a number as the shortest text that parses to the same number.
 ///
 /// # Errors
-/// When `dir` holds no complete results, or `out` refuses a write ([`ResultsError::Write`]).
+/// If `dir` holds no complete results, or `out` refuses a write ([`ResultsError::Write`]).
 pub fn write_csv(dir: &Path, table: Table, out: &mut dyn Write) -> Result<(), ResultsError> {
     let name = table.file();
     check_file(dir, name, &read_manifest(dir)?)?;
@@ -52,7 +52,7 @@ pub fn write_csv(dir: &Path, table: Table, out: &mut dyn Write) -> Result<(), Re
     csv.flush().map_err(|source| ResultsError::Write { path: path.clone(), source })
 }
 
-/// Appends a value; none when result files have no column of its type.
+/// Appends a value to `text`, or returns none if result files have no columns of its type.
 fn cell(batch: &RecordBatch, row: usize, column: usize, text: &mut String) -> Option<()> {
     use std::fmt::Write as _;
     let array = batch.column(column);

@@ -1,4 +1,4 @@
-//! Facts about a scenario that its rows do not have, as readers of results want them.
+//! Facts about a scenario that the rows of results do not contain but that readers of results need.
 
 use crate::Value;
 use serde::{Deserialize, Serialize};
@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 /// The facts about a scenario, at each point of its sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScenarioFacts {
-    /// One sentence where the ground of the schemes differs by more than they need.
+    /// A sentence that says so if the settings of the schemes differ more than necessary.
     pub ground_differs: Option<String>,
-    /// The points of the sweep, in its order; without a sweep there is one.
+    /// The points of the sweep, in the order of the sweep. Without a sweep there is one point.
     pub points: Vec<PointFacts>,
 }
 
 impl ScenarioFacts {
-    /// The faults, where they are the same at all points of the sweep; none otherwise.
+    /// The faults, if they are the same at all points of the sweep, or else none.
     pub fn faults(&self) -> &[FaultFacts] {
         match &self.points[..] {
             [first, rest @ ..] if rest.iter().all(|point| point.faults == first.faults) => &first.faults,
@@ -22,7 +22,7 @@ impl ScenarioFacts {
         }
     }
 
-    /// The fault of this number, where it is the same at all points of the sweep.
+    /// The fault with this number, if the faults are the same at all points of the sweep.
     pub fn fault(&self, number: u32) -> Option<&FaultFacts> {
         self.faults().get(number as usize)
     }
@@ -31,61 +31,61 @@ impl ScenarioFacts {
 /// The facts at a point of the sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PointFacts {
-    /// The swept parameters with their values there.
+    /// The values of the swept parameters at the point.
     pub sweep: BTreeMap<String, Value>,
     /// The workload.
     pub workload: WorkloadFacts,
-    /// Hosts of the fabric, where its description says a number.
+    /// The number of hosts of the fabric, if the description of the fabric states one.
     pub hosts: Option<u32>,
-    /// Hosts of a ToR, of a fabric in tiers.
+    /// The number of hosts of a ToR, if the fabric is built in tiers.
     pub hosts_per_tor: Option<u32>,
-    /// The faults, by their numbers.
+    /// The faults, in the order of their numbers.
     pub faults: Vec<FaultFacts>,
-    /// The schemes, in the scenario's order.
+    /// The schemes, in the order of the scenario.
     pub schemes: Vec<SchemeFacts>,
 }
 
 /// The facts about a workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadFacts {
-    /// The `kind`, such as `poisson`.
+    /// The scenario's `kind`, such as `poisson`.
     pub kind: String,
     /// The algorithm of a collective.
     pub algorithm: Option<String>,
     /// The placement of the ranks of a collective on hosts, such as `blocks`.
     pub placement: Option<String>,
-    /// The number of messages that a rank of a collective may have open at once.
+    /// The number of messages that a rank of a collective may send at the same time.
     pub connections: Option<u32>,
 }
 
 /// The facts about a fault.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FaultFacts {
-    /// The `kind`, such as `link-down`.
+    /// The scenario's `kind`, such as `link-down`.
     pub kind: String,
-    /// The selectors of its links, of a fault of links.
+    /// The selectors of the affected links, for a fault of links.
     pub links: Vec<String>,
-    /// The selectors of its switches, of a fault of switches.
+    /// The selectors of the affected switches, for a fault of switches.
     pub switches: Vec<String>,
-    /// The probability of a fault that loses packets or bits.
+    /// The probability, for a fault that loses packets or corrupts bits.
     pub probability: Option<f64>,
-    /// The times at which it starts, in microseconds.
+    /// The times at which the fault starts, in microseconds.
     pub starts_us: Vec<f64>,
-    /// The time that it holds each time, in microseconds; none where it holds to the end.
+    /// The duration of each occurrence in microseconds, or `None` if the fault lasts to the end.
     pub duration_us: Option<f64>,
-    /// The period of links that flap, in microseconds.
+    /// The period in microseconds, for a fault of links that flap.
     pub period_us: Option<f64>,
-    /// The time that flapping links are down in each period, in microseconds.
+    /// The time in microseconds for which flapping links are down in each period.
     pub down_for_us: Option<f64>,
 }
 
 impl FaultFacts {
-    /// Whether it begins or ends within the run.
+    /// Whether the fault begins or ends within the run.
     pub fn has_moment(&self) -> bool {
         self.starts_us != [0.0] || self.duration_us.is_some() || self.period_us.is_some()
     }
 
-    /// The end of the fault that starts at `from_us`, in microseconds; none where it holds to the end.
+    /// The end in microseconds of the occurrence that starts at `from_us`, or `None` if the fault lasts to the end.
     pub fn end_us(&self, from_us: f64) -> Option<f64> {
         self.duration_us.map(|duration| from_us + duration)
     }
@@ -96,40 +96,40 @@ impl FaultFacts {
 pub struct SchemeFacts {
     /// The name in the scenario.
     pub name: String,
-    /// The retransmission timeout on this fabric, in words: `115 us`.
+    /// The retransmission timeout on this fabric, as text: `115 us`.
     pub rto: Option<String>,
-    /// The part that chooses the path of a packet.
+    /// The component that chooses the path of a packet.
     pub path_choice: PathChoice,
-    /// The fate of a packet for which a queue has no room.
+    /// The action on a packet for which a queue has no room.
     pub overflow: Overflow,
-    /// The time after which routing withdraws a failed link, in words; none where it never does.
+    /// The time after which routing withdraws a failed link, as text, or `None` if routing never does.
     pub routing_delay: Option<String>,
-    /// Whether switches route around their own failed ports at once.
+    /// Whether switches immediately route around their own failed ports.
     pub adaptive_routing: bool,
 }
 
-/// The part that chooses the path of a packet.
+/// The component that chooses the path of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PathChoice {
-    /// A hash of the queue pair, once for all.
+    /// A hash of the queue pair, so that the path stays the same.
     #[default]
     Hash,
-    /// The sending host, packet by packet or flowlet by flowlet.
+    /// The sending host, for each packet or each flowlet.
     Host,
     /// The switches.
     Switches,
 }
 
-/// The fate of a packet for which a queue has no room.
+/// The action on a packet for which a queue has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overflow {
-    /// It is dropped.
+    /// The packet is dropped.
     #[default]
     Drops,
-    /// It is trimmed to its header.
+    /// The packet is trimmed to its header.
     Trims,
-    /// There is no such packet: PFC pauses the sender before.
+    /// There is no such packet, because PFC pauses the sender first.
     Pauses,
 }

@@ -1,18 +1,18 @@
-//! `faults.parquet`: the packets that each fault hit in each run.
+//! The file `faults.parquet`: the packets that each fault affected in each run.
 
 use crate::stored::{ArrowCell, Batch, Row, Stored, batch_of, column};
 use crate::{FaultRow, ResultsError, RunRow};
 use arrow_array::RecordBatch;
 use std::path::Path;
 
-/// A fault with the number of its run.
+/// A fault, with the number of its run.
 pub(crate) struct FaultOfRun {
     pub run: u32,
     pub fault: FaultRow,
 }
 
 impl FaultOfRun {
-    /// The faults of all runs, in their order.
+    /// The faults of all runs, in the order of the runs.
     pub(crate) fn all(runs: &[RunRow]) -> Vec<FaultOfRun> {
         let of_run = |(run, row): (u32, &RunRow)| {
             row.faults.iter().map(move |fault| FaultOfRun { run, fault: fault.clone() }).collect::<Vec<_>>()

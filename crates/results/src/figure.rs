@@ -1,93 +1,97 @@
-//! A figure of a paper: its plots, the paper's claims, and the measured numbers.
+//! A figure of a paper: its plots, the claims of the paper, and the measured numbers.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A figure that was reproduced, the content of `figure.json`.
+/// A figure that was reproduced. It is the content of `figure.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// Its name in commands: `reps/fig02`.
+    /// The name of the figure in commands: `reps/fig02`.
     pub id: String,
-    /// Its title, in our words.
+    /// The title of the figure in our words.
     pub title: String,
-    /// The paper: short name and venue.
+    /// The short name and the venue of the paper.
     pub paper: String,
     /// The figure's number in the paper: `Figure 2`.
     pub figure: String,
     /// `quick` or `paper`.
     pub scale: String,
-    /// The size of the runs in words: hosts and lengths; the title may name those of another scale. Empty for a model,
-    /// and in results of earlier builds.
+    /// The size of the runs as text: the number of hosts, and the lengths of messages. The title may state the size of
+    /// another scale. The text is empty for a model, and in results of earlier builds.
     #[serde(default)]
     pub sizes: String,
-    /// The choices made here on which the paper is silent.
+    /// The choices that we made because the paper does not specify them.
     pub assumptions: Vec<String>,
     /// The plots.
     pub plots: Vec<PlotSpec>,
-    /// The paper's claims with the measured numbers.
+    /// The paper's claims, with the measured numbers.
     pub claims: Vec<ClaimRow>,
-    /// The claims under other values of what the paper leaves unsaid, where that was requested.
+    /// The claims under other values of the settings that the paper leaves unspecified (`[[unsaid]]`), if this was
+    /// requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsaid: Option<Sensitivity>,
 }
 
 /// One plot, as a figure's file specifies it (a `[[plot]]` table).
 ///
-/// Each value of a scheme or swept parameter that [`per`](Self::per) leaves out has a picture of its own, so that
-/// nothing is mixed. A distribution pools the messages (or jobs) of all seeds, `line` and `bar` show their mean,
-/// `series` and `points` the first seed.
+/// If [`per`](Self::per) leaves out the scheme or a swept parameter, each of its values has a separate picture, so that
+/// no picture mixes them. A distribution contains the messages (or jobs) of all seeds. `line` and `bar` show the mean
+/// over the seeds, and `series` and `points` show the first seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlotSpec {
     /// The form of the plot.
     pub kind: PlotKind,
-    /// Title above it.
+    /// The title above the plot.
     pub title: String,
-    /// The quantity of the y axis (of the x axis for a CDF). For `line` and `bar` one of [`crate::RunRow::FIELDS`],
-    /// such as `fct_max_us`, or the name of an extra number; for `cdf` `fct_us`, `slowdown` or `retransmitted_share`,
-    /// or `cct_us` of jobs; for `flows` `fct_us`, `slowdown` or `retransmitted_share`; for `series` and `points` a
-    /// series, such as `queue_depth_bytes`; for `slowdown-by-size` a [`crate::Statistic`]: `mean`, `p99`, `max`.
+    /// The quantity of the y axis (of the x axis for a CDF). For `line` and `bar`, it is one of
+    /// [`crate::RunRow::FIELDS`], such as `fct_max_us`, or the name of an extra number. For `cdf`, it is `fct_us`,
+    /// `slowdown` or `retransmitted_share`, or `cct_us` of jobs. For `flows`, it is `fct_us`, `slowdown` or
+    /// `retransmitted_share`. For `series` and `points`, it is a series, such as `queue_depth_bytes`. For
+    /// `slowdown-by-size`, it is a [`crate::Statistic`]: `mean`, `p99` or `max`.
     pub y: String,
-    /// For `line` and `bar`: the swept parameter on the x axis. Without it a bar is a scheme.
+    /// For `line` and `bar`: the swept parameter on the x axis. Without it, each bar stands for a scheme.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
-    /// The dimensions along which curves are separate: `scheme`, `seed`, a swept parameter by its whole name, and in a
-    /// `series` or `points` `entity`. Without `entity` a series is the mean over its entities, and points are those of
-    /// all entities together. Empty means the default: `scheme` and, in a series, `entity`, in a line or bars every
-    /// swept parameter that is not `x`.
+    /// The dimensions whose values have separate curves: `scheme`, `seed`, a swept parameter by its full name, and
+    /// `entity` in a plot of `series` or `points`. Without `entity`, a series is the mean over its entities, and points
+    /// are those of all entities together. An empty list means the default: `scheme`, and also `entity` in a series. In
+    /// a `line` or `bar` plot, the default also has every swept parameter that is not `x`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per: Vec<String>,
-    /// For `series` and `points`: only this entity and those below it (`tor:0/up` covers `tor:0/up:3`).
+    /// For `series` and `points`: only this entity and those below it are shown (`tor:0/up` covers `tor:0/up:3`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
-    /// For `cdf`, `flows` and `slowdown-by-size`: only the messages of this part of the workload, or those that cross
-    /// data centres (`inter`) or do not (`intra`), as [`crate::FlowRow::in_group`] says.
+    /// For `cdf`, `flows` and `slowdown-by-size`: only these messages are shown. The group is a part of the workload,
+    /// the messages that cross data centres (`inter`) or the messages that do not (`intra`); see
+    /// [`crate::FlowRow::in_group`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// For `cdf`, `flows` and `slowdown-by-size`: only messages of this length or more.
+    /// For `cdf`, `flows` and `slowdown-by-size`: only messages of at least this length are shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_bytes: Option<u64>,
-    /// For `cdf`, `flows` and `slowdown-by-size`: only messages of this length or less.
+    /// For `cdf`, `flows` and `slowdown-by-size`: only messages of at most this length are shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
-    /// Only these schemes; all when empty.
+    /// Only these schemes are shown, or all schemes if the list is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schemes: Vec<String>,
-    /// Logarithmic x axis. Files of earlier builds say `log-x` and `log-y`.
+    /// Whether the x axis is logarithmic. Files of earlier builds use the keys `log-x` and `log-y`.
     #[serde(default, alias = "log-x")]
     pub log_x: bool,
-    /// Logarithmic y axis.
+    /// Whether the y axis is logarithmic.
     #[serde(default, alias = "log-y")]
     pub log_y: bool,
 }
 
 impl Figure {
-    /// Whether this is the small form of the figure, which says nothing about the paper's numbers.
+    /// Whether this is the small form of the figure, whose results say nothing about the paper's numbers.
     pub fn is_quick(&self) -> bool {
         self.scale == "quick"
     }
 
-    /// Whether its claims are judged: at the quick scale they are shown, with outcomes that count for nothing.
+    /// Whether the outcomes of the claims count. At the quick scale, measured numbers are shown but their outcomes do
+    /// not count.
     pub fn is_judged(&self) -> bool {
         !self.is_quick()
     }
@@ -119,7 +123,7 @@ impl PlotSpec {
 pub enum PlotKind {
     /// A measured series over time.
     Series,
-    /// A measured series over time as a cloud of its points, without lines.
+    /// A measured series over time as separate points, without lines.
     Points,
     /// A distribution over messages or jobs.
     Cdf,
@@ -129,60 +133,62 @@ pub enum PlotKind {
     Line,
     /// Slowdown (FCT over the message's ideal FCT) by message size.
     SlowdownBySize,
-    /// One point per message: one of its numbers against its length.
+    /// One point per message, which shows one of its quantities against its length.
     Flows,
 }
 
-/// The number against which the league plots the time of each scheme of a scenario (the `[explain]` table of its file).
+/// The quantity against which the league plots the time of each scheme of a scenario. The scenario's file states it in
+/// its `[explain]` table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// One of [`crate::RunRow::FIELDS`] or [`DATA_PACKETS_HIT`], or the name of an extra number.
     pub measure: String,
-    /// Its name here, where its own name does not say enough.
+    /// The name of the quantity in the plot, if the measure's own name is not clear enough.
     pub called: Option<String>,
-    /// The reason for this choice, in a sentence; it asserts no cause.
+    /// The reason for this choice, in a sentence that does not claim a cause.
     pub says: String,
 }
 
-/// The data packets that the faults of a run hit: lost, refused or slowed.
+/// The name of this quantity: the data packets that the faults of a run affected, because they were lost, refused or
+/// slowed.
 pub const DATA_PACKETS_HIT: &str = "data_packets_hit";
 
 /// A claim as a figure's file states it (a `[[claim]]` table).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimSpec {
-    /// The claim, in our words.
+    /// The claim in our words.
     pub says: String,
-    /// The place in the paper.
+    /// The place of the claim in the paper.
     pub source: String,
-    /// The comparison with the measured number.
+    /// The kind of comparison with the measured number.
     pub kind: ClaimKind,
-    /// The paper's number, or its range as `[low, high]`. `zero` and `order` need none.
+    /// The paper's number, or its range as `[low, high]`. The kinds `zero` and `order` need no number.
     pub paper: Option<ClaimValue>,
-    /// For an `order`: the things that the paper compares, the smallest first, in words for people.
+    /// For an `order`: the items that the paper compares, as text for people, the smallest first.
     pub order: Vec<String>,
     /// The computation on the results, in the measure language of the report crate.
     pub measure: String,
-    /// The finding about why the claim does not hold, at the paper's scale.
+    /// The finding about the reason why the claim does not hold, at the paper's scale.
     pub why: Option<String>,
 }
 
-/// The way in which a measured number is compared with the paper's.
+/// The kind of comparison of a measured number with the paper's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimKind {
     /// A quotient of two measurements.
     Ratio,
-    /// A quotient of two measurements that the paper bounds from below.
+    /// A quotient of two measurements for which the paper states a lower bound.
     AtLeast,
-    /// A quotient of two measurements that the paper bounds from above.
+    /// A quotient of two measurements for which the paper states an upper bound.
     AtMost,
     /// A quantity with a unit.
     Value,
-    /// A range of quotients; the measure gives two numbers.
+    /// A range of quotients. The measure gives two numbers.
     Range,
-    /// A quantity that the paper says is zero.
+    /// A quantity that is zero according to the paper.
     Zero,
-    /// An order of schemes; the measure is a comparison, 1 when true.
+    /// An order of schemes. The measure is a comparison, whose value is 1 if it is true.
     Order,
 }
 
@@ -192,33 +198,34 @@ pub enum ClaimKind {
 pub enum ClaimValue {
     /// One number.
     Number(f64),
-    /// The low and the high end.
+    /// The lower and the upper end.
     Range([f64; 2]),
 }
 
 /// A claim with its measured number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClaimRow {
-    /// The claim, in our words.
+    /// The claim in our words.
     pub says: String,
-    /// The place in the paper.
+    /// The place of the claim in the paper.
     pub source: String,
-    /// The comparison with the measured number.
+    /// The kind of comparison with the measured number.
     pub kind: ClaimKind,
-    /// The paper's number: 0 for `zero`, 1 (true) for `order`.
+    /// The paper's number. It is 0 for `zero`, and 1 (true) for `order`.
     pub paper: ClaimValue,
-    /// For an `order`: the things that the paper compares, the smallest first.
+    /// For an `order`: the items that the paper compares, the smallest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<String>,
     /// The computation on the results, in the measure language of the report crate.
     pub measure: String,
-    /// The measured number: keys `measured` and `outcome`, or `error`.
+    /// The result of the measure, with the keys `measured` and `outcome`, or `error`.
     #[serde(flatten)]
     pub result: ClaimResult,
-    /// For an `order` that was evaluated: the spread of its sides over the seeds. None in results of earlier builds.
+    /// For an `order` that was evaluated: the spread of its sides over the seeds. It is `None` in results of earlier
+    /// builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
-    /// The finding about why the claim does not hold, at the paper's scale.
+    /// The finding about the reason why the claim does not hold, at the paper's scale.
     pub why: Option<String>,
 }
 
@@ -240,91 +247,91 @@ pub enum ClaimResult {
     },
 }
 
-/// The values of both sides of an `order` with each seed, which show whether their order is more than chance.
+/// The values of both sides of an `order` over the seeds, which show whether the order could be chance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// The number of seeds. One seed says nothing about the spread.
+    /// The number of seeds. A single seed gives no information about the spread.
     pub seeds: usize,
-    /// The comparisons of the measure, in its order.
+    /// The comparisons of the measure, in the order in which it contains them.
     pub comparisons: Vec<Comparison>,
 }
 
-/// One comparison of a measure: the lowest and the highest value over the seeds on either side of its sign.
+/// One comparison of a measure, with the lowest and the highest value over the seeds of each side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The lowest and the highest value of the left side.
     pub left: [f64; 2],
-    /// `<`, `<=`, `>`, `>=` or `==`.
+    /// The sign of the comparison: `<`, `<=`, `>`, `>=` or `==`.
     pub sign: String,
     /// The lowest and the highest value of the right side.
     pub right: [f64; 2],
-    /// Whether the comparison is true for every seed on the left with every seed on the right.
+    /// Whether the comparison is true for every pair of a seed on the left and a seed on the right.
     pub separate: bool,
 }
 
-/// A figure's claims under setups that its paper's text permits, the figure's own setup first.
+/// A figure's claims under setups that the text of its paper permits. The first setup is the figure's default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sensitivity {
-    /// The varied entries.
+    /// The settings that could be varied.
     pub entries: Vec<SensitivityEntry>,
-    /// Whether all combinations of the values were run, or one entry at a time alone.
+    /// Whether all combinations of the values were run. Otherwise, each setting was varied alone.
     pub together: bool,
-    /// The limit of runs up to which all combinations are run.
+    /// All combinations are run if they need at most this number of runs.
     pub most_runs_together: usize,
-    /// The setups that were run. At least one: the figure's own.
+    /// The setups that were run. There is always at least one, the figure's default.
     pub setups: Vec<SetupRow>,
 }
 
-/// An entry of `[[unsaid]]`: something that the paper leaves open.
+/// An entry of `[[unsaid]]`: a setting that the paper leaves unspecified.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SensitivityEntry {
-    /// Its name, in the words of the assumptions.
+    /// The name of the setting, in the words of the assumptions.
     pub what: String,
     /// The reason why these values are permitted.
     pub because: String,
-    /// The parameters, which change together.
+    /// The scenario's parameters that implement the setting. They change together.
     pub parameters: Vec<String>,
-    /// The values in words, the figure's own first.
+    /// The values as text. The first is the figure's default.
     pub values: Vec<String>,
-    /// For each value its parts, in the order of `parameters`.
+    /// For each value, the values of the parameters, in the order of `parameters`.
     pub settings: Vec<Vec<String>>,
-    /// Whether it was varied; not where the scale has values of its own for it.
+    /// Whether the setting was varied. It is not varied if the scale sets its own value for it.
     pub varied: bool,
 }
 
 /// One setup, and the results of the claims under it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetupRow {
-    /// The index of the chosen value of each entry.
+    /// The index of the chosen value, for each entry of [`Sensitivity::entries`].
     pub choice: Vec<usize>,
-    /// The result of each claim, in the figure's order.
+    /// The result of each claim, in the order of the figure's claims.
     pub claims: Vec<ClaimResult>,
-    /// Runs without results. Claims that need them could not be evaluated.
+    /// The number of runs without results. Claims that need these runs could not be evaluated.
     pub failed_runs: usize,
 }
 
 impl SetupRow {
-    /// The number of claims that hold under it.
+    /// The number of claims that hold under this setup.
     pub fn holds(&self) -> usize {
         self.claims.iter().filter(|claim| claim.holds()).count()
     }
 }
 
 impl Sensitivity {
-    /// The setup under which most claims hold together: of several the one with the fewest changes, and of these the
-    /// first.
+    /// The setup under which the most claims hold. Among equal setups it is the one with the fewest changes, and then
+    /// the first.
     pub fn best(&self) -> Option<&SetupRow> {
         let changes = |setup: &SetupRow| setup.choice.iter().filter(|index| **index > 0).count();
         self.setups.iter().min_by_key(|setup| (std::cmp::Reverse(setup.holds()), changes(setup)))
     }
 
-    /// The number of setups under which a claim holds, by its index in the figure.
+    /// The number of setups under which a claim holds. `claim` is its index in the figure.
     pub fn holds(&self, claim: usize) -> usize {
         self.setups.iter().filter(|setup| setup.claims.get(claim).is_some_and(ClaimResult::holds)).count()
     }
 
-    /// The lowest and the highest number that is measured for a claim; none where it could not be evaluated under any
-    /// setup.
+    /// The lowest and the highest number that is measured for a claim over the setups, or `None` if no setup gives a
+    /// number.
     pub fn span(&self, claim: usize) -> Option<[f64; 2]> {
         let measured = self.setups.iter().filter_map(|setup| match setup.claims.get(claim) {
             Some(ClaimResult::Evaluated { measured: ClaimValue::Number(number), .. }) => Some([*number; 2]),
@@ -334,7 +341,7 @@ impl Sensitivity {
         measured.reduce(|[low, high], [a, b]| [low.min(a), high.max(b)])
     }
 
-    /// A setup in words: its differences from the figure's own.
+    /// The name of a setup, which lists its differences from the figure's default.
     pub fn name(&self, setup: &SetupRow) -> String {
         let changed = self.entries.iter().zip(&setup.choice).filter(|(_, index)| **index > 0);
         let changed: Vec<String> =
@@ -344,19 +351,19 @@ impl Sensitivity {
 }
 
 impl ClaimResult {
-    /// Whether it was evaluated and holds.
+    /// Whether the claim was evaluated and holds.
     pub fn holds(&self) -> bool {
         matches!(self, ClaimResult::Evaluated { outcome: Outcome::Holds, .. })
     }
 }
 
-/// The result of comparing a measurement with the paper, by the fixed rule of the report crate.
+/// The result of comparing a measured number with the paper's, by the fixed rule of the report crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Within the band.
+    /// The number is within the tolerance.
     Holds,
-    /// Outside the band, on the paper's side of 1.
+    /// The number is outside the tolerance, but on the same side of 1 as the paper's number.
     DirectionOnly,
     /// Anything else.
     Differs,
@@ -394,7 +401,7 @@ mod tests {
         ClaimResult::Evaluated { measured: ClaimValue::Number(measured), outcome }
     }
 
-    /// Two claims under three setups: one, both and both of them hold.
+    /// Two claims under three setups, under which one, two and two of the claims hold.
     fn sensitivity() -> Sensitivity {
         let entry = |what: &str, values: &[&str]| SensitivityEntry {
             what: what.into(),

@@ -15,11 +15,11 @@
 //! | `answer.json` | the search for a value and its answer ([`SearchAnswer`](crate::SearchAnswer)), when there is one |
 //! | `manifest.json` | the format's number, the title, warnings, and length and digest of the files above; written last |
 //!
-//! Parquet columns have the names of the fields, which carry units. Rows of messages, jobs and curves also have the
-//! scheme, the seed and the swept values of their run, so that queries need no join. A swept parameter's column has its
-//! path for a name (`workload.load`) and numbers where all its values are; where the name is that of another column, it
-//! has `sweep.` in front, and what is of `extra` has `extra.`. Pages are compressed with Snappy, and what repeats is in
-//! a dictionary.
+//! Parquet columns have the names of the fields, which contain units. Rows of messages, jobs and curves also have the
+//! scheme, the seed and the swept values of their run, so that queries need no join. The column of a swept parameter
+//! has the parameter's path as its name (`workload.load`), and contains numbers if all its values are numbers. If
+//! another column has the same name, the column of a swept parameter has the prefix `sweep.`, and a column of `extra`
+//! has the prefix `extra.`. Pages are compressed with Snappy, and repeated values are stored in a dictionary.
 
 use crate::columns::{ROWS_A_BATCH, Table};
 use crate::curves::{CurveFile, FiledCurves};
@@ -63,11 +63,11 @@ const ANSWER: &str = "answer.json";
 impl ResultSet {
     /// Writes the result files into `dir`, which must exist.
     ///
-    /// The manifest comes last and every file is on disk before it, so that a folder without a manifest is incomplete.
-    /// To replace a folder atomically, write into a sibling and rename that.
+    /// The manifest is written last, after all other files are on disk, so a folder without a manifest is incomplete.
+    /// To replace a folder atomically, write into a folder next to it and rename that folder.
     ///
     /// # Errors
-    /// When a file cannot be written or a row does not fit its columns.
+    /// If a file cannot be written, or a value of a row cannot be stored in its column.
     pub fn write(&self, dir: &Path) -> Result<(), ResultsError> {
         let of_runs = |why: String| ResultsError::Encode { path: dir.join(RUNS), why };
         let keys = RunKeys::of(&self.runs).map_err(of_runs)?;
@@ -107,10 +107,11 @@ impl ResultSet {
         Ok(())
     }
 
-    /// The rows of a table as the columns of its file. For curves, the rows in memory, not those in files.
+    /// The rows of a table as the columns of its file. For curves, these are only the rows in memory, not those in
+    /// files.
     ///
     /// # Errors
-    /// The value of a row that does not fit its column.
+    /// The value of a row that cannot be stored in its column.
     pub fn columns(&self, table: Table) -> Result<RecordBatch, String> {
         let keys = RunKeys::of(&self.runs)?;
         match table {
@@ -123,7 +124,7 @@ impl ResultSet {
         }
     }
 
-    /// Writes the curves so that those of a run are adjacent, in the order of the runs.
+    /// Writes the curves of all runs, in the order of the runs, so that the curves of a run are adjacent.
     fn write_series(&self, dir: &Path, keys: RunKeys) -> Result<FileEntry, ResultsError> {
         let mut sink = RowSink::create(dir.join(SERIES), Some(keys.with_baseline(&self.runs)))?;
         if self.filed.is_empty() {
@@ -141,10 +142,10 @@ impl ResultSet {
         sink.finish(true)
     }
 
-    /// Reads what [`ResultSet::write`] wrote, except for the curves, which stay in their file and are read on request.
+    /// Reads the files that [`ResultSet::write`] wrote. The curves stay in their file and are read on request.
     ///
     /// # Errors
-    /// As [`ResultSet::read`].
+    /// The errors of [`ResultSet::read`].
     pub fn open(dir: &Path) -> Result<ResultSet, ResultsError> {
         let (mut set, manifest) = ResultSet::read_all_but_curves(dir)?;
         check_file(dir, SERIES, &manifest)?;
@@ -154,11 +155,11 @@ impl ResultSet {
         Ok(set)
     }
 
-    /// Reads what [`ResultSet::write`] wrote, curves and all.
+    /// Reads the files that [`ResultSet::write`] wrote, including the curves.
     ///
     /// # Errors
-    /// When `dir` is not a folder of results, or a file is missing, unreadable, of another format, or not what
-    /// was written.
+    /// If `dir` is not a folder of results, or if a file is missing, unreadable, in another format, or not the file
+    /// that was written.
     pub fn read(dir: &Path) -> Result<ResultSet, ResultsError> {
         let (mut set, manifest) = ResultSet::read_all_but_curves(dir)?;
         set.series = read_rows::<SeriesRow>(dir, SERIES, &manifest)?;
@@ -166,10 +167,10 @@ impl ResultSet {
         Ok(set)
     }
 
-    /// Reads the rows of the runs with their warnings from what [`ResultSet::write`] wrote, and nothing else.
+    /// Reads only the rows of the runs with their warnings from the files that [`ResultSet::write`] wrote.
     ///
     /// # Errors
-    /// As [`ResultSet::read`].
+    /// The errors of [`ResultSet::read`].
     pub fn open_runs(dir: &Path) -> Result<Vec<RunRow>, ResultsError> {
         let manifest = manifest_of(dir)?;
         let mut runs = read_runs(dir, &manifest)?;
@@ -209,7 +210,7 @@ impl ResultSet {
     }
 }
 
-/// The manifest of a folder, which must be one of results.
+/// The manifest of a folder, which must be a folder of results.
 fn manifest_of(dir: &Path) -> Result<Manifest, ResultsError> {
     if !dir.is_dir() {
         let why = if dir.exists() { "it is a file" } else { "it does not exist" };
@@ -222,20 +223,20 @@ fn manifest_of(dir: &Path) -> Result<Manifest, ResultsError> {
 pub(crate) struct Manifest {
     format: u64,
     title: String,
-    /// Warnings of the scenario as a whole.
+    /// The warnings about the scenario as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
-    /// Warnings by run; empty when no run has one.
+    /// The warnings of each run as text. The list is empty if no run has a warning.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     run_warnings: Vec<Vec<String>>,
-    /// Warnings by run, as values.
+    /// The warnings of each run, as values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     run_warning_values: Vec<Vec<RunWarning>>,
     files: Vec<FileEntry>,
 }
 
 impl Manifest {
-    /// Adds to all runs of the folder the warnings of each.
+    /// Adds to each run of the folder its warnings.
     fn give_warnings(&self, runs: &mut [RunRow]) {
         for (run, warnings) in runs.iter_mut().zip(&self.run_warning_values) {
             run.warnings.clone_from(warnings);
@@ -250,7 +251,7 @@ fn to_json<T: Serialize>(dir: &Path, name: &str, value: &T) -> Result<Vec<u8>, R
     Ok(json)
 }
 
-/// The content of a JSON file; none when the folder has no such file.
+/// The content of a JSON file, or none if the folder has no such file.
 fn read_json<T: serde::de::DeserializeOwned>(
     dir: &Path,
     name: &str,
@@ -269,7 +270,8 @@ fn write_rows<R: Row>(dir: &Path, name: &str, rows: &[R], keys: &RunKeys) -> Res
     write_batches(dir, name, &schema, rows.chunks(ROWS_A_BATCH).map(encode))
 }
 
-/// Builds the file in memory, so that errors of the file system reach the user unwrapped.
+/// Builds the file in memory and then writes it, so that errors of the file system are reported directly and not as
+/// errors of the encoder.
 fn write_batches(
     dir: &Path,
     name: &str,
@@ -306,7 +308,7 @@ fn write_file(dir: &Path, name: &str, bytes: &[u8]) -> Result<FileEntry, Results
 }
 
 impl Table {
-    /// The name of its file.
+    /// The name of the table's file.
     pub fn file(self) -> &'static str {
         match self {
             Table::Runs => RUNS,
@@ -330,7 +332,7 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
         ErrorKind::NotADirectory => ResultsError::NotResults { path: dir.to_owned(), why: "it is a file" },
         _ => ResultsError::Read { path: path.clone(), source },
     })?;
-    /// The format alone, so that a newer manifest is told from a damaged one.
+    /// Only the format number of the manifest. It is read first to distinguish a newer manifest from a damaged one.
     #[derive(Deserialize)]
     struct Version {
         format: u64,
@@ -348,8 +350,8 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
     }
 }
 
-/// Reads a file and compares it with the manifest, so that decoders only ever see what was written: the Parquet reader
-/// can panic on damaged bytes.
+/// Reads a file and compares it with the manifest. The decoders then see only content that was written by this program,
+/// because the Parquet reader can panic on damaged bytes.
 fn read_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<Vec<u8>, ResultsError> {
     let path = dir.join(name);
     let Some(entry) = manifest.files.iter().find(|file| file.name == name) else {

@@ -1,18 +1,18 @@
-//! A stand-in for curves in files, for builds without the feature `files`.
+//! A replacement for curves in files, for builds without the feature `files`.
 
 use crate::{CurvePoints, ResultsError};
 
-/// The curves of one run of a result set, in a file: without the feature `files` there are none.
+/// The curves of one run of a result set in a file. Without the feature `files` there are no such curves.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FiledCurves {}
 
 impl FiledCurves {
-    /// The run in the result set to which they belong.
+    /// The index of the run in the result set to which the curves belong.
     pub fn run(&self) -> u32 {
         match *self {}
     }
 
-    /// Series and entity of each curve.
+    /// The series and the entity of each curve.
     pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
         std::iter::empty()
     }

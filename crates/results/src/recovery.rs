@@ -1,32 +1,37 @@
-//! The time that a run takes to recover from a fault, from its goodput and that of its baseline.
+//! The time that a run takes to recover from a fault, computed from its goodput and that of its baseline.
 
-/// The series of a run's goodput: the data that its receivers received for the first time, in Gb/s of payload.
+/// The name of the series of a run's goodput: the payload that its receivers received for the first time, in Gb/s.
 pub const GOODPUT: &str = "goodput_gbps";
-/// The entity of that series.
+/// The entity of the goodput series.
 pub const ALL_HOSTS: &str = "all hosts";
 
-/// The share of the goodput without faults at which a run has recovered.
+/// A run has recovered once its goodput reaches this fraction of the goodput without faults.
 const RECOVERED: f64 = 0.95;
-/// Bins into which the baseline's time is divided, if the curves are that fine.
+/// The number of bins into which the baseline's time is divided, if the curves are fine enough.
 const BINS: f64 = 100.0;
-/// Bins of a stretch, over which goodput is smoothed.
+/// The number of bins over which goodput is smoothed. Such a series of bins is called a stretch.
 const STRETCH: f64 = 5.0;
-/// The relative error of a sum that rounding may cause.
+/// The relative error that rounding may cause in a sum.
 const ROUNDING: f64 = 1e-9;
 
-/// The time to recover, in microseconds: from `fault_ps`, the start of the first fault, until goodput is back at 95 %
-/// of the goodput that the same run has without faults at the same progress, and stays there on average. 0 where it
-/// never fell below that. None where the run ended without having recovered.
+/// The time to recover, in microseconds. It begins at `fault_ps`, the start of the first fault, and ends when goodput
+/// is back at 95 % of the goodput that the same run has without faults at the same progress, and stays there on
+/// average. It is 0 if goodput never fell below 95 %, and `None` if the run ended without having recovered.
 ///
-/// `with` and `without` are the curves of the run and of its baseline: times in picoseconds at which intervals end, and
-/// the goodput of each, [`GOODPUT`]. Both are smoothed over stretches of a twentieth of the baseline's time (five bins
-/// of a hundredth), or of five intervals of the curves where those are longer. Progress is the data delivered so far. A
-/// stretch of the baseline begins at some progress and delivers an amount of data; the run delivers the same amount
-/// from the same progress on, in the same time or a longer one. So a run that lags behind is compared with the phase of
-/// the work that it is in, not with what the baseline did at that time. Goodput is lost where the run takes longer than
-/// 1/0.95 of a stretch. It is back at the start of the next stretch that takes no longer, provided that all data from
-/// there to 95 % of the total, together, take no longer either: the time between two dips of a flapping link is no
-/// recovery, and a few late messages at the end undo none.
+/// `with` and `without` are the curves of the run and of its baseline. Each point is the time in picoseconds at which
+/// an interval ends, and the goodput ([`GOODPUT`]) in that interval. Both curves are smoothed over stretches: a stretch
+/// is a twentieth of the baseline's time (five bins of a hundredth each), or five intervals of the curves if these are
+/// longer.
+///
+/// Progress is the amount of data delivered so far. A stretch of the baseline begins at some progress and delivers some
+/// amount of data. The run delivers the same amount from the same progress in the same time or a longer one. A run that
+/// is behind is therefore compared with the same phase of the work, and not with the phase in which the baseline was at
+/// that time.
+///
+/// Goodput counts as fallen if the run takes longer than 1/0.95 of a stretch. It is back at the start of the next
+/// stretch that takes at most that long, provided that all data from there to 95 % of the total also takes at most that
+/// long on average. The time between two dips of a flapping link is therefore no recovery, and a few late messages at
+/// the end do not undo a recovery.
 pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u64) -> Option<f64> {
     let total = |curve: &[(u64, f64)]| curve.last().map_or(0.0, |&(end, _)| delivered(curve, end as f64));
     let (all, fault) = (total(without), fault_ps as f64);
@@ -34,7 +39,8 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
     if is_all(delivered(with, fault)) {
         return Some(0.0);
     }
-    // The usual length of an interval: one without data may be far longer, and says no less.
+    // The median length of the intervals. An interval without data may be far longer, but does not make the curve less
+    // precise.
     let intervals = |curve: &[(u64, f64)]| -> f64 {
         let starts = std::iter::once(0).chain(curve.iter().map(|(time, _)| *time));
         let within = curve.iter().zip(starts).filter(|((end, _), _)| *end as f64 > fault);
@@ -45,13 +51,14 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
     let undisturbed = when(without, all);
     let resolution = intervals(with).max(intervals(without));
     let bin = resolution.max(undisturbed / BINS);
-    // The durations from `time` on until this much has arrived, in the run and in its baseline.
+    // The time from `time` until the amount `until` has arrived, in the run, and the corresponding time in its
+    // baseline.
     let takes = |time: f64, until: f64| {
         let from = when(without, delivered(with, time));
         (when(with, until) - time, when(without, until) - from)
     };
-    // Where the baseline delivers nothing just then, the stretch is extended into the time after that: without progress
-    // there is nothing to compare.
+    // If the baseline delivers nothing at this progress, the stretch is extended until it does, because without
+    // progress there is nothing to compare.
     let end_of_stretch = |time: f64| {
         let now = delivered(with, time);
         let until = delivered(without, when(without, now) + STRETCH * bin);
@@ -60,7 +67,7 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
             false => delivered(without, when(without, now + all * ROUNDING) + STRETCH * bin),
         }
     };
-    // The end of a curve is known only to within an interval.
+    // The time at which a curve ends is known only to within one interval.
     let is_back = |time: f64, unsure: f64| {
         let until = end_of_stretch(time);
         let (run, baseline) = takes(time, until);
@@ -69,11 +76,11 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
     };
     let stays = |time: f64| {
         let (run, baseline) = takes(time, RECOVERED * all);
-        // A run that was cut off has no end to compare.
+        // A run that was stopped early has no end that could be compared.
         let is_there = total(with) >= RECOVERED * all * (1.0 - ROUNDING);
         is_there && (delivered(with, time) >= RECOVERED * all || baseline >= RECOVERED * run)
     };
-    // The rest of the last stretch is part of the one before.
+    // The remainder after the last full stretch counts as part of that stretch.
     let latest = delivered(without, undisturbed - STRETCH * bin);
     let starts = || {
         let times = (0_u32..).map(|number| (number, fault + f64::from(number) * bin));
@@ -125,17 +132,18 @@ mod tests {
 
     const US: u64 = 1_000_000;
 
-    /// A curve with an interval of 10 us for each rate.
+    /// A curve with one interval of 10 us for each rate.
     fn curve(rates: &[f64]) -> Vec<(u64, f64)> {
         (1..).zip(rates).map(|(number, &rate)| (number * 10 * US, rate)).collect()
     }
 
-    /// 100 intervals at a rate of 100, except for those in `indexes`, which have `rate`.
+    /// 100 intervals at a rate of 100. Those in `indexes` have `rate` instead.
     fn with(indexes: std::ops::Range<usize>, rate: f64) -> Vec<(u64, f64)> {
         curve(&(0..100).map(|index| if indexes.contains(&index) { rate } else { 100.0 }).collect::<Vec<_>>())
     }
 
-    /// 100 intervals of 10 us at a rate of 100 each, and the missing data after them: as much data as the baseline's.
+    /// A curve with these rates, followed by intervals at a rate of 100 that deliver the missing data, so that the
+    /// total is the same as in the baseline.
     fn whole(rates: &[f64]) -> Vec<(u64, f64)> {
         let missing = 100.0 * 100.0 - rates.iter().sum::<f64>();
         let mut rates = rates.to_vec();
@@ -144,7 +152,7 @@ mod tests {
         curve(&rates)
     }
 
-    /// A rate in some of 100 intervals, 100 in the others, and the late data behind them.
+    /// 100 intervals at a rate of 100. Those in `indexes` have `rate` instead, and the missing data follows at the end.
     fn late(indexes: std::ops::Range<usize>, rate: f64) -> Vec<(u64, f64)> {
         whole(&(0..100).map(|index| if indexes.contains(&index) { rate } else { 100.0 }).collect::<Vec<_>>())
     }
@@ -172,36 +180,36 @@ mod tests {
         assert_eq!(time_to_recover(&[], &[], 200 * US), Some(0.0));
     }
 
-    /// All bytes arrive, the last of them at a tenth of the rate: the job ends without having recovered.
+    /// All bytes arrive, but the last of them at a tenth of the rate, so the job ends without having recovered.
     #[test]
     fn a_run_that_ends_below_was_not_back_before_its_end() {
         let without = with(0..0, 0.0);
         let mut rates = vec![100.0; 50];
         rates.extend([10.0; 500]);
         assert_eq!(time_to_recover(&whole(&rates), &without, 500 * US), None);
-        // A run that was stopped at half of its data has not recovered, whatever its goodput was.
+        // A run that was stopped after half of its data has not recovered, even though its goodput never fell.
         assert_eq!(time_to_recover(&curve(&[100.0; 50]), &without, 200 * US), None);
     }
 
-    /// At equal times, the run that lost 100 us would be compared with the fast phase of the baseline while it is in
-    /// the slow one.
+    /// If goodput were compared at equal times, the run, which is 100 us late, would be compared with the fast phase of
+    /// the baseline while the run itself is in the slow phase.
     #[test]
     fn a_phase_is_compared_with_the_same_phase() {
-        // 40 intervals at 100, 40 at 10, 20 at 100.
+        // The baseline has 40 intervals at a rate of 100, 40 at 10, and 20 at 100.
         let rate = |index: usize| if (40..80).contains(&index) { 10.0 } else { 100.0 };
         let without = curve(&(0..100).map(rate).collect::<Vec<_>>());
         let mut rates: Vec<f64> = (0..20).map(rate).collect();
         rates.extend([0.0; 10]);
         rates.extend((20..100).map(rate));
         assert_eq!(time_to_recover(&curve(&rates), &without, 200 * US), Some(100.0));
-        // In the slow phase, half of its rate is a dip, though far above nothing.
+        // In the slow phase, half of the slow phase's rate counts as a dip.
         let mut rates: Vec<f64> = (0..40).map(rate).collect();
         rates.extend([5.0; 40]);
         rates.extend((60..100).map(rate));
         assert_eq!(time_to_recover(&curve(&rates), &without, 400 * US), Some(400.0));
     }
 
-    /// While nothing arrives, there may be one interval for all of it.
+    /// While no data arrives, the curve may have one long interval instead of many.
     #[test]
     fn an_interval_without_data_makes_the_others_no_longer() {
         let without = with(0..0, 0.0);
@@ -213,7 +221,7 @@ mod tests {
     #[test]
     fn a_link_that_flaps_is_not_back_between_two_dips() {
         let without = with(0..0, 0.0);
-        // Every fifth interval is lost, half of the time.
+        // Every fifth interval delivers nothing, in the first half of the time.
         let flapping: Vec<f64> =
             (0..100).map(|index| if index % 5 == 0 && index < 50 { 0.0 } else { 100.0 }).collect();
         assert_eq!(
@@ -223,14 +231,14 @@ mod tests {
         );
         let to_the_end: Vec<f64> = (0..124).map(|index| if index % 5 == 0 { 0.0 } else { 100.0 }).collect();
         assert_eq!(time_to_recover(&whole(&to_the_end), &without, 200 * US), None);
-        // Two long dips: between them goodput is back, but for most of the remaining time it is not.
+        // There are two long dips. Goodput is back between them, but not on average over the remaining time.
         let twice: Vec<f64> = (0..110)
             .map(|index| if (20..30).contains(&index) || (60..90).contains(&index) { 0.0 } else { 100.0 })
             .collect();
         assert_eq!(time_to_recover(&whole(&twice), &without, 200 * US), Some(700.0));
     }
 
-    /// A few late messages, after 95 % of all data, do not undo it.
+    /// A few late messages after 95 % of all data do not undo the recovery.
     #[test]
     fn stragglers_undo_no_recovery() {
         let without = with(0..0, 0.0);

@@ -1,8 +1,8 @@
-//! The macro that declares a row with its columns.
+//! The macro that declares a row type with its columns.
 
-/// Declares a row: `#[column("us", digest)]` marks a field that is a column, with its unit (`""`: none) and its marks:
-/// `key`, `digest` and `last`, as in [`Column`](crate::Column). The field's documentation is the column's. A field without the
-/// attribute is no column; `Default` gives its value in rows that are read.
+/// Declares a row type. `#[column("us", digest)]` marks a field that is a column, with its unit (`""` for none) and its
+/// marks `key`, `digest` and `last`; see [`Column`](crate::Column). The field's documentation becomes that of the
+/// column. A field without the attribute is not a column, and has its `Default` value in rows that are read from files.
 macro_rules! columns {
     (
         $(#[$meta:meta])*

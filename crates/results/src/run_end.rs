@@ -1,4 +1,4 @@
-//! Warnings of runs and causes of failed runs as values. Only [`Display`](fmt::Display) makes text of them.
+//! Warnings of runs and causes of failed runs, as values. Only [`Display`](fmt::Display) converts them to text.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -7,52 +7,52 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RunWarning {
-    /// The run was over before the fault began.
+    /// The run ended before the fault began.
     FaultAfterEnd {
         /// The number of the fault.
         fault: u32,
         /// The kind of the fault and its links.
         on: String,
     },
-    /// The fault lost, refused or slowed no packet.
+    /// The fault did not lose, refuse or slow any packet.
     FaultWithoutPackets {
         /// The number of the fault.
         fault: u32,
         /// The kind of the fault and its links.
         on: String,
     },
-    /// The fault hit packets, but no data packet.
+    /// The fault affected packets, but no data packets.
     FaultWithoutData {
         /// The number of the fault.
         fault: u32,
         /// The kind of the fault and its links.
         on: String,
-        /// The packets that it hit.
+        /// The number of packets that the fault affected.
         packets: u64,
     },
-    /// The run was over before the last times of the fault.
+    /// The run ended before the last times of the fault.
     FaultTimesAfterEnd {
         /// The number of the fault.
         fault: u32,
         /// The kind of the fault and its links.
         on: String,
-        /// Its times after the end of the run, with their units.
+        /// The fault's times that lie after the end of the run, with their units.
         times: Vec<String>,
     },
-    /// The job sent nothing over the network.
+    /// The job sent no data over the network.
     JobWithinServers {
         /// The number of the job.
         job: u32,
-        /// Its algorithm.
+        /// The job's algorithm.
         algorithm: String,
-        /// The number of its ranks.
+        /// The number of the job's ranks.
         ranks: u64,
     },
     /// No point of the measure's curves is above 0.
     EmptyMeasure {
         /// The number of the measure.
         measure: u64,
-        /// The series, as scenarios write it.
+        /// The name of the series in scenarios.
         series: String,
         /// The links, switches or queue pairs, as the scenario writes them.
         on: Option<String>,
@@ -67,14 +67,14 @@ pub enum RunWarning {
 pub enum EmptyReason {
     /// The scheme has no PFC.
     NoPfc,
-    /// The scheme has no program in switches.
+    /// The scheme has no program in its switches.
     NoProgram,
-    /// The measured quantity was 0.
+    /// All measured values are 0.
     AllZero,
 }
 
 impl RunWarning {
-    /// The fault that it is about.
+    /// The number of the fault that the warning is about.
     pub fn fault(&self) -> Option<u32> {
         match self {
             RunWarning::FaultAfterEnd { fault, .. }
@@ -85,12 +85,12 @@ impl RunWarning {
         }
     }
 
-    /// The number of packets in it, which may differ between runs.
+    /// The number of packets that the warning states, which may differ between runs.
     fn packets(&self) -> u64 {
         if let RunWarning::FaultWithoutData { packets, .. } = self { *packets } else { 0 }
     }
 
-    /// Whether both are one warning, perhaps with different numbers of packets.
+    /// Whether both warnings are the same, apart from the number of packets.
     fn is_like(&self, other: &RunWarning) -> bool {
         let without_packets = |warning: &RunWarning| {
             let mut warning = warning.clone();
@@ -102,7 +102,7 @@ impl RunWarning {
         without_packets(self) == without_packets(other)
     }
 
-    /// The text with another number of packets, or a range of them.
+    /// The text of the warning, with `packets` as the number of packets, which may be a range.
     fn with_packets(&self, packets: &str) -> String {
         match self {
             RunWarning::FaultAfterEnd { fault, on } => {
@@ -140,14 +140,14 @@ impl fmt::Display for RunWarning {
     }
 }
 
-/// A warning of several runs. Warnings that differ only in numbers of packets are one.
+/// A warning that several runs have. Warnings that differ only in the number of packets are treated as one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SharedWarning {
-    /// The warning of the first of the runs.
+    /// The warning of the first run that has it.
     pub warning: RunWarning,
-    /// The smallest and the largest number of packets in it.
+    /// The smallest and the largest number of packets that the runs' warnings state.
     pub packets: [u64; 2],
-    /// The schemes of the runs.
+    /// The schemes whose runs have the warning.
     pub schemes: Vec<WarnedScheme>,
 }
 
@@ -156,19 +156,20 @@ pub struct SharedWarning {
 pub struct WarnedScheme {
     /// The scheme.
     pub scheme: String,
-    /// The number of its runs with the warning.
+    /// The number of the scheme's runs that have the warning.
     pub runs: usize,
-    /// The number of its runs.
+    /// The number of the scheme's runs.
     pub of_runs: usize,
 }
 
 impl SharedWarning {
-    /// A warning without a run.
+    /// A shared warning to which no run has been added yet.
     pub(crate) fn new(warning: &RunWarning) -> SharedWarning {
         SharedWarning { warning: warning.clone(), packets: [warning.packets(); 2], schemes: Vec::new() }
     }
 
-    /// Adds the warning of a run of `scheme`, which has `of_runs` runs. Returns false if it is another warning.
+    /// Adds the warning of a run of `scheme`, which has `of_runs` runs. Returns false if the warning is a different
+    /// one.
     pub(crate) fn add(&mut self, warning: &RunWarning, scheme: &str, of_runs: usize) -> bool {
         if !self.warning.is_like(warning) {
             return false;
@@ -202,9 +203,9 @@ impl fmt::Display for SharedWarning {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RunFailure {
-    /// Messages are unfinished, and nothing new was delivered for too long.
+    /// Some messages did not finish, and nothing new was delivered for too long.
     Stalled {
-        /// Simulated time.
+        /// The simulated time.
         at_us: f64,
         /// The condition that ended the run.
         reason: StallReason,
@@ -212,15 +213,16 @@ pub enum RunFailure {
         unfinished: u64,
         /// Some of the unfinished flows, by name.
         flows: Vec<String>,
-        /// Lines of help.
+        /// Lines that help the user.
         help: Vec<String>,
-        /// Limits under which the flows may end as the scenario stands; none where no permitted ones are long enough.
+        /// Limits under which the flows may finish in the same scenario, or `None` if the largest permitted limits are
+        /// not long enough.
         #[serde(default)]
         limits: Option<LongerLimits>,
     },
-    /// A cycle of paused links, each of which waits for the next (PFC deadlock).
+    /// The run has a cycle of paused links, each of which waits for the next (a PFC deadlock).
     Deadlock {
-        /// Simulated time at which the deadlock was found.
+        /// The simulated time at which the deadlock was found.
         at_us: f64,
         /// The links, by name.
         cycle: Vec<String>,
@@ -231,30 +233,30 @@ pub enum RunFailure {
     Limit {
         /// The key of the limit.
         limit: String,
-        /// Simulated time.
+        /// The simulated time.
         at_us: f64,
         /// The number of unfinished flows.
         unfinished: u64,
-        /// Whether no scenario may have a larger limit.
+        /// Whether the limit has the largest value that a scenario may set.
         is_largest: bool,
     },
-    /// A lossless class had no room for a packet.
+    /// The buffer of a lossless class had no room for a packet.
     LosslessDrop {
-        /// Simulated time.
+        /// The simulated time.
         at_us: f64,
         /// The link and its buffer, with a remedy.
         message: String,
     },
-    /// A registered part or an observer panicked.
+    /// A registered component or an observer panicked.
     Panicked {
-        /// The scheme that ran.
+        /// The scheme whose run failed.
         scheme: String,
-        /// The part, with its name where it has one.
+        /// The component, with its name if it has one.
         part: String,
         /// The message of the panic.
         message: String,
     },
-    /// Another error, such as of a fabric that cannot be built.
+    /// Another error, for example because a fabric cannot be built.
     Other {
         /// The error.
         message: String,
@@ -264,9 +266,9 @@ pub enum RunFailure {
 /// Limits for a run that stalled under shorter ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LongerLimits {
-    /// `limits.stall`, with its unit.
+    /// The value of `limits.stall`, with its unit.
     pub stall: String,
-    /// `limits.max_time`, with its unit, where the scenario's is too short.
+    /// The value of `limits.max_time`, with its unit, if the scenario's value is too short.
     pub max_time: Option<String>,
 }
 
@@ -279,7 +281,7 @@ pub enum StallReason {
         /// The longest permitted time, with its unit.
         stall: String,
     },
-    /// No event is left.
+    /// No event is left to simulate.
     NothingLeft,
 }
 
@@ -295,7 +297,7 @@ impl fmt::Display for StallReason {
 }
 
 impl RunFailure {
-    /// Whether both causes differ in numbers and names of links and flows alone.
+    /// Whether both causes are the same apart from numbers and names of links and flows.
     pub fn is_like(&self, other: &RunFailure) -> bool {
         use RunFailure as Cause;
         match (self, other) {
@@ -309,7 +311,7 @@ impl RunFailure {
         }
     }
 
-    /// The cause in a sentence, without flows and help.
+    /// The cause as a sentence, without the flows and the help.
     pub fn summary(&self) -> String {
         match self {
             RunFailure::Stalled { at_us, reason, unfinished, .. } => {
@@ -337,20 +339,20 @@ impl RunFailure {
         }
     }
 
-    /// Some of the unfinished flows of a stalled run, with `...` where there are more.
+    /// The names of some unfinished flows of a stalled run, with `...` if there are more.
     pub fn flows(&self) -> Option<String> {
         let RunFailure::Stalled { flows, unfinished, .. } = self else { return None };
         let more = if *unfinished > flows.len() as u64 { "; ..." } else { "" };
         Some(format!("{}{more}", flows.join("; ")))
     }
 
-    /// Lines of help.
+    /// Lines that help the user.
     pub fn help(&self) -> &[String] {
         if let RunFailure::Stalled { help, .. } = self { help } else { &[] }
     }
 }
 
-/// Prints the summary, the flows behind it, and the lines of help below.
+/// Prints the summary, then the flows, and the lines of help below.
 impl fmt::Display for RunFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.summary())?;

@@ -1,4 +1,4 @@
-//! The columns that identify the run of each row of a table, so that no query needs a join.
+//! The columns that identify the run of each row of a table. With them, no query needs a join.
 
 use crate::columns::fixed_columns;
 use crate::error::damaged;
@@ -12,18 +12,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The metadata key of a column that names the swept parameter of its values.
+/// The metadata key under which a column stores the name of its swept parameter.
 const PARAMETER: &str = "anabranch.sweep";
-/// The metadata key of a column's values by run as JSON, where the column's type does not tell `1` from `1.0` or text
-/// from numbers.
+/// The metadata key under which a column stores its values by run as JSON, if the column's type cannot distinguish `1`
+/// from `1.0` or text from numbers.
 const AS_WRITTEN: &str = "anabranch.as-written";
 
-/// Scheme, seed and swept values of each run, as columns with a value per run.
+/// The scheme, the seed and the swept values of each run, as columns with a value for each run.
 #[derive(Clone)]
 pub(crate) struct RunKeys(Vec<NamedArray>);
 
 impl RunKeys {
-    /// The keys of `runs`. The error says which value does not fit.
+    /// The keys of `runs`. The error states the value that cannot be stored.
     pub(crate) fn of(runs: &[RunRow]) -> Result<RunKeys, String> {
         let mut columns = RunRow::named(true, &runs.iter().collect::<Vec<_>>());
         let mut names = ColumnNames::reserving(&columns)?;
@@ -35,15 +35,15 @@ impl RunKeys {
         Ok(RunKeys(columns))
     }
 
-    /// These keys and a column that tells whether the run is a baseline, for tables that have rows of both kinds of
-    /// runs.
+    /// These keys with a column that states whether the run is a baseline, for tables that have rows of both kinds of
+    /// run.
     pub(crate) fn with_baseline(mut self, runs: &[RunRow]) -> RunKeys {
         let baseline = BooleanArray::from_iter(runs.iter().map(|run| Some(run.baseline)));
         self.0.push(column("baseline", Arc::new(baseline), false));
         self
     }
 
-    /// `rows`, the first column of which is the number of the run, with these columns behind it.
+    /// `rows` with these columns added at the end. The first column of `rows` must be the number of the run.
     pub(crate) fn added_to(&self, rows: &RecordBatch) -> Result<RecordBatch, String> {
         let runs: Option<&UInt32Array> = rows.column(0).as_any().downcast_ref();
         let runs = runs.expect("the first column is the number of the run");
@@ -68,11 +68,12 @@ impl RunKeys {
     }
 }
 
-/// Names of columns that no table may use twice: some readers do not distinguish `A` from `a`.
+/// Names of columns, none of which a table may use twice. They are compared without regard to case, because some
+/// readers do not distinguish `A` from `a`.
 pub(crate) struct ColumnNames(BTreeSet<String>);
 
 impl ColumnNames {
-    /// Reserves the names of these columns and of the tables' own.
+    /// Reserves the names of `columns` and of the declared columns of all tables.
     fn reserving(columns: &[NamedArray]) -> Result<ColumnNames, String> {
         let tables =
             [FlowRow::encode(&[])?, JobRow::encode(&[])?, PartRow::encode(&[])?, SeriesRow::encode(&[])?];
@@ -84,12 +85,12 @@ impl ColumnNames {
         Ok(ColumnNames(own.into_iter().map(|name| name.to_lowercase()).collect()))
     }
 
-    /// Reserves the names of the tables' own columns and of `keys`.
+    /// Reserves the names of the declared columns of all tables and of `keys`.
     pub(crate) fn reserving_keys(keys: &RunKeys) -> Result<ColumnNames, String> {
         ColumnNames::reserving(&keys.0)
     }
 
-    /// `name`, or where that is in use, `name` with a prefix.
+    /// The name `name`, with a prefix if it is in use already.
     pub(crate) fn unique(&mut self, what: &str, name: &str) -> String {
         let mut name = name.to_owned();
         while !self.0.insert(name.to_lowercase()) {
@@ -99,7 +100,7 @@ impl ColumnNames {
     }
 }
 
-/// A column of a swept parameter: numbers where all values are, text where any is.
+/// A column of a swept parameter. It contains numbers if all values are numbers, or else text.
 fn swept(name: String, parameter: &str, values: &[Option<&Value>]) -> Result<NamedArray, String> {
     let infinite = |value: &&Value| matches!(value, Value::Number(number) if !number.is_finite());
     if let Some(value) = values.iter().flatten().copied().find(infinite) {
@@ -147,7 +148,7 @@ fn parameter(field: &Field) -> Option<&String> {
     field.metadata().get(PARAMETER)
 }
 
-/// The swept values of the runs of `batch`, before which `before` runs stand in earlier batches.
+/// The swept values of the runs of `batch`. Earlier batches contain `before` runs.
 pub(crate) fn sweeps(
     path: &Path,
     batch: &RecordBatch,

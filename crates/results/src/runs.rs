@@ -1,4 +1,5 @@
-//! `runs.parquet`: rows of runs to columns and back. Each number that a scheme or a model adds has a column.
+//! The file `runs.parquet`: conversion of the rows of runs to columns and back. Each number that a scheme or a model
+//! adds has a column.
 
 use crate::columns::fixed_columns;
 use crate::run_keys::{ColumnNames, RunKeys, sweeps};
@@ -9,10 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The metadata key of a column that names its numbers in [`RunRow::extra`].
+/// The metadata key under which a column stores the name of its numbers in [`RunRow::extra`].
 const EXTRA: &str = "anabranch.extra";
 
-/// All runs as one batch: number, `keys`, the numbers that every run has, and those that some have.
+/// All runs as one batch. Its columns are the run's index, `keys`, the results that every run has, and the results that
+/// only some runs have.
 pub(crate) fn encode(rows: &[RunRow], keys: &RunKeys) -> Result<RecordBatch, String> {
     let mut columns = fixed_columns(rows);
     let mut names = ColumnNames::reserving_keys(keys)?;
@@ -25,7 +27,7 @@ pub(crate) fn encode(rows: &[RunRow], keys: &RunKeys) -> Result<RecordBatch, Str
     keys.added_to(&batch_of(columns)?)
 }
 
-/// The columns as rows, before which `before` rows stand in earlier batches; `path` is for messages.
+/// The columns as rows. Earlier batches contain `before` rows. `path` is used in error messages.
 pub(crate) fn decode(path: &Path, batch: &RecordBatch, before: usize) -> Result<Vec<RunRow>, ResultsError> {
     let runs = RunRow::decode(path, batch)?;
     let (sweeps, extras) = (sweeps(path, batch, before)?, extras(batch));
@@ -33,7 +35,7 @@ pub(crate) fn decode(path: &Path, batch: &RecordBatch, before: usize) -> Result<
     Ok(runs.into_iter().zip(sweeps.into_iter().zip(extras)).map(whole).collect())
 }
 
-/// The extra numbers of the rows of `batch`, beside the columns that every run has.
+/// The extra numbers of the rows of `batch`, which are in addition to the columns that every run has.
 fn extras(batch: &RecordBatch) -> Vec<BTreeMap<String, f64>> {
     let mut extras = vec![BTreeMap::new(); batch.num_rows()];
     for (field, values) in batch.schema().fields().iter().zip(batch.columns()) {

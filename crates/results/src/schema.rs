@@ -21,14 +21,14 @@ columns! {
         pub seed: u64,
         /// The swept parameters of this run.
         pub sweep: BTreeMap<String, Value>,
-        /// Whether this run has none of the scenario's faults: the runs of the same scheme, seed and sweep point (without
-        /// swept faults) are compared with it. It has no rows of flows and jobs.
+        /// Whether this run has none of the scenario's faults. The runs of the same scheme, seed and sweep point
+        /// (without swept faults) are compared with it. It has no rows of flows and jobs.
         #[column("", last)]
         pub baseline: bool,
         /// Messages of the workload.
         #[column("messages", digest)]
         pub flows: u64,
-        /// Messages whose sender learnt of their delivery.
+        /// Messages whose delivery was acknowledged to the sender.
         #[column("messages", digest)]
         pub flows_finished: u64,
         /// Mean flow completion time.
@@ -46,17 +46,17 @@ columns! {
         /// Largest FCT that a flow would have alone in the network.
         #[column("us", digest)]
         pub ideal_fct_max_us: f64,
-        /// Mean slowdown (FCT over ideal FCT) of the flows that finished; 0 where none did, and in runs without a row
-        /// for each flow.
+        /// Mean slowdown (FCT over ideal FCT) of the flows that finished. It is 0 if no flow finished, and in runs
+        /// without a row for each flow.
         #[column("")]
         pub slowdown_mean: f64,
-        /// Median slowdown, likewise.
+        /// Median slowdown, with the same exceptions as the mean.
         #[column("")]
         pub slowdown_p50: f64,
-        /// 95th percentile of the slowdown, likewise.
+        /// 95th percentile of the slowdown, with the same exceptions as the mean.
         #[column("")]
         pub slowdown_p95: f64,
-        /// 99th percentile of the slowdown, likewise.
+        /// 99th percentile of the slowdown, with the same exceptions as the mean.
         #[column("")]
         pub slowdown_p99: f64,
         /// Time from the first start to the last completion.
@@ -65,16 +65,17 @@ columns! {
         /// Jobs of a collective workload.
         #[column("jobs", digest)]
         pub jobs: u64,
-        /// Jobs of which every message finished.
+        /// Jobs whose messages all finished.
         #[column("jobs")]
         pub jobs_finished: u64,
-        /// Mean collective completion time of the jobs that finished; 0 where none did.
+        /// Mean collective completion time of the jobs that finished. It is 0 if no job finished.
         #[column("us", digest)]
         pub cct_mean_us: f64,
-        /// Largest collective completion time of the jobs that finished; 0 where none did.
+        /// Largest collective completion time of the jobs that finished. It is 0 if no job finished.
         #[column("us", digest)]
         pub cct_max_us: f64,
-        /// Lower bound of the CCT of the slowest job, given its messages, their order and the links; 0 without jobs.
+        /// Lower bound of the CCT of the slowest job, given its messages, their order and the links. It is 0 without
+        /// jobs.
         #[column("us")]
         pub ideal_cct_max_us: f64,
         /// Bytes of a collective over its CCT, of the finished job with the least bus bandwidth. None without collectives.
@@ -86,24 +87,24 @@ columns! {
         #[column("GB/s", last)]
         pub busbw_gbytes_per_sec: Option<f64>,
         /// Time from the start of the first fault until smoothed goodput is back at 95 % of the baseline's at the same
-        /// progress (as many bytes delivered), and stays there on average; 0
-        /// where it never fell below. None where the run ended without having recovered, and without faults or a baseline.
+        /// progress (as many bytes delivered), and stays there on average. It is 0 if goodput never fell below 95 %.
+        /// There is none if the run ended without having recovered, and without faults or a baseline.
         #[column("us", last)]
         pub time_to_recover_us: Option<f64>,
-        /// 99th percentile, over the data packets that arrived at a port of a switch, of the bytes that waited there,
-        /// rounded up by at most a sixteenth. Packets for which there was no room count too.
+        /// 99th percentile, over the data packets that arrived at a port of a switch, of the number of bytes that
+        /// waited there, rounded up by at most a sixteenth. Packets for which there was no room are included.
         #[column("bytes")]
         pub queue_p99_bytes: u64,
         /// Largest number of bytes that waited at one port of a switch.
         #[column("bytes")]
         pub peak_queue_bytes: u64,
-        /// The link of that port; empty where nothing waited.
+        /// The link of the port with the largest number of waiting bytes. It is empty if no bytes waited.
         #[column("")]
         pub peak_queue_link: String,
         /// Data packets dropped for lack of buffer.
         #[column("packets", digest)]
         pub drops: u64,
-        /// Packets lost on links (down, lossy or corrupted) or in switches that went down.
+        /// Packets lost on links (down, lossy or with bit errors) or in switches that went down.
         #[column("packets", digest)]
         pub link_losses: u64,
         /// Data packets that a switch trimmed to their header.
@@ -112,32 +113,33 @@ columns! {
         /// XOFF pause frames sent.
         #[column("frames", digest)]
         pub pause_frames: u64,
-        /// Time for which the data class of a port was paused, summed over all ports.
+        /// Time during which the data class of a port was paused, summed over all ports.
         #[column("us", digest)]
         pub pause_us: f64,
         /// Data packets that left a queue with an ECN mark.
         #[column("packets", digest)]
         pub ecn_marks: u64,
-        /// Data packets sent again.
+        /// Retransmitted data packets.
         #[column("packets", digest)]
         pub retransmissions: u64,
         /// Timeouts that fired.
         #[column("timeouts", digest)]
         pub timeouts: u64,
-        /// Packets sent over directed links: the unit of simulation work.
+        /// Packets sent over directed links, counted once per link. It is the unit of simulation work.
         #[column("packet-hops", digest)]
         pub packet_hops: u64,
         /// Simulated time at the end of the run.
         #[column("us", digest)]
         pub sim_time_us: f64,
-        /// Wall-clock time; not part of the digest.
+        /// Wall-clock time. It is not part of the digest.
         #[column("s")]
         pub wall_s: f64,
-        /// Numbers that a scheme or an abstract model adds, by name.
+        /// Numbers that a scheme or an abstract model adds to the results, by name.
         pub extra: BTreeMap<String, f64>,
-        /// The packets that each fault hit, in the order of the faults. Not part of the digest.
+        /// The packets that each fault affected, in the order of the faults. They are not part of the digest.
         pub faults: Vec<FaultRow>,
-        /// Warnings about the meaning of this run: a fault that hit no packet, a curve without a point. Not part of the digest.
+        /// Warnings about the meaning of this run, for example about a fault that affected no packet or a curve without
+        /// a point. They are not part of the digest.
         pub warnings: Vec<RunWarning>,
         /// Digest of this run's totals, flows and jobs.
         #[column("", last)]
@@ -146,53 +148,54 @@ columns! {
 }
 
 columns! {
-    /// One fault of a run, and the packets that it hit.
+    /// One fault of a run, and the packets that it affected.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct FaultRow {
-        /// Its number in the scenario, from 0, as paths name it: `fault.0.at`.
+        /// The number of the fault in the scenario, from 0, as in paths: `fault.0.at`.
         #[column("")]
         pub fault: u32,
-        /// The kind of fault, as in the scenario: `link-down`.
+        /// The kind of the fault, as in the scenario: `link-down`.
         #[column("")]
         pub kind: String,
         /// The links or switches, as written in the scenario.
         #[column("")]
         pub on: String,
-        /// The time of its first start.
+        /// The time at which the fault starts for the first time.
         #[column("us")]
         pub at_us: f64,
-        /// Packets lost on its links, or in a switch that went down.
+        /// Packets lost on the links of the fault, or in a switch that went down.
         #[column("packets")]
         pub packets_lost: u64,
-        /// Data packets that a switch dropped or trimmed because of it.
+        /// Data packets that a switch dropped or trimmed because of the fault.
         #[column("packets")]
         pub packets_refused: u64,
-        /// Packets sent at another rate because of it.
+        /// Packets sent at another rate because of the fault.
         #[column("packets")]
         pub packets_slowed: u64,
-        /// Data packets among all of these, counted as often as above. The others are ACKs and the like, which later ones
-        /// cover.
+        /// Data packets among the packets above, counted in the same way. The others are control packets such as ACKs,
+        /// for whose loss later ACKs can make up.
         #[column("packets")]
         pub data_packets: u64,
     }
 }
 
 impl FaultRow {
-    /// Packets that it hit in any way.
+    /// The number of packets that the fault affected in any way.
     pub fn packets(&self) -> u64 {
         self.packets_lost + self.packets_refused + self.packets_slowed
     }
 }
 
 impl RunRow {
-    /// The columns that are numbers, in the order of the fields.
+    /// The columns that hold numbers, in the order of the fields.
     pub const FIELDS: [&'static str; count_numbers(Self::DECLARED)] = numbers(Self::DECLARED);
 
-    /// The number called `name`: one of [`RunRow::FIELDS`], or else an extra one.
+    /// The number called `name`: one of [`RunRow::FIELDS`], or else an extra number.
     ///
-    /// None when there is no such number, and when this run did not reach it, whatever its field holds: an FCT or
-    /// slowdown when no message finished, the completion time when one is missing, a CCT when a job is missing, an
-    /// ideal CCT without jobs. A run of jobs has no slowdowns, as its messages have no rows.
+    /// It is `None` if there is no such number. It is also `None` if the run did not reach the number, whatever value
+    /// the field holds: an FCT or a slowdown if no message finished, the completion time if a message did not finish, a
+    /// CCT if a job did not finish, and an ideal CCT without jobs. A run of jobs has no slowdowns, because its messages
+    /// have no rows.
     pub fn number(&self, name: &str) -> Option<f64> {
         if !Self::FIELDS.contains(&name) {
             return self.extra.get(name).copied();
@@ -233,7 +236,7 @@ impl RunRow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// True or false.
+    /// A boolean.
     Bool(bool),
     /// A whole number.
     Integer(i64),
@@ -258,13 +261,13 @@ columns! {
     /// One message of one run.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct FlowRow {
-        /// The number of its run.
+        /// The number of the run.
         #[column("")]
         pub run: u32,
         /// The message's number.
         #[column("", digest)]
         pub flow: u32,
-        /// Its queue pair.
+        /// The queue pair of the message.
         #[column("", digest)]
         pub qp: u32,
         /// Sending host.
@@ -273,66 +276,70 @@ columns! {
         /// Receiving host.
         #[column("", digest)]
         pub dst: u32,
-        /// Length.
+        /// Length of the message.
         #[column("bytes", digest)]
         pub bytes: u64,
-        /// Time at which it was posted; none if it never was.
+        /// Time at which the message was posted. None if it was never posted.
         #[column("ps", digest)]
         pub start_ps: Option<u64>,
-        /// Time from posting to the last byte's arrival at the receiver; none if it never arrived.
+        /// Time from posting to the last byte's arrival at the receiver. None if it never arrived.
         #[column("ps", digest)]
         pub delivery_ps: Option<u64>,
-        /// Time from posting to the acknowledgement of the last byte at the sender; none if it never came.
+        /// Time from posting to the arrival of the last byte's acknowledgement at the sender. None if it never arrived.
         #[column("ps", digest)]
         pub fct_ps: Option<u64>,
-        /// The FCT of this message alone in the network.
+        /// The FCT that the message would have if it were alone in the network.
         #[column("ps", digest)]
         pub ideal_fct_ps: u64,
-        /// The part of the workload to which it belongs, such as `background` or `incast`; empty where there is one part.
-        /// With several data centres, `intra` or `inter` says whether it stays in one, behind a `/` if there is a part:
-        /// `background/inter`. Where some hosts have another load balancer than the rest, the last part is `mixed` for the
-        /// messages that those send and `main` for the others.
+        /// The part of the workload to which the message belongs, such as `background` or `incast`. It is empty if
+        /// there is one part. With several data centres, `intra` or `inter` states whether the message stays in one
+        /// data centre, after a `/` if there is a part: `background/inter`. If some hosts have another load balancer
+        /// than the rest, the last component is `mixed` for the messages that these hosts send and `main` for the
+        /// others.
         #[column("")]
         pub group: Cow<'static, str>,
-        /// Data packets of the message without retransmissions; 0 in results of earlier builds.
+        /// Data packets of the message without retransmissions. It is 0 in results of earlier builds.
         #[column("packets")]
         pub packets: u64,
-        /// Data packets sent again. None where other messages share the queue pair, so that its packets cannot be
-        /// attributed, and in results of earlier builds.
+        /// Retransmitted data packets of the message. None if other messages share the queue pair, so that its packets
+        /// cannot be attributed to one message, and in results of earlier builds.
         #[column("packets")]
         pub retransmissions: Option<u32>,
-        /// Timeouts that fired, likewise.
+        /// Timeouts that fired for the message. None under the same conditions as `retransmissions`.
         #[column("timeouts")]
         pub timeouts: Option<u32>,
-        /// Data packets with another entropy value than the one before, likewise: the number of times that the host changed
-        /// the path. Choices of switches, such as adaptive routing, are not counted.
+        /// Data packets whose entropy value differs from that of the packet before: the number of times that the host
+        /// changed the path. Path choices of switches, such as adaptive routing, are not counted. None under the same
+        /// conditions as `retransmissions`.
         #[column("packets")]
         pub path_changes: Option<u32>,
-        /// Data packets, retransmissions among them, whose payload was lost, likewise: dropped, trimmed, or lost on a link.
+        /// Data packets, including retransmissions, whose payload was lost: dropped, trimmed, or lost on a link. None
+        /// under the same conditions as `retransmissions`.
         #[column("packets")]
         pub lost: Option<u32>,
     }
 }
 
 impl FlowRow {
-    /// A [`FlowRow::group`] by its name, without an allocation where it is a group of a built-in workload.
+    /// The [`FlowRow::group`] with this name. It needs no allocation if it is a group of a built-in workload.
     pub fn group_named(name: &str) -> Cow<'static, str> {
         group_named(name)
     }
 
-    /// The FCT over the ideal one; none if it did not finish.
+    /// The FCT divided by the ideal FCT, or `None` if the message did not finish.
     pub fn slowdown(&self) -> Option<f64> {
         Some(self.fct_ps? as f64 / self.ideal_fct_ps.max(1) as f64)
     }
 
-    /// Whether it is in the group `name`: the whole name of its group, or some of the parts between `/`. So `inter` is
-    /// the traffic that crosses data centres, `background` a part of the workload, and `background/inter` both.
+    /// Whether the message is in the group `name`, which is either the full name of its group or some of the components
+    /// between `/`. For example, `inter` is the traffic that crosses data centres, `background` is a part of the
+    /// workload, and `background/inter` is both.
     pub fn in_group(&self, name: &str) -> bool {
         self.group == name || name.split('/').all(|word| self.group.split('/').any(|part| part == word))
     }
 
-    /// Data packets sent again over the packets of the message: 1 when as many were sent again. None where
-    /// [`FlowRow::retransmissions`] is.
+    /// The number of retransmitted data packets divided by the number of packets of the message. It is 1 if both
+    /// numbers are equal, and `None` if [`FlowRow::retransmissions`] is `None`.
     pub fn retransmitted_share(&self) -> Option<f64> {
         Some(f64::from(self.retransmissions?) / self.packets.max(1) as f64)
     }
@@ -342,28 +349,29 @@ columns! {
     /// One job of a run: a collective among its ranks.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct JobRow {
-        /// The number of its run.
+        /// The number of the run.
         #[column("")]
         pub run: u32,
         /// The job's number.
         #[column("", digest)]
         pub job: u32,
-        /// The collective and its algorithm, under its name in scenarios: `allreduce-ring`, `alltoall`.
+        /// The collective and its algorithm, as scenarios name them: `allreduce-ring`, `alltoall`.
         #[column("", digest)]
         pub algorithm: String,
         /// Hosts that take part.
         #[column("hosts", digest)]
         pub ranks: u32,
-        /// Bytes of the collective, as the scenario gives them.
+        /// Bytes of the collective, as the scenario states them.
         #[column("bytes", digest)]
         pub bytes: u64,
-        /// Time at which its first message was posted.
+        /// Time at which the first message of the job was posted.
         #[column("ps", digest)]
         pub start_ps: u64,
-        /// Lower bound of the job's CCT, as `ideal_cct_max_us` of its run.
+        /// Lower bound of the job's CCT, computed like `ideal_cct_max_us` of the run.
         #[column("ps")]
         pub ideal_cct_ps: u64,
-        /// Collective completion time: from the job's first posting to its last acknowledgement; none if that never came.
+        /// Collective completion time: from the job's first posting to its last acknowledgement. None if that
+        /// acknowledgement never arrived.
         #[column("ps", digest)]
         pub cct_ps: Option<u64>,
         /// Bytes of the collective over its CCT; none for a job from a trace, and for one that did not finish.
@@ -376,10 +384,11 @@ columns! {
 }
 
 columns! {
-    /// A rank of a job from a trace, or a collective in it: its computing time, and the time in which it does not compute.
+    /// A rank of a job from a trace, or a collective of such a job, with the time during which it computes and the time
+    /// during which it does not.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct PartRow {
-        /// The number of its run.
+        /// The number of the run.
         #[column("")]
         pub run: u32,
         /// The job's number.
@@ -391,32 +400,34 @@ columns! {
         /// The rank, or the number of the collective in the order of the trace.
         #[column("")]
         pub number: u32,
-        /// The host of a rank; none for a collective.
+        /// The host of a rank. None for a collective.
         #[column("")]
         pub host: Option<u32>,
-        /// The algorithm of a collective; empty for a rank.
+        /// The algorithm of a collective. It is empty for a rank.
         #[column("")]
         pub algorithm: String,
-        /// The line or node of the trace that names a collective; none for a rank.
+        /// The line or the node of the trace that contains a collective. None for a rank.
         #[column("")]
         pub place: Option<u64>,
-        /// Ranks that take part; 1 for a rank.
+        /// The number of ranks that take part. It is 1 for a rank.
         #[column("hosts")]
         pub ranks: u32,
-        /// Bytes of a collective; 0 for a rank.
+        /// Bytes of a collective. It is 0 for a rank.
         #[column("bytes")]
         pub bytes: u64,
-        /// Time at which it begins: for a rank its job, for a collective its first rank. None if it never did.
+        /// Time at which the rank's job begins, or at which the first rank begins the collective. None if it never
+        /// began.
         #[column("ps")]
         pub start_ps: Option<u64>,
-        /// Time at which it is over, at the last rank; none if it never was.
+        /// Time at which the rank's job, or the last rank of the collective, is done. None if it never was.
         #[column("ps")]
         pub end_ps: Option<u64>,
-        /// Computing time of the rank; for a collective, that of the rank that computes least meanwhile.
+        /// Computing time of the rank. For a collective, it is the computing time during the collective of the rank
+        /// that computes least.
         #[column("ps")]
         pub compute_ps: u64,
-        /// Time in which the rank does not compute; for a collective, the largest of any rank from its own beginning to its
-        /// own end.
+        /// Time during which the rank does not compute. For a collective, it is the largest such time of any rank
+        /// between its own start and its own end of the collective.
         #[column("ps")]
         pub exposed_ps: u64,
     }
@@ -426,7 +437,7 @@ columns! {
     /// One point of a measured curve.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct SeriesRow {
-        /// The number of its run.
+        /// The number of the run.
         #[column("")]
         pub run: u32,
         /// The measured quantity, with its unit: `link_utilisation_gbps`, `queue_depth_bytes`.
@@ -435,7 +446,7 @@ columns! {
         /// The place of the measurement: `tor:0/up:3`.
         #[column("")]
         pub entity: String,
-        /// End of the interval that the value stands for.
+        /// End of the interval to which the value applies.
         #[column("ps")]
         pub time_ps: u64,
         /// The value.
@@ -444,7 +455,7 @@ columns! {
     }
 }
 
-/// Points of one curve, in the order of the rows.
+/// Points of one curve, in the order of their rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurvePoints {
     /// The place of the measurement: a link, a switch, a flow.

@@ -14,12 +14,12 @@ pub struct ResultSet {
     pub title: String,
     /// The resolved scenario, as TOML.
     pub scenario_toml: String,
-    /// The facts about the scenario that its rows do not have.
+    /// The facts about the scenario that the rows of results do not contain.
     pub facts: ScenarioFacts,
-    /// One row per run (scheme x sweep point x seed), in that order; then the baselines.
+    /// One row per run (scheme x sweep point x seed), in that order. The rows of the baselines follow.
     pub runs: Vec<RunRow>,
-    /// One row per message of each run. A run may leave its messages out (collectives have millions of them): then
-    /// [`RunRow::flows`] has their number, and there are no rows.
+    /// One row per message of each run. A run may leave out its messages, because collectives have millions of them.
+    /// [`RunRow::flows`] then has their number, but there are no rows.
     pub flows: Vec<FlowRow>,
     /// One row per job of each run of a collective workload.
     pub jobs: Vec<JobRow>,
@@ -27,15 +27,16 @@ pub struct ResultSet {
     pub parts: Vec<PartRow>,
     /// Measured curves in memory.
     pub series: Vec<SeriesRow>,
-    /// Measured curves in files, by run: each run at most once, and none that has rows in `series`.
+    /// Measured curves in files, by run. A run occurs at most once, and not if it has rows in `series`.
     pub filed: Vec<FiledCurves>,
-    /// The requested runs that failed or never ran; empty when the results are complete.
+    /// The requested runs that failed or never ran. The list is empty if the results are complete.
     pub missing: Vec<MissingRun>,
-    /// Sentences about what limits the meaning of the scenario; those of single runs are in [`RunRow::warnings`].
+    /// Sentences about limits on the meaning of the scenario's results. Those of single runs are in
+    /// [`RunRow::warnings`].
     pub warnings: Vec<String>,
-    /// The figure of a paper that this reproduces, with its claims; none for an ordinary run.
+    /// The figure of a paper that this result set reproduces, with its claims, or `None` for an ordinary run.
     pub figure: Option<Figure>,
-    /// The search of `anabranch find` with its answer; none for an ordinary run.
+    /// The search of `anabranch find` with its answer, or `None` for an ordinary run.
     pub answer: Option<SearchAnswer>,
 }
 
@@ -58,15 +59,16 @@ impl ResultSet {
         self.filed.retain(|curves| (curves.run() as usize) < first);
     }
 
-    /// All warnings: of the scenario, and of its runs.
+    /// All warnings, first those of the scenario, then those of its runs.
     pub fn all_warnings(&self) -> Vec<String> {
         let of_runs = self.run_warnings();
         self.warnings.iter().cloned().chain(of_runs.iter().map(SharedWarning::to_string)).collect()
     }
 
-    /// The warnings of runs, each once, with its schemes and the number of their runs.
+    /// The distinct warnings of the runs, each with its schemes and the number of their runs.
     ///
-    /// Where the sweep changes a fault, it needs no warning if packets meet it at some points.
+    /// If the sweep changes a fault, a warning about that fault is left out if the fault affects packets at some
+    /// points.
     pub fn run_warnings(&self) -> Vec<SharedWarning> {
         let swept = self.actual().iter().any(|run| run.sweep.keys().any(|key| key.starts_with("fault.")));
         let runs_of = |scheme: &str| self.actual().iter().filter(|run| run.scheme == scheme).count();
@@ -89,7 +91,8 @@ impl ResultSet {
         found
     }
 
-    /// Every value of the resolved scenario as TOML, by its path. Entries of a list that have a name are addressed by it.
+    /// Every value of the resolved scenario as TOML, by its path. In the path, a list element that has a name is
+    /// identified by this name.
     pub fn scenario_keys(&self) -> BTreeMap<String, String> {
         let mut keys = BTreeMap::new();
         if let Ok(table) = toml::from_str::<toml::Table>(&self.scenario_toml) {
@@ -103,7 +106,8 @@ impl ResultSet {
     }
 }
 
-/// Every value with its path; elements of a list that have a name are addressed by it.
+/// Adds every value below `value` with its path. In the path, a list element that has a name is identified by this
+/// name.
 fn flatten(path: &str, value: &toml::Value, keys: &mut BTreeMap<String, String>) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
@@ -122,24 +126,24 @@ fn flatten(path: &str, value: &toml::Value, keys: &mut BTreeMap<String, String>)
     }
 }
 
-/// A requested run without complete results. One that stalled or hit a limit also has its row in [`ResultSet::runs`],
-/// with its results until then.
+/// A requested run without complete results. A run that stalled or reached a limit also has its row in
+/// [`ResultSet::runs`], with its results up to that time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "StoredMissingRun", into = "StoredMissingRun")]
 pub struct MissingRun {
-    /// Its scheme.
+    /// The scheme of the run.
     pub scheme: String,
-    /// Its seed.
+    /// The seed of the run.
     pub seed: u64,
-    /// Its point of the sweep.
+    /// The run's point of the sweep.
     pub sweep: BTreeMap<String, Value>,
-    /// Whether it is a baseline ([`RunRow::baseline`]).
+    /// Whether the run is a baseline ([`RunRow::baseline`]).
     pub baseline: bool,
-    /// The cause of the failure; none when the run never came to an end because the program was interrupted.
+    /// The cause of the failure, or `None` if the run never ended because the program was interrupted.
     pub cause: Option<RunFailure>,
 }
 
-/// A missing run in a file: the text of its cause stands beside the cause.
+/// A missing run as it is stored in a file, which has the text of the cause in addition to the cause.
 #[derive(Serialize, Deserialize)]
 struct StoredMissingRun {
     scheme: String,
@@ -165,7 +169,7 @@ impl From<StoredMissingRun> for MissingRun {
 }
 
 impl MissingRun {
-    /// Its name for people: `reps, seed 1, topology.oversubscription = 4`.
+    /// The run's name for people: `reps, seed 1, topology.oversubscription = 4`.
     pub fn describe(&self) -> String {
         let mut text = format!("{}, seed {}", self.scheme, self.seed);
         for (name, value) in &self.sweep {

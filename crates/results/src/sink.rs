@@ -23,16 +23,16 @@ pub(crate) struct FileEntry {
     pub blake3_128: String,
 }
 
-/// A Parquet file of curves that is written a batch at a time.
+/// A Parquet file of curves, which is written one batch at a time.
 pub(crate) struct RowSink {
     path: PathBuf,
-    /// The keys of each row's run; none where all rows belong to one run.
+    /// The keys of the run of each row, or `None` if all rows belong to one run.
     keys: Option<RunKeys>,
     file: Arc<Mutex<HashedFile>>,
     writer: ArrowWriter<SharedFile>,
 }
 
-/// A file with its length and digest so far, and the first error of the file system.
+/// A file with its length and digest so far, and the first error that the file system reported.
 struct HashedFile {
     file: BufWriter<File>,
     bytes: u64,
@@ -40,7 +40,7 @@ struct HashedFile {
     write_error: Option<io::Error>,
 }
 
-/// The handle of the Parquet writer on the file.
+/// The handle through which the Parquet writer writes to the file.
 struct SharedFile(Arc<Mutex<HashedFile>>);
 
 impl Write for SharedFile {
@@ -66,7 +66,7 @@ impl Write for SharedFile {
 }
 
 impl RowSink {
-    /// Creates the file of curves of runs with these keys, or of one run that needs none.
+    /// Creates a file of curves. `keys` holds the keys of the runs; a file with a single run needs none.
     pub(crate) fn create(path: PathBuf, keys: Option<RunKeys>) -> Result<RowSink, ResultsError> {
         let file =
             File::create(&path).map_err(|source| ResultsError::Write { path: path.clone(), source })?;
@@ -101,7 +101,7 @@ impl RowSink {
         self.writer.write(&batch).map_err(|error| write_error(&self.path, &self.file, &error))
     }
 
-    /// Ends the file. With `sync` it is then on disk.
+    /// Completes the file. With `sync`, the file is on disk when this returns.
     pub(crate) fn finish(self, sync: bool) -> Result<FileEntry, ResultsError> {
         let RowSink { path, file, writer, .. } = self;
         writer.close().map_err(|error| write_error(&path, &file, &error))?;
@@ -121,14 +121,14 @@ fn with_keys(keys: Option<&RunKeys>, batch: Result<RecordBatch, String>) -> Resu
     }
 }
 
-/// Writes rows to a file of curves at `path`, without a sync: nobody needs it after a crash.
+/// Writes rows to a file of curves at `path`. The file is not synced, because it is of no use after a crash.
 pub(crate) fn write_curves(path: &Path, rows: &[SeriesRow]) -> Result<(), ResultsError> {
     let mut sink = RowSink::create(path.to_owned(), None)?;
     sink.rows(rows)?;
     sink.finish(false).map(drop)
 }
 
-/// The error of the file system, unwrapped, or else that of the encoder.
+/// The error that the file system reported, or else that of the encoder.
 fn write_error(path: &Path, file: &Mutex<HashedFile>, error: &dyn std::fmt::Display) -> ResultsError {
     let path = path.to_owned();
     match file.lock().unwrap_or_else(PoisonError::into_inner).write_error.take() {

@@ -1,28 +1,28 @@
 //! Statistics over plain numbers.
 
-/// A number that summarises several.
+/// A statistic that summarises several numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
     /// The arithmetic mean.
     Mean,
-    /// The smallest.
+    /// The smallest number.
     Min,
-    /// The largest.
+    /// The largest number.
     Max,
     /// The sum.
     Sum,
-    /// The first in their order.
+    /// The first number in the given order.
     First,
-    /// The last in their order.
+    /// The last number in the given order.
     Last,
-    /// The share of the numbers above 0.
+    /// The fraction of the numbers that are above 0.
     Share,
-    /// Nearest rank, between 0 and 100.
+    /// The percentile by the nearest-rank method, between 0 and 100.
     Percentile(f64),
 }
 
 impl Statistic {
-    /// Reads `mean`, `min`, `max`, `sum`, `share` or `p99.9`.
+    /// Parses `mean`, `min`, `max`, `sum`, `share` or a percentile such as `p99.9`.
     pub fn parse(text: &str) -> Option<Statistic> {
         match text {
             "mean" => Some(Statistic::Mean),
@@ -37,7 +37,7 @@ impl Statistic {
         }
     }
 
-    /// The statistic of `numbers` in their order; none for no numbers.
+    /// The statistic of `numbers` in the given order, or `None` if there are no numbers.
     pub fn of(self, numbers: &[f64]) -> Option<f64> {
         let sum = || numbers.iter().sum::<f64>();
         match self {
@@ -60,38 +60,38 @@ impl Statistic {
         }
     }
 
-    /// The percentile of sorted numbers; none for no numbers.
+    /// The percentile of sorted numbers, or `None` if there are no numbers.
     pub(crate) fn percentile(percent: f64, sorted: &[f64]) -> Option<f64> {
         let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
         sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
     }
 }
 
-/// A mean over seeds and its uncertainty: the 95 % confidence interval of Student's t over the seeds' own numbers.
+/// A mean over seeds with its uncertainty: the 95 % confidence interval of Student's t over the values of the seeds.
 ///
-/// Seeds are independent draws of the same quantity, and few: with n of them the interval is the mean plus and minus
-/// t(0.975, n - 1) times s / sqrt(n), where s is their sample standard deviation. For a P99 or a CCT the numbers are
-/// each seed's P99 or CCT. One seed has no interval.
+/// The seeds are a few independent samples of the same quantity. With n of them, the interval is the mean plus and
+/// minus t(0.975, n - 1) times s / sqrt(n), where s is the sample standard deviation. For a P99 or a CCT, the values
+/// are the P99 or the CCT of each seed. A single seed has no interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The number of seeds.
     pub seeds: usize,
-    /// Their mean.
+    /// The mean over the seeds.
     pub mean: f64,
-    /// Half of the interval's width; none with one seed.
+    /// Half of the interval's width, or `None` with one seed.
     pub half_width: Option<f64>,
 }
 
-/// The quantile 0.975 of Student's t by degrees of freedom, from 1 on (NIST/SEMATECH e-Handbook of Statistical
-/// Methods, section 1.3.6.7.2).
+/// The 0.975 quantile of Student's t, by degrees of freedom from 1 (NIST/SEMATECH e-Handbook of Statistical Methods,
+/// section 1.3.6.7.2).
 const T_975: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
     2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
 impl Estimate {
-    /// The estimate from one number per seed; none for no numbers. Beyond 31 seeds the quantile is that of 31, which is
-    /// a little wide.
+    /// The estimate from one number per seed, or `None` if there are no numbers. Above 31 seeds, the quantile for 31
+    /// seeds is used, which makes the interval slightly too wide.
     pub fn of(numbers: &[f64]) -> Option<Estimate> {
         let mean = Statistic::Mean.of(numbers)?;
         let seeds = numbers.len();
@@ -115,14 +115,15 @@ mod tests {
 
     #[test]
     fn the_interval_is_students_t_over_the_seeds() {
-        // By hand: mean 12, deviations -2, 0, 2, s = 2, t(0.975, 2) = 4.303, 4.303 * 2 / sqrt(3) = 4.9687.
+        // By hand: the mean is 12, the deviations are -2, 0 and 2, and s = 2. With t(0.975, 2) = 4.303, the half width
+        // is 4.303 * 2 / sqrt(3) = 4.9687.
         let three = Estimate::of(&[10.0, 12.0, 14.0]).unwrap();
         assert_eq!((three.seeds, three.mean), (3, 12.0));
         assert!((three.half_width.unwrap() - 4.9687).abs() < 1e-4, "{three:?}");
         assert_eq!(Estimate::of(&[7.0]).unwrap().half_width, None);
         assert_eq!(Estimate::of(&[7.0; 40]).unwrap().half_width, Some(0.0));
         assert_eq!(Estimate::of(&[]), None);
-        // A wider interval for fewer seeds, down to the end of the table.
+        // The quantile is larger for fewer seeds; above the end of the table it stays the same.
         assert!(T_975.windows(2).all(|pair| pair[0] > pair[1]));
         let alternating = |seeds: usize| (0..seeds).map(|seed| (seed % 2) as f64).collect::<Vec<_>>();
         let many = Estimate::of(&alternating(100)).unwrap().half_width.unwrap();

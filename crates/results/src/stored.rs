@@ -1,4 +1,4 @@
-//! Rows to Arrow columns and back, from the declarations of the columns.
+//! Conversion of rows to Arrow columns and back, as the columns are declared.
 
 use crate::declared::{CellType, Column, Columns, group_named};
 use crate::error::ResultsError;
@@ -10,12 +10,12 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A row type that has a file, with the number of its run as the first column.
+/// A row type that is stored in a file, whose first column is the number of the run.
 pub(crate) trait Row: Sized {
-    /// The rows as columns. The error says which value does not fit.
+    /// The rows as columns. The error states the value that cannot be stored.
     fn encode(rows: &[Self]) -> Result<RecordBatch, String>;
 
-    /// The columns as rows; `path` is for messages.
+    /// The columns as rows. `path` is used in error messages.
     fn decode(path: &Path, batch: &RecordBatch) -> Result<Vec<Self>, ResultsError>;
 }
 
@@ -29,7 +29,7 @@ impl<R: Stored> Row for R {
     }
 }
 
-/// A row whose columns are in a file. The macro `columns!` implements it.
+/// A row type whose columns are stored in a file. The macro `columns!` implements this trait.
 pub(crate) trait Stored: Columns + Sized {
     /// The values of each column, in the order of the fields.
     fn arrays(rows: &[&Self]) -> Vec<(&'static Column, ArrayRef)>;
@@ -37,7 +37,7 @@ pub(crate) trait Stored: Columns + Sized {
     /// The rows of a batch.
     fn rows(batch: &Batch<'_>) -> Result<Vec<Self>, ResultsError>;
 
-    /// The columns in the order of the file: those that identify the run (`key`), or the others.
+    /// The columns in the order of the file: with `key`, those that identify the run, or else the others.
     fn named(key: bool, rows: &[&Self]) -> Vec<NamedArray> {
         let mut arrays = Self::arrays(rows);
         arrays.retain(|(declared, _)| declared.key == key);
@@ -63,7 +63,7 @@ pub(crate) fn batch_of(columns: Vec<NamedArray>) -> Result<RecordBatch, String> 
     RecordBatch::try_new(schema, columns).map_err(|error| error.to_string())
 }
 
-/// The type of a field that is a column, as Arrow stores it.
+/// The type of a field that is a column, with its representation in Arrow.
 pub(crate) trait ArrowCell: CellType + Sized {
     /// The column.
     type Array: Array + 'static;
@@ -127,7 +127,7 @@ impl ArrowCell for String {
     }
 }
 
-/// The group of a flow.
+/// Groups of flows are stored as text.
 impl ArrowCell for Cow<'static, str> {
     type Array = StringArray;
 
@@ -139,14 +139,14 @@ impl ArrowCell for Cow<'static, str> {
     }
 }
 
-/// A batch from a file, whose columns are found by name and type.
+/// A batch of rows from a file. Its columns are looked up by name and type.
 pub(crate) struct Batch<'a> {
     pub path: &'a Path,
     pub batch: &'a RecordBatch,
 }
 
 impl<'a> Batch<'a> {
-    /// The column of that name with values of type `T`.
+    /// The column with this name, whose values have type `T`.
     pub(crate) fn cells<T: ArrowCell>(&self, column: &'static str) -> Result<&'a T::Array, ResultsError> {
         let path = || self.path.to_owned();
         let expected = T::KIND.name();

@@ -1,4 +1,4 @@
-//! Other programs read the files: DuckDB and Polars, by queries without a join and without JSON.
+//! Other programs can read the files: DuckDB and Polars do so with queries that need no join and no JSON.
 
 use anabranch_results::{FlowRow, JobRow, ResultSet, RunRow, SeriesRow, Value};
 use std::collections::BTreeMap;
@@ -52,7 +52,8 @@ fn results() -> ResultSet {
     }
 }
 
-/// The engine is a module of the Python that `ANABRANCH_PYTHON` names, or else of `python3`.
+/// Tests with a query engine that is a module of Python. The interpreter is the one that `ANABRANCH_PYTHON` names, or
+/// else `python3`.
 fn queried_by(engine: &str) {
     let python = std::env::var("ANABRANCH_PYTHON").unwrap_or("python3".to_owned());
     let has = Command::new(&python).args(["-c", &format!("import {engine}")]).output();

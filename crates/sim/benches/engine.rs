@@ -1,8 +1,9 @@
-//! The cost of a packet-hop. `cargo bench -p anabranch-sim`; the time of an iteration over its element count is the time of
-//! a hop.
+//! The cost of a packet-hop, measured by `cargo bench -p anabranch-sim`. The time of an iteration divided by its
+//! element count is the time of a hop.
 //!
-//! The chain has 64 switches between the hosts, so 64 of the 65 hops of a packet start at a switch: it measures switch hops
-//! and event ordering, with hardly any protocol. The permutation measures all parts.
+//! The chain has 64 switches between the hosts, so 64 of the 65 hops of a packet start at a switch. It measures hops of
+//! switches and the ordering of events, with hardly any transport protocol. The permutation measures all components of
+//! the simulator.
 
 use anabranch_sim::scenario::{self, Files, Overrides, RunPoint};
 use anabranch_sim::{Control, RunResult, run};
@@ -20,8 +21,8 @@ criterion_main!(benches);
 
 const SWITCHES: u32 = 64;
 
-/// Flows along a chain of switches. With one sender every port is idle when a packet arrives. With two, the first switch has
-/// a queue, and packets follow each other without a gap.
+/// Flows along a chain of switches. With one sender, every port is idle when a packet arrives. With two senders, the
+/// first switch has a queue, and packets follow each other without a gap.
 fn switch_hop(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("switch_hop");
     for senders in [1, 2] {
@@ -35,7 +36,7 @@ fn switch_hop(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A chain with senders at its first switch and the receiver at the last.
+/// A chain of switches with the senders at the first switch and the receiver at the last.
 fn chain(senders: u32) -> RunPoint {
     let hosts = senders + 1;
     let first = hosts;
@@ -68,7 +69,7 @@ fn chain(senders: u32) -> RunPoint {
     point(&text, &graph)
 }
 
-/// 128 hosts, 2 tiers, 512 KiB each, with REPS and with OPS.
+/// A permutation of 512 KiB per message on 128 hosts in 2 tiers, with REPS and with OPS.
 fn permutation(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("permutation");
     for scheme in ["reps", "ops"] {

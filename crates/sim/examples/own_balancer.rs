@@ -1,6 +1,7 @@
 //! A custom load balancer, compared with REPS: `cargo run --release --example own_balancer`.
 //!
-//! It keeps a path until ACKs arrive with ECN marks or a timeout expires, and then draws another one.
+//! The load balancer keeps a path until ACKs with ECN marks arrive or a timeout expires, and then draws another path at
+//! random.
 
 use anabranch_sim::proto::lb::LoadBalancer;
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
@@ -11,7 +12,7 @@ use std::fmt::Write;
 /// A load balancer that uses one path at a time.
 struct Sticky {
     ev: u16,
-    /// The number of marks after which it leaves a path.
+    /// The number of marks after which the load balancer leaves a path.
     patience: u32,
     marks: u32,
     random: Stream,
@@ -42,7 +43,7 @@ impl LoadBalancer for Sticky {
     }
 }
 
-/// The scenario selects it by its kind, like a built-in one.
+/// The scenario selects the load balancer by its kind, like a built-in one.
 const SCENARIO: &str = r#"
 schemes = ["reps", "ops", "ecmp"]
 

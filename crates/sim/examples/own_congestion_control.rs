@@ -1,8 +1,8 @@
 //! A custom congestion control, compared with DCTCP: `cargo run --release --example own_congestion_control`.
 //!
-//! Its window follows the round trip, as that of Swift (SIGCOMM 2020): it grows by a packet per round trip while packets
-//! wait for less than a target, and shrinks in proportion to the excess, at most once per round trip. ECN marks are
-//! ignored.
+//! The window depends on the round-trip time, like that of Swift (SIGCOMM 2020). It grows by a packet per round trip
+//! while the queueing delay is below a target, and shrinks in proportion to the excess, at most once per round trip.
+//! ECN marks are ignored.
 
 use anabranch_sim::proto::cc::{AckReport, CongestionControl};
 use anabranch_sim::proto::{PathFacts, Size, Span};
@@ -11,12 +11,12 @@ use anabranch_sim::{Control, Duration, Parameter, Parameters, Registry, Session,
 use std::error::Error;
 use std::fmt::Write;
 
-/// A window in bytes that follows the round trip.
+/// A window in bytes that depends on the round-trip time.
 struct DelayTarget {
     window: f64,
     most: f64,
     packet: f64,
-    /// The longest round trip that the window does not shrink for.
+    /// The longest round-trip time for which the window does not shrink.
     target: Duration,
     last_decrease: Time,
 }
@@ -60,7 +60,7 @@ impl CongestionControl for DelayTarget {
     }
 }
 
-/// The scenario selects it by its kind, like a built-in one.
+/// The scenario selects the congestion control by its kind, like a built-in one.
 const SCENARIO: &str = r#"
 schemes = ["reps"]
 

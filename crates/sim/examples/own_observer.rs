@@ -1,7 +1,8 @@
 //! A custom observer: `cargo run --release --example own_observer`.
 //!
-//! It records the drops of each link, of which results have only the total. The scenario names it, and its curves are among
-//! those of the run. An observer that scenarios need not name can be passed to `run_observed` instead.
+//! The observer records the drops of each link, while results only have the total. The scenario names the observer, and
+//! its curves are part of the results. An observer that the scenario does not name can be passed to `run_observed`
+//! instead.
 
 use anabranch_sim::base::LinkId;
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
@@ -14,17 +15,17 @@ use std::fmt::Write;
 /// The times of packet drops on each link.
 struct Drops {
     by_link: BTreeMap<LinkId, Vec<Time>>,
-    /// The number of drops from which on a link has a curve.
+    /// A link has a curve only if it has at least this number of drops.
     least: usize,
 }
 
 impl Observer for Drops {
-    /// Makes the observer of a node.
+    /// Creates the observer of a node.
     fn fork(&self) -> Self {
         Drops { by_link: BTreeMap::new(), least: self.least }
     }
 
-    /// Joins the observers of all nodes at the end. Each link is observed by one of them.
+    /// Joins the observers of all nodes at the end of the run. Each link is observed by exactly one of them.
     fn join(&mut self, other: Self) {
         self.by_link.extend(other.by_link);
     }
@@ -33,14 +34,14 @@ impl Observer for Drops {
         self.by_link.entry(link).or_default().push(now);
     }
 
-    /// The number of recorded points, by which a run ends before its curves fill the memory.
+    /// The number of recorded points. The engine ends a run before its curves fill the memory.
     fn recorded(&self) -> u64 {
         self.by_link.values().map(|drops| drops.len() as u64).sum()
     }
 }
 
 impl Recorder for Drops {
-    /// The number of drops so far, at the time of each drop.
+    /// For each link, a curve with the number of drops so far, at the time of each drop.
     fn curves(self, topology: &Topology, _end: Time) -> Vec<Curve> {
         let curves = self.by_link.into_iter().filter(|(_, drops)| drops.len() >= self.least);
         let curve = |(link, drops): (LinkId, Vec<Time>)| Curve {

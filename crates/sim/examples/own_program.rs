@@ -1,7 +1,7 @@
 //! A custom program in switches: `cargo run --release --example own_program`.
 //!
-//! Each ToR sends the packets of each queue pair over its uplinks in turn, a few over each, and ignores the hosts' entropy
-//! values.
+//! Each ToR sends the packets of each queue pair over its uplinks in turn, a few packets over each uplink, and ignores
+//! the hosts' entropy values.
 
 use anabranch_sim::proto::program::{Emitted, Passage, Program, ProgramCounter, Total, Verdict};
 use anabranch_sim::proto::{Packet, Repr};
@@ -13,7 +13,7 @@ use std::fmt::Write;
 /// The registers of one switch.
 struct RoundRobin {
     every: u32,
-    /// The number of packets of each queue pair so far, from a random start.
+    /// The number of packets of each queue pair so far, counted from a random start.
     sent: Vec<Option<u32>>,
     spread: u64,
     random: Stream,
@@ -35,7 +35,7 @@ impl Program for RoundRobin {
         Verdict::Port((*sent / self.every % u32::from(at.ports)) as u16)
     }
 
-    /// The counters in the `extra` of a run.
+    /// The counters that are added to the `extra` of a run.
     fn counters(&self) -> Vec<ProgramCounter> {
         vec![ProgramCounter { name: "spread", value: self.spread, total: Total::Sum }]
     }

@@ -6,7 +6,7 @@ use anabranch_sim::{Control, Duration, Parameter, Parameters, Problem, Rate, Ref
 use std::error::Error;
 use std::fmt::Write;
 
-/// A ring of switches, with hosts on each.
+/// A ring of switches, with hosts on each switch.
 fn ring(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refused> {
     let switches: u32 = parameters.get("switches");
     let (link, latency): (Rate, Duration) = (parameters.get("link"), parameters.get("latency"));
@@ -40,7 +40,7 @@ fn meshes(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Re
         for (index, &switch) in own.iter().enumerate() {
             own[index + 1..].iter().for_each(|&other| graph.link(switch, other, link, latency));
         }
-        // The switch of group `from` with the cable to group `to`.
+        // The switch of group `from` that has the cable to group `to`.
         let gate =
             |from: usize, to: usize| all[from * switches + (to + groups - from - 1) % groups % switches];
         for other in group + 1..groups {
@@ -50,7 +50,7 @@ fn meshes(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Re
     Ok(())
 }
 
-/// A scenario for both topologies, with a cable that fails. Links have names as in built-in topologies.
+/// A scenario for both topologies, with a cable that fails. Links are named as in built-in topologies.
 const SCENARIO: &str = r#"
 schemes = ["reps"]
 

@@ -1,8 +1,9 @@
-//! A custom transport with a packet of its own: `cargo run --release --example own_transport`.
+//! A custom transport with its own type of packet: `cargo run --release --example own_transport`.
 //!
-//! The receiver answers each data packet by a report of 24 bytes: its ePSN, the PSN that it answers, and a bitmap of the
-//! 128 PSNs from the ePSN on. The sender takes a packet for lost once `reordering` later ones have arrived, and sends it
-//! again; the timeout repairs what no report shows.
+//! The receiver answers each data packet with a report of 24 bytes, which contains its ePSN, the PSN of the data
+//! packet, the ECN mark, and a bitmap of the 127 PSNs from the ePSN on. Once a packet has arrived that is more than
+//! `reordering` PSNs ahead, the sender takes a packet for lost and retransmits it. The timeout repairs losses that no
+//! report shows.
 
 use anabranch_sim::base::{HostId, MessageId};
 use anabranch_sim::proto::cc::AckReport;
@@ -17,17 +18,18 @@ use std::fmt::Write;
 /// The content of a report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Report {
-    /// Every PSN below has arrived.
+    /// The ePSN: all PSNs below it have arrived.
     expected: u32,
-    /// The PSN that it answers.
+    /// The PSN of the data packet that the report answers.
     cause: u32,
-    /// Whether that packet was marked.
+    /// Whether that data packet had an ECN mark.
     marked: bool,
-    /// The PSNs from `expected` on: a bit is set if the PSN has arrived. Bit 127 is left out for the mark.
+    /// A bitmap of the PSNs from `expected` on, in which a bit is set if the PSN has arrived. Bit 127 is left out,
+    /// because it is used for the mark.
     received: u128,
 }
 
-/// The bit of the bitmap that stands for the mark.
+/// The bit of the bitmap that is used for the mark.
 const MARK: u128 = 1 << 127;
 
 impl Report {
@@ -47,17 +49,17 @@ impl Report {
     }
 }
 
-/// A packet that was posted and is not acknowledged.
+/// A packet that was posted and is not acknowledged yet.
 struct Pending {
     message: MessageId,
     message_packets: u32,
     bytes: u16,
-    /// The time at which it was last sent; none before the first transmission and after a loss.
+    /// The time at which the packet was last sent. It is `None` before the first transmission and after a loss.
     sent: Option<Time>,
     retransmission: bool,
 }
 
-/// The sending end.
+/// The sender.
 struct ReportSender {
     parts: SenderParts,
     payload: u64,
@@ -65,7 +67,7 @@ struct ReportSender {
     rto: Duration,
     reordering: u32,
     pending: BTreeMap<u32, Pending>,
-    /// Unacknowledged packets of each message, in the order of posting.
+    /// The number of unacknowledged packets of each message, in the order of posting.
     messages: VecDeque<(MessageId, u32)>,
     next_psn: u32,
     in_flight: u64,
@@ -90,7 +92,7 @@ impl ReportSender {
         }
     }
 
-    /// Handles the acknowledgement of a packet. Returns its bytes, or none if it was acknowledged before.
+    /// Handles the acknowledgement of a packet. Returns the packet's bytes, or `None` if it was acknowledged before.
     fn acknowledge(&mut self, psn: u32) -> Option<u64> {
         let packet = self.pending.remove(&psn)?;
         let bytes = u64::from(packet.bytes);
@@ -102,7 +104,7 @@ impl ReportSender {
         Some(bytes)
     }
 
-    /// Marks the packets in flight for which `is_lost` is true as lost. Returns their number.
+    /// Marks packets in flight as lost if `is_lost` is true for them. Returns the number of lost packets.
     fn lose(&mut self, is_lost: impl Fn(u32, Time) -> bool) -> u64 {
         let mut lost = 0;
         for (psn, packet) in &mut self.pending {
@@ -145,7 +147,7 @@ impl Sender for ReportSender {
             self.parts.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
             self.parts.lb.handle_ack(now, packet.ev, marked, rtt);
         }
-        // A copy that was sent after the cause is not overtaken by it.
+        // A retransmission that was sent after the reported packet has not been overtaken by it.
         let cause_sent = sent.unwrap_or(Time::ZERO);
         let reordering = self.reordering;
         for _ in 0..self.lose(|psn, sent| psn + reordering < report.cause && sent < cause_sent) {
@@ -191,14 +193,14 @@ impl Sender for ReportSender {
     }
 }
 
-/// The receiving end.
+/// The receiver.
 struct ReportReceiver {
     ends: Ends,
     bytes: u16,
     expected: u32,
-    /// The PSNs beyond the ePSN that have arrived.
+    /// The PSNs above the ePSN that have arrived.
     beyond: BTreeMap<u32, ()>,
-    /// Packets of each message that are missing.
+    /// The number of missing packets of each message.
     missing: BTreeMap<MessageId, u32>,
     fresh: u64,
     report: Option<Packet>,
@@ -222,7 +224,7 @@ impl Receiver for ReportReceiver {
         let received = bits.fold(0, |bits, (psn, ())| bits | 1 << (psn - self.expected));
         let report = Report { expected: self.expected, cause: psn, marked: packet.marked, received };
         let back: HostId = self.ends.src;
-        // The entropy value of its cause is echoed.
+        // The report carries the entropy value of the data packet that it answers.
         self.report =
             Some(Packet::new(self.ends.qp, back, report.write()).with_bytes(self.bytes).with_ev(packet.ev));
         if !is_fresh {
@@ -243,7 +245,7 @@ impl Receiver for ReportReceiver {
     }
 }
 
-/// The scenario selects it by its kind, like a built-in one.
+/// The scenario selects the transport by its kind, like a built-in one.
 const SCENARIO: &str = r#"
 schemes = ["reps"]
 

@@ -1,7 +1,8 @@
 //! A custom workload: `cargo run --release --example own_workload`.
 //!
-//! A parameter server: each round, every worker pushes its gradients to the server, which sends the new parameters back
-//! to all of them when the last push has arrived. A worker begins the next round when it has its parameters.
+//! The workload is a parameter server. In each round, every worker pushes its gradients to the server. When the last
+//! push has arrived, the server sends the new parameters back to all workers. A worker begins the next round when it
+//! has received its parameters.
 
 use anabranch_sim::base::HostId;
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
@@ -10,14 +11,15 @@ use anabranch_sim::{Bytes, Control, Parameter, Registry, Session, Time, run};
 use std::error::Error;
 use std::fmt::Write;
 
-/// Fills `workload` with `rounds` rounds between the server, host 0, and the `workers` behind it.
+/// Fills `workload` with `rounds` rounds between the server, which is host 0, and the `workers`, which are the hosts
+/// after it.
 fn parameter_server(workload: &mut WorkloadBuilder, workers: u32, rounds: u32, bytes: u64) {
     let server = HostId(0);
     let mut pairs = Vec::new();
     for worker in (1..=workers).map(HostId) {
         pairs.push([workload.add_qp(worker, server), workload.add_qp(server, worker)]);
     }
-    // The parameters of the round before, by worker.
+    // The messages with the parameters of the previous round, by worker.
     let mut before = Vec::new();
     for round in 0..rounds {
         let start = if round == 0 { Start::At(Time::ZERO) } else { Start::ByGate };
@@ -34,7 +36,7 @@ fn parameter_server(workload: &mut WorkloadBuilder, workers: u32, rounds: u32, b
     }
 }
 
-/// The scenario selects it by its kind, like a built-in one.
+/// The scenario selects the workload by its kind, like a built-in one.
 const SCENARIO: &str = r#"
 schemes = ["reps", "dcp"]
 

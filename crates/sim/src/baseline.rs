@@ -1,14 +1,15 @@
-//! The runs of a scenario without its faults, for comparison.
+//! The runs of a scenario without its faults, with which its runs are compared.
 
 use anabranch_engine::{FaultSpec, RunPoint};
 use anabranch_results::{GOODPUT, SeriesRow, time_to_recover};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A baseline for each run that has faults: its scheme on its fabric with its workload and seed, without the faults and
-/// without curves. Runs that differ in nothing but faults share one, so none is simulated twice.
+/// A baseline for each run that has faults: a run with the same scheme, fabric, workload and seed, without the faults
+/// and without curves. Runs that differ only in their faults share one baseline, so that none is simulated twice.
 ///
-/// The losses of a topology file belong to the fabric: if the scenario has other faults as well, the baseline keeps these
-/// losses, and the difference is the cost of the other faults. If they are the only faults, the difference is their cost.
+/// The losses of a topology file belong to the fabric. If the scenario has other faults as well, the baseline keeps
+/// these losses, and the difference between the run and the baseline is the cost of the other faults. If the losses are
+/// the only faults, the baseline has none, and the difference is the cost of the losses.
 pub fn points(points: &[RunPoint]) -> Vec<RunPoint> {
     let mut compared: BTreeMap<String, Vec<&RunPoint>> = BTreeMap::new();
     let mut order = Vec::new();
@@ -23,7 +24,7 @@ pub fn points(points: &[RunPoint]) -> Vec<RunPoint> {
     order.iter().filter_map(|key| of_all(&compared[key])).collect()
 }
 
-/// The baseline of runs that differ in nothing but faults.
+/// The baseline of runs that differ only in their faults.
 fn of_all(sharing: &[&RunPoint]) -> Option<RunPoint> {
     let &first = sharing.first()?;
     let sweep = first.sweep.iter().filter(|(name, _)| !is_of_faults(name));
@@ -39,7 +40,8 @@ fn of_all(sharing: &[&RunPoint]) -> Option<RunPoint> {
     })
 }
 
-/// The error rates of the topology file among the faults of a run, as bits: a file may have thousands.
+/// The error rates of the topology file among the faults of a run, as the bits of the floating-point numbers. They are
+/// in a set, because a file may have thousands of them.
 fn error_rates(point: &RunPoint) -> BTreeSet<u64> {
     let of_file = point.faults.iter().filter(|fault| fault.is_of_error_rate());
     of_file.filter_map(|fault| Some(fault.kind.probability()?.to_bits())).collect()
@@ -51,7 +53,7 @@ fn is_of(fault: &FaultSpec, error_rates: &BTreeSet<u64>) -> bool {
     rate.is_some_and(|rate| error_rates.contains(&rate.to_bits()))
 }
 
-/// The key that only a run and its baseline share.
+/// A key that is the same only for a run and its baseline.
 fn key(point: &RunPoint) -> String {
     let mut key = format!("{:?} {}", point.scheme.name, point.seed);
     for (name, value) in point.sweep.iter().filter(|(name, _)| !is_of_faults(name)) {
@@ -60,23 +62,23 @@ fn key(point: &RunPoint) -> String {
     key
 }
 
-/// Whether a swept parameter is one of a fault.
+/// Whether a swept parameter belongs to a fault.
 fn is_of_faults(name: &str) -> bool {
     name.starts_with("fault.")
 }
 
-/// Goodput over time, in the form of [`time_to_recover`].
+/// Goodput over time, in the form that [`time_to_recover`] expects.
 pub type Curve = Vec<(u64, f64)>;
 
-/// The goodput among the curves of a run; none where it was not recorded.
+/// The goodput among the curves of a run, or `None` if it was not recorded.
 pub fn goodput(series: &[SeriesRow]) -> Option<Curve> {
     let held = series.iter().filter(|row| row.series == GOODPUT).map(|row| (row.time_ps, row.value));
     let held: Curve = held.collect();
     (!held.is_empty()).then_some(held)
 }
 
-/// The time to recover of each of `points`, the first `actual` of which are runs and the others their baselines. None where a
-/// run did not recover, or where that is not known.
+/// The time to recover of each of `points`. The first `actual` points are runs, and the others are their baselines. The
+/// time is `None` if the run did not recover, or if that is not known.
 pub fn recoveries(points: &[RunPoint], actual: usize, curves: &[Option<Curve>]) -> Vec<Option<f64>> {
     let (runs, baselines) = points.split_at(actual);
     let indexes: BTreeMap<String, usize> = baselines.iter().map(key).zip(actual..).collect();

@@ -1,9 +1,9 @@
-//! Gathering the results of several runs in one set.
+//! Collection of the results of several runs in one result set.
 
 use anabranch_engine::RunResult;
 use anabranch_results::{FlowRow, JobRow, PartRow, ResultSet, SeriesRow};
 
-/// Adds the results of a run to `set`, and returns its index there.
+/// Adds the results of a run to `set`, and returns the run's index in it.
 pub fn add(set: &mut ResultSet, result: RunResult) -> u32 {
     let RunResult { run, flows, jobs, parts, series, spans: _ } = result;
     let index = set.runs.len() as u32;
@@ -15,7 +15,8 @@ pub fn add(set: &mut ResultSet, result: RunResult) -> u32 {
     index
 }
 
-/// Adds a baseline ([`crate::baseline`]) to `set`: its totals and its goodput. The digest is that of its full results.
+/// Adds a baseline ([`crate::baseline`]) to `set`: its totals and its goodput. Its digest is that of its complete
+/// results.
 pub fn add_baseline(set: &mut ResultSet, result: RunResult) -> u32 {
     let (flows, jobs, parts) = (set.flows.len(), set.jobs.len(), set.parts.len());
     let index = add(set, result);

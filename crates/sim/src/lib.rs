@@ -1,8 +1,10 @@
-//! The simulator, for other programs: scenario in, results out. No IO and no clock; parsers take text, never paths.
+//! The simulator as a library for other programs. It does no IO and reads no clock, and its parsers take text instead
+//! of paths.
 //!
-//! [`scenario::read`] makes a [`scenario::Scenario`] of a text, [`scenario::Scenario::points`] its runs, and [`run()`]
-//! carries one out. A [`Registry`] adds algorithms, fabrics, workloads and observers of your own, which scenarios name as
-//! they name ours; [`run_observed`] runs with an [`Observer`] that the scenario does not name. A complete load balancer:
+//! [`scenario::read`] parses a text into a [`scenario::Scenario`], [`scenario::Scenario::points`] returns its runs, and
+//! [`run()`] carries out one of them. A [`Registry`] adds algorithms, fabrics, workloads and observers of your own,
+//! which scenarios name like the built-in ones. [`run_observed`] carries out a run with an [`Observer`] that the
+//! scenario does not name. This is a complete load balancer:
 //!
 //! ```
 //! use anabranch_sim::proto::lb::LoadBalancer;
@@ -37,9 +39,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `examples/` has more: `own_balancer.rs`, `own_congestion_control.rs`, `own_transport.rs`, `own_program.rs` (in
-//! switches), `own_topology.rs`, `own_workload.rs`, `own_observer.rs`. Run one by
-//! `cargo run -p anabranch-sim --example own_balancer`. Each item here is defined in one of the crates below this one.
+//! There are more examples in `examples/`: `own_balancer.rs`, `own_congestion_control.rs`, `own_transport.rs`,
+//! `own_program.rs` (in switches), `own_topology.rs`, `own_workload.rs`, `own_observer.rs`. To run one of them: `cargo
+//! run -p anabranch-sim --example own_balancer`. Each item of this crate's interface that is not defined here is
+//! re-exported from one of the crates on which it depends.
 
 pub mod baseline;
 mod gather;

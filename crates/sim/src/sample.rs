@@ -2,8 +2,8 @@
 
 use anabranch_base::{Purpose, stream};
 
-/// A sample of `count` of the numbers below `runs` without repetition, in rising order; all of them if there are no more. It
-/// follows from `seed` alone, on every machine.
+/// A random sample of `count` of the numbers below `runs`, without repetition and in ascending order. If there are at
+/// most `count` numbers, it contains all of them. The sample depends only on `seed`, and is the same on every machine.
 pub fn sample(runs: usize, count: usize, seed: u64) -> Vec<usize> {
     let mut random = stream(seed, 0, Purpose::Sample);
     let mut numbers: Vec<usize> = (0..runs).collect();
@@ -29,7 +29,7 @@ mod tests {
         assert_eq!(some, sample(1_000, 100, 7));
         assert_ne!(some, sample(1_000, 100, 8));
         assert_eq!(sample(5, 9, 1), [0, 1, 2, 3, 4]);
-        // Each of ten is drawn about three times in ten: 300 of 1,000, four standard deviations are 58.
+        // Each of the ten numbers is drawn in about 300 of 1,000 samples. Four standard deviations are 58.
         let mut drawn = [0; 10];
         (0..1_000).for_each(|seed| sample(10, 3, seed).into_iter().for_each(|run| drawn[run] += 1));
         assert!(drawn.iter().all(|times| (242..=358).contains(times)), "{drawn:?}");

@@ -1,4 +1,4 @@
-//! A scenario with its runs and their results, for programs that execute runs themselves.
+//! A scenario with its runs and their results, for programs that control the execution of runs themselves.
 
 use crate::{Control, RunError, RunResult, add, add_baseline, baseline};
 use anabranch_engine::RunPoint;
@@ -11,24 +11,24 @@ pub struct Session {
     title: String,
     toml: String,
     facts: ScenarioFacts,
-    /// The files that the scenario names, by name.
+    /// The files to which the scenario refers, by name.
     files: BTreeMap<String, String>,
     warnings: Vec<Diagnostic>,
-    /// The runs, then their baselines.
+    /// The runs, followed by their baselines.
     points: Vec<RunPoint>,
     /// The number of runs that are not baselines.
     actual: usize,
     ends: Vec<Option<End>>,
 }
 
-/// The end of a run: its results, or the cause of its failure with partial results, if there are any.
+/// The end of a run: its results, or the cause of its failure with partial results if there are any.
 type End = Result<RunResult, (RunFailure, Option<Box<RunResult>>)>;
 
 impl Session {
     /// A session of a scenario, with a baseline for each run that has faults.
     ///
     /// # Errors
-    /// A part of the scenario that cannot be built.
+    /// The error of a fabric or a workload that cannot be built.
     pub fn of(scenario: Scenario) -> Result<Session, Diagnostic> {
         let examined = scenario.examine()?;
         let toml = scenario.to_annotated_toml(&examined.facts);
@@ -41,7 +41,8 @@ impl Session {
         Ok(Session { title, toml, facts, files, warnings: examined.warnings, points, actual, ends })
     }
 
-    /// Replaces the warnings of the scenario: by those of the file of which it is a self-contained copy.
+    /// Replaces the warnings of the scenario. A self-contained copy of a scenario is given the warnings of the
+    /// original.
     pub fn set_warnings(&mut self, warnings: Vec<Diagnostic>) {
         self.warnings = warnings;
     }
@@ -56,7 +57,7 @@ impl Session {
         &self.warnings
     }
 
-    /// The runs, then their baselines.
+    /// The runs, followed by their baselines.
     pub fn points(&self) -> &[RunPoint] {
         &self.points
     }
@@ -66,17 +67,17 @@ impl Session {
         self.actual
     }
 
-    /// The resolved scenario, every default written out.
+    /// The resolved scenario, with all defaults written out.
     pub fn resolved(&self) -> &str {
         &self.toml
     }
 
-    /// The files that [`Session::resolved`] names, by name.
+    /// The files to which [`Session::resolved`] refers, by name.
     pub fn files(&self) -> &BTreeMap<String, String> {
         &self.files
     }
 
-    /// The control for the run at `index`: goodput is recorded where the time to recover is computed from it.
+    /// The control for the run at `index`. It records goodput if the time to recover is computed from it.
     pub fn control(&self, index: usize) -> Control {
         let has_baselines = self.actual < self.points.len();
         let is_compared = index >= self.actual || !self.points[index].faults.is_empty();
@@ -88,12 +89,12 @@ impl Session {
         self.ends[index] = Some(end.map_err(RunError::into_failure));
     }
 
-    /// The first run that has not ended, if runs are executed one after the other.
+    /// The index of the first run that has not ended, for programs that execute runs one after the other.
     pub fn next(&self) -> Option<usize> {
         self.ends.iter().position(Option::is_none)
     }
 
-    /// Sets the wall time of the last of the runs that ended.
+    /// Sets the wall-clock time of the last run that ended.
     pub fn set_wall_time(&mut self, seconds: f64) {
         match self.ends.iter_mut().rev().flatten().next() {
             Some(Ok(result)) => result.run.wall_s = seconds,
@@ -107,7 +108,7 @@ impl Session {
         self.missing(index, None).describe()
     }
 
-    /// The digests of the runs so far, in their order; empty for runs without any results.
+    /// The digests of the runs so far, in the order of the runs. The digest of a run without results is empty.
     pub fn digests(&self) -> Vec<String> {
         let digest = |end: &End| match end {
             Ok(result) => result.run.digest.clone(),
@@ -117,21 +118,21 @@ impl Session {
         self.ends.iter().flatten().map(digest).collect()
     }
 
-    /// The results of the run at `index` alone, among the missing runs where it failed.
+    /// The results of the run at `index` alone. If it failed, it is among the missing runs.
     pub fn result(&self, index: usize) -> ResultSet {
         let mut set = self.empty();
         self.add_run(&mut set, index, self.ends[index].as_ref(), None);
         set
     }
 
-    /// The results of a run that has just ended, without recording its end.
+    /// The results of a run that has just ended. Its end is not recorded in the session.
     pub fn result_of(&self, index: usize, end: Result<RunResult, RunError>) -> ResultSet {
         let mut set = self.empty();
         self.add_run(&mut set, index, Some(&end.map_err(RunError::into_failure)), None);
         set
     }
 
-    /// All results so far. Runs that failed or have not ended are among the missing runs.
+    /// All results so far. Runs that failed or have not ended yet are among the missing runs.
     pub fn results(&self) -> ResultSet {
         let mut set = self.empty();
         let curves: Vec<_> =

@@ -2,14 +2,15 @@
 
 use anabranch_engine::RunPoint;
 
-/// The fewest hosts per thread of a run: with fewer the threads would wait for each other more than they work.
+/// The smallest number of hosts per thread of a run. With fewer hosts, the threads would spend more time waiting for
+/// each other than working.
 const HOSTS_PER_THREAD: usize = 64;
-/// Bytes of all messages below which a run has one thread: it takes a fraction of a second, and its windows have a few
-/// packets each.
+/// If the messages of a run have fewer bytes than this in total, the run uses one thread: it takes a fraction of a
+/// second, and each synchronisation window of the engine has only a few packets.
 const LEAST_BYTES: u64 = 64 << 20;
 
-/// The number of threads for each of `runs` concurrent runs on `all` threads: one, or several if there are fewer runs than
-/// threads. No result depends on it.
+/// The number of threads for each of `runs` concurrent runs if `all` threads are available. It is more than one only if
+/// there are fewer runs than threads. No result depends on it.
 pub fn threads_of(point: &RunPoint, all: usize, runs: usize) -> usize {
     let most = all / runs.max(1);
     let enough = point.topology.hosts().map_or(most, |hosts| hosts as usize / HOSTS_PER_THREAD);

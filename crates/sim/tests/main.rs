@@ -1,6 +1,7 @@
-//! The simulator from outside: a scenario's text in, results out.
+//! Tests of the simulator through its public interface: they read a scenario's text and check the results.
 //!
-//! One binary, since each would link the whole simulator again; `random` is another, as it silences panics.
+//! The tests are in one binary, because each binary links the whole simulator again. `random` is a separate binary,
+//! because it suppresses the output of panics.
 
 mod collectives;
 mod common_setup;

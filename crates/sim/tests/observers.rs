@@ -1,4 +1,4 @@
-//! Curves of whole runs: exact where a flow is alone, and compared with the totals otherwise.
+//! Curves of whole runs. They are compared with exact values if a flow is alone, and otherwise with the totals.
 
 use anabranch_results::SeriesRow;
 use anabranch_sim::scenario::{self, Files, Overrides};
@@ -24,11 +24,11 @@ fn attempt(text: &str) -> Result<RunResult, RunError> {
     anabranch_sim::run(&points[0], &Control::default())
 }
 
-/// The sizes of payload, full packet and ACK of the built-in schemes.
+/// The payload, the size of a full packet and the size of an ACK of the built-in schemes, in bytes.
 const PAYLOAD: u64 = 4086;
 const FULL: u64 = 4150;
 const ACK: u64 = 64;
-/// Picoseconds: a full packet and an ACK at 100 Gb/s, a link's latency.
+/// Times in picoseconds: a full packet and an ACK at 100 Gb/s, and a link's latency.
 const T: u64 = FULL * 80;
 const A: u64 = ACK * 80;
 const D: u64 = 1_000_000;
@@ -76,7 +76,7 @@ fn sum(result: &RunResult, series: &str) -> f64 {
     result.series.iter().filter(|row| row.series == series).map(|row| row.value).sum()
 }
 
-/// The total bytes of a curve in Gb/s with intervals of `every`.
+/// The total bytes of a curve that has values in Gb/s for intervals of `every`.
 fn bytes(result: &RunResult, series: &str, every: u64) -> f64 {
     let rows = result.series.iter().filter(|row| row.series == series);
     rows.map(|row| row.value * (row.time_ps - (row.time_ps - 1) / every * every) as f64 / 8_000.0).sum()
@@ -93,7 +93,8 @@ fn curves_end_before_they_fill_the_memory() {
         "schemes = [\"reps\"]\nsetup = \"reps-paper\"\n{fabric}{workload}{}",
         measure("queue-depth", "links = \"all\"\nevery = \"1ps\"")
     );
-    // Ten curves with 10^12 points per second each; by its bytes alone the run might end earlier.
+    // Ten curves have 10^12 points per second each. The scenario is accepted nevertheless, because a run with so few
+    // bytes might end before it has used up its points.
     assert_eq!(
         attempt(&text).unwrap_err().to_string(),
         "the curves of [[measure]] came to 20000000 points within 2.000 us, which is all that this run may have; every = \
@@ -115,7 +116,7 @@ fn ten_packets_alone_leave_and_arrive_when_arithmetic_says() {
     ];
     let result = incast("ecmp", 1, 10 * PAYLOAD, UNBOUNDED, &measures.concat());
 
-    // Packet k (from 0) starts at k T, is at the switch at (k + 1) T + D and at the receiver at (k + 2) T + 2 D.
+    // Packet k (from 0) starts at k T, arrives at the switch at (k + 1) T + D and at the receiver at (k + 2) T + 2 D.
     let end = 11 * T + 4 * D + 2 * A;
     let gbps = |packets: u32| f64::from(packets) * FULL as f64 * 8.0 / 1_000.0;
     let points = |packets: [u32; 7]| {
@@ -133,7 +134,7 @@ fn ten_packets_alone_leave_and_arrive_when_arithmetic_says() {
     assert_eq!(values(&result, "drops", "tor:0/down:1"), quiet);
     assert_eq!(values(&result, "queue_delay_us", "tor:0/down:1"), quiet[1..]);
 
-    // Nothing queues, so every packet takes 2 T and its ACK 2 A, plus four link latencies.
+    // No packet waits in a queue, so every packet takes 2 T and its ACK 2 A, plus four link latencies.
     let rtt = (2 * T + 2 * A + 4 * D) as f64 / 1e6;
     let acknowledged: Vec<(u64, f64)> = (0..10).map(|k| (k * T + 2 * T + 2 * A + 4 * D, rtt)).collect();
     assert_eq!(seen("sender_rtt_us", "flow:0"), acknowledged);
@@ -158,7 +159,8 @@ fn curves_of_an_incast_add_up_to_its_totals() {
     assert!(result.run.drops > 0 && result.run.ecn_marks > 0, "nothing to see: {:?}", result.run);
 
     assert_eq!(sum(&result, "drops"), result.run.drops as f64);
-    // Duplicates arrive too: delivered bytes are those sent on the link, and offered bytes are those plus the drops.
+    // Duplicates arrive as well. The delivered bytes are those sent on the link, and the offered bytes are the sent
+    // ones plus the dropped ones.
     let full = FULL as f64;
     let near = |a: f64, b: f64| (a - b).abs() < 0.5;
     let delivered = bytes(&result, "flow_throughput_gbps", 700_000);
@@ -172,13 +174,13 @@ fn curves_of_an_incast_add_up_to_its_totals() {
         "{offered} B offered, {sent_on} B sent on, {dropped} B dropped"
     );
 
-    // Each packet that arrives causes an ACK; one in flight at the end of the run may be missing.
+    // Each packet that arrives causes an ACK. An ACK that is in flight at the end of the run may be missing.
     let heard = result.series.iter().filter(|row| row.series == "sender_rtt_us").count() as f64;
     assert!(heard <= delivered / full + 0.5 && heard >= 800.0, "{heard} of {delivered} B");
     let marked = sum(&result, "sender_ecn");
     assert!(marked > 0.0 && marked <= result.run.ecn_marks as f64, "{marked} of {}", result.run.ecn_marks);
 
-    // The delay is the depth over 100 Gb/s wherever that is above 2 us, and nowhere else.
+    // The delay is the queue depth divided by 100 Gb/s wherever that exceeds 2 us. Elsewhere the series has no points.
     let depths = curve(&result, "queue_depth_bytes", "tor:0/down:4");
     let expected: Vec<(u64, f64)> = depths
         .iter()
@@ -202,11 +204,11 @@ fn pauses_of_all_links_add_up_to_the_runs_own_count() {
     assert!((time - result.run.pause_us).abs() < 1e-6, "{time} us, but {} us", result.run.pause_us);
     let begun = sum(&result, "pauses");
     assert!(begun > 0.0 && begun <= result.run.pause_frames as f64, "{begun} of {}", result.run.pause_frames);
-    // Only links to the switch are paused, for no longer than the run.
+    // Only links to the switch are paused, and not for longer than the run.
     for row in result.series.iter().filter(|row| row.value != 0.0) {
         assert!(row.entity.starts_with("host:"), "{row:?}");
         assert!(row.series != "pause_time_us" || row.value <= 3.0, "{row:?}");
-        // The only onward link is the congested one.
+        // The only onward link is the congested one, so the pause has no victims.
         assert!(row.series != "pause_victims", "{row:?}");
     }
 }
@@ -251,7 +253,7 @@ fn looking_changes_nothing() {
     assert_eq!((watched.run, watched.flows), (alone.run, alone.flows));
 }
 
-/// A run may have 1,000 points here, and its messages have 1,960 packets, each with an ACK.
+/// This run may have 1,000 points, and its messages have 1,960 packets with an ACK each.
 fn with_little_room(measures: &str, threads: usize) -> Result<RunResult, RunError> {
     let text = format!(
         "schemes = [\"reps\"]\n[topology]\nkind = \"single-switch\"\nhosts = 8\nlink = \"100Gbps\"\n\

@@ -11,7 +11,8 @@ impl Files for NoFiles {
     }
 }
 
-/// A permutation of 2 MB per message under DCP, while an uplink is down for 30 us, and without the outage.
+/// The runs of a permutation of 2 MB per message under DCP: one while an uplink is down for 30 us, and one without the
+/// outage.
 fn dcp(settings: &str) -> [RunRow; 2] {
     let outage =
         "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"20us\"\nduration = \"30us\"\n";
@@ -28,15 +29,15 @@ fn dcp(settings: &str) -> [RunRow; 2] {
     })
 }
 
-/// DCP, section 4.5: a timeout repeats the message. Requests that are lost together need one timeout together, whether the
-/// message is one request (with a window far above its length) or many.
+/// DCP, section 4.5: a timeout retransmits the message. Requests that are lost together need only one timeout in total,
+/// whether the message is one request (with a window far above its length) or many.
 #[test]
 fn requests_of_a_message_do_not_time_out_one_after_the_other() {
     let [split, calm] = dcp("");
     let [whole, _] = dcp("\"dcp.cc.window\" = \"1000bdp\"\n");
     assert!(split.timeouts > 0 && whole.timeouts > 0, "the outage is felt: {split:?}\n{whole:?}");
     assert_eq!((calm.timeouts, calm.retransmissions), (0, 0));
-    // 2 base RTTs and five queues of 1 MB are 115 us.
+    // The timeout is 2 base RTTs plus five queues of 1 MB, which is 115 us.
     let rto = 116.0;
     assert!(split.fct_max_us < calm.fct_max_us + 2.0 * rto, "{} after {}", split.fct_max_us, calm.fct_max_us);
     assert!(split.fct_max_us < 1.5 * whole.fct_max_us, "{} and {}", split.fct_max_us, whole.fct_max_us);

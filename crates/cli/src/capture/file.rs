@@ -1,4 +1,4 @@
-//! The pcapng file: an interface per link, times in nanoseconds.
+//! Writing of the pcapng file, which has an interface for each link and times in nanoseconds.
 
 use super::{Sent, Wire};
 use anabranch_base::LinkId;
@@ -14,10 +14,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// `if_tsresol`: a time counts 10^-9 s. With picoseconds, tshark 4.0 shows times beyond 18.4 ms wrongly: they wrap.
+/// The value of `if_tsresol`: the unit of times is 10^-9 s. With picoseconds, tshark 4.0 shows wrong times beyond 18.4
+/// ms because they overflow.
 const NANOSECONDS: u8 = 9;
 
-/// The number of bytes of a frame that are kept.
+/// The number of bytes of a frame that are kept in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapped(pub u32);
 
@@ -62,7 +63,7 @@ pub fn pcapng(
             InterfaceDescriptionOption::IfName(Cow::Owned(topology.link_name(link))),
             InterfaceDescriptionOption::IfSpeed(topology.ports[link.index()].rate.0),
             InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
-            // Frames have no check sequence.
+            // The frames in the file have no frame check sequence.
             InterfaceDescriptionOption::IfFcsLen(0),
         ];
         writer.write_pcapng_block(InterfaceDescriptionBlock {

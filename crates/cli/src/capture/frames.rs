@@ -8,7 +8,7 @@ use anabranch_wire::{
     Addresses, FCS_BYTES, FIRST_QPN, Format, Memory, PauseFrame, Payload, Route, SHORTEST, WireError, encode,
 };
 
-/// The priority that pause frames name.
+/// The priority in pause frames.
 const PAUSED_PRIORITY: u8 = 3;
 
 /// Number of queue pairs that have numbers on the wire. Those of further ones are used again.
@@ -98,13 +98,13 @@ impl Wire<'_> {
     }
 }
 
-/// `10.0.0.1` for host 0, and so on.
+/// The IPv4 address of a host: `10.0.0.1` for host 0, and so on.
 fn address(host: HostId) -> [u8; 4] {
     let [_, a, b, c] = (host.0 + 1).to_be_bytes();
     [10, a, b, c]
 }
 
-/// A locally administered address.
+/// The MAC address of a host, which is locally administered.
 fn mac(host: HostId) -> [u8; 6] {
     let [a, b, c, d] = host.0.to_be_bytes();
     [0x02, 0, a, b, c, d]

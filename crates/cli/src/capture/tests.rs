@@ -5,7 +5,7 @@ use anabranch_wire::{Format, Reference, decode};
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-/// Seven hosts send to one.
+/// A scenario in which seven hosts send to one host.
 const INCAST: &str = r#"
 schemes = ["rocev2", "reps", "dcp", "strack", "eqds"]
 seeds = [1]
@@ -18,7 +18,7 @@ fn points(text: &str) -> Vec<RunPoint> {
     scenario.points().unwrap()
 }
 
-/// The frames on all links, `most` at most, and the outcome of the run.
+/// At most `most` frames on all links, and the outcome of the run.
 fn captured(point: &RunPoint, threads: usize, most: u64) -> (Vec<Sent>, Firsts, Result<[u64; 2], String>) {
     let built = anabranch_sim::build(point).unwrap();
     let links: Vec<LinkId> = (0..built.topology.links()).map(LinkId).collect();
@@ -124,7 +124,7 @@ fn headers_and_lengths_read_back() {
     assert!(full > 0 && marked > 0);
 }
 
-/// A captured frame at its whole length, with zeros for what was left out.
+/// A captured frame at its original length, with zeros for the bytes that were left out.
 fn whole(packet: &pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock<'_>) -> Vec<u8> {
     let mut bytes = packet.data.to_vec();
     bytes.resize(packet.original_len as usize, 0);
@@ -175,7 +175,7 @@ fn every_frame_is_read_back() {
     }
 }
 
-/// The content of a user-defined transport's packet stands behind the BTH, and its class in the DSCP.
+/// The content of a packet of a user-defined transport follows the BTH, and its class is encoded in the DSCP.
 #[test]
 fn a_custom_packet_has_its_content_behind_the_bth() {
     let points = points(INCAST);

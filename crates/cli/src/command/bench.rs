@@ -10,14 +10,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::process::{Command, Stdio};
 
-/// A case: a permutation on a fat tree of 400 Gb/s and 1 us per link, as the peers publish their runs.
+/// A benchmark case: a permutation on a fat tree with links of 400 Gb/s and 1 us, as in the published runs of other
+/// simulators.
 struct Case {
     name: &'static str,
     hosts: u32,
     tiers: u32,
     /// The size of a message.
     bytes: &'static str,
-    /// The schemes that it runs with unless others are requested.
+    /// The schemes of the case, unless other schemes are requested.
     schemes: &'static [&'static str],
 }
 
@@ -29,10 +30,10 @@ const CASES: &[Case] = &[
 ];
 const BOTH: &[&str] = &["reps", "ops"];
 const SCHEMES: &[&str] = &["reps", "ops", LOSSLESS, "strack", "themis-spraying", "dcp"];
-/// Each scheme runs under its paper's setup, as it did in all measurements so far.
+/// The setup of each scheme: that of its paper, as in all earlier measurements.
 const SETUPS: &[&str] =
     &["reps-paper", "reps-paper", "strack-paper", "strack-paper", "themis-spraying-paper", "dcp-paper"];
-/// The case and the schemes that compare the time of a lossless hop with that of a lossy one.
+/// The case and the schemes with which the time per hop of a lossless scheme is compared with that of a lossy one.
 const COMPARED: &str = "perm1024";
 const LOSSY: &str = "reps";
 const LOSSLESS: &str = "rocev2";
@@ -50,7 +51,7 @@ struct Measured {
     peak_rss_bytes: Option<u64>,
 }
 
-/// Runs each case with each scheme in a process of its own.
+/// Runs each case with each scheme in a separate process.
 ///
 /// # Errors
 /// An unknown case or scheme; a run that failed.
@@ -87,10 +88,11 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     lossless_to_lossy(&rows).map_or(Ok(()), |text| print(&text))
 }
 
-/// One case in this process, with other hosts or bytes where `sizes` has them; prints one line of JSON.
+/// Runs one case in this process and prints one line of JSON. If `sizes` has a number of hosts or bytes, it replaces
+/// that of the case.
 ///
 /// # Errors
-/// As [`bench()`].
+/// The errors of [`bench()`].
 pub fn case_alone(
     case: &str,
     scheme: &str,
@@ -132,7 +134,7 @@ pub fn case_alone(
     print(&format!("{}\n", json!(measured)))
 }
 
-/// The cases to run, each with each scheme.
+/// The pairs of a case and a scheme that are to be run.
 fn chosen(cases: &[String], schemes: &[String]) -> Result<Vec<(&'static str, &'static str)>, Failure> {
     let names: Vec<&'static str> = CASES.iter().map(|case| case.name).collect();
     let cases = known_names("case", cases, &names)?;
@@ -148,7 +150,7 @@ fn chosen(cases: &[String], schemes: &[String]) -> Result<Vec<(&'static str, &'s
     Ok(cases.iter().flat_map(of_case).collect())
 }
 
-/// The requested names, in the spelling of the known ones.
+/// The requested names as static strings, or an error if one is unknown.
 fn known_names(what: &str, wanted: &[String], known: &[&'static str]) -> Result<Vec<&'static str>, Failure> {
     if let Some(unknown) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
         let hint = did_you_mean(unknown, known.iter().copied());
@@ -160,7 +162,7 @@ fn known_names(what: &str, wanted: &[String], known: &[&'static str]) -> Result<
     Ok(wanted.iter().filter_map(|name| known.iter().copied().find(|known| known == name)).collect())
 }
 
-/// A sentence on the time of a lossless hop, when both were measured.
+/// A sentence on the time per hop of the lossless scheme relative to the lossy one, if both were measured.
 fn lossless_to_lossy(rows: &[Measured]) -> Option<String> {
     let with = |scheme| rows.iter().find(|row| row.case == COMPARED && row.scheme == scheme);
     let (lossless, lossy) = (with(LOSSLESS)?, with(LOSSY)?);
@@ -202,7 +204,7 @@ fn line(row: &Measured) -> String {
     )
 }
 
-/// The largest resident memory of this process so far, where the system reports it.
+/// The largest resident memory of this process so far, if the operating system reports it.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! `anabranch campaign`: the runs of a scenario, each in a folder of its own.
+//! `anabranch campaign`: the runs of a scenario, each in its own folder.
 
 use crate::args::CampaignArgs;
 use crate::execute::{timed, watched};
@@ -14,13 +14,15 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The outcome of a run; none where it was stopped.
+/// The outcome of a run, or `None` if the run was interrupted.
 type RunStatus = Option<Result<(), RunFailure>>;
 
-/// Carries out the runs of a scenario that are not in a folder yet, each into a folder of its own.
+/// Carries out the runs of a scenario that the campaign's folder does not contain yet. Each run is stored in its own
+/// subfolder.
 ///
 /// # Errors
-/// Bad input, a folder of another campaign, runs that failed, Ctrl-C. What is finished stays, and the same command goes on.
+/// Bad input, a folder of another campaign, runs that failed, Ctrl-C. Finished runs stay stored, and the same command
+/// continues with the rest.
 pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     let (number, of) = args.share;
     let session = session(&args.plan)?;
@@ -90,7 +92,7 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The document of `anabranch campaign --json`. `there` has the rows of the runs that are there, and all warnings.
+/// The document of `anabranch campaign --json`. `there` holds the rows of the runs that are present, and all warnings.
 fn document(
     args: &CampaignArgs,
     session: &Session,
@@ -109,7 +111,7 @@ fn document(
     })
 }
 
-/// The warnings of the plan, and those of the runs that are there.
+/// The warnings of the plan, and those of the runs that are present.
 fn warned(session: &Session, dataset: &Dataset, there: &[usize]) -> Result<ResultSet, Failure> {
     let mut set = ResultSet {
         warnings: session.warnings().iter().map(Diagnostic::in_a_line).collect(),
@@ -128,14 +130,15 @@ fn session(plan: &Path) -> Result<Session, Failure> {
     question::check(&written, &over)?;
     let scenario = read(&written.shown, &written.text, &written.folder, &over)?;
     let scenario = written.titled(scenario);
-    // Errors and warnings cite the user's files, not their copies below `inputs/`.
+    // The warnings come from the original scenario, so that they refer to the user's files and not to the copies below
+    // `inputs/`.
     let warnings = scenario.examine()?.warnings;
     let mut session = Session::of(source::self_contained(&scenario)?).map_err(source::input)?;
     session.set_warnings(warnings);
     Ok(session)
 }
 
-/// The folder of a campaign, which is this session's or new.
+/// The folder of a campaign. It must be new or belong to the same campaign as this session.
 fn claimed(folder: &Path, session: &Session) -> Result<Dataset, Failure> {
     Dataset::claim(folder, session.resolved(), session.files()).map_err(|error| match error {
         DatasetError::Unwritable { folder, source } => {
@@ -145,7 +148,7 @@ fn claimed(folder: &Path, session: &Session) -> Result<Dataset, Failure> {
     })
 }
 
-/// Carries out `runs` on all threads and hands each to `ended`, which keeps it.
+/// Carries out `runs` on all threads. Each result is passed to `ended`, which stores it.
 fn carry_out(
     session: &Session,
     runs: &[usize],
@@ -191,7 +194,7 @@ fn carry_out(
     Ok(ends)
 }
 
-/// A job script for `sbatch`: an array of `tasks` tasks, each of which does its share.
+/// A job script for `sbatch`: an array of `tasks` tasks, each of which carries out its share of the runs.
 fn slurm_script(args: &CampaignArgs, tasks: usize) -> Result<String, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::Run(format!("this program cannot be found: {}", reason(&error))))?;
@@ -221,7 +224,7 @@ fn slurm_script(args: &CampaignArgs, tasks: usize) -> Result<String, Failure> {
     Ok(script)
 }
 
-/// A path as one word of a shell.
+/// A path quoted as one word for a shell.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
 }

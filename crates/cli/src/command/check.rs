@@ -26,7 +26,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let built = anabranch_sim::build(first).map_err(input)?;
     let faults = listed_faults(first, &built.topology)?;
     let baselines = baseline::points(&prepared.points);
-    // Runs without the faults are carried out too.
+    // The runs without the faults are also counted.
     let all: Vec<RunPoint> = prepared.points.iter().chain(&baselines).cloned().collect();
     let cost = Cost::estimate(&all, Some(&built))?;
     let checked = Checked { prepared: &prepared, built: &built, faults, baselines, cost };
@@ -132,7 +132,7 @@ impl Checked<'_> {
         )
     }
 
-    /// `, and 3 without faults`; empty without baselines.
+    /// The clause `, and 3 without faults`, which is empty without baselines.
     fn baselines_clause(&self) -> String {
         let keep_losses = self.baselines.iter().any(|baseline| !baseline.faults.is_empty());
         match self.baselines.len() {
@@ -167,13 +167,13 @@ fn ground(ground: &Ground) -> String {
     text + "\n"
 }
 
-/// A fault, with its targets at the first seed.
+/// A fault, with its targets in the first seed.
 struct ListedFault<'a> {
     number: usize,
     fault: &'a FaultSpec,
     switches: Vec<String>,
     links: Vec<String>,
-    /// The lines of the topology's file that declare it; none where the scenario does.
+    /// The lines of the topology's file that declare the fault, or `None` if the scenario declares it.
     in_file: Option<String>,
 }
 
@@ -193,12 +193,12 @@ fn listed_faults<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<Lis
     point.faults.iter().enumerate().map(find).collect()
 }
 
-/// The most links of a fault that are named one by one.
+/// The largest number of links of a fault that are listed individually.
 const MOST_NAMED: usize = 8;
 
 impl ListedFault<'_> {
-    /// `fault.0    link-down cable:tor:0/up:0 at 50us for 200us: tor:0/up:0, spine:0/down:0`; a random fault has its
-    /// probability, and one from a topology's file its lines there.
+    /// The line of a fault: `fault.0    link-down cable:tor:0/up:0 at 50us for 200us: tor:0/up:0, spine:0/down:0`. A
+    /// random fault shows its probability, and a fault from a topology's file shows its lines in that file.
     fn line(&self) -> String {
         let FaultSpec { kind, at, duration, per_hour } = self.fault;
         let lasts = duration.map_or_else(|| "to the end".to_owned(), |duration| format!("for {duration}"));
@@ -235,7 +235,7 @@ impl ListedFault<'_> {
     }
 }
 
-/// `1 seed`, `2 seeds`.
+/// A number with its noun: `1 seed`, `2 seeds`.
 pub fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

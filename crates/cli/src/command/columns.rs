@@ -33,7 +33,7 @@ fn text(table: Table) -> String {
     text
 }
 
-/// The page of the reference.
+/// The reference page of the columns, as Markdown.
 fn markdown() -> String {
     let mut text = "# Columns of results\n\n\
         Every column of the tables in a folder of results, from its declaration in the code. The rows of each table have \

@@ -1,4 +1,4 @@
-//! `anabranch compare`: results side by side.
+//! `anabranch compare`: a comparison of results.
 
 use crate::args::CompareArgs;
 use crate::campaign_results;
@@ -10,13 +10,13 @@ use anabranch_report::{ComparedRow, compare as side_by_side};
 use anabranch_results::ResultSet;
 use serde_json::{Value, json};
 
-/// The most differing keys that the terminal shows; the page has all of them.
+/// The largest number of differing keys that the terminal shows. The page has all of them.
 const MOST_KEYS: usize = 20;
 
 /// Compares folders of results, prints the table and writes the page.
 ///
 /// # Errors
-/// A folder without whole results, nothing in common, a page that cannot be written.
+/// A folder without complete results, results that have nothing in common, a page that cannot be written.
 pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let sets: Vec<(String, ResultSet)> = args
         .folders

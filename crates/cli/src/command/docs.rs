@@ -8,11 +8,11 @@ use crate::output::{print, print_json};
 use anabranch_sim::scenario::{SeriesKind, setups};
 use serde_json::json;
 
-/// Prints the entry of a parameter for each part and kind that has it; for a table like `fabric.pfc` or a kind like
-/// `poisson` or `reps`, the entries of all in it.
+/// Prints the entry of a parameter for each component and kind that has it. For a table such as `fabric.pfc`, or a kind
+/// such as `poisson` or `reps`, prints all entries in it.
 ///
 /// # Errors
-/// No parameter and no key of that name, with the nearest; or standard output cannot be written.
+/// A name that no parameter and no key has, with the most similar name, or a standard output that cannot be written.
 pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
     let all = parameters::entries();
     let mut found: Vec<&Entry> = all.iter().filter(|entry| entry.is(&args.key)).collect();
@@ -39,7 +39,7 @@ pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
         names.sort_unstable();
         names.dedup();
         let last = args.key.rsplit('.').next().unwrap_or_default();
-        // A name is compared with names, a path with paths.
+        // A name without a dot is compared with other names, and a path with other paths.
         let alike = names.iter().copied().filter(|name| name.contains('.') == args.key.contains('.'));
         let near = match (keys::meant(&args.key), did_you_mean(&args.key, alike)) {
             (Some(key), _) => format!("; did you mean {key:?}?"),
@@ -63,7 +63,7 @@ pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
     print(&texts.join("\n"))
 }
 
-/// The thing of this name that has a listing of its own: what it is, and the listing.
+/// If `name` is listed by another command: a description of what it names, and that command's listing.
 fn listed_elsewhere(name: &str) -> Option<(&'static str, &'static str)> {
     if SeriesKind::ALL.iter().any(|kind| kind.name == name) {
         return Some(("a series of [[measure]]", "series"));

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// Prints the keys of all tables, or of one.
 ///
 /// # Errors
-/// No table and no kind of that name, or standard output cannot be written.
+/// A name that no table and no kind has, or a standard output that cannot be written.
 pub fn list(wanted: Option<&str>, form: Form) -> Result<(), Failure> {
     let all: Vec<&Section> = sections().iter().collect();
     let chosen = match wanted {
@@ -41,11 +41,11 @@ pub fn list(wanted: Option<&str>, form: Form) -> Result<(), Failure> {
     }
 }
 
-/// The entries of a key: by its name, or with the table or the kind in front (`workload.connections`,
-/// `collective.connections`).
+/// The entries of a key. `wanted` is the key's name, with or without the table or the kind before it
+/// (`workload.connections`, `collective.connections`).
 pub fn entries(wanted: &str) -> Vec<(&'static Section, &'static Key)> {
     let (of, name) = match wanted.rsplit_once('.') {
-        // The number of a fault or measure, as in sweeps.
+        // The number of a fault or a measure, which is written in sweeps, is removed.
         Some((of, name)) => {
             (Some(of.trim_end_matches(|letter: char| letter == '.' || letter.is_ascii_digit())), name)
         }
@@ -62,7 +62,8 @@ pub fn names<'a>() -> impl Iterator<Item = &'a str> {
     sections().iter().flat_map(|section| section.keys.iter().map(|key| key.name))
 }
 
-/// The key that an unknown name stands for: its name here, or the nearest of its table.
+/// The key that was probably meant by an unknown name: a key that is known by that name elsewhere, or the most similar
+/// one of its table.
 pub fn meant(wanted: &str) -> Option<String> {
     let (table, name) = wanted.rsplit_once('.').map_or((None, wanted), |(table, name)| (Some(table), name));
     let whole = |key: &str| table.map_or_else(|| key.to_owned(), |table| format!("{table}.{key}"));
@@ -74,7 +75,7 @@ pub fn meant(wanted: &str) -> Option<String> {
     })
 }
 
-/// The kinds of a table with their meanings and the keys that they need.
+/// The kinds of a table, with their meanings and the keys that they require.
 pub fn kinds(table: &str) -> Vec<(String, String)> {
     let of_table = sections().iter().filter(|section| section.table == table);
     let row = |section: &Section| {
@@ -87,7 +88,7 @@ pub fn kinds(table: &str) -> Vec<(String, String)> {
     of_table.filter_map(row).collect()
 }
 
-/// Whether this is the name of a table or of a kind.
+/// Whether a table or a kind has this name.
 pub fn is_section(wanted: &str) -> bool {
     sections().iter().any(|section| is_called(section, wanted))
 }
@@ -105,7 +106,8 @@ pub fn entry(section: &Section, key: &Key) -> String {
     format!("{} ({}): {}\n{rows}", key.name, heading(section), key.meaning.replace('`', ""))
 }
 
-/// The keys of the table that a key is, or the kinds of such tables, with the command that prints more of them.
+/// If the key is itself a table, the keys of that table, or the kinds of such tables, with the command that prints more
+/// about them.
 fn keys_below(key: &Key) -> String {
     let (KeyType::Table(table) | KeyType::Tables(table)) = key.is else { return String::new() };
     let below: Vec<&Section> = sections().iter().filter(|section| section.table == table).collect();
@@ -176,7 +178,8 @@ fn example(key: &Key) -> &'static str {
 fn text(section: &Section) -> String {
     let mut text = format!("{}: {}\n", heading(section), section.meaning.replace('`', ""));
     let width = section.keys.iter().map(|key| key.name.len()).max().unwrap_or(0);
-    // A default that is a sentence does not push all meanings to the right.
+    // A default that is a sentence is not counted for the column width, because it would move all meanings far to the
+    // right.
     let defaults = section.keys.iter().map(|key| default(key, "").len());
     let wide = defaults.filter(|length| *length <= 30).max().unwrap_or(0);
     for key in section.keys {
@@ -191,7 +194,7 @@ fn text(section: &Section) -> String {
     text
 }
 
-/// The page of the reference.
+/// The reference page of the keys, as Markdown.
 fn markdown(sections: &[&Section]) -> String {
     let mut text = "# Keys of a scenario\n\n\
         Every key outside the schemes, from its declaration in the code, by which scenarios are read: what is not here is an \

@@ -1,4 +1,4 @@
-//! `anabranch league`: every scheme in every scenario of the league.
+//! `anabranch league` runs every scheme in a fixed set of scenarios, the league, and ranks the schemes.
 
 use super::list::state_bits;
 use super::simulate;
@@ -20,14 +20,14 @@ use std::fs;
 ///
 /// # Errors
 /// An unknown scenario, a folder that cannot be written, Ctrl-C. A run that failed is part of the result: a scheme that
-/// does not get through a scenario has no number there.
+/// does not finish a scenario has no value there.
 pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
     let scale = match args.scale {
         ScaleArg::Quick => Scale::Quick,
         ScaleArg::Paper => Scale::Paper,
     };
     let files = choose(&args.scenarios)?;
-    // All are read before the first one runs, so that an error shows at once.
+    // All scenarios are read before the first one runs, so that an error is reported at once.
     let scenarios: Vec<LeagueScenario<'_>> = files
         .iter()
         .map(|file| LeagueScenario::read(file, scale, &args.seeds))
@@ -91,9 +91,9 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
 /// A scenario of the league.
 struct LeagueScenario<'f> {
     name: &'f str,
-    /// The number of the runs against which the page plots the time of each scheme.
+    /// The measure against which the page plots the time of each scheme.
     explanation: Option<Explanation>,
-    /// All of its schemes, under the common setup.
+    /// All schemes of the scenario, under the common setup.
     on_common: Scenario,
     /// The schemes of papers, each under its paper's setup, by the name of the setup.
     on_own: Vec<(&'static str, Scenario)>,
@@ -110,7 +110,7 @@ impl<'f> LeagueScenario<'f> {
             if setup.systems.iter().any(asked) {
                 let mut own = scenario(file, file.read_on(scale, setup.name)?, seeds)?;
                 own.schemes.retain(|scheme| setup.systems.contains(&scheme.name));
-                // A paper says nothing about a fabric whose round trip exceeds its RTO.
+                // A paper's settings do not apply to a fabric whose round trip exceeds the paper's RTO.
                 let facts = own.examine()?.facts;
                 let fits = |(scheme, facts): (&Scheme, &PathFacts)| {
                     scheme.transport.rto().on(facts) > facts.base_rtt
@@ -123,7 +123,7 @@ impl<'f> LeagueScenario<'f> {
         Ok(LeagueScenario { name: file.name(), explanation, on_common, on_own })
     }
 
-    /// The cost of all its runs, under every setup, and of the baselines without its faults.
+    /// The cost of all runs under every setup, including the baselines without faults.
     fn cost(&self) -> Result<Cost, Failure> {
         let grounds = self.on_own.iter().map(|(_, scenario)| scenario).chain([&self.on_common]);
         let mut points = Vec::new();
@@ -136,7 +136,7 @@ impl<'f> LeagueScenario<'f> {
     }
 }
 
-/// The scenarios of these names, all of them where there are none.
+/// The scenarios with these names, or all scenarios if no name is given.
 fn choose(wanted: &[String]) -> Result<Vec<FigureFile>, Failure> {
     let mut all = figures::league();
     for name in wanted {
@@ -153,7 +153,7 @@ fn choose(wanted: &[String]) -> Result<Vec<FigureFile>, Failure> {
     Ok(all)
 }
 
-/// The scenario of a file, with these seeds where there are any.
+/// The scenario of a file, with `seeds` instead of its own seeds if there are any.
 fn scenario(file: &FigureFile, figure: Figure, seeds: &[u64]) -> Result<Scenario, Failure> {
     let mut scenario =
         figure.scenario.ok_or_else(|| Failure::Input(format!("{}: it has no scenario", file.id)))?;

@@ -16,10 +16,10 @@ use anabranch_sim::scenario::{SeriesKind, scheme, schemes, setups};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Prints a list of what a scenario or command can name.
+/// Prints a list of names that a scenario or a command can use.
 ///
 /// # Errors
-/// When `--state` is given for a list that has no state, or standard output cannot be written.
+/// If `--state` is given for a list without hardware state, or standard output cannot be written.
 pub fn list(args: &ListArgs) -> Result<(), Failure> {
     if args.state && args.what != Listing::Schemes {
         return Err(Failure::Input(
@@ -71,7 +71,7 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
     }
 }
 
-/// The page of the reference.
+/// The reference page of the schemes, as Markdown.
 fn schemes_page() -> String {
     let mut text = "# Schemes\n\n\
         Every scheme that comes with the program. \"Needs\" is what it cannot stand without on any setup; the last column has \
@@ -91,7 +91,7 @@ fn schemes_page() -> String {
     text
 }
 
-/// Names the examples, or prints the one of that name.
+/// Lists the names of the examples, or prints the example with the given name.
 fn examples(name: Option<&str>, as_json: bool) -> Result<(), Failure> {
     let Some(name) = name else {
         let title = |text: &str| {
@@ -112,7 +112,7 @@ fn examples(name: Option<&str>, as_json: bool) -> Result<(), Failure> {
     }
 }
 
-/// Lists the series, each with the key that names the links, switches or queue pairs that it is about.
+/// Lists the series, each with the key that selects its links, switches or queue pairs.
 fn series(as_json: bool) -> Result<(), Failure> {
     let title = |kind: &SeriesKind| format!("{} ({})", kind.meaning, kind.points.key());
     if !as_json {
@@ -133,7 +133,8 @@ fn show(what: &str, rows: Vec<(String, String)>, as_json: bool) -> Result<(), Fa
     print(&rows.iter().map(|(name, title)| format!("{name:width$}  {title}\n")).collect::<String>())
 }
 
-/// The hardware state of each scheme: of its load balancer and its transport in the NIC, and of its program in a switch.
+/// Prints the hardware state of each scheme: of its load balancer and its transport in the NIC, and of its program in a
+/// switch.
 fn state(as_json: bool) -> Result<(), Failure> {
     let mut text = String::new();
     let mut rows = Vec::new();
@@ -157,15 +158,15 @@ fn state(as_json: bool) -> Result<(), Failure> {
     if as_json { print_json(&json!({ "schemes": rows })) } else { print(&text) }
 }
 
-/// Packets in flight of a queue pair, for the size of transports' per-packet state: a BDP of 400 Gb/s and 10 us in
-/// packets of 4 KiB, which is 120, as a power of two.
+/// The number of packets in flight of a queue pair, from which the size of transports' per-packet state follows. A BDP
+/// of 400 Gb/s and 10 us is 120 packets of 4 KiB, rounded up to a power of two.
 pub const IN_FLIGHT: u32 = 128;
 
-/// The bits of hardware state of each scheme: those that its balancer and transport keep for a queue pair in NICs, with
-/// [`IN_FLIGHT`] packets, and those of its program in a switch.
+/// The bits of hardware state of each scheme: the state of its load balancer and transport for one queue pair in the
+/// NICs, with [`IN_FLIGHT`] packets in flight, and the state of its program in a switch.
 ///
 /// # Errors
-/// None that a built-in scheme could cause.
+/// A built-in scheme never causes one.
 pub fn state_bits() -> Result<BTreeMap<String, u64>, Failure> {
     let mut all = BTreeMap::new();
     for listing in schemes() {
@@ -179,7 +180,7 @@ pub fn state_bits() -> Result<BTreeMap<String, u64>, Failure> {
     Ok(all)
 }
 
-/// The state of a transport for packets in flight, in words and as JSON.
+/// The state of a transport for packets in flight, as text and as JSON.
 fn transport_state(transport: &TransportConfig) -> (String, Value) {
     let fields = transport.tracking(IN_FLIGHT);
     let total = bits(&fields);
@@ -197,7 +198,7 @@ fn transport_state(transport: &TransportConfig) -> (String, Value) {
     (text, json)
 }
 
-/// The state for messages among `fields`, in words and as JSON.
+/// The part of `fields` that is state for messages, as text and as JSON.
 fn message_state(tracked: u32, fields: &[StateField]) -> (String, Value) {
     let of_messages: Vec<StateField> =
         fields.iter().filter(|field| MESSAGE_FIELDS.contains(&field.name)).cloned().collect();
@@ -208,12 +209,12 @@ fn message_state(tracked: u32, fields: &[StateField]) -> (String, Value) {
     (text, json)
 }
 
-/// Queue pairs to other ToRs that each NIC has, and NICs of a ToR, for the total of a ToR: those of Themis-spraying,
-/// Table 2.
+/// For the total of a ToR: the number of queue pairs to other ToRs that each NIC has, and the number of NICs below a
+/// ToR. The values are those of Themis-spraying, Table 2.
 const NIC_QPS: u64 = 512;
 const TOR_NICS: u64 = 16;
 
-/// A program's state in words, and as JSON.
+/// The state of a program, as text and as JSON.
 fn program_state(program: &ProgramConfig) -> (String, Value) {
     let fields = program.state();
     let total = bits(&fields);

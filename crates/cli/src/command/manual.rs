@@ -1,4 +1,5 @@
-//! `anabranch completions` and `anabranch man`: completion scripts and the manual page, from the declared arguments.
+//! `anabranch completions` and `anabranch man`: completion scripts and the manual page, generated from the declared
+//! arguments.
 
 use crate::args::Cli;
 use crate::failure::Failure;
@@ -6,7 +7,7 @@ use crate::output::print;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-/// Prints the completions of a shell.
+/// Prints the completion script for a shell.
 ///
 /// # Errors
 /// Standard output cannot be written.
@@ -24,7 +25,7 @@ pub fn man() -> Result<(), Failure> {
     let mut command = Cli::command();
     command.build();
     let mut text = Vec::new();
-    // Writes to a buffer in memory do not fail.
+    // Writing to a buffer in memory cannot fail.
     let rendered = clap_mangen::Man::new(command.clone()).render(&mut text);
     let of_commands = command.get_subcommands().filter(|known| !known.is_hide_set());
     let rendered = of_commands.fold(rendered, |done, known| {

@@ -1,4 +1,4 @@
-//! The commands, one per file.
+//! The commands, with one file for each.
 
 pub mod bench;
 pub mod campaign;

@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 pub enum Form {
     /// Text for a terminal.
     Text,
-    /// The page of the reference.
+    /// The reference page, as Markdown.
     Markdown,
-    /// For programs.
+    /// JSON for other programs.
     Json,
 }
 
-/// Prints the parameters of all kinds, or of one part or kind.
+/// Prints the parameters of all kinds, or of one component or kind.
 ///
 /// # Errors
-/// No part and no kind of that name, or standard output cannot be written.
+/// A name that no component and no kind has, or a standard output that cannot be written.
 pub fn list(wanted: Option<&str>, form: Form) -> Result<(), Failure> {
     let mut parts = Registry::new().parts();
     let mut beside = String::new();
@@ -45,16 +45,16 @@ pub fn list(wanted: Option<&str>, form: Form) -> Result<(), Failure> {
     }
 }
 
-/// A parameter of a part of schemes, or of a kind of one.
+/// A parameter of a component of schemes, or of one kind of a component.
 pub struct Entry {
-    /// The path in `[set]` behind the scheme: `lb.buffer`.
+    /// The parameter's path in `[set]`, without the scheme: `lb.buffer`.
     pub path: String,
     part: &'static str,
     kind: KindListing,
     place: usize,
 }
 
-/// Every parameter there is.
+/// All parameters of all kinds.
 pub fn entries() -> Vec<Entry> {
     let kinds = Registry::new().parts().into_iter().flat_map(|part| {
         let name = part.part;
@@ -73,7 +73,7 @@ pub fn entries() -> Vec<Entry> {
 }
 
 impl Entry {
-    /// The parameter's own name.
+    /// The parameter's name without its table.
     pub fn name(&self) -> &str {
         self.parameter().name()
     }
@@ -82,13 +82,15 @@ impl Entry {
         &self.kind.parameters[self.place]
     }
 
-    /// Whether `key` names it: its path, with or without a scheme in front, or the end of its path.
+    /// Whether `key` names the parameter. `key` may be the path, with or without a scheme before it, or the end of the
+    /// path.
     pub fn is(&self, key: &str) -> bool {
         let whole = |key: &str| self.path == key || self.path.ends_with(&format!(".{key}"));
         whole(key) || key.split_once('.').is_some_and(|(_, path)| self.path == path)
     }
 
-    /// Whether `key` names a table that it is in, `fabric.pfc` or `pfc.at`: with or without a scheme, or its end.
+    /// Whether `key` names a table that contains the parameter, such as `fabric.pfc` or `pfc.at`. A scheme may precede
+    /// the table's path, or `key` may be the end of it.
     pub fn is_within(&self, key: &str) -> bool {
         let path = self.path.replace("[]", "");
         let within = |key: &str| path.starts_with(&format!("{key}."));
@@ -97,7 +99,7 @@ impl Entry {
             || key.split_once('.').is_some_and(|(_, key)| within(key))
     }
 
-    /// The parameter in `anabranch list parameters --json`.
+    /// The parameter as in `anabranch list parameters --json`.
     pub fn json(&self) -> Value {
         row(self.part, &self.kind, self.parameter())
     }
@@ -122,12 +124,12 @@ impl Entry {
     }
 }
 
-/// The path of a parameter in `[set]` behind the scheme.
+/// The path of a parameter in `[set]`, without the scheme.
 fn path(part: &str, parameter: &Parameter) -> String {
     if part.is_empty() { parameter.name().to_owned() } else { format!("{part}.{}", parameter.name()) }
 }
 
-/// The parts of a scheme that have kinds, each with its kind; none where no scheme has this name.
+/// The components of a scheme that have kinds, each with its kind, or none if no scheme has this name.
 fn kinds_of(scheme: &str) -> Option<Vec<(&'static str, String)>> {
     let is_one = |listing: &SchemeListing| listing.name == scheme;
     let whole = schemes().iter().any(is_one).then(|| anabranch_sim::scenario::scheme(scheme).ok())??;
@@ -139,7 +141,7 @@ fn kinds_of(scheme: &str) -> Option<Vec<(&'static str, String)>> {
     Some(["transport", "cc", "lb", "fabric.program"].into_iter().filter_map(kind).collect())
 }
 
-/// `transport = "sack", cc = "dctcp" and lb = "reps"`.
+/// The kinds as text: `transport = "sack", cc = "dctcp" and lb = "reps"`.
 fn kind_list(kinds: &[(&str, String)]) -> String {
     listed(&kinds.iter().map(|(part, kind)| format!("{part} = {kind:?}")).collect::<Vec<String>>())
 }
@@ -148,7 +150,7 @@ fn command(kind: &str) -> String {
     format!("`anabranch list parameters {kind}`")
 }
 
-/// `a, b and c`.
+/// A list as text: `a, b and c`.
 fn listed(words: &[String]) -> String {
     match words.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
@@ -156,13 +158,13 @@ fn listed(words: &[String]) -> String {
     }
 }
 
-/// Whether a kind of a part, or a scheme, is called so.
+/// Whether a kind of a component, or a scheme, has this name.
 pub fn is_kind_or_scheme(wanted: &str) -> bool {
     let is_called = |kind: &KindListing| kind.name.as_deref() == Some(wanted);
     kinds_of(wanted).is_some() || Registry::new().parts().iter().any(|part| part.kinds.iter().any(is_called))
 }
 
-/// The part of that name, or the kinds of that name in whatever part.
+/// The component with this name, or all kinds with this name.
 fn chosen(parts: Vec<PartListing>, wanted: &str) -> Result<Vec<PartListing>, Failure> {
     let mut names: Vec<String> = parts.iter().map(|part| part.part.to_owned()).collect();
     names.extend(parts.iter().flat_map(|part| &part.kinds).filter_map(|kind| kind.name.clone()));
@@ -208,7 +210,7 @@ fn heading(part: &str, kind: &KindListing) -> String {
     }
 }
 
-/// The default of a parameter.
+/// The default of a parameter as text.
 fn default(parameter: &Parameter) -> String {
     match parameter.default() {
         Some(default) => default.to_string(),
@@ -221,7 +223,7 @@ fn example(parameter: &Parameter) -> String {
     parameter.example().map(ToString::to_string).unwrap_or_default()
 }
 
-/// A row of a table: name, unit, range, default, example, source, meaning.
+/// A row of the table: name, unit, range, default, example, source, meaning.
 fn columns(parameter: &Parameter) -> [String; 7] {
     [
         parameter.name().to_owned(),
@@ -265,7 +267,7 @@ fn text(parts: &[PartListing]) -> String {
     text
 }
 
-/// The page of the reference.
+/// The reference page of the parameters, as Markdown.
 fn markdown(parts: &[PartListing]) -> String {
     let mut text = "# Parameters of schemes\n\n\
         Every parameter, from its declaration in the code. Set one by its path, with the scheme's name or `*` before \

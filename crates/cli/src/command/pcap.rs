@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 
-/// Simulates the first run of a scenario, or that of a scheme and a seed, and writes the packets on chosen links.
+/// Simulates the first run of a scenario, or the run of a given scheme and seed, and writes the packets on chosen
+/// links.
 ///
 /// # Errors
 /// Bad input, a run that failed, a file that cannot be written, Ctrl-C.
@@ -39,7 +40,7 @@ pub fn pcap(args: &PcapArgs) -> Result<(), Failure> {
             return Err(Failure::Interrupted(format!("{named}: interrupted; nothing was written")));
         }
         Err(RunError::Cancelled) if is_full => Ok("ended early, with the capture full".to_owned()),
-        // The packets before a failure may show its cause.
+        // The capture is written even if the run failed, because the packets before the failure may show its cause.
         Err(error) => Err(failed(&error)),
     };
     let (sent, firsts) = capture.into_sent();
@@ -68,7 +69,7 @@ pub fn pcap(args: &PcapArgs) -> Result<(), Failure> {
     ended.map(drop)
 }
 
-/// The links that selectors name, ascending and distinct.
+/// The distinct links that the selectors name, in ascending order.
 fn chosen(selectors: &[String], topology: &Topology, seed: u64) -> Result<Vec<LinkId>, Failure> {
     let mut links = BTreeSet::new();
     for (number, text) in selectors.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! `anabranch report`: the tables and the page of stored results.
+//! `anabranch report`: the table and the page of stored results.
 
 use super::find::in_words;
 use crate::args::ReportArgs;
@@ -9,10 +9,10 @@ use crate::output::{print, width};
 use crate::store::Store;
 use crate::whole_file;
 
-/// Draws the page of stored results again and prints their tables.
+/// Generates the page of stored results again and prints their tables.
 ///
 /// # Errors
-/// When the folder holds no whole results or cannot be written.
+/// If the folder holds no complete results or cannot be written.
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     if !args.folder.exists()
         && let Some(root) = args.folder.parent()

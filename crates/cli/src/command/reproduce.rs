@@ -17,7 +17,8 @@ use serde_json::json;
 /// Runs figures and prints the outcomes of their claims.
 ///
 /// # Errors
-/// An unknown figure, a folder that cannot be written, a run that failed, Ctrl-C. A claim that does not hold is no error.
+/// An unknown figure, a folder that cannot be written, a run that failed, Ctrl-C. A claim that does not hold is not an
+/// error.
 pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let scale = match args.scale {
         ScaleArg::Quick => Scale::Quick,
@@ -30,7 +31,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         return super::sensitivity::vary(args, scale);
     }
     let chosen = figures::choose(figures::all(args.figures_dir.as_deref())?, args.selection())?;
-    // All are read before the first one runs, so that an error shows at once.
+    // All figures are read before the first one runs, so that an error is reported at once.
     let chosen: Vec<Figure> = chosen.iter().map(|file| file.read(scale)).collect::<Result<_, _>>()?;
     interrupt::catch()?;
     let mut claims = Vec::new();
@@ -84,14 +85,14 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     }
 }
 
-/// The figure's entry in the index; none for one without results.
+/// The figure's entry in the index, or none if the figure has no results.
 fn gallery_entry(done: &Simulated) -> Option<GalleryEntry> {
     let folder = done.folder.as_ref().and_then(|folder| folder.file_name());
     let page = folder.map(|name| format!("{}/report.html", name.to_string_lossy()));
     done.results.figure.clone().map(|figure| GalleryEntry { figure, page })
 }
 
-/// The answer to a command that names no figure: all figures take long, so that they are run only with `--all`.
+/// The text for a command that names no figure. All figures take a long time, so they are run only with `--all`.
 fn which(all: &[figures::FigureFile]) -> String {
     let mut papers: Vec<(&str, usize)> = Vec::new();
     for file in all {
@@ -111,7 +112,7 @@ fn which(all: &[figures::FigureFile]) -> String {
     )
 }
 
-/// The cost of a figure. A model costs next to nothing.
+/// The cost of a figure. A model costs almost nothing.
 fn cost(figure: &Figure) -> Result<Cost, Failure> {
     match &figure.scenario {
         Some(scenario) => Cost::estimate(&scenario.points()?, None),
@@ -119,7 +120,7 @@ fn cost(figure: &Figure) -> Result<Cost, Failure> {
     }
 }
 
-/// Runs one figure. Returns the digest of its scenario or model, and the outcome.
+/// Runs one figure. Returns the digest of its scenario or model, and the results.
 fn one(figure: &Figure, scale: Scale, args: &ReproduceArgs) -> Result<(String, Simulated), Failure> {
     let name = format!("{}-{}", figure.id.replace('/', "-"), figures::scale_name(scale));
     if let Some(scenario) = &figure.scenario {
@@ -154,7 +155,7 @@ fn one(figure: &Figure, scale: Scale, args: &ReproduceArgs) -> Result<(String, S
     Ok((item.digest.clone(), job.perform(&args.output)?))
 }
 
-/// A figure's tables, for people.
+/// The tables of a figure as text.
 fn text(figure: &Figure, done: &Simulated) -> String {
     let mut text = format!("{}, {}: {}\n", figure.id, figure.figure, figure.title);
     let judged = done.results.figure.as_ref();
@@ -173,7 +174,8 @@ fn text(figure: &Figure, done: &Simulated) -> String {
     text + "\n"
 }
 
-/// `7 claims: 5 hold, 1 direction-only, 1 differ`. At the quick scale only the number of claims, since that scale judges none.
+/// A summary of the outcomes: `7 claims: 5 hold, 1 direction-only, 1 differ`. At the quick scale it has only the number
+/// of claims, because outcomes at that scale do not count.
 fn summary(claims: &[ClaimRow], scale: Scale) -> String {
     let failed = claims.iter().filter(|row| matches!(row.result, ClaimResult::Failed { .. })).count();
     let failed = if failed == 0 { String::new() } else { format!(", {failed} could not be evaluated") };

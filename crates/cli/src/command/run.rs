@@ -1,4 +1,4 @@
-//! `anabranch run`: a scenario simulated, and its schemes compared.
+//! `anabranch run`: simulates a scenario and compares its schemes.
 
 use super::simulate::scenario;
 use crate::args::RunArgs;

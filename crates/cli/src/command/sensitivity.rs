@@ -21,13 +21,13 @@ use anabranch_results::{
 use anabranch_sim::scenario::{Figure, RunPoint, Scale};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Runs that finish before the time left is estimated.
+/// The number of runs that are carried out before the remaining time is estimated again.
 const RUNS_AT_ONCE: usize = 16;
 
-/// Runs figures under all set-ups that their papers' texts permit, and prints the outcomes of their claims.
+/// Runs figures under all setups that the text of their papers permits, and prints the outcomes of their claims.
 ///
 /// # Errors
-/// An unknown figure, no figure with unspecified entries, a set-up that cannot be resolved, a folder that cannot be
+/// An unknown figure, no figure with unspecified settings, a setup that cannot be resolved, a folder that cannot be
 /// written, a run that failed, Ctrl-C.
 pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
     let all = figures::all(args.figures_dir.as_deref())?;
@@ -86,23 +86,23 @@ fn exhibit(done: &VariedFigure) -> GalleryEntry {
     GalleryEntry { figure: done.figure.clone(), page: folder }
 }
 
-/// The runs and set-ups of one figure.
+/// The runs and setups of one figure.
 struct Plan<'a> {
     file: &'a FigureFile,
     figure: Figure,
-    /// The item that is stored: the figure's own scenario, and the varied entries.
+    /// The item under which the results are stored: the figure's default scenario and the varied settings.
     item: Item,
-    /// The distinct runs of all set-ups, with the names under which they are kept.
+    /// The distinct runs of all setups, with the names under which the run cache stores them.
     runs: Vec<(String, RunPoint)>,
-    /// The figure's own set-up first, then those with one entry changed, then the others.
+    /// The setups: first the figure's default, then those with one changed setting, then the others.
     setups: Vec<SetupRuns>,
-    /// Whether the set-ups are all combinations of values.
+    /// Whether the setups are all combinations of values.
     together: bool,
 }
 
 struct SetupRuns {
     choice: Vec<usize>,
-    /// Its runs, by their places in [`Plan::runs`], in the order of the scenario.
+    /// The indices of the setup's runs in [`Plan::runs`], in the order of the scenario.
     runs: Vec<usize>,
 }
 
@@ -133,7 +133,7 @@ impl Plan<'_> {
         for choice in one_at_a_time(&values) {
             let scenario = file.read_under(scale, &choice)?;
             for warning in scenario.check()? {
-                // Other values may give the same warning at another place. It is noted once.
+                // Other values may cause the same warning at another place. The warning is printed only once.
                 if warned.insert(warning.in_a_line()) {
                     note(&format!("warning: {warning}"));
                 }
@@ -174,7 +174,7 @@ impl Plan<'_> {
         Ok(Plan { file, figure, item, runs: runs.each, setups, together: is_all })
     }
 
-    /// Simulates the runs that are not kept, and judges every set-up.
+    /// Simulates the runs that are not stored, and evaluates the claims under every setup.
     fn perform(&self, args: &ReproduceArgs, scale: Scale) -> Result<VariedFigure, Failure> {
         let store = Store::at(&args.output.folder);
         let pending = store.begin(&self.item)?;
@@ -242,7 +242,7 @@ impl Plan<'_> {
         })
     }
 
-    /// Simulates the runs that are not kept, the figure's own first, and returns their number.
+    /// Simulates the runs that are not stored, those of the figure's default setup first, and returns their number.
     fn simulate(&self, args: &ReproduceArgs, kept: &RunCache, spool: &Spool) -> Result<usize, Failure> {
         let missing: Vec<usize> = (0..self.runs.len()).filter(|&run| !kept.has(run)).collect();
         note(&format!(
@@ -253,7 +253,7 @@ impl Plan<'_> {
             self.runs.len(),
             self.runs.len() - missing.len(),
         ));
-        // The figure's own runs come first in the list, and say how long the others may take.
+        // The runs of the default setup come first in the list, because the time of the others is estimated from them.
         let own = missing.partition_point(|run| self.setups[0].runs.contains(run));
         let mut ends = vec![own];
         while let Some(&last) = ends.last().filter(|last| **last < missing.len()) {
@@ -285,8 +285,8 @@ impl Plan<'_> {
         Ok(missing.len())
     }
 
-    /// The estimated time of the runs that are left: that of the runs of the same scheme, seed and point of the sweep
-    /// under the figure's own set-up, several at a time.
+    /// The estimated time of the remaining runs. It is the time of the run with the same scheme, seed and point of the
+    /// sweep under the figure's default setup, with several runs at the same time.
     fn estimate(&self, kept: &RunCache, left: &[usize], threads: Option<u16>) -> String {
         let own = self.setups[0].runs.iter().filter_map(|&run| kept.row(run));
         let own: Vec<RunRow> = own.collect();
@@ -309,7 +309,7 @@ impl Plan<'_> {
         )
     }
 
-    /// A run in words, with the first set-up that has it.
+    /// The name of a run, with the first setup that contains it.
     fn name_of(&self, run: usize) -> String {
         let point = &self.runs[run].1;
         let name = describe(&point.scheme.name, point.seed, &point.sweep);
@@ -319,7 +319,7 @@ impl Plan<'_> {
     }
 }
 
-/// The runs of all set-ups, equal ones once.
+/// The runs of all setups. Equal runs are stored once.
 #[derive(Clone, Default)]
 struct Runs {
     each: Vec<(String, RunPoint)>,
@@ -327,11 +327,11 @@ struct Runs {
 }
 
 impl Runs {
-    /// The places of these runs; new ones are added.
+    /// The indices of these runs. New runs are added.
     fn places(&mut self, points: Vec<RunPoint>) -> Vec<usize> {
         let mut place = |point: RunPoint| {
-            // A point has all that decides a run's results. Other builds, which may print it differently,
-            // keep their own runs.
+            // The debug text of a point contains everything that determines the run's results, so its digest is the
+            // name. Another build may print a point differently; it then has its own runs.
             let name = text_digest(&format!("{point:?}"));
             *self.places.entry(name.clone()).or_insert_with(|| {
                 self.each.push((name, point));
@@ -342,7 +342,7 @@ impl Runs {
     }
 }
 
-/// The figure's own choice, and each with one entry changed.
+/// The default choice, and each choice with one changed setting.
 fn one_at_a_time(values: &[usize]) -> Vec<Vec<usize>> {
     let own = vec![0; values.len()];
     let mut choices = vec![own.clone()];
@@ -356,7 +356,7 @@ fn one_at_a_time(values: &[usize]) -> Vec<Vec<usize>> {
     choices
 }
 
-/// All combinations, the last entry changing fastest; none where they are more than `most`.
+/// All combinations, in which the last setting changes fastest, or none if there are more than `most`.
 fn combinations(values: &[usize], most: usize) -> Option<Vec<Vec<usize>>> {
     let count = values.iter().try_fold(1_usize, |count, values| count.checked_mul(*values))?;
     if count > most {
@@ -372,12 +372,12 @@ fn combinations(values: &[usize], most: usize) -> Option<Vec<Vec<usize>>> {
     Some(choices)
 }
 
-/// The number of entries without the figure's own value.
+/// The number of settings whose value differs from the figure's default.
 fn changes(choice: &[usize]) -> usize {
     choice.iter().filter(|place| **place > 0).count()
 }
 
-/// A figure's table, for people.
+/// The table of a figure as text.
 fn text(done: &VariedFigure) -> String {
     let each = done.wall_s / done.runs.max(1) as f64;
     format!(

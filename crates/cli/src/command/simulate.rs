@@ -1,4 +1,5 @@
-//! The common part of `run`, `reproduce` and `league`: simulate unless the results are stored, and store them.
+//! The common part of `run`, `reproduce` and `league`: it simulates unless the results are stored already, and stores
+//! the results.
 
 use crate::args::OutputArgs;
 use crate::execute::{Outcome, execute_with_baselines};
@@ -14,27 +15,28 @@ use anabranch_results::{Figure, ResultSet};
 use anabranch_sim::baseline;
 use std::path::PathBuf;
 
-/// Something that can be simulated and stored.
+/// A scenario or model that can be simulated and stored.
 pub struct Job<'a> {
-    /// The item that is stored with its results.
+    /// The item that is stored with the results.
     pub item: &'a Item,
-    /// The title of its results.
+    /// The title of the results.
     pub title: &'a str,
-    /// The number of its runs, baselines included.
+    /// The number of runs, including the baselines.
     pub runs: usize,
     /// The number of baselines among the runs.
     pub baselines: usize,
-    /// Simulates it, except for the runs that are kept, with room for curves on disk.
+    /// Simulates the runs that the cache does not contain. The spool holds curves on disk.
     pub simulate: &'a dyn Fn(&RunCache, &Spool) -> Result<Outcome, Failure>,
-    /// Makes the figure's part of the results from their other parts.
+    /// Computes the figure's part of the results from the other parts.
     pub figure: &'a dyn Fn(&ResultSet) -> Result<Option<Figure>, Failure>,
 }
 
 impl Job<'_> {
-    /// Simulates, or returns stored results.
+    /// Simulates the job, or returns its stored results.
     ///
     /// # Errors
-    /// The folder of results cannot be used. Failed and stopped runs are no errors: they are part of the result.
+    /// The folder of results cannot be used. Failed and stopped runs are not errors, because they are part of the
+    /// result.
     pub fn perform(&self, output: &OutputArgs) -> Result<Simulated, Failure> {
         let store = Store::at(&output.folder);
         if !output.fresh
@@ -68,7 +70,8 @@ impl Job<'_> {
         Ok(Simulated { results, folder, interrupted, runs_asked: self.runs, stored: false })
     }
 
-    /// A figure's claims may have changed since its results were stored.
+    /// Evaluates the claims of stored results again, because a figure's claims may have changed since its results were
+    /// stored.
     fn judge_again(
         &self,
         store: &Store,
@@ -85,7 +88,7 @@ impl Job<'_> {
     }
 }
 
-/// Simulates a scenario, with `baselines` also without its faults, or returns stored results.
+/// Simulates a scenario, or returns its stored results. With `baselines`, it is also simulated without its faults.
 ///
 /// # Errors
 /// The errors of [`Job::perform`].
@@ -106,12 +109,12 @@ pub fn scenario(prepared: &Prepared, baselines: bool, output: &OutputArgs) -> Re
     job.perform(output)
 }
 
-/// Notes the warnings of the runs. Those of the scenario were noted when it was read.
+/// Prints the warnings of the runs. Those of the scenario were printed when it was read.
 fn warn(results: &ResultSet) {
     results.run_warnings().iter().for_each(|warning| note(&format!("warning: {warning}")));
 }
 
-/// Writes results and their page. When that fails, the table at least is not lost.
+/// Writes the results and their page. If that fails, the table is still printed, so that not all is lost.
 fn write(pending: Pending, results: &ResultSet, whole: bool) -> Result<PathBuf, Failure> {
     pending
         .finish(results, &anabranch_report::html(results, &MadeBy::this().provenance()), whole)

@@ -1,4 +1,4 @@
-//! Questions as typed: sweeps of linked parameters, `find`, `compare` and `export`.
+//! Tests of questions on the command line: sweeps of linked parameters, `find`, `compare` and `export`.
 
 use crate::common::{Place, SMALL, edited};
 use std::fs;
@@ -6,7 +6,7 @@ use std::fs;
 const QUESTION: &str = "[find]\nparameter = \"*.fabric.queue\"\nsmallest = [\"10KB\", \"4MB\"]\n\
                         where = \"drops(scheme) == 0\"\nresolution = 0.1\n";
 
-/// Many to one, so that a small queue drops.
+/// An incast, in which a small queue drops packets.
 fn incast() -> String {
     let incast = "kind = \"incast\"\ntarget = 0\ndegree = 8\nbytes = \"100KB\"";
     let text = edited("kind = \"permutation\"\nbytes = \"100KB\"", incast);
@@ -37,7 +37,7 @@ fn the_smallest_buffer_is_found_and_asked_again_without_a_run() {
             assert!(fails < holds && holds < 1.15 * fails, "{seed}");
             assert_eq!(seed["contradictions"].as_array().unwrap().len(), 0, "{seed}");
         }
-        // A run at the value that was found drops nothing, and one at the value that fails does.
+        // A run at the value that was found drops nothing. A run at the value that fails drops packets.
         let first = &answer["seeds"][0];
         for (value, dropped) in [(&first["value"], false), (&first["fails_at"], true)] {
             let set = format!("\"*.fabric.queue\" = {value}\n");
@@ -60,7 +60,7 @@ fn the_smallest_buffer_is_found_and_asked_again_without_a_run() {
     assert!(text.contains("smallest in every seed") && text.contains("over seeds"), "{text}");
     let runs = asked["runs"].as_u64().unwrap();
     assert!(text.contains(&format!("{runs} runs, {runs} of them simulated before")), "{text}");
-    // Others ask another question.
+    // Other schemes make it another question, whose results are stored separately.
     place.run(&["find", "s.toml", "--scheme", "reps", "--out", "out"]).expect(0);
     assert_eq!(place.results().len(), 2);
 }
@@ -92,7 +92,7 @@ fn a_range_without_the_answer_says_which_to_try() {
 #[test]
 fn what_holds_at_neither_end_is_looked_for_between_them() {
     let place = Place::new();
-    // Some drops, but not many: a limit on either side.
+    // Some packets are dropped, but not many, so the condition has a limit on either side.
     let ask = |range: &str, args: &[&str]| {
         let question = QUESTION.replace("drops(scheme) == 0", "abs(drops(scheme) - 30) < 25");
         place.write("s.toml", incast() + &question.replace("smallest = [\"10KB\", \"4MB\"]", range));
@@ -105,7 +105,7 @@ fn what_holds_at_neither_end_is_looked_for_between_them() {
     let text = ask("smallest = [\"10KB\", \"4MB\"]", &[]).stdout;
     let (said, other) = text.split_once(", but between them; ").unwrap_or_else(|| panic!("{text}"));
     assert!(said.ends_with(", so that it holds at neither end (\"10KB\" and \"4MB\")"), "{text}");
-    // The range that the message proposes finds the other limit.
+    // The range that the message proposes leads to the other limit.
     let (range, _) = other.split_once(" asks for").unwrap();
     let largest = seed(ask(range, &["--json"]).json());
     assert_eq!(largest["outcome"], "found", "{range}: {largest}");
@@ -116,7 +116,7 @@ fn what_holds_at_neither_end_is_looked_for_between_them() {
     assert_eq!((&list["outcome"], &list["value"]), (&"found".into(), &inside.into()), "{list}");
 }
 
-/// A search for the buffer of switches that pause.
+/// A search for the buffer of switches that use PFC.
 fn paused(schemes: &str, set: &str, question: &str) -> String {
     let text = edited("[\"reps\", \"ops\"]", schemes);
     format!("{text}[set]\n{set}\n[find]\n{question}\nwhere = \"fct_max(scheme) < 1000\"\nresolution = 0.9\n")
@@ -146,7 +146,7 @@ fn a_buffer_below_the_headroom_is_answered_with_a_range() {
             refused.lines().find_map(|line| line.trim().strip_prefix("write: ")?.strip_suffix(" in [find]"));
         let offered = offered.unwrap_or_else(|| panic!("no range:\n{refused}"));
         assert!(offered.starts_with("smallest = [\"") && offered.ends_with(others), "{offered}");
-        // No lower value is offered: it would be refused.
+        // The message proposes no smaller value, because such a value would be refused.
         let text = ask(offered).0.expect(0).stdout;
         let is_range = offered.matches(',').count() == 1;
         assert_eq!(
@@ -179,7 +179,7 @@ fn only_schemes_that_have_the_parameter_are_asked() {
         );
         assert_eq!(json["headroom_on_top"], serde_json::json!([]));
     }
-    // A switch has more memory for data than its buffer: the headroom.
+    // In addition to its buffer, a switch has memory for the headroom.
     let question = "parameter = \"rocev2.fabric.pfc.buffer\"\nsmallest = [\"1MB\", \"4MB\"]";
     let (text, asked, json) = ask("[\"rocev2\"]", question);
     assert_eq!(asked, ["rocev2"]);
@@ -194,7 +194,7 @@ fn only_schemes_that_have_the_parameter_are_asked() {
             "parameter = \"workload.bytes\"\nsmallest = [\"50KB\", \"100KB\"]",
         ),
     );
-    // With the headroom inside the buffer, the buffer has to hold that headroom and a byte more.
+    // If the headroom is part of the buffer, the buffer must hold the headroom and at least one more byte.
     let refused = place.run(&["check", "within.toml"]).expect(2).stderr;
     let (_, needed) = refused.rsplit_once("= \"").unwrap();
     let needed = needed.trim().trim_end_matches('"').trim_end_matches("KB").parse::<u64>().unwrap() * 1000;
@@ -267,7 +267,7 @@ fn a_question_that_is_none_is_refused() {
         let ended = place.run(&["find", "s.toml", "--out", "out"]).expect(2);
         assert!(ended.stderr.contains(expected), "{question}: {}", ended.stderr);
     }
-    // The question changes nothing of the scenario itself.
+    // The question does not change the scenario itself.
     place.write("s.toml", incast() + QUESTION);
     place.run(&["check", "s.toml"]).expect(0);
 }
@@ -320,7 +320,7 @@ fn two_folders_are_compared_seed_by_seed() {
     let is_it = |row: &&serde_json::Value| row["scheme"] == "ops" && row["quantity"] == "fct_max_us";
     let row = json["rows"].as_array().unwrap().iter().find(is_it).unwrap();
     assert_eq!(row["seeds"].as_array().unwrap().len(), 3);
-    // Half the rate takes longer, but not twice as long: latencies stay.
+    // At half the rate, the messages take longer, but less than twice as long, because the latencies stay the same.
     let ratio = &row["ratios"][0];
     let numbers =
         [&ratio["over_seeds"][0], &ratio["ratio"], &ratio["over_seeds"][1]].map(|n| n.as_f64().unwrap());
@@ -351,7 +351,7 @@ fn tables_are_exported_as_csv() {
         refused.contains("no/such.csv: cannot be written: no such file or folder\n  help: "),
         "{refused}"
     );
-    // An existing file stays where nothing can be exported.
+    // An existing file stays unchanged if nothing can be exported.
     place.run(&["export", "nowhere", "--out", "flows.csv"]).expect(2);
     let refused = place.run(&["export", "s.toml"]).expect(2).stderr;
     assert!(refused.contains("s.toml: not a folder of results: it is a file. Name a folder"), "{refused}");
@@ -381,8 +381,8 @@ fn a_question_is_checked_wherever_it_stands() {
     }
 }
 
-/// The value that the most demanding seed needs is the answer only if it holds with each seed; a seed for which it holds at
-/// both ends needs no value.
+/// The value that the most demanding seed needs is the answer only if the condition holds for every seed. A seed for
+/// which the condition holds at both ends needs no particular value.
 #[test]
 fn what_is_the_answer_of_every_seed_was_tried_with_every_seed() {
     let place = Place::new();

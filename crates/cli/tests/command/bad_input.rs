@@ -1,4 +1,5 @@
-//! Every kind of bad input, as typed: exit code 2, a message with the place and what to write, nothing written.
+//! Tests of every kind of bad input on the command line: exit code 2, an error message with the place and a correction,
+//! and no file written.
 
 use crate::common::{Place, SMALL, edited};
 
@@ -10,7 +11,7 @@ struct Case {
     says: &'static [&'static str],
 }
 
-/// `anabranch run s.toml` with the scenario `text`.
+/// The case that runs `anabranch run s.toml` with the scenario `text`.
 fn scenario(name: &'static str, text: String, says: &'static [&'static str]) -> Case {
     Case { name, files: vec![("s.toml", text.into_bytes())], args: vec!["run", "s.toml"], says }
 }
@@ -21,7 +22,7 @@ fn edit(name: &'static str, from: &str, to: &str, says: &'static [&'static str])
     scenario(name, edited(from, to), says)
 }
 
-/// A case of [`SMALL`] with more lines at the end.
+/// A case of [`SMALL`] with additional lines at the end.
 fn more(name: &'static str, lines: &str, says: &'static [&'static str]) -> Case {
     scenario(name, format!("{SMALL}{lines}\n"), says)
 }
@@ -49,7 +50,7 @@ fn typed(name: &'static str, args: &[&'static str], says: &'static [&'static str
     Case { name, files: vec![("s.toml", SMALL.into())], args: args.to_vec(), says }
 }
 
-/// `anabranch reproduce` with one figure, which lies in a folder.
+/// The case that runs `anabranch reproduce` with one figure from a folder.
 fn figure(name: &'static str, args: &[&'static str], says: &'static [&'static str]) -> Case {
     let text = format!("id = \"trial/fig-1\"\n{SMALL}");
     let args = args.iter().copied().chain(["--figures-dir", "figures"]).collect();
@@ -346,7 +347,7 @@ fn bad_input_is_explained_and_leaves_nothing_behind() {
     assert!(faults.is_empty(), "{} of {}:\n\n{}", faults.len(), cases.len(), faults.join("\n\n"));
 }
 
-/// Runs a case. The error is the difference to what it expects.
+/// Runs a case. The error describes the difference from the expected output.
 fn try_case(case: &Case) -> Result<(), String> {
     let place = Place::new();
     for (name, content) in &case.files {

@@ -1,4 +1,4 @@
-//! `anabranch bench`. Its cases are too large for a build without optimisation, so only the smallest one runs.
+//! Tests of `anabranch bench`. Its cases are too large for a build without optimisation, so only the smallest one runs.
 
 use crate::common::Place;
 
@@ -8,7 +8,7 @@ fn bench_measures_a_case_in_a_process_of_its_own() {
     let document = place.run(&["bench", "perm128", "--scheme", "ops", "--json"]).expect(0).json();
     let [row] = &document["cases"].as_array().unwrap()[..] else { panic!("{document}") };
     assert_eq!((row["case"].as_str(), row["scheme"].as_str()), (Some("perm128"), Some("ops")));
-    // 128 flows of 4,106 packets over 2 or 4 links, and as many ACKs back.
+    // 128 flows of 4,106 packets each cross 2 or 4 links, and the same number of ACKs returns.
     let hops = row["packet_hops"].as_u64().unwrap();
     assert!((128 * 4_106 * 2 * 2..=128 * 4_106 * 4 * 2 + 1_000_000).contains(&hops), "{hops}");
     let (seconds, speed) = (row["wall_s"].as_f64().unwrap(), row["packet_hops_per_s"].as_f64().unwrap());

@@ -1,4 +1,4 @@
-//! The README and the book: their examples work, and their links have targets.
+//! Tests of the README and the book: the examples work, and the targets of the links exist.
 
 use crate::common::Place;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Scenarios into which the parts in the book are put, by the name behind `toml,on=`.
+/// Scenarios into which the fragments of the book are inserted, by the name after `toml,on=`.
 const BASES: [(&str, &str); 6] = [
     (
         "permutation",
@@ -61,10 +61,10 @@ const BASES: [(&str, &str); 6] = [
 /// A page with its code blocks, links and anchors.
 struct Page {
     path: PathBuf,
-    /// Language and what follows it, and the text.
+    /// The language with the options after it, and the text.
     code: Vec<(String, String)>,
     links: Vec<String>,
-    /// Names by which links reach headings.
+    /// The names by which links refer to headings.
     anchors: BTreeSet<String>,
 }
 
@@ -131,13 +131,13 @@ impl Page {
     }
 }
 
-/// The name that mdBook and forges give a heading.
+/// The name that mdBook and code hosting sites give to a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
-/// A part of a scenario put into one of [`BASES`], whose keys it replaces.
+/// A fragment inserted into one of [`BASES`]. It replaces keys of the base.
 fn on(base: &str, part: &str) -> String {
     let read = |text: &str| text.parse::<toml::Table>().unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (_, base) = BASES.iter().find(|(name, _)| *name == base).unwrap_or_else(|| panic!("no base {base}"));
@@ -178,7 +178,7 @@ fn scenarios_of_the_book_are_accepted_without_a_warning() {
     assert!(seen["README.md"] >= 1 && seen.values().sum::<usize>() > 15, "{seen:?}");
 }
 
-/// The README's example prints what stands there, which can be read in ten seconds.
+/// The command prints the output that the README shows, and it can be read in ten seconds.
 #[test]
 fn the_output_in_the_readme_is_that_of_its_scenario() {
     let pages = pages();
@@ -194,7 +194,7 @@ fn the_output_in_the_readme_is_that_of_its_scenario() {
     assert!(printed.contains(output.trim_end()), "{output}\nis not in\n{printed}");
 }
 
-/// The dependencies that a user's crate is to declare exist under those names.
+/// The dependencies that the book tells a user to declare exist under these names.
 fn manifest(text: &str) {
     let read = |text: &str| text.parse::<toml::Table>().unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (shown, ours) = (read(text), read(&fs::read_to_string(root().join("Cargo.toml")).unwrap()));
@@ -275,7 +275,7 @@ fn links_of_the_book_lead_somewhere() {
     }
 }
 
-/// Reads results as the book does, where Python has the libraries.
+/// Reads results as in the book, if Python has the libraries.
 #[test]
 fn queries_of_the_book_run() {
     let python = std::env::var("ANABRANCH_PYTHON").unwrap_or_else(|_| "python3".to_owned());
@@ -295,7 +295,7 @@ fn queries_of_the_book_run() {
     place.write("load.toml", scenario);
     assert_eq!(place.run(&["run", "load.toml"]).code, Some(0));
     place.run(&["campaign", "load.toml", "--out", "runs"]).expect(0);
-    // The same folder also has results of another sweep and of none, and a folder without swept results.
+    // The folder also has results of another sweep, results without a sweep, and a folder without swept results.
     place.write(
         "other.toml",
         scenario.replace("\"workload.load\" = [0.2, 0.4]", "\"topology.link\" = [\"100Gbps\"]"),

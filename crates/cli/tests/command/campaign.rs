@@ -1,10 +1,10 @@
-//! `anabranch campaign`: many runs, a folder for each.
+//! Tests of `anabranch campaign`: many runs, each in its own folder.
 
 use crate::common::{Place, SMALL};
 use std::fs;
 use std::path::Path;
 
-/// Twelve runs: two schemes, two seeds, three lengths.
+/// A plan of twelve runs: two schemes, two seeds, three lengths.
 fn plan() -> String {
     SMALL.replace("seeds = [1]", "seeds = [1, 2]")
         + "[sweep]\n\"workload.bytes\" = [\"16KB\", \"64KB\", \"256KB\"]\n"
@@ -55,7 +55,7 @@ fn shares_and_what_is_there_already_make_up_the_runs_of_the_scenario() {
     assert_eq!(campaign(&["--threads", "3"]), "12 of 12 runs in runs\n");
     assert_eq!(changed(6), before, "what was there is not run again");
     assert_eq!(digests(&folder, &place, 12), expected);
-    // Together they are what a run of the scenario gives.
+    // Together, the shares give the same results as a run of the scenario.
     let report = place.run(&["report", "runs"]).expect(0).stdout;
     let one = place.run(&["run", "plan.toml", "--no-baseline"]).expect(0).stdout;
     let verdict = |text: &str| {
@@ -134,7 +134,8 @@ fn runs_that_fail_are_named_and_the_others_are_there() {
     }
 }
 
-/// Warnings of the plan and of the runs that are there, whichever call carried these out.
+/// The document has the warnings of the plan and of all runs that are present, no matter which command carried them
+/// out.
 #[test]
 fn warnings_are_values() {
     let place = Place::new();
@@ -162,7 +163,7 @@ fn warnings_are_values() {
     }
 }
 
-/// Names with spaces and quotes stay one word.
+/// A path with spaces and quotes stays one word in the script.
 #[test]
 fn a_job_script_has_a_task_for_each_share() {
     let place = Place::new();
@@ -173,7 +174,7 @@ fn a_job_script_has_a_task_for_each_share() {
     assert!(script.contains("#SBATCH --time=02:00:00\n"), "{script}");
     assert!(script.contains("my plan'\\''s.toml' --out '"), "{script}");
     assert!(!place.path().join("runs").exists(), "nothing is made for it");
-    // The environment of a task of the array.
+    // The environment variables are those of a task of the array.
     let file = place.write("job.sh", &script);
     let ended = std::process::Command::new("bash")
         .arg(file)

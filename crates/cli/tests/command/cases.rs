@@ -1,12 +1,13 @@
-//! Inputs of public reports, from the folder that the environment variable ANABRANCH_PEERS names. Those of `03-error-rate`,
-//! `31-larger-buffers` and `33-rank-hosts` are in `error_rates`, `how_sure` and `rank_hosts`, those of `23-flow-numbering` and
-//! `36-old-flow-format` in the tests of the scenario reader.
+//! Tests with inputs of public reports, from the folder that the environment variable ANABRANCH_PEERS names. The tests
+//! of `03-error-rate`, `31-larger-buffers` and `33-rank-hosts` are in `error_rates`, `how_sure` and `rank_hosts`. Those
+//! of `23-flow-numbering` and `36-old-flow-format` are in the tests of the scenario reader.
 
 use super::common::Place;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Scenarios with a mistake in a file that they name: the place in it, and the fix. `f-more` is only warned of.
+/// Scenarios that refer to a file with a mistake: the place of the mistake, and the correction. `f-more` only causes a
+/// warning.
 const HINTS: &[(&str, &str, &str)] = &[
     ("c-count", "c-count.cm:2: ", "`Connections 1`"),
     ("c-nodes", "c-nodes.cm:1: ", ""),
@@ -68,8 +69,8 @@ fn a_mistake_in_an_imported_file_is_answered_in_its_own_format() {
     assert!(more.contains("1 flow behind the 1 that its first line counts"), "{more}");
 }
 
-/// Without `rank_hosts`, a ring of eight hosts that are joined in a ring takes every link at its full rate: 14 blocks of 1 MB
-/// at 100 Gb/s.
+/// Eight hosts are connected in a ring. Without `rank_hosts`, a ring collective uses every link at its full rate and
+/// sends 14 blocks of 1 MB at 100 Gb/s.
 #[test]
 fn hosts_that_are_joined_without_a_switch_run() {
     let Some(folder) = cases().map(|cases| cases.join("02-dgx1-no-switch")) else { return };
@@ -86,7 +87,7 @@ fn hosts_that_are_joined_without_a_switch_run() {
     assert!((1_120.0..1.06 * 1_120.0).contains(&cct), "{cct}");
 }
 
-/// Eight GPUs of two servers on one leaf, each with a NIC: a message of 1 MB at 400 Gb/s.
+/// Eight GPUs in two servers on one leaf, each with its own NIC, send messages of 1 MB at 400 Gb/s.
 #[test]
 fn a_topology_of_simai_runs() {
     let Some(folder) = cases().map(|cases| cases.join("24-simai-topology")) else { return };
@@ -97,7 +98,7 @@ fn a_topology_of_simai_runs() {
     assert!((20.0..24.0).contains(&fct), "{fct}");
 }
 
-/// A window of whole packets fills the path of a lone message at any rate, HPCC's at its target of 95 %.
+/// A window of whole packets keeps the path of a single message busy at any rate. HPCC reaches its target of 95 %.
 #[test]
 fn one_message_takes_no_longer_than_its_path_needs() {
     let Some(folder) = cases().map(|cases| cases.join("25-window-floor")) else { return };

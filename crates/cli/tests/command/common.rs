@@ -1,11 +1,12 @@
-//! Runs the command as a user types it, in a folder of its own.
+//! Runs the command as a user would, in a separate folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// A scenario that runs in a moment. Tests edit single lines of it; the line numbers appear in messages.
+/// A scenario that runs in a short time. Tests change single lines of it, and expected messages contain its line
+/// numbers.
 pub const SMALL: &str = r#"title = "Small"
 schemes = ["reps", "ops"]
 seeds = [1]
@@ -21,7 +22,7 @@ kind = "permutation"
 bytes = "100KB"
 "#;
 
-/// A folder to work in; results go to `out` in it.
+/// A working folder for a test. Results are written to `out` below it.
 pub struct Place(TempDir);
 
 /// The exit code and the output of a command.
@@ -57,7 +58,7 @@ impl Place {
         Ended::from(self.command(args).output().unwrap())
     }
 
-    /// The names in `out`, hidden ones too; empty when there is no such folder.
+    /// The names in `out`, including hidden ones. The list is empty if there is no such folder.
     pub fn results(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path().join("out")) else { return Vec::new() };
         let mut names: Vec<String> =
@@ -79,7 +80,7 @@ impl From<Output> for Ended {
 }
 
 impl Ended {
-    /// Asserts the exit code, and that no panic shows.
+    /// Asserts the exit code, and that the output shows no panic.
     #[track_caller]
     pub fn expect(self, code: i32) -> Ended {
         let Ended { stdout, stderr, .. } = &self;
@@ -94,7 +95,7 @@ impl Ended {
     }
 }
 
-/// [`SMALL`] with `from`, which must stand there, replaced.
+/// [`SMALL`] with `from`, which must occur in it, replaced by `to`.
 #[track_caller]
 pub fn edited(from: &str, to: &str) -> String {
     assert!(SMALL.contains(from), "the scenario has no {from:?}");

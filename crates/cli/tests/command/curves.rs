@@ -1,5 +1,5 @@
-//! Scenarios whose curves have many points: those that do not fit are refused, those that fit do not fill the memory,
-//! and results do not depend on the runs beside each other.
+//! Tests of scenarios whose curves have many points. Too many points are refused, and permitted curves do not fill the
+//! memory. Results do not depend on other runs in progress.
 
 use crate::common::{Ended, Place, SMALL, edited};
 use anabranch_results::{ResultSet, SeriesRow};
@@ -10,7 +10,7 @@ fn measure(every: &str) -> String {
     format!("\n[[measure]]\nseries = \"queue-depth\"\nlinks = \"all\"\nevery = \"{every}\"\n")
 }
 
-/// 12 runs that stall: every link goes down for good at 5 us, and 2 ms later nobody waits any more.
+/// 12 runs that stall: every link goes down permanently at 5 us, and the stall limit ends the run 2 ms later.
 fn stalls(every: &str) -> String {
     let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"all\"\nat = \"5us\"\n[limits]\nstall = \"2ms\"\n";
     let text = edited("seeds = [1]", "seeds = [1, 2, 3, 4, 5, 6]");
@@ -35,7 +35,8 @@ fn points_that_cannot_fit_are_refused_before_the_run() {
         }
     }
     assert_eq!(place.results(), Vec::<String>::new());
-    // A scenario that may fit is accepted: a second is only the longest that a run may take.
+    // A scenario that may fit is accepted: a second is the longest time that a run may take, not the time that it will
+    // take.
     place.write("s.toml", format!("{SMALL}{}", measure("1ns")));
     place.run(&["check", "s.toml"]).expect(0);
     place.run(&["run", "s.toml", "--out", "out"]).expect(0);
@@ -51,8 +52,9 @@ fn a_run_ends_when_its_share_of_points_is_used_up() {
     assert!(ended.stderr.contains("every = \"10ns\" in place of \"1ns\" has room for ten times as long"));
 }
 
-/// A limit on the address space that all runs together would pass, were their curves held. With one arena, since glibc reserves
-/// address space for each further one, as many as threads happen to wait for each other.
+/// A limit on the address space that would be exceeded if the curves of all runs were held in memory together. glibc
+/// uses a single arena, because it reserves address space for each further arena, and the number of arenas depends on
+/// how many threads happen to wait for each other.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_holds_the_curves_of_runs_in_progress_alone() {
@@ -84,7 +86,7 @@ fn page(folder: &Path) -> String {
     fs::read_to_string(folder.join("report.html")).unwrap()
 }
 
-/// The page without the line that has the command and the date.
+/// The page without the line that contains the command and the date.
 fn page_except_provenance(folder: &Path) -> String {
     let page = page(folder);
     let (before, line) = page.split_once("<p class=\"sub provenance\">").unwrap();
@@ -102,7 +104,8 @@ fn folder(place: &Place, args: &[&str]) -> std::path::PathBuf {
     place.path().join(ended.json()["folder"].as_str().unwrap())
 }
 
-/// Rows, digests and the page, on one thread and on two, filed or held, and drawn again.
+/// Rows, digests and the page are the same on one thread and on two, with curves in files or in memory, and if the page
+/// is generated again.
 #[test]
 fn results_and_page_are_the_same_on_any_number_of_threads() {
     let place = Place::new();
@@ -129,7 +132,7 @@ fn results_and_page_are_the_same_on_any_number_of_threads() {
     let drawn = page(&folders[0]);
     place.run(&["report", folders[0].to_str().unwrap()]).expect(0);
     assert!(page(&folders[0]) == drawn, "the page that was drawn again differs");
-    // Filed curves equal those held in memory.
+    // Curves in files are equal to those in memory.
     let opened = ResultSet::open(&folders[0]).unwrap();
     let points = |filed: &anabranch_results::FiledCurves| {
         let curves = filed.points("queue_depth_bytes").unwrap();
@@ -140,7 +143,8 @@ fn results_and_page_are_the_same_on_any_number_of_threads() {
     assert!(filed == held);
 }
 
-/// Killed while new results take the place of old ones: the next command finds whole ones, and nothing else is left.
+/// If the program is killed while new results replace old ones, the next command finds complete results and no other
+/// files remain.
 #[cfg(unix)]
 #[test]
 fn a_kill_between_two_renames_loses_nothing() {

@@ -1,10 +1,10 @@
-//! Error rates of topology files, which are faults like those of a scenario.
+//! Tests of the error rates of topology files, which are treated like faults of a scenario.
 
 use crate::common::{Ended, Place};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// Four hosts on a switch, whose links all have this error rate.
+/// A topology of four hosts on a switch, whose links all have this error rate.
 fn star(rate: &str) -> String {
     let links: String = (0..4).map(|host| format!("4 {host} 400Gbps 500ns {rate}\n")).collect();
     format!("5 1 4\n4\n{links}")
@@ -17,7 +17,7 @@ fn scenario(more: &str) -> String {
     )
 }
 
-/// A scenario on a star of this error rate, in a folder of its own.
+/// A folder with a scenario on a star with this error rate.
 fn place(rate: &str, more: &str) -> Place {
     let place = Place::new();
     place.write("star.txt", star(rate));
@@ -25,7 +25,7 @@ fn place(rate: &str, more: &str) -> Place {
     place
 }
 
-/// The runs of a document, without the name of the fault and their wall times.
+/// The runs of a document, without the name of the fault and their wall-clock times.
 fn runs(document: &Value) -> Vec<Value> {
     let plain = |run: &Value| {
         let mut run = run.clone();
@@ -53,7 +53,7 @@ fn an_error_rate_is_treated_as_the_same_loss_in_a_fault() {
             "{run}"
         );
     }
-    // The table says the same of both, but for the name.
+    // The tables of both are the same, apart from the name of the fault.
     let table = |place: &Place, document: &Value| {
         let folder = document["folder"].as_str().unwrap();
         let text = place.run(&["report", folder]).expect(0).stdout;
@@ -100,8 +100,8 @@ fn check_says_which_links_lose_how_much_and_which_lines_say_so() {
     assert!(!text.contains("\nfault.") && !text.contains("without faults"), "{text}");
 }
 
-/// A fault of the scenario on the links takes the place of the file's error rate, so that the loss can be
-/// swept, and the resolved form has it once.
+/// A fault of the scenario on these links replaces the file's error rate, so that the loss can be swept. The resolved
+/// scenario contains the loss once.
 #[test]
 fn a_fault_that_names_the_error_rate_takes_its_place() {
     let place = place("0.001", "");
@@ -124,7 +124,8 @@ fn a_fault_that_names_the_error_rate_takes_its_place() {
     assert_eq!(json["faults"][1]["on"], json!("error-rate:0.001"));
 }
 
-/// The cost of a fault is that of the fault alone: the losses of the file are part of the fabric, with and without it.
+/// The cost of a fault is that of the fault alone, because the losses of the file are part of the fabric with and
+/// without the fault.
 #[test]
 fn beside_another_fault_the_losses_of_the_file_stay_in_the_baseline() {
     let place = place("0.001", "");
@@ -138,7 +139,7 @@ fn beside_another_fault_the_losses_of_the_file_stay_in_the_baseline() {
         assert_eq!(baseline["faults"].as_array().unwrap().len(), 1);
         assert_eq!(baseline["faults"][0]["on"], "error-rate:0.001");
         assert!(baseline["link_losses"].as_u64() > Some(0), "{baseline}");
-        // It begins after the end, so that it costs nothing.
+        // The fault begins after the end of the run, so it has no cost.
         assert_eq!(run["cct_max_us"], baseline["cct_max_us"]);
         assert_eq!(run["link_losses"], baseline["link_losses"]);
     }
@@ -152,7 +153,7 @@ fn beside_another_fault_the_losses_of_the_file_stay_in_the_baseline() {
     assert!(table.replace('\n', " ").contains(note), "{table}");
 }
 
-/// A stored scenario has the digest of the one that it was resolved from.
+/// A stored scenario has the digest of the scenario from which it was resolved.
 #[test]
 fn a_stored_scenario_loses_as_much() {
     let place = place("0.01", "");
@@ -165,7 +166,7 @@ fn a_stored_scenario_loses_as_much() {
     assert_eq!(again["runs"][0]["faults"].as_array().unwrap().len(), 1);
 }
 
-/// Each swept file has its own losses, and a file without error rates has none, wherever it stands.
+/// Each swept file has its own losses. A file without error rates has none, at any position in the sweep.
 #[test]
 fn swept_files_have_their_own_losses() {
     let place = place("0.01", "");
@@ -191,7 +192,7 @@ fn losing_every_packet_is_warned_of_at_the_line_of_the_file() {
     let ended = place.run(&["run", "s.toml", "--out", "out"]).expect(1).stderr;
     let expected = "every packet on \"error-rate:1\" (lines 3 to 6 of star.txt) is lost from the start for good; take an error \
                     rate below 1 there";
-    // Each run says how it ended, and what they have in common comes once.
+    // Each run reports how it ended, and the advice that they share is printed once.
     assert_eq!((ended.matches(": stalled at ").count(), ended.matches(expected).count()), (3, 1), "{ended}");
     place.write("star.txt", star("0.00000001"));
     let warned = place.run(&["check", "s.toml"]).expect(0).stderr;
@@ -203,7 +204,7 @@ fn losing_every_packet_is_warned_of_at_the_line_of_the_file() {
     assert!(warned.contains("an error rate of "), "{warned}");
 }
 
-/// The stall that a hint proposes, in microseconds.
+/// The values of `stall` that hints propose, in microseconds.
 fn proposed(stderr: &str) -> Vec<f64> {
     let texts = stderr.split("stall = \"").skip(1).filter_map(|rest| rest.split('"').next());
     let us = |text: &str| {
@@ -235,7 +236,8 @@ fn a_stalled_run_names_the_error_rate_and_a_stall_that_is_longer() {
     }
 }
 
-/// Inputs that peers collected, each with its outcome. A file without an answer here fails the test.
+/// Tests of the inputs that were collected, each with its outcome. A file without an expected outcome makes the test
+/// fail.
 #[test]
 fn collected_files_with_error_rates_are_answered() {
     let Some(folder) = std::env::var_os("ANABRANCH_PEERS").map(PathBuf::from) else {
@@ -273,7 +275,7 @@ fn collected_files_with_error_rates_are_answered() {
             }
             "0.1" => names_it(&run(1).stderr, "0.1", "topo-0.1.txt", 1e4),
             "0.1-hint" => names_it(&run(1).stderr, "0.1", "topo-0.1.txt", 2_200.0),
-            // Whether it ends depends on the draws; where it does not, the hint is still longer.
+            // Random losses determine whether the run finishes. If it does not, the hint proposes a longer stall limit.
             "0.1-longer" => {
                 let ended = place.run(&["run", file, "--out", "out", "--json"]);
                 if ended.code != Some(0) {
@@ -295,7 +297,7 @@ fn collected_files_with_error_rates_are_answered() {
                     "{ended}"
                 );
             }
-            // Its topology is not among the files.
+            // The topology of this scenario is not among the files.
             "one-message" => {
                 let ended = run(2).stderr;
                 assert!(ended.contains("cannot read \"topo-1e-2.txt\": no such file"), "{ended}");

@@ -1,4 +1,5 @@
-//! Faults as typed: their links and switches, the messages that they hit, and the explanation of a result.
+//! Tests of faults on the command line: the links and switches of a fault, the messages that it affects, and the
+//! explanation of a result.
 
 use crate::common::{Place, SMALL};
 
@@ -38,7 +39,7 @@ fn the_table_keeps_what_explains_a_loss_and_follows_the_width_of_the_terminal() 
     }
 }
 
-/// The lines of `check` about the faults.
+/// The lines that `check` prints about the faults.
 fn checked(faults: &str) -> Vec<String> {
     let place = Place::new();
     place.write("s.toml", format!("{SMALL}{faults}"));
@@ -62,7 +63,7 @@ fn check_says_which_links_a_fault_takes() {
     assert_eq!(takes(rate, "\"host:0\""), "host:0, tor:0/down:0");
     assert_eq!(takes(rate, "\"host:0\"\nboth_directions = false"), "host:0");
     assert_eq!(takes(rate, "\"tor:0/up:0\"\nboth_directions = true"), "tor:0/up:0, spine:0/down:0");
-    // A link that is down is down both ways.
+    // A link that is down is down in both directions.
     assert_eq!(takes("\"link-down\"", "\"tor:0/up:0\""), "tor:0/up:0, spine:0/down:0");
     assert_eq!(takes("\"link-down\"", "\"tor:0/up:0\"\nboth_directions = false"), "tor:0/up:0");
     assert_eq!(takes("\"link-down\"", "\"all\"").matches(',').count(), 7, "no more than eight are named");
@@ -105,7 +106,7 @@ fn faults_that_cannot_be_are_refused_with_what_to_write() {
     }
 }
 
-/// A ring of 16 hosts that sends for a while.
+/// A scenario with a ring collective of 16 hosts, which sends for some time.
 fn collective(more: &str) -> String {
     let workload = "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"4MB\"";
     SMALL.replace("kind = \"permutation\"\nbytes = \"100KB\"", workload) + more
@@ -134,7 +135,7 @@ fn each_fault_says_how_many_packets_of_each_scheme_it_hit() {
         assert_eq!(run["faults"][1]["on"], "tor:1/up:0, tor:1/up:1");
     }
     assert_eq!(json["warnings"], serde_json::json!([]));
-    // Table and page say the same, also of what was stored.
+    // The table and the page have the same values, and also a report from stored results.
     let again = place.run(&["report", json["folder"].as_str().unwrap()]).expect(0).stdout;
     let lost = json["runs"][0]["faults"][0]["packets_lost"].as_u64().unwrap();
     let line =

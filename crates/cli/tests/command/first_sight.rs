@@ -1,8 +1,9 @@
-//! The facts that a reader has to see at first sight to trust a comparison.
+//! Tests of the facts that a reader must see at first sight to trust a comparison.
 
 use crate::common::{Place, SMALL, edited};
 
-/// One message from ToR 0 to ToR 3, which has one path under ECMP and all under the others.
+/// A scenario with one message from ToR 0 to ToR 3. The message has one path under ECMP, and all paths under the other
+/// schemes.
 fn one_message() -> String {
     edited(
         "kind = \"permutation\"\nbytes = \"100KB\"",
@@ -13,7 +14,8 @@ fn one_message() -> String {
 #[test]
 fn a_scheme_that_the_fault_missed_does_not_lead() {
     let place = Place::new();
-    // Under ECMP the message crosses one of the ToR's uplinks: the fault is at each of them in turn, and misses most.
+    // Under ECMP, the message crosses one of the ToR's uplinks. The fault is on each uplink in turn, so most faults do
+    // not affect the message.
     let mut spared = 0;
     for uplink in 0..4 {
         let fault =
@@ -81,7 +83,7 @@ fn an_answer_says_what_else_moved() {
         let found = moved.iter().find(|row| row["scheme"] == "reps" && row["parameter"] == parameter);
         found.unwrap_or_else(|| panic!("{parameter} is not in {moved:?}"))
     };
-    // A fifth of the queue, and of four.
+    // The thresholds are a fifth and four fifths of the queue.
     assert_eq!(
         (&of("fabric.ecn_kmin")["from"], &of("fabric.ecn_kmin")["to"]),
         (&"4 KB".into(), &"800 KB".into())
@@ -90,11 +92,11 @@ fn an_answer_says_what_else_moved() {
     assert!(moved.iter().all(|row| row["parameter"] != "fabric.queue"), "{moved:?}");
     let text = place.run(&["find", "s.toml", "--out", "out"]).expect(0).stdout;
     assert!(text.contains("these follow *.fabric.queue and move with it: reps, ops: "), "{text}");
-    // The lines that hold the thresholds, as the note has them.
+    // The note has the lines that hold the thresholds.
     let (_, held) = text.split_once("write below [set] what they are at ").unwrap();
     let (at, lines) = held.lines().next().unwrap().split_once(": ").unwrap();
     let lines = lines.trim_end_matches('.').replace(" and ", "\n");
-    // Both thresholds, as the answer has them: a fifth of the queue, and four.
+    // Both thresholds are those of the answer: a fifth and four fifths of the queue.
     assert_eq!(at, json["answers"][0]["value"].as_str().unwrap(), "{text}");
     let queue: f64 = at.trim_end_matches("KB").parse().unwrap();
     for (parameter, share) in [("fabric.ecn_kmin", 0.2), ("fabric.ecn_kmax", 0.8)] {
@@ -109,7 +111,7 @@ fn an_answer_says_what_else_moved() {
         moved.iter().all(|row| !row["parameter"].as_str().unwrap().starts_with("fabric.ecn_k")),
         "{moved:?}"
     );
-    // There is no note where no parameter follows.
+    // If no parameter changes with the searched one, there is no note.
     let load = question
         .replace("*.fabric.queue", "workload.bytes")
         .replace("smallest", "largest")
@@ -132,7 +134,7 @@ fn runs_without_faults_are_told_apart_in_the_table_of_curves() {
     assert_eq!(lines.next(), Some("run,scheme,seed,baseline,series,entity,time_ps,value"));
     let with = |truth: &str| csv.lines().filter(|line| line.split(',').nth(3) == Some(truth)).count();
     assert!(with("true") > 0 && with("false") > 0, "{csv}");
-    // Two schemes with the fault, and then the same two without.
+    // The curves have two schemes with the fault, and then the same two schemes without it.
     let is_baseline = |line: &str| line.split(',').next().unwrap().parse::<u32>().unwrap() >= 2;
     assert!(lines.all(|line| (line.split(',').nth(3) == Some("true")) == is_baseline(line)), "{csv}");
 }
@@ -149,7 +151,7 @@ fn the_matrix_tells_needs_from_what_the_setup_gives_and_from_what_nobody_heeds()
         let line = text.lines().find(|line| line.starts_with(&format!("{parameter} ")));
         line.unwrap_or_else(|| panic!("no {parameter} in:\n{text}")).to_owned()
     };
-    // The RTO of a lossless class follows from the setup's rule, not from the scheme.
+    // The RTO of a lossless class follows from the rule of the setup, and not from the scheme.
     assert!(row(&text, "transport.rto").ends_with(" ms +"), "{text}");
     assert!(row(&text, "overload action").ends_with("PFC *"), "{text}");
     assert!(text.contains("+ set by the setup for every lossless or trimming fabric"), "{text}");
@@ -161,7 +163,7 @@ fn the_matrix_tells_needs_from_what_the_setup_gives_and_from_what_nobody_heeds()
         "{text}"
     );
     assert!(row(&text, "maximum window").ends_with("none *"), "{text}");
-    // HPCC does not react to ECN, and the others agree, so that there is nothing to show.
+    // HPCC does not react to ECN, and the other schemes have the same thresholds, so there is no difference to show.
     let three = edited("[\"reps\", \"ops\"]", "[\"reps\", \"hpcc\", \"rocev2\"]");
     place.write("s.toml", &three);
     let text = place.run(&["check", "s.toml"]).expect(0).stdout;
@@ -187,7 +189,7 @@ fn grounds_are_swept_by_their_names() {
     assert_eq!(grounds, ["common", "reps-paper", "common", "reps-paper"]);
     let text = place.run(&["check", "s.toml"]).expect(0).stdout;
     assert!(text.contains("setup      common, reps-paper\n"), "{text}");
-    // The stored scenario runs by itself and is the same.
+    // The stored scenario is self-contained and has the same digest.
     let folder = place.path().join(json["folder"].as_str().unwrap());
     let stored = folder.join("scenario.toml");
     let again = place.run(&["run", stored.to_str().unwrap(), "--out", "out", "--json"]).expect(0).json();
@@ -200,7 +202,7 @@ fn grounds_are_swept_by_their_names() {
 #[test]
 fn warnings_that_differ_in_packets_alone_are_one() {
     let place = Place::new();
-    // The target of an incast sends ACKs alone, and ECMP puts other ones on the uplink at each seed.
+    // The target of an incast sends only ACKs. In each seed, ECMP puts other ACKs on the uplink.
     let down = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nboth_directions = false\nat = \"2us\"\n\
                 duration = \"20us\"\n";
     let incast = edited("kind = \"permutation\"", "kind = \"incast\"\ntarget = 0\ndegree = 8");

@@ -1,4 +1,4 @@
-//! The command on good input: digests, the cache, JSON, stored results.
+//! Tests of the command on good input: digests, the cache, JSON, stored results.
 
 use crate::common::{Ended, Place, SMALL, edited};
 use serde_json::Value;
@@ -24,7 +24,7 @@ fn folder(place: &Place, document: &Value) -> PathBuf {
     place.path().join(document["folder"].as_str().unwrap())
 }
 
-/// Whether the table has a row of the scheme: its name, its rank, and its 16 flows.
+/// Whether the table has a row with the scheme's name and its 16 flows.
 fn has_16_flows(table: &str, scheme: &str) -> bool {
     let cells = |line: &str| line.split_whitespace().take(2).map(str::to_owned).collect::<Vec<_>>();
     table.lines().any(|line| matches!(&cells(line)[..], [name, flows] if name == scheme && flows == "16"))
@@ -97,7 +97,7 @@ fn json_has_stable_names() {
     assert_eq!(document["runs"][1]["scheme"], "ops");
 }
 
-/// Above everything else in the table and on the page, in the matrix of `check`, and in JSON.
+/// The note comes first in the table and on the page, and it is in the matrix of `check` and in JSON.
 #[test]
 fn where_schemes_do_not_stand_on_the_same_ground_it_is_said() {
     let place = Place::new();
@@ -130,7 +130,7 @@ fn where_schemes_do_not_stand_on_the_same_ground_it_is_said() {
     assert!(checked.contains("fabric.control_queue") && !checked.contains("Not on the same"), "{checked}");
 }
 
-/// Two jobs of four ranks: they have completion times in the table, in JSON and in the stored results.
+/// Two jobs of four ranks have completion times in the table, in JSON and in the stored results.
 #[test]
 fn jobs_of_a_collective_have_completion_times() {
     let place = Place::new();
@@ -158,7 +158,7 @@ fn the_same_scenario_gives_the_same_digest_and_is_not_simulated_twice() {
     let first = run_json(&place, &["s.toml"]);
     let again = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(0);
     assert!(again.stderr.contains("simulated before"), "{}", again.stderr);
-    // The stored wall times show that nothing ran.
+    // The stored wall-clock times show that nothing was simulated.
     assert_eq!(again.json(), first);
     let fresh = place.run(&["run", "s.toml", "--out", "out", "--json", "--fresh"]).expect(0);
     assert!(!fresh.stderr.contains("simulated before"), "{}", fresh.stderr);
@@ -205,7 +205,7 @@ fn seeds_and_schemes_of_the_command_line_replace_the_files() {
     assert_ne!(digests(&document)[0], digests(&document)[1]);
 }
 
-/// A scenario with two files of one name in two folders, and a sweep.
+/// A scenario with a sweep over two files, which have the same name but are in different folders.
 fn with_files(place: &Place) {
     place.write("work/a/x.cm", "Nodes 4\nConnections 2\n0->1 start 0 size 50000\n2->3 start 0 size 60000\n");
     place.write("work/b/x.cm", "Nodes 4\nConnections 1\n3->0 start 0 size 70000\n");
@@ -272,7 +272,7 @@ fn check_prints_the_fabric_and_a_resolved_form_that_runs() {
     place.write("resolved.toml", document["resolved_toml"].as_str().unwrap());
     assert_eq!(place.run(&["check", "resolved.toml", "--json"]).expect(0).json(), document);
     assert!(place.results().is_empty());
-    // `check` gives the size of the run.
+    // `check` states the size of the run.
     let ran = place.run(&["run", "s.toml", "--json"]).expect(0).json();
     let hops = ran["runs"].as_array().unwrap().iter().map(|run| run["packet_hops"].as_f64().unwrap());
     let (told, were) = (document["packet_hops"].as_f64().unwrap(), hops.sum::<f64>());
@@ -312,7 +312,7 @@ fn lists_name_what_there_is() {
     assert!(state.stdout.contains("reps: 193 bits"), "{}", state.stdout);
 }
 
-/// Every kind that is listed is one that a scenario may name: an unknown one is refused at the kind.
+/// Every listed kind may be used in a scenario: `check` may report missing keys, but not the kind.
 #[test]
 fn listed_kinds_are_kinds() {
     let place = Place::new();
@@ -324,7 +324,7 @@ fn listed_kinds_are_kinds() {
             let ended = place.run(&["check", "s.toml"]);
             assert!(!ended.stderr.contains(&format!("\"{kind}\"")), "{kind}: {}", ended.stderr);
         }
-        // The other way round: the error about an unknown kind names those that are listed.
+        // Conversely, the error about an unknown kind names exactly the listed kinds.
         place.write("s.toml", edited(table, "xyz"));
         let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
         let known = refused.split("one of ").nth(1).unwrap_or_else(|| panic!("{refused}"));
@@ -422,7 +422,7 @@ fn a_figure_whose_runs_fail_is_named_and_the_others_still_run() {
     assert!(claims[1]["error"].is_null() && claims[1]["outcome"].is_string(), "{claims}");
 }
 
-/// The project's figures, of which each has only its first seed at the quick scale: what is asserted does not need more.
+/// The project's figures, limited to the first seed at the quick scale, which is enough for the assertions.
 fn with_one_seed(place: &Place, figures: &Path) {
     let folders = fs::read_dir(figures).unwrap().map(|entry| entry.unwrap().path());
     for folder in folders.filter(|folder| folder.is_dir() && !folder.ends_with("league")) {
@@ -444,8 +444,8 @@ fn with_one_seed(place: &Place, figures: &Path) {
     }
 }
 
-/// Every figure of the project at its quick scale. Outcomes at this scale are no verdict on the paper, but the
-/// mechanisms must show: REPS goes around a slow uplink, and Table 1 is what the code keeps.
+/// Runs every figure of the project at its quick scale. Outcomes at this scale say nothing about the paper, but the
+/// mechanisms must be visible: REPS avoids a slow uplink, and Table 1 agrees with the state that the code keeps.
 #[test]
 fn every_figure_runs_at_quick_scale_and_every_claim_is_judged() {
     let place = Place::new();

@@ -1,12 +1,12 @@
-//! The correction that a message offers works when it is written, and means what the user meant.
+//! Tests that the correction that an error message proposes works, and has the meaning that the user intended.
 
 use crate::common::{Place, SMALL, edited};
 
-/// A loss on one cable, for what goes behind it.
+/// A fault that loses packets on one cable, to which tests append further lines.
 const LOSS: &str = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/up:0\"\nprobability = 0.01\n";
 
-/// Checks `wrong`, which must be refused with a line that offers `offered`; then checks `wrong` with the line
-/// `written` as it was offered, and hands back what that resolves to.
+/// Checks `wrong`, which must be refused with a line that contains `offered`. Then checks `wrong` with the line
+/// `written` replaced by the proposed one, and returns the resolved scenario.
 #[track_caller]
 fn followed(wrong: &str, written: &str, offered: &str) -> String {
     let place = Place::new();
@@ -30,7 +30,7 @@ fn oversubscription_is_a_number_or_a_ratio() {
         let resolved = place.run(&["check", "s.toml"]).expect(0).stdout;
         assert!(resolved.contains("radix_up = 2"), "{written}: {resolved}");
     }
-    // A ToR of 4 hosts with 3 ports up.
+    // A ToR of 4 hosts has 3 uplinks.
     let place = Place::new();
     place.write("s.toml", with("\"4:3\""));
     assert!(place.run(&["check", "s.toml"]).expect(0).stdout.contains("radix_up = 3"));
@@ -43,7 +43,7 @@ fn oversubscription_is_a_number_or_a_ratio() {
     assert!(resolved.contains("radix_up = 1"), "{resolved}");
 }
 
-/// The line of help for a scenario, from `check`.
+/// The help line that `check` prints for a scenario.
 #[track_caller]
 fn help_for(wrong: &str) -> String {
     let place = Place::new();
@@ -181,7 +181,7 @@ fn a_kind_of_fault_is_answered_with_the_nearest() {
     place.write("s.toml", wrong("flap"));
     let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
     assert!(refused.contains("link-flap"), "{refused}");
-    // Its required keys are named one after the other.
+    // Missing required keys are reported one after the other.
     let flap = wrong("link-flap");
     place.write("s.toml", &flap);
     let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
@@ -439,7 +439,7 @@ fn a_switch_that_fails_is_answered_with_one_that_is_down() {
         let resolved = followed(&wrong, &line, "kind = \"switch-down\"");
         assert!(resolved.contains("switch-down spine:0"), "{resolved}");
     }
-    // The message has the key that names its target too.
+    // The message also contains the key that names the target of the fault.
     let wrong = format!("{SMALL}[[fault]]\nkind = \"switch-fail\"\nduration = \"5us\"\n");
     let whole = "kind = \"switch-down\" with switches = \"spine:0\"";
     let place = Place::new();
@@ -453,7 +453,7 @@ fn a_switch_that_fails_is_answered_with_one_that_is_down() {
     followed(&link, "kind = \"link-failure\"", "kind = \"link-down\"");
 }
 
-/// Asks [`SMALL`] with `schemes` for `parameter`, follows what is offered, and hands back the parameter that works.
+/// Searches for `parameter` in [`SMALL`] with `schemes`, follows the proposals, and returns the parameter that works.
 #[track_caller]
 fn asked_for(schemes: &str, parameter: &str) -> String {
     let place = Place::new();
@@ -503,7 +503,8 @@ fn a_range_that_begins_below_a_packet_is_answered_with_one_that_does_not() {
     }
 }
 
-/// A figure is no scenario; what is offered instead runs it, a file of one's own with its folder.
+/// A figure is not a scenario. The command that is proposed instead runs the figure, including a figure in the user's
+/// own folder.
 #[test]
 fn a_figure_is_answered_with_the_command_that_runs_it() {
     let place = Place::new();

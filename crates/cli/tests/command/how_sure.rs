@@ -1,9 +1,9 @@
-//! The confidence of a comparison, its baseline, and its first sentence.
+//! Tests of the confidence of a comparison, its baseline, and its first sentence.
 
 use crate::common::{Place, SMALL, edited};
 use serde_json::Value;
 
-/// One stream over the only path between two hosts, which is down for 100 us.
+/// A scenario with one stream over the only path between two hosts, which is down for 100 us.
 const DOWN: &str = r#"title = "Down"
 schemes = ["ecmp"]
 [topology]
@@ -50,7 +50,7 @@ fn a_scenario_without_seeds_has_three_and_intervals() {
     );
 
     let table = place.run(&["run", "s.toml", "--out", "out"]).expect(0).stdout;
-    // Lines are wrapped.
+    // The verdict's lines are wrapped, so only its beginning is compared.
     let first: String = document["verdict"].as_str().unwrap().chars().take(40).collect();
     assert!(table.contains(&first), "{first} in:\n{table}");
     assert!(table.contains("Student's t over seeds") && table.contains(" ±"), "{table}");
@@ -70,7 +70,7 @@ fn a_fault_is_compared_with_the_same_runs_without_it() {
     let document = run(&place, &["--seed", "1"]);
     let (runs, baselines) = (document["runs"].as_array().unwrap(), document["baselines"].as_array().unwrap());
     assert_eq!((runs.len(), baselines.len()), (1, 1));
-    // Nothing comes for 100 us, and then the next of the timeouts of 20 us starts it again.
+    // No packet arrives for 100 us. The next timeout, which is due every 20 us, then restarts the stream.
     let recovered = runs[0]["time_to_recover_us"].as_f64().unwrap();
     assert!((95.0..=140.0).contains(&recovered), "{recovered}");
     let (with, without) =
@@ -81,7 +81,7 @@ fn a_fault_is_compared_with_the_same_runs_without_it() {
     let verdict = document["verdict"].as_str().unwrap();
     assert!(verdict.contains("The fault (link-down) cost ecmp 1"), "{verdict}");
 
-    // The baseline is the run that the scenario without faults has, and no other digest changes.
+    // The baseline is the same run as that of the scenario without faults, and no other digest changes.
     let (without_fault, _) = DOWN.split_once("[[fault]]").unwrap();
     let set = &DOWN[DOWN.find("[set]").unwrap()..];
     place.write("whole.toml", format!("{without_fault}{set}"));
@@ -93,7 +93,7 @@ fn a_fault_is_compared_with_the_same_runs_without_it() {
     assert!(alone["baselines"].as_array().unwrap().is_empty());
     assert_eq!(alone["summary"][0]["slowdown_by_fault"], Value::Null);
 
-    // Results without baselines do not stand for those with.
+    // Stored results without baselines are not used if results with baselines are requested.
     let fresh = run(&place, &["--seed", "1", "--no-baseline", "--fresh"]);
     assert_eq!(fresh["runs"][0]["time_to_recover_us"], Value::Null);
     assert_eq!(run(&place, &["--seed", "1"])["baselines"].as_array().unwrap().len(), 1);
@@ -120,7 +120,7 @@ fn swept_faults_share_a_baseline() {
 #[test]
 fn what_is_missing_stands_above_everything_else() {
     let place = Place::new();
-    // It never comes up again.
+    // The link stays down.
     place.write("s.toml", DOWN.replace("duration = \"100us\"\n", ""));
     let document = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(1).json();
     let verdict = document["verdict"].as_str().unwrap();
@@ -152,7 +152,7 @@ fn the_peak_queue_is_named_and_what_packets_found() {
     assert!((100_000..800_000).contains(&peak), "{peak}");
     let p99 = incast["queue_p99_bytes"].as_u64().unwrap();
     assert!((peak / 2..peak).contains(&p99), "what 99 % of its packets found: {p99}");
-    // The percentile is rounded up, and yet no packet found more than the peak.
+    // The percentile is rounded up, but it does not exceed the peak.
     let full = "[set]\n\"*.fabric.queue\" = \"70KB\"\n";
     let incast_of_eight =
         SMALL.replace("kind = \"permutation\"", "kind = \"incast\"\ndegree = 8\ntarget = 3");
@@ -168,7 +168,7 @@ fn the_peak_queue_is_named_and_what_packets_found() {
     assert!(table.contains("KB") && table.contains("peak"), "{table}");
 }
 
-/// The note on timeouts below a table, behind its first words, in one line.
+/// The note on timeouts below a table, without its first words, in one line.
 fn timeouts(place: &Place, scenario: &str) -> String {
     place.write("s.toml", scenario);
     let folder = run(place, &[])["folder"].as_str().unwrap().to_owned();
@@ -177,7 +177,7 @@ fn timeouts(place: &Place, scenario: &str) -> String {
     notes.split_once("Timeouts (transport.rto, ").map(|(_, note)| note.to_owned()).unwrap_or_default()
 }
 
-/// 15 hosts send to one, so that short queues drop and timers run out.
+/// 15 hosts send to one host, so that short queues drop packets and timers expire.
 #[test]
 fn that_the_timeout_follows_the_buffer_is_said_of_one_queue_and_of_several() {
     let place = Place::new();
@@ -193,12 +193,13 @@ fn that_the_timeout_follows_the_buffer_is_said_of_one_queue_and_of_several() {
     let (at_first, rest) = told.split_once(" | at *.fabric.queue = 200KB: ").unwrap();
     assert!(first.starts_with(at_first), "{first} and {at_first}");
     assert!(rest.contains("What is swept acts through the timeouts too"), "{rest}");
-    // One RTO in `[set]` makes it the same at all points, as the note says.
+    // A single RTO in `[set]` makes the timeout the same at all points, as the note says.
     let held = timeouts(&place, &format!("{swept}[set]\n\"*.transport.rto\" = \"40us\"\n"));
     assert!(held.starts_with(&format!("{rule}: 40us.")), "{held}");
 }
 
-/// A public report: larger buffers make an AllToAll slower, and then faster, as the timeout follows them.
+/// A public report: larger buffers first make an AllToAll slower and then faster, because the timeout depends on the
+/// buffers.
 #[test]
 fn the_public_report_of_larger_buffers_says_that_timeouts_follow_them() {
     let Some(peers) = std::env::var_os("ANABRANCH_PEERS").map(std::path::PathBuf::from) else {

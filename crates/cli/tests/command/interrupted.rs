@@ -1,4 +1,4 @@
-//! Runs that do not finish, folders that cannot be written, and readers that go away.
+//! Tests of runs that do not finish, folders that cannot be written, and readers that close the pipe.
 
 use crate::common::{Ended, Place, SMALL, edited};
 use std::fs;
@@ -31,11 +31,11 @@ fn a_run_that_cannot_finish_names_its_flows() {
     assert!(document["runs"][0]["flows_finished"].as_u64().unwrap() < 16);
     let names = place.results();
     assert!(names.len() == 1 && names[0].ends_with("-partial"), "{names:?}");
-    // A failed run is not reused as a result the next time.
+    // A failed run is not reused as a result by the next command.
     place.run(&["run", "s.toml", "--out", "out"]).expect(1);
 }
 
-/// Runs that fail for one reason have its advice once.
+/// If several runs fail for the same reason, the advice is printed once.
 #[test]
 fn advice_on_failed_runs_is_given_once() {
     let place = Place::new();
@@ -65,7 +65,7 @@ fn runs_that_finished_are_kept_when_another_fails() {
     assert!(finished_16(&report.stdout), "{}", report.stdout);
 }
 
-/// Whether the table has a row of the 10 KB run, all 16 flows of which are finished.
+/// Whether the table has a row of the 10 KB run with all 16 flows finished.
 fn finished_16(table: &str) -> bool {
     table.lines().any(|line| line.split_whitespace().take(3).eq(["reps", "10KB", "16"]))
 }
@@ -93,7 +93,7 @@ fn the_next_time_goes_on_from_what_is_finished() {
     let whole = |place: &Place, out: &str| {
         place.run(&["run", "s.toml", "--out", out, "--json", "--threads", "1"]).expect(0)
     };
-    // The time from the end of the first run to that of the second depends on the machine's speed.
+    // The time from the end of the first run to that of the second depends on the speed of the machine.
     let mut then = Duration::from_millis(400);
     while !interrupted(&place, then).stderr.contains("interrupted after 1 of 2 runs") {
         let too_late = place.results().iter().any(|name| !name.ends_with("-partial"));
@@ -129,7 +129,7 @@ fn what_a_kill_leaves_goes_with_the_next_run_and_what_is_at_work_stays() {
     place.write("s.toml", format!("{}\n[limits]\nmax_time = \"100s\"\n", edited("bytes = \"100KB\"", LONG)));
     place.write("short.toml", SMALL);
     let mut child = simulating(&place);
-    // The lock comes right after the file that was waited for.
+    // The lock is taken immediately after the file that the test waited for is written.
     std::thread::sleep(Duration::from_millis(200));
     let unfinished = place.results();
     let folder = place.path().join("out").join(&unfinished[0]);
@@ -147,7 +147,7 @@ fn what_a_kill_leaves_goes_with_the_next_run_and_what_is_at_work_stays() {
     next(&[]);
 }
 
-/// Starts a long run, waits until it simulates and `then` some, and presses Ctrl-C.
+/// Starts a long run, waits until it simulates and for the additional time `then`, and presses Ctrl-C.
 fn interrupted(place: &Place, then: Duration) -> Ended {
     let child = simulating(place);
     std::thread::sleep(then);
@@ -155,7 +155,7 @@ fn interrupted(place: &Place, then: Duration) -> Ended {
     child.wait_with_output().unwrap().into()
 }
 
-/// A run of `s.toml` that has begun.
+/// The process of a run of `s.toml` that has begun to simulate.
 fn simulating(place: &Place) -> Child {
     let mut command = place.command(&["run", "s.toml", "--out", "out", "--threads", "1"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -200,7 +200,7 @@ fn a_file_in_the_place_of_the_results_is_left_alone() {
     assert_eq!(fs::read_to_string(place.path().join(folder)).unwrap(), "mine");
 }
 
-/// A small file system, for as long as it lives.
+/// A small file system, which is unmounted when this is dropped.
 struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {
@@ -220,7 +220,7 @@ impl Drop for SmallDisk<'_> {
 
 #[test]
 fn a_full_disk_leaves_nothing_half_written() {
-    // 4 KiB hold no results at all; 64 KiB hold the Parquet files, but not the page.
+    // A disk of 4 KiB cannot hold any results. A disk of 64 KiB can hold the Parquet files, but not the page.
     for size in ["4k", "64k"] {
         let place = Place::new();
         place.write("s.toml", SMALL);

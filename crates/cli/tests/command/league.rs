@@ -1,4 +1,4 @@
-//! The league: every scheme in every scenario.
+//! Tests of the league: every scheme in every scenario.
 
 use crate::common::Place;
 use serde_json::Value;
@@ -27,12 +27,13 @@ fn schemes_are_ranked_over_seeds_and_the_page_has_them() {
     assert!(best.clone().count() >= 1 && best.clone().all(|row| row["rank"] == 1));
     let page = fs::read_to_string(place.path().join(document["page"].as_str().unwrap())).unwrap();
     assert!(page.contains(">reps</button>") && page.contains("3 seeds"));
-    // A retransmission passes the one port again.
+    // A retransmission crosses the single bottleneck port again, so it costs time.
     let explained = &incast["explained_by"];
     assert_eq!(explained["measure"], "retransmissions");
     assert!(explained["rank_correlation"].as_f64().unwrap() > 0.5, "{explained}");
     assert!(page.contains("Rank correlation (Spearman)") && page.contains("id=\"map\""));
-    // Each paper's system under its own paper's setup, where packets and buffers differ from the common setup.
+    // Each paper's system is also run under its own paper's setup, if its packets or buffers differ from the common
+    // setup.
     let own = incast["own_ground"].as_array().unwrap();
     let of =
         |row: &Value| (row["scheme"].as_str().unwrap().to_owned(), row["setup"].as_str().unwrap().to_owned());
@@ -48,7 +49,7 @@ fn schemes_are_ranked_over_seeds_and_the_page_has_them() {
         assert!(row["over_ideal"]["mean"].as_f64().unwrap() >= 1.0, "{row}");
     }
     assert!(page.contains("On the ground of its own paper") && page.contains("dcp-paper"));
-    // Nothing is simulated twice, and one seed ranks nobody.
+    // Nothing is simulated twice, and with one seed no scheme is ranked.
     let again = place.run(&["league", "incast", "--seed", "1,2,3", "--out", "out"]).expect(0);
     assert!(again.stderr.contains("simulated before"), "{}", again.stderr);
     let one = league(&place, &["incast"]);
@@ -61,8 +62,8 @@ fn a_scenario_that_there_is_not_is_answered_with_the_nearest() {
     assert!(refused.contains("permutation-4to1") && refused.contains("lossy-links"), "{refused}");
 }
 
-/// Schemes that are made for data centres far apart have a scenario of their own; every other one is in all that cost
-/// little.
+/// Schemes for long distances between data centres have their own scenario. Every other scheme is in all scenarios that
+/// cost little.
 #[test]
 fn no_scheme_is_left_out() {
     let place = Place::new();
@@ -83,7 +84,7 @@ fn no_scheme_is_left_out() {
         let table: toml::Table = text(&name).parse().unwrap();
         assert!(parts.contains(&table["schemes"]["league"].as_str().unwrap()), "{name}");
     }
-    // A scheme that takes part in none says so with a reason.
+    // A scheme that is in no scenario states the reason in its file.
     let schemes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemes");
     for scheme in all {
         let text = fs::read_to_string(schemes.join(&scheme).with_extension("toml")).unwrap();

@@ -1,8 +1,9 @@
-//! `anabranch list schemes --state`, and schemes with programs in `anabranch check`.
+//! Tests of `anabranch list schemes --state`, and of schemes with programs in `anabranch check`.
 
 use crate::common::{Place, SMALL, edited};
 
-/// Tables 3 and 4 of the Themis-spraying paper, and equation 5 with the values of its Table 2: about 9.7 MB there.
+/// Tables 3 and 4 of the Themis-spraying paper, and equation 5 with the values of its Table 2, which gives about 9.7
+/// MB.
 #[test]
 fn state_of_programs_is_listed() {
     let place = Place::new();
@@ -31,7 +32,7 @@ fn state_of_programs_is_listed() {
     assert!(row("reps")["program"].is_null() && row("reps")["lb_state_bits"] == 193);
 }
 
-/// DCP, section 4.5: two bytes per message, of eight messages. Table 3's 32 B are more than the text accounts for.
+/// DCP, section 4.5: two bytes per message, for eight messages. The 32 B of Table 3 are more than the text explains.
 #[test]
 fn state_of_dcp_is_listed() {
     let place = Place::new();
@@ -49,8 +50,8 @@ fn state_of_dcp_is_listed() {
     assert_eq!((&dcp["state_bits"], &dcp["state_bytes"]), (&192.into(), &24.into()));
     assert_eq!(dcp["messages"], serde_json::json!({ "tracked": 8, "bytes": 2, "all_bytes": 16 }));
     assert_eq!(&row("dcp-dcqcn")["transport"], dcp);
-    // Five bitmaps of 128 packets; two and a time for each; two bits for each of L = 64, and three PSNs; going back needs
-    // none.
+    // IRN has five bitmaps of 128 packets. REPS has two bitmaps and a time for each packet. MP-RDMA has two bits for
+    // each of L = 64 packets, and three PSNs. Go-back-N needs no such state.
     let bits = |name: &str| row(name)["transport"]["state_bits"].as_u64().unwrap();
     assert_eq!((bits("irn-ar"), bits("reps"), bits("mp-rdma"), bits("rocev2")), (640, 128 * 34, 200, 0));
 }
@@ -77,7 +78,7 @@ fn check_prints_programs_and_refuses_those_that_do_not_fit() {
     assert!(ended.stderr.contains("= \"tor:100%\""), "{}", ended.stderr);
 }
 
-/// The pages in the repository are what the command prints.
+/// The pages in the repository are equal to the output of the command.
 #[test]
 fn the_references_are_fresh() {
     for what in ["parameters", "keys", "columns", "schemes"] {
@@ -162,7 +163,7 @@ fn keys_of_a_scenario_are_listed_and_explained() {
     );
     let text = place.run(&["docs", "fault"]).expect(0).stdout;
     assert!(text.contains("  keys     by kind (link-down, link-flap, "), "{text}");
-    // A long default does not push all meanings to the right.
+    // A long default does not move all meanings to the right.
     let text = place.run(&["docs", "link-down"]).expect(0).stdout;
     assert!(text.lines().any(|line| line.starts_with("  duration ") && line.len() < 90), "{text}");
     let refused = place.run(&["list", "keys", "workloads"]).expect(2).stderr;
@@ -186,11 +187,11 @@ fn parameters_are_listed_by_part_and_by_kind() {
     assert_eq!((&buffer["least"], &buffer["most"], &buffer["kind"]), (&1.into(), &32.into(), &"reps".into()));
     let routing = all.iter().find(|row| row["path"] == "fabric.routing").unwrap();
     assert_eq!((&routing["default"], &routing["choices"][1]), (&"ecmp".into(), &"ecmp-linear".into()));
-    // Kinds of one name in several parts.
+    // Several components have a kind with the same name.
     let strack = place.run(&["list", "parameters", "strack"]).expect(0).stdout;
     assert!(["transport", "cc", "lb"].iter().all(|part| strack.contains(&format!("{part} = \"strack\": "))));
 
-    // A scheme is no part and no kind, though some are called like one.
+    // A scheme is neither a component nor a kind, although some schemes have the name of a kind.
     let error = place.run(&["list", "parameters", "rocev2"]).expect(2).stderr;
     assert!(
         error.contains("\"rocev2\" is a scheme")
@@ -224,7 +225,7 @@ fn parameters_are_listed_by_part_and_by_kind() {
     assert!(error.contains("write `anabranch list parameters lb`"), "{error}");
 }
 
-/// The listed words of a closed list are those that the error about a wrong word has.
+/// The listed kinds are the same as those in the error about an unknown kind.
 #[test]
 fn faults_and_series_are_listed_in_whole() {
     let place = Place::new();
@@ -282,7 +283,7 @@ fn a_parameter_is_explained_by_its_path_or_its_last_word() {
     );
     assert!(text.contains("\n  source   "), "{text}");
     assert_eq!(place.run(&["docs", "*.fabric.queue"]).expect(0).stdout, text);
-    // The entries of every part that has the parameter.
+    // The command prints the entries of every component that has the parameter.
     let json = place.run(&["docs", "buffer", "--json"]).expect(0).json();
     let paths: Vec<&str> =
         json["parameters"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
@@ -295,7 +296,7 @@ fn a_parameter_is_explained_by_its_path_or_its_last_word() {
             .iter()
             .all(|row| all["parameters"].as_array().unwrap().contains(row))
     );
-    // The entries of all parameters in a table.
+    // The command prints the entries of all parameters in a table.
     for (table, first) in [
         ("fabric.pfc", "fabric.pfc.buffer: "),
         ("rocev2.fabric.pfc", "fabric.pfc.buffer: "),

@@ -1,4 +1,4 @@
-//! The command as a user types it.
+//! Tests of the command as a user would run it.
 
 mod asking;
 mod bad_input;

@@ -1,4 +1,4 @@
-//! The first screens of the papers' pages: their counts are those of the tables of claims behind them, which have every
+//! Tests of the papers' pages: the counts on the first screen agree with the tables of claims below, which list every
 //! claim of the figures.
 
 use std::collections::BTreeMap;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 const PAPERS: [&str; 5] = ["dcp", "reps", "strack", "themis-longhaul", "themis-spraying"];
 const OUTCOMES: [&str; 3] = ["holds", "direction-only", "differs"];
-/// The lines of one screen.
+/// The number of lines on one screen.
 const SCREEN: usize = 45;
 
-/// Claims with their outcomes, by figure.
+/// Claims with their outcomes, for each figure.
 type Claims = BTreeMap<String, Vec<(String, String)>>;
 
 fn root() -> PathBuf {
@@ -48,7 +48,7 @@ fn tables(text: &str) -> Vec<PageTable<'_>> {
     found
 }
 
-/// The claims in the section of a paper's details about its own sizes.
+/// The claims in the section about the paper's own sizes, on the page with a paper's details.
 fn claims_of_details(paper: &str) -> Claims {
     let text = page(&format!("{paper}-details"));
     let start = text.find("\n## At the paper's own sizes").unwrap_or_else(|| panic!("{paper}: no section"));
@@ -63,7 +63,7 @@ fn claims_of_details(paper: &str) -> Claims {
                 Some(figure) => row[figure],
                 None => heading.trim_start_matches("### Figure ").split(' ').next().unwrap(),
             };
-            // A table about something else names the outcome beside a number.
+            // A table about another subject has a number next to the outcome.
             if OUTCOMES.contains(&row[outcome]) {
                 let claim = (row[claim].to_owned(), row[outcome].to_owned());
                 claims.entry(figure.to_owned()).or_default().push(claim);

@@ -1,10 +1,11 @@
-//! `anabranch pcap`, whose captures tshark decodes where it is installed.
+//! Tests of `anabranch pcap`. tshark decodes the captures, if it is installed.
 
 use crate::common::Place;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// Enough at once for marks, pauses and trimmed packets, with a link that loses some.
+/// A scenario with enough simultaneous traffic for ECN marks, pauses and trimmed packets, and with a link that loses
+/// packets.
 const INCAST: &str = r#"
 schemes = ["pfc-ecmp", "rocev2-4qp", "reps", "dcp", "strack", "eqds", "themis-spraying", "irn-ar", "mp-rdma"]
 seeds = [1]
@@ -42,16 +43,16 @@ fn decoded(place: &Place, file: &str) -> Vec<String> {
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// The packets that each scheme sends, by opcode, AETH syndrome and opcode of MAC control.
+/// The packets that each scheme sends, by BTH opcode, AETH syndrome and MAC control opcode.
 const EXPECTED: &[(&str, &[&str])] = &[
-    // Writes in order, ACKs, NACKs, CNPs, and pauses.
+    // The scheme sends Writes in order, ACKs, NACKs, CNPs, and pause frames.
     ("pfc-ecmp", &["6//", "7//", "8//", "17/31/", "17/96/", "129//", "//0x0101"]),
     ("rocev2-4qp", &["6//", "7//", "8//", "17/31/"]),
     ("reps", &["10//", "17/31/"]),
-    // Sends of DCP, its ACKs, and trimmed packets, which look like the middle of a message.
+    // The scheme uses Sends of DCP, its ACKs, and trimmed packets, which look like the middle of a message.
     ("dcp", &["0//", "1//", "2//", "17/0/"]),
     ("strack", &["10//", "17/31/"]),
-    // Pulls have an opcode of their own.
+    // Pull packets have a separate opcode.
     ("eqds", &["10//", "17/31/", "192//"]),
     ("themis-spraying", &["10//", "17/31/"]),
     ("irn-ar", &["10//", "17/31/"]),
@@ -140,7 +141,7 @@ fn links_that_are_not_there_and_captures_that_are_full_are_told() {
 #[test]
 fn a_run_that_fails_leaves_its_capture() {
     let place = Place::new();
-    // Nothing comes through to host 0 after 10 us.
+    // No packet reaches host 0 after 10 us.
     let cut = INCAST
         .replace("packet-loss", "link-down")
         .replace("tor:1/up", "host:0")

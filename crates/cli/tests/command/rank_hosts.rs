@@ -1,4 +1,4 @@
-//! `rank_hosts`: the hosts of a job's ranks, one by one.
+//! Tests of `rank_hosts`, which lists the host of each rank of a job.
 
 use crate::common::Place;
 use serde_json::Value;
@@ -43,7 +43,7 @@ fn ranks_are_on_the_hosts_that_are_named_and_the_stored_scenario_says_so() {
             let again = run(&place, &format!("{folder}/scenario.toml"));
             assert_eq!(first["digest"], again["digest"], "{workload}");
             assert_eq!(first["runs"][0]["digest"], again["runs"][0]["digest"], "{workload}");
-            // Hosts 0 and 1 share a switch, 9 and 1 do not.
+            // Hosts 0 and 1 share a switch, but hosts 9 and 1 do not.
             assert!(
                 first["runs"][0]["fct_max_us"].as_f64() > named["runs"][0]["fct_max_us"].as_f64(),
                 "{workload}"
@@ -56,7 +56,7 @@ fn ranks_are_on_the_hosts_that_are_named_and_the_stored_scenario_says_so() {
     assert!(refused.contains("write: rank_hosts or placement, not both"), "{refused}");
 }
 
-/// Inputs that peers collected. A file without an answer here fails the test.
+/// Tests of the inputs that were collected. A file without an expected outcome makes the test fail.
 #[test]
 fn collected_files_with_rank_hosts_run() {
     let Some(folder) = std::env::var_os("ANABRANCH_PEERS").map(PathBuf::from) else {

@@ -1,9 +1,10 @@
-//! `anabranch reproduce --unsaid`.
+//! Tests of `anabranch reproduce --unsaid`.
 
 use crate::common::{Place, SMALL};
 use std::fs;
 
-/// One scheme's buffer has three values, and all schemes' payload two, under the setup of the REPS paper.
+/// A figure under the setup of the REPS paper. The buffer of one scheme has three values, and the payload of all
+/// schemes has two.
 const UNSAID: &str = r#"
 [[claim]]
 says = "REPS is faster than OPS"
@@ -89,7 +90,7 @@ fn claims_are_held_against_all_combinations_and_a_second_call_simulates_nothing(
     same["unsaid"][0]["simulated"] = 8.into();
     assert_eq!(same, document);
 
-    // A plain run measures the same under the same set-up.
+    // A run without `--unsaid` measures the same values under the same setup.
     let plain: Vec<&str> = ARGS.into_iter().filter(|arg| *arg != "--unsaid").collect();
     let plain = place.run(&plain).expect(0).json();
     let measured = |claims: &serde_json::Value| claims[0]["measured"].clone();
@@ -114,7 +115,7 @@ fn the_page_and_the_table_show_what_was_varied() {
     let page = fs::read_to_string(place.path().join("out").join(folder).join("report.html")).unwrap();
     assert!(page.contains("<h2>What the paper leaves unsaid</h2>"));
     assert!(page.contains("payload: 1000B"));
-    // The page can be drawn again.
+    // The page can be generated again from the stored results.
     let report = place.run(&["report", &format!("out/{folder}")]).expect(0);
     let again = fs::read_to_string(place.path().join("out").join(folder).join("report.html")).unwrap();
     assert_eq!(again, page, "{}", report.stdout);
@@ -123,7 +124,7 @@ fn the_page_and_the_table_show_what_was_varied() {
 #[test]
 fn many_combinations_are_not_run() {
     let place = Place::new();
-    // 5 x 5 x 5 x 5 of them.
+    // There are 5 x 5 x 5 x 5 combinations.
     let more: String = [
         "\"reps.lb.buffer\" = [8, 1, 2, 3, 4]",
         "\"reps.lb.explore_packets\" = [132, 1, 2, 3, 4]",
@@ -158,7 +159,7 @@ fn a_set_up_whose_runs_fail_is_told_and_its_failure_kept() {
         let causes: Vec<_> =
             figure["failed"].as_array().unwrap().iter().map(|run| &run["cause"]["kind"]).collect();
         assert_eq!(causes, ["limit", "limit"], "{figure}");
-        // No scheme pauses under the figure's own set-up, and the other has no runs.
+        // No scheme pauses under the figure's default setup, and the other setup has no runs.
         let warned = |setup: usize| figure["setups"][setup]["run_warnings"].as_array().unwrap();
         assert_eq!(warned(0)[0]["warning"]["kind"], "empty-measure", "{figure}");
         assert!(warned(1).is_empty(), "{figure}");
@@ -177,7 +178,7 @@ fn figures_that_vary_nothing_are_refused_with_those_that_do() {
     assert!(place.results().is_empty());
 }
 
-/// An error in an entry is reported before anything is simulated.
+/// An error in a varied setting is reported before the simulation begins.
 #[test]
 fn a_wrong_value_is_refused_where_it_stands() {
     let place = Place::new();

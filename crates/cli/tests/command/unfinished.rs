@@ -1,9 +1,11 @@
-//! Runs in which not everything finished: values that they did not measure are no numbers anywhere.
+//! Tests of runs in which some messages or jobs did not finish: values that such a run did not measure appear nowhere
+//! as numbers.
 
 use crate::common::{Place, SMALL};
 use serde_json::Value;
 
-/// Four jobs under two schemes; a quarter of the uplinks goes down for good. STrack goes around, RoCEv2 hangs.
+/// Four jobs under two schemes. A quarter of the uplinks goes down permanently. STrack avoids the failed links, but
+/// RoCEv2 stalls.
 const HALF_FAILS: &str = r#"title = "Broken"
 schemes = ["rocev2", "strack"]
 seeds = [1]
@@ -84,7 +86,7 @@ fn a_scheme_whose_jobs_did_not_finish_wins_no_claim() {
     }
 }
 
-/// A finding at the paper's scale names that scale where it stands beside the numbers of another.
+/// A finding at the paper's scale names that scale if it is shown next to numbers of another scale.
 #[test]
 fn findings_name_their_scale_and_sizes_are_those_that_ran() {
     let place = Place::new();

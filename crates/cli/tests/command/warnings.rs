@@ -1,9 +1,10 @@
-//! Warnings about scenarios that run but cannot mean much: on standard error, in `--json`, and on top of the page.
+//! Tests of warnings about scenarios that run but give results with little meaning. The warnings appear on standard
+//! error, in `--json`, and at the top of the page.
 
 use crate::common::{Place, SMALL, edited};
 
-/// Runs `scenario`, which must end well and warn of each of `says`: on standard error, in JSON and on the page, also
-/// when its results are taken from disk. Returns the warnings of its runs as values.
+/// Runs `scenario`, which must succeed and give each warning in `says` on standard error, in JSON and on the page, also
+/// if its results are read from disk. Returns the warnings of the runs as values.
 #[track_caller]
 fn warned(scenario: &str, says: &[&str]) -> serde_json::Value {
     let place = Place::new();
@@ -43,7 +44,8 @@ fn a_scenario_in_which_all_means_something_warns_of_nothing() {
 
 #[test]
 fn a_fault_that_no_packet_met() {
-    // One connection has one path under ECMP, and this is the cable of a host that neither sends nor receives.
+    // A single connection has one path under ECMP, and the fault is on the cable of a host that neither sends nor
+    // receives.
     let one = "kind = \"messages\"\n[[workload.message]]\nfrom = 0\nto = 15\nbytes = \"100KB\"";
     let idle = edited("kind = \"permutation\"\nbytes = \"100KB\"", one);
     let fault = "[[fault]]\nkind = \"rate\"\nlinks = \"host:3\"\nrate = \"1Gbps\"\n";
@@ -63,8 +65,8 @@ fn a_fault_after_the_end() {
         "fault.0 (link-down tor:0/up:0) begins at 500ms, and a run that loses nothing takes little more than";
     let after = "reps, ops: fault.0 (link-down tor:0/up:0) begins after the end of the run";
     warned(&fault("500ms"), &[late, after]);
-    // The ideal is 9.4 us. A fault at twice that time may still hit waiting packets, one at four times only behind fewer
-    // uplinks.
+    // The ideal time is 9.4 us. A fault at twice that time may still affect waiting packets. A fault at four times that
+    // time can do so only if there are fewer uplinks.
     check_warns(&fault("20us"), &[]);
     check_warns(&fault("40us"), &["begins at 40us, and a run that loses nothing takes little more than"]);
     let four = fault("40us").replace("tiers = 2", "tiers = 2\noversubscription = 4");
@@ -139,7 +141,8 @@ fn a_buffer_that_nobody_shares() {
                 nothing to share; write: \"reps.fabric.shared_buffer\" = \"32MB\"";
     let alpha = format!("{SMALL}[set]\n\"reps.fabric.shared_alpha\" = 8.0\n");
     warned(&alpha, &[says]);
-    // One queue may take so much of it that the timeout is over before: five times 29 even shares would do.
+    // One queue may use so much of the buffer that the timeout expires before the packets behind it are delivered. A
+    // timeout of five times 29 even shares of the buffer would be long enough.
     let shared = format!("{alpha}\"reps.fabric.shared_buffer\" = \"32MB\"\n");
     let says = "scheme \"reps\": transport.rto = \"2rtt+5queue\" is over before a packet behind a full queue (of \
                 fabric.shared_buffer = \"32MB\" it takes 28.4 MB at the most) and its ACK are through";
@@ -148,7 +151,7 @@ fn a_buffer_that_nobody_shares() {
     warned(&format!("{shared}{rto}"), &[]);
     let says = "scheme \"reps\": fabric.shared_buffer = \"5KB\" does not hold a packet of 4174B in a queue";
     warned(&format!("{SMALL}[set]\n\"reps.fabric.shared_buffer\" = \"5KB\"\n"), &[says]);
-    // Thresholds that the even share of a queue would never reach.
+    // A queue that has only an even share of the buffer would never reach these thresholds.
     let marks = "\"reps.fabric.ecn_kmin\" = \"2MB\"\n\"reps.fabric.ecn_kmax\" = \"4MB\"\n";
     warned(&format!("{shared}{rto}{marks}"), &[]);
 }
@@ -163,13 +166,13 @@ fn a_measure_that_saw_nothing() {
     warned(&measure("link-utilisation", "links = \"host:0\""), &[]);
     let says = "reps, ops: measure.0 (pauses on \"tor:0/up\") saw nothing: the scheme has no PFC";
     warned(&measure("pauses", "links = \"tor:0/up\""), &[says]);
-    // That none were dropped is an answer.
+    // A measure of drops whose values are all 0 is a meaningful result, so there is no warning.
     warned(&measure("drops", "links = \"tor:0/up\""), &[]);
 }
 
 #[test]
 fn a_timeout_below_the_round_trip_of_messages() {
-    // Its RTO is a time, whatever the fabric.
+    // This setup has a fixed RTO on any fabric.
     let far = SMALL.replace("[workload]", "link_latency = \"20us\"\n[workload]");
     let far = format!("setup = \"reps-paper\"\n{far}");
     let pair = |to: u32| {
@@ -211,7 +214,7 @@ fn settings_that_count_for_nothing() {
     let swept = |key: &str| format!("{SMALL}{set}[sweep]\n\"{key}\" = [\"400KB\", \"500KB\"]\n");
     let says = "\"*.fabric.queue\" below [set] has no effect: \"*.fabric.queue\" overrides it in [sweep]";
     check_warns(&swept("*.fabric.queue"), &[says]);
-    // The others have it still.
+    // The other schemes still use the setting.
     check_warns(&swept("reps.fabric.queue"), &[]);
     let zip = "[[sweep.zip]]\n\"*.fabric.queue\" = [\"400KB\"]\n\"workload.bytes\" = [\"1KB\"]\n";
     check_warns(&format!("{SMALL}{set}{zip}"), &[says]);
@@ -234,12 +237,12 @@ fn a_rate_that_slows_no_link() {
     );
     check_warns(&rate("800Gbps"), &["rate = \"800Gbps\" slows none of them: the links have 400Gbps"]);
     check_warns(&rate("100Gbps"), &[]);
-    // Where a sweep begins.
+    // The value is the start of a sweep.
     let swept = format!("{}[sweep]\n\"fault.0.rate\" = [\"400Gbps\", \"100Gbps\"]\n", rate("400Gbps"));
     check_warns(&swept, &[]);
 }
 
-/// Where a name means one direction of a slow cable, the scenario has to state the direction, as the hint does.
+/// If a name means one direction of a slow cable, the scenario must state the direction, as the hint does.
 #[test]
 fn a_slow_direction_that_may_not_be_meant() {
     let slow = |links: &str, more: &str| {
@@ -255,7 +258,7 @@ fn a_slow_direction_that_may_not_be_meant() {
     check_warns(&slow("tor:0/up:0", "both_directions = false\n"), &[]);
     check_warns(&slow("cable:tor:0/up:0", ""), &[]);
     check_warns(&slow("tor-uplinks:1", ""), &[]);
-    // Another name takes the other direction.
+    // The other direction is named by another selector.
     for other in ["cable:tor:0/up:0", "spine:0/down:0"] {
         let both = slow("x", "").replace("\"x\"", &format!("[\"{other}\", \"tor:0/up:0\"]"));
         check_warns(&both, &[]);
@@ -273,7 +276,7 @@ fn a_probability_that_loses_nothing() {
     };
     check_warns(&loss("0"), &["probability = 0: this fault loses nothing; write: probability = 0.001"]);
     check_warns(&loss("0.5"), &[]);
-    // A hundred packets or fewer leave the ToR.
+    // At most about a hundred packets leave the ToR.
     let rare = "is expected to hit";
     check_warns(&loss("0.001"), &[rare]);
     let swept = format!("{}[sweep]\n\"fault.0.probability\" = [0, 0.5]\n", loss("0"));
@@ -341,7 +344,7 @@ fn values_that_cannot_act() {
 fn a_depth_beyond_all_chunks() {
     let ring = "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nranks = 4\ndepth = ";
     let text = |depth: u32| edited("kind = \"permutation\"", &format!("{ring}{depth}"));
-    // Six steps with a block of one chunk each.
+    // The job has six steps with a block of one chunk each.
     check_warns(
         &text(100),
         &["depth = 100 holds nothing back: no rank has more than 6 chunks for another one"],
@@ -355,7 +358,7 @@ fn examples_warn_of_nothing() {
     let listed = place.run(&["list", "examples", "--json"]).expect(0).json();
     for example in listed["examples"].as_array().unwrap() {
         let name = example["name"].as_str().unwrap();
-        // The others are alike, and take long to resolve.
+        // The other examples are similar and take long to resolve.
         if ["permutation-1024", "smallest-buffer"].contains(&name) {
             continue;
         }

@@ -1,9 +1,10 @@
-//! A job all of whose traffic stays inside servers, as tensor parallelism of a server's size makes it: the command says so, and
-//! its tables, documents and pages hold together.
+//! Tests of a job whose traffic stays within servers, as with tensor parallelism over the ranks of a server. The
+//! command reports this, and its tables, documents and pages stay consistent.
 
 use crate::common::Place;
 
-/// A step whose collectives are of `tensor` of 8 ranks each, over servers of 4.
+/// A folder with a trace for each number in `tensor`: a training step of 8 ranks whose collectives are among groups of
+/// that many ranks.
 fn place(tensor: &[u32]) -> Place {
     let place = Place::new();
     for tensor in tensor {
@@ -22,7 +23,7 @@ const SCENARIO: &str = "schemes = [\"reps\", \"rocev2\"]\nseeds = [1, 2]\n[topol
                         link = \"400Gbps\"\n[workload]\nkind = \"trace\"\nformat = \"simai\"\nfile = \"tp4.txt\"\n\
                         server = { ranks = 4, link = \"3.2Tbps\", link_latency = \"1us\" }\n";
 const SAYS: &str = "job 0 (simai, 8 ranks): all that its ranks send stays inside their servers, and nothing crosses the network";
-/// Computing, and a ring of 4 ranks whose blocks of 100,000 B take 250 ns and the latency.
+/// The CCT: the computing time, and a ring of 4 ranks whose blocks of 100,000 B take 250 ns plus the latency.
 const CCT_US: f64 = 15.0 + 6.0 * 1.25;
 
 #[test]
@@ -46,7 +47,7 @@ fn it_runs_and_the_command_says_that_nothing_crosses_the_network() {
     assert!(warnings.iter().any(|warning| warning.as_str().unwrap().contains(SAYS)), "{warnings:?}");
 }
 
-/// A sweep over tensor parallelism also runs the point at which it fills a server.
+/// A sweep over tensor parallelism also runs the point at which the group fills a server.
 #[test]
 fn a_sweep_over_tensor_parallelism_passes_the_size_of_a_server() {
     let place = place(&[2, 4, 8]);

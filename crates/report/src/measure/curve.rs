@@ -1,4 +1,4 @@
-//! Functions of whole curves over time: the time at which one settles, and the time for which it is near a value.
+//! Functions of whole curves over time: the time at which a curve settles, and how long it is near a value.
 
 use anabranch_results::Statistic;
 
@@ -6,14 +6,14 @@ use anabranch_results::Statistic;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Target {
     Number(f64),
-    /// Its own largest point.
+    /// The largest value of the curve itself.
     Max,
-    /// The mean of the last tenth of its points.
+    /// The mean over the last tenth of the curve's points.
     Last,
 }
 
-/// A curve of one entity, in microseconds. A point stands for the time since the one before it, the first for the time
-/// since `start_us`.
+/// The curve of one entity. Times are in microseconds. The value of a point applies to the time since the previous
+/// point, and that of the first point to the time since `start_us`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Curve {
     pub start_us: f64,
@@ -21,7 +21,7 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// The means of its points over intervals of `width_us` each, at the times of their last points.
+    /// A curve with the mean over each interval of `width_us`, at the time of the interval's last point.
     pub(super) fn smoothed(&self, width_us: f64) -> Curve {
         let stretch = |time_us: f64| ((time_us - self.start_us) / width_us).ceil();
         let stretches = self.points.chunk_by(|(a, _), (b, _)| stretch(*a) == stretch(*b));
@@ -32,7 +32,7 @@ impl Curve {
         Curve { start_us: self.start_us, points: points.collect() }
     }
 
-    /// The value of `target` for this curve; none for a curve without points.
+    /// The value of `target` for this curve, or none if the curve has no points.
     pub(super) fn target(&self, target: Target) -> Option<f64> {
         let values = |from: usize| self.points[from..].iter().map(|(_, value)| *value).collect::<Vec<f64>>();
         match target {
@@ -42,8 +42,8 @@ impl Curve {
         }
     }
 
-    /// The time at which the curve came within `band` of `target` to stay there to its end; none when it ends
-    /// elsewhere.
+    /// The time from which the curve stays within `band` of `target` until its end, or none if the last point is not
+    /// within `band`.
     pub(super) fn settles_us(&self, target: f64, band: f64) -> Option<f64> {
         let away = self.points.iter().rposition(|(_, value)| (value - target).abs() > band);
         match away {
@@ -53,7 +53,7 @@ impl Curve {
         }
     }
 
-    /// The time for which it is within `band` of `target`.
+    /// The total time during which the curve is within `band` of `target`.
     pub(super) fn near_us(&self, target: f64, band: f64) -> f64 {
         let begins = std::iter::once(self.start_us).chain(self.points.iter().map(|(time_us, _)| *time_us));
         let near = self.points.iter().zip(begins).filter(|((_, value), _)| (value - target).abs() <= band);
@@ -65,7 +65,7 @@ impl Curve {
 mod tests {
     use super::*;
 
-    /// 2, 9, 5, 4, 4.4 and 4 after 10, 20, 30, 40, 50 and 60 us.
+    /// A curve with the values 2, 9, 5, 4, 4.4 and 4 at 10, 20, 30, 40, 50 and 60 us.
     fn curve() -> Curve {
         let values = [2.0, 9.0, 5.0, 4.0, 4.4, 4.0];
         let points = values.into_iter().zip(1..).map(|(value, step)| (10.0 * f64::from(step), value));
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(curve().near_us(4.5, 0.5), 40.0);
         assert_eq!(curve().near_us(2.0, 0.0), 10.0);
         assert_eq!(curve().near_us(100.0, 1.0), 0.0);
-        // The first point stands for the rest of its interval.
+        // The first point applies to the time from `start_us`, 7 us, to 10 us.
         let late = Curve { start_us: 7.0, ..curve() };
         assert_eq!(late.near_us(2.0, 0.0), 3.0);
     }
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn stretches_have_the_mean_of_their_points() {
         assert_eq!(curve().smoothed(20.0).points, [(20.0, 5.5), (40.0, 4.5), (60.0, 4.2)]);
-        // From 5 us on, intervals end at 25 and 45 us.
+        // With a start at 5 us, intervals end at 25 and 45 us.
         let late = Curve { start_us: 5.0, ..curve() };
         assert_eq!(late.smoothed(20.0).points, [(20.0, 5.5), (40.0, 4.5), (60.0, 4.2)]);
         assert_eq!(curve().smoothed(1.0), curve());

@@ -1,4 +1,4 @@
-//! Errors of measures, and hints at the names that were meant.
+//! Errors of measures, with suggestions for misspelt names.
 
 use std::ops::Range;
 
@@ -6,17 +6,17 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("measure `{measure}`, column {column}: {message}")]
 pub struct MeasureError {
-    /// The measure as written.
+    /// The measure as it was written.
     pub measure: String,
-    /// The place of the error, in characters from 1.
+    /// The position of the error, counted in characters from 1.
     pub column: usize,
     /// The error, and the expected form.
     pub message: String,
-    /// The bytes of an unknown name, and the most likely name.
+    /// The byte range of an unknown name, and the most similar known name.
     pub instead: Option<(Range<usize>, String)>,
 }
 
-/// An error at a byte of the text.
+/// An error at a byte offset in the text.
 #[derive(Debug)]
 pub(super) struct ErrorAt {
     pub at: usize,
@@ -25,7 +25,7 @@ pub(super) struct ErrorAt {
 }
 
 impl ErrorAt {
-    /// A result with an error at this byte.
+    /// A result with an error at this byte offset.
     pub fn new<T>(at: usize, message: impl Into<String>) -> Result<T, ErrorAt> {
         Err(ErrorAt { at, message: message.into(), instead: None })
     }
@@ -36,7 +36,7 @@ impl ErrorAt {
     }
 }
 
-/// `; did you mean X?` for the nearest of `known`, else the list of them.
+/// The hint `; did you mean X?` for the most similar name among `known`, or else a list of `known`.
 pub(super) fn hint<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match nearest(written, &known) {
@@ -46,7 +46,7 @@ pub(super) fn hint<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) 
     }
 }
 
-/// The most likely name.
+/// The known name that is most similar to what was written, if one is similar enough.
 pub(super) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let words = |name: &str| {
         let mut words: Vec<String> = name.split('_').map(str::to_owned).collect();
@@ -55,9 +55,9 @@ pub(super) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     };
     let of_written = words(written);
     let near = known.iter().map(|name| {
-        // The same words in another order are nearer than any letters.
+        // A name with the same words in another order is preferred to any name with similar letters.
         let other_words = words(name) != of_written;
-        // Among equally near names one with the same first letter is preferred.
+        // Among equally similar names, one with the same first letter is preferred.
         let starts_otherwise = name.chars().next() != written.chars().next();
         (other_words, strsim::damerau_levenshtein(written, name), starts_otherwise, *name)
     });

@@ -1,4 +1,4 @@
-//! Evaluation of a measure's tree on results.
+//! Evaluation of a measure's syntax tree on results.
 
 use super::error::{ErrorAt, hint};
 use super::run_value::RunValues;
@@ -13,7 +13,7 @@ pub(super) fn evaluate(root: &Node, index: &Index<'_>) -> Result<ClaimValue, Err
     Context::new(index).whole(root)
 }
 
-/// Evaluates a measure so that a comparison is true only if it is true for every seed.
+/// Evaluates a measure. A comparison is true only if it is true for every seed.
 pub(super) fn evaluate_by_spread(root: &Node, index: &Index<'_>) -> Result<(ClaimValue, Spread), ErrorAt> {
     let mut context = Context { comparisons: Some(Vec::new()), ..Context::new(index) };
     let value = context.whole(root)?;
@@ -24,11 +24,11 @@ pub(super) fn evaluate_by_spread(root: &Node, index: &Index<'_>) -> Result<(Clai
 struct Context<'a> {
     index: &'a Index<'a>,
     set: &'a ResultSet,
-    /// The parameters that the enclosing `over`s have fixed.
+    /// The parameters whose values the enclosing `over` expressions have set.
     bound: Vec<(Parameter<'a>, Value)>,
-    /// The bin of messages that one of them has fixed, by its number.
+    /// The bin of messages that an enclosing `over` expression has set, as its number.
     bin: Option<(Bins, usize)>,
-    /// The comparisons made so far, where they are made seed by seed.
+    /// The comparisons made so far, if comparisons are made seed by seed.
     comparisons: Option<Vec<results::Comparison>>,
 }
 
@@ -131,7 +131,8 @@ impl<'a> Context<'a> {
         Ok(holds)
     }
 
-    /// The range of each side over the seeds, and whether it is apart from the next one.
+    /// Compares each side with the next for all seeds, and records the range of each side and whether the two are
+    /// separate.
     fn compare_by_seed(
         &mut self,
         first: &Node,
@@ -141,7 +142,7 @@ impl<'a> Context<'a> {
         let mut comparisons = Vec::with_capacity(rest.len());
         for (comparison, next) in rest {
             let right = self.over_seeds(next)?;
-            // If both ends compare with both ends, all seeds compare with all seeds.
+            // If the comparison holds between both ends of the two ranges, it holds between all seeds.
             let separate = left.iter().all(|&a| right.iter().all(|&b| comparison.holds(a, b)));
             comparisons.push(results::Comparison {
                 left,
@@ -154,7 +155,7 @@ impl<'a> Context<'a> {
         Ok(comparisons)
     }
 
-    /// The lowest and the highest value over the seeds. A side that names seeds itself has one value.
+    /// The lowest and the highest value over the seeds. An expression that names seeds itself has a single value.
     fn over_seeds(&mut self, node: &Node) -> Result<[f64; 2], ErrorAt> {
         let names_seeds = node.any(&|kind| match kind {
             NodeKind::Over { axis: Axis::Parameter(name), .. } => name == "seed",
@@ -170,7 +171,7 @@ impl<'a> Context<'a> {
         Ok([low, values.iter().copied().fold(f64::NEG_INFINITY, f64::max)])
     }
 
-    /// The body's value at each value of the axis, in the order of the runs or of the bins.
+    /// The value of `body` at each value of the axis, in the order of the runs or of the bins.
     fn over(&mut self, at: usize, axis: &Axis, body: &Node) -> Result<Vec<f64>, ErrorAt> {
         match axis {
             Axis::Parameter(name) => {
@@ -221,7 +222,7 @@ impl<'a> Context<'a> {
         points
     }
 
-    /// A parameter by its whole name or by its last parts.
+    /// The parameter with this name, which is the full name or its last components.
     fn parameter(&self, at: usize, written: &str) -> Result<Parameter<'a>, ErrorAt> {
         if written == "seed" {
             return Ok(Parameter::Seed);
@@ -256,7 +257,7 @@ impl<'a> Context<'a> {
         Statistic::Mean.of(&values).map_or_else(|| ErrorAt::new(at, "there are no runs"), Ok)
     }
 
-    /// The indices of a call's runs: one point of the sweep, one or all seeds.
+    /// The indices of the runs that a call refers to: at one point of the sweep, with one seed or all seeds.
     fn select(&self, at: usize, call: &Call) -> Result<Vec<usize>, ErrorAt> {
         let scheme = &call.scheme;
         let mut chosen: Vec<usize> = Vec::new();
@@ -268,7 +269,7 @@ impl<'a> Context<'a> {
                 format!("no runs of a scheme `{}`{}", scheme.text, hint(&scheme.text, known)),
             );
         }
-        // A run without the parameter does not depend on it.
+        // A run without the parameter does not depend on it, and is kept.
         for (parameter, value) in &self.bound {
             chosen
                 .retain(|&run| value_of(&self.set.runs[run], *parameter).is_none_or(|found| found == *value));
@@ -321,7 +322,7 @@ fn value_of(run: &RunRow, parameter: Parameter<'_>) -> Option<Value> {
     }
 }
 
-/// Whether a value equals the word, as text or as a number.
+/// Whether a value equals the word, compared as text or as a number.
 fn matches(expected: &Word, found: &Value) -> bool {
     let text = found.to_string();
     text == expected.text || (expected.number.is_some() && text.parse().ok() == expected.number)

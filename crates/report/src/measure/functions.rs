@@ -8,7 +8,7 @@ use anabranch_results::{RunRow, Statistic};
 const CURVE_FUNCTIONS: [(&str, CurveMeasure); 2] =
     [("time_to_settle", CurveMeasure::Settles), ("time_near", CurveMeasure::Near)];
 
-/// The arguments of a function of a whole curve beside the scheme and the series.
+/// The named arguments of a function of a whole curve.
 const CURVE_ARGUMENTS: [&str; 6] = ["value", "within", "smooth_us", "entity", "from_us", "to_us"];
 
 const QUANTITIES: [(&str, Quantity); 6] = [
@@ -20,7 +20,7 @@ const QUANTITIES: [(&str, Quantity); 6] = [
     ("timeouts", Quantity::Timeouts),
 ];
 
-/// The argument of a function over messages after the scheme.
+/// The argument that follows the scheme in a function over messages.
 const STATISTICS: &str = "mean, min, max, sum, share (of those above 0) or a percentile such as p99";
 
 const SERIES_FUNCTIONS: [(&str, Statistic); 6] = [
@@ -32,7 +32,7 @@ const SERIES_FUNCTIONS: [(&str, Statistic); 6] = [
     ("series_last", Statistic::Last),
 ];
 
-/// The arguments of a call behind the scheme.
+/// The arguments of a call that follow the scheme.
 #[derive(Default)]
 pub(super) struct Arguments {
     pub positional: Vec<Word>,
@@ -45,7 +45,7 @@ impl Arguments {
         Some(self.named.remove(index).1)
     }
 
-    /// Whether they belong to a function over messages.
+    /// Whether some argument is a filter or a statistic for messages.
     fn about_messages(&self) -> bool {
         let is_filter =
             |(key, _): &(Word, Word)| ["group", "min_bytes", "max_bytes"].contains(&key.text.as_str());
@@ -79,7 +79,8 @@ impl Arguments {
     }
 }
 
-/// The function of this name with its arguments, which are taken out; those that are left are filters.
+/// The function with this name and its arguments. Arguments that the function uses are removed from `arguments`; the
+/// remaining ones are filters.
 pub(super) fn function(at: usize, name: &str, arguments: &mut Arguments) -> Result<Function, ErrorAt> {
     if let Some((_, statistic)) = SERIES_FUNCTIONS.iter().find(|(known, _)| *known == name) {
         return Ok(Function::Series {
@@ -93,7 +94,8 @@ pub(super) fn function(at: usize, name: &str, arguments: &mut Arguments) -> Resu
     if let Some((_, measure)) = CURVE_FUNCTIONS.iter().find(|(known, _)| *known == name) {
         return curve(*measure, name, at, arguments);
     }
-    // A name of both kinds is a number of the whole run, unless the arguments are about messages.
+    // If both a field of the runs and a quantity of messages have this name, it refers to the field, unless the
+    // arguments are about messages.
     let whole = RunRow::FIELDS.contains(&name) && !arguments.about_messages();
     let quantity = QUANTITIES.iter().find(|(known, _)| *known == name && !whole);
     if let Some((_, quantity)) = quantity {
@@ -132,8 +134,8 @@ pub(super) fn function(at: usize, name: &str, arguments: &mut Arguments) -> Resu
     }
 }
 
-/// A function of a whole curve. Other arguments of the call are filters, which are looked up among the swept
-/// parameters; a word similar to one of [`CURVE_ARGUMENTS`] counts as a misspelling.
+/// A function of a whole curve. Its other arguments are filters on swept parameters, but a word similar to one of
+/// [`CURVE_ARGUMENTS`] is treated as a misspelling.
 fn curve(
     measure: CurveMeasure,
     name: &str,
@@ -181,7 +183,7 @@ fn curve(
     Ok(function)
 }
 
-/// The default of `within`, as a share of the value.
+/// The default of `within`, as a fraction of the value.
 const NEAR: f64 = 0.1;
 
 fn without_unit(field: &str) -> &str {

@@ -5,11 +5,11 @@ use super::functions::{Arguments, function};
 use super::tree::{Axis, Bins, Call, Comparison, Function, Node, NodeKind, Operator, Over, Word};
 use anabranch_base::Problem;
 
-/// Bounds the tree, and with it the stack that evaluating it takes.
+/// A limit on the size of the tree, which also limits the stack that its evaluation needs.
 const MAX_NODES: usize = 512;
-/// Bounds the parser's own stack.
+/// A limit on the depth of nested expressions, which limits the stack of the parser.
 const MAX_DEPTH: usize = 64;
-/// With more bins, each would have hardly a message.
+/// With more bins than this, most bins would have hardly any messages.
 const MOST_BINS: usize = 100;
 
 pub(super) fn parse(text: &str) -> Result<Node, ErrorAt> {
@@ -30,7 +30,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// A comparison, or a single sum.
+    /// Parses a comparison or a sum.
     fn expression(&mut self) -> Result<Node, ErrorAt> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -151,7 +151,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A call, or `max over parameter:`.
+    /// Parses a call, or an expression such as `max over parameter:`.
     fn name(&mut self) -> Result<Node, ErrorAt> {
         let at = self.at;
         let length =
@@ -203,7 +203,7 @@ impl<'a> Parser<'a> {
         self.node(parameter.at, NodeKind::Over { how, axis, body })
     }
 
-    /// The arguments of `bins(10000, 1000000)` or `bins(count=20)`, behind the `(`.
+    /// Parses the arguments of `bins(10000, 1000000)` or `bins(count=20)`, after the `(`.
     fn bins(&mut self, name: &Word) -> Result<Bins, ErrorAt> {
         if name.text != "bins" {
             let message = format!(
@@ -295,7 +295,7 @@ impl<'a> Parser<'a> {
         self.node(at, NodeKind::Call(Call { function, scheme, filters: arguments.named }))
     }
 
-    /// A name or value inside a call: quoted, or any run of letters, digits and `_.:/%+-`.
+    /// Parses a name or value inside a call: text in quotes, or a sequence of letters, digits and `_.:/%+-`.
     fn word(&mut self, expected: &str, allowed: fn(char) -> bool) -> Result<Word, ErrorAt> {
         let first = self.peek();
         let at = self.at;

@@ -7,10 +7,10 @@ use crate::index::Index;
 use anabranch_results::{FlowRow, RunRow, Statistic};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The functions on the runs of a result set.
+/// Computes the values of functions in single runs of a result set.
 pub(super) struct RunValues<'a> {
     pub index: &'a Index<'a>,
-    /// The bin to which functions over messages are restricted, by its number.
+    /// The bin to which functions over messages are restricted, and its number.
     pub bin: Option<&'a (Bins, usize)>,
 }
 
@@ -32,7 +32,7 @@ impl RunValues<'_> {
             ),
             Function::Series { statistic, points } => {
                 let parts = self.index.series(index, &points.series.text);
-                // The parts are in the order of the rows, which `series_first` and `series_last` need.
+                // The parts keep the order of the rows, because `series_first` and `series_last` depend on it.
                 let parts = parts.iter().filter(|part| points.is_of(&part.entity));
                 let values: Vec<f64> = parts
                     .flat_map(|part| &part.points)
@@ -58,7 +58,7 @@ impl RunValues<'_> {
                         },
                     });
                 }
-                // All have settled when the last one has.
+                // All curves have settled once the last of them has settled.
                 let of_several = match measure {
                     CurveMeasure::Settles => Statistic::Max,
                     CurveMeasure::Near => Statistic::Mean,
@@ -106,7 +106,7 @@ impl RunValues<'_> {
         )
     }
 
-    /// A statistic over messages or jobs, given with their lengths, all of which must have a value.
+    /// A statistic over messages or jobs, which are given with their lengths. All of them must have a value.
     fn over_messages(
         &self,
         at: usize,
@@ -138,7 +138,7 @@ impl RunValues<'_> {
         )
     }
 
-    /// The length and value of each of a run's messages or jobs; no value where it is not known.
+    /// The length and the value of each message or job of a run. The value is missing if it is not known.
     fn each(
         &self,
         run: usize,
@@ -174,7 +174,7 @@ impl RunValues<'_> {
         }
     }
 
-    /// The curves of a run by entity.
+    /// The curves of a run, by entity.
     fn curves(&self, run: usize, points: &Points) -> BTreeMap<String, Curve> {
         let mut curves: BTreeMap<String, Curve> = BTreeMap::new();
         for part in self.index.series(run, &points.series.text).iter() {
@@ -222,7 +222,7 @@ impl RunValues<'_> {
     }
 }
 
-/// The error for runs whose messages or jobs have no rows.
+/// The error for runs whose messages or jobs were not recorded individually.
 fn unrecorded(at: usize, run: &RunRow, quantity: Quantity) -> Result<f64, ErrorAt> {
     let scheme = &run.scheme;
     ErrorAt::new(
@@ -266,7 +266,7 @@ fn unsettled(
     )
 }
 
-/// The error for messages whose retransmissions are not known.
+/// The error for messages whose number of retransmissions is not known.
 fn unattributed(at: usize, run: &RunRow, missing: usize, all: usize) -> Result<f64, ErrorAt> {
     let (scheme, seed) = (&run.scheme, run.seed);
     ErrorAt::new(

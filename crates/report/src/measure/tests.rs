@@ -71,8 +71,8 @@ fn messages_are_chosen_by_length() {
     assert_eq!(number("slowdown(reps, p50, min_bytes=1001, bytes=8MiB, seed=1)"), 1.9);
 }
 
-/// One run of `reps` with 6 messages of 1, 2, 2, 10, 20 and 30 KB and slowdowns of 1, 2, 3, 4, 6 and 8, and one of `ops`
-/// with twice those slowdowns; `queue_depth_bytes` at two ports.
+/// One run of `reps` with 6 messages of 1, 2, 2, 10, 20 and 30 KB, whose slowdowns are 1, 2, 3, 4, 6 and 8. One run of
+/// `ops` has twice these slowdowns. The series `queue_depth_bytes` has points at two ports.
 fn by_size() -> ResultSet {
     let mut set = two_schemes();
     set.runs.retain(|run| run.seed == 1 && run.sweep["workload.bytes"] == Value::Text("8MiB".into()));
@@ -114,14 +114,14 @@ fn of_sizes(text: &str) -> Result<ClaimValue, String> {
 #[test]
 fn bins_take_the_messages_by_length() {
     for (text, expected) in [
-        // Bins up to 2 KB: 1, 2, 3; above that up to 10 KB: 4; above: 6, 8.
+        // Slowdowns by bin: 1, 2 and 3 up to 2 KB; 4 above that up to 10 KB; 6 and 8 above that.
         ("mean over bins(2000, 10000): slowdown(reps, mean)", (2.0 + 4.0 + 7.0) / 3.0),
         ("max over bins(2000, 10000): slowdown(reps, max)", 8.0),
         ("first over bins(2000): slowdown(reps, sum)", 6.0),
         ("last over bins(2e3): slowdown(reps, sum)", 18.0),
-        // Two messages each: 1 and 2, 3 and 4, 6 and 8.
+        // Each bin has two messages, with slowdowns of 1 and 2, 3 and 4, 6 and 8.
         ("mean over bins(count=3): slowdown(reps, max)", (2.0 + 4.0 + 8.0) / 3.0),
-        // One and two messages in turn: 1; 2, 3; 4; 6, 8.
+        // The bins have alternately one and two messages: 1; 2, 3; 4; 6, 8.
         ("last over bins(count=4): slowdown(reps, sum)", 14.0),
         ("first over bins(count=4): slowdown(reps, sum)", 1.0),
         ("mean over bins(count=6): slowdown(ops, p95) / slowdown(reps, p95)", 2.0),
@@ -132,7 +132,7 @@ fn bins_take_the_messages_by_length() {
     }
     let range = of_sizes("range over bins(2000): slowdown(reps, mean)");
     assert_eq!(range, Ok(ClaimValue::Range([2.0, 6.0])));
-    // Jobs have lengths too.
+    // Bins by length also apply to jobs.
     let jobs = of_collectives("last over bins(1000000, 2000000): cct(strack, max)");
     assert_eq!(jobs, Ok(ClaimValue::Number(120.0)));
 }
@@ -143,15 +143,16 @@ fn curves_settle_and_stay_near() {
         ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0, value=40)", 30.0),
         ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0)", 30.0),
         ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0, within=0.05)", 50.0),
-        // The later of both entities.
+        // The result is the later time of the two entities.
         ("time_to_settle(reps, queue_depth_bytes, value=40)", 40.0),
         ("time_to_settle(reps, queue_depth_bytes, value=40, from_us=40)", 40.0),
         ("time_to_settle(ops, queue_depth_bytes, entity=tor:0/up:1, value=80, within=0.3)", 30.0),
-        // 50, 45, 42: within a quarter of 42 from 20 us on, the end of the first interval.
+        // The means over intervals are 50, 45 and 42. From 20 us on, the end of the first interval, they are within a
+        // quarter of 42.
         ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0, smooth_us=20)", 20.0),
         ("time_near(reps, queue_depth_bytes, entity=tor:0/up:0, value=max)", 10.0),
         ("time_near(reps, queue_depth_bytes, entity=tor:0/up:0, value=44)", 30.0),
-        // The mean of 30 and 40.
+        // The result is the mean of 30 and 40.
         ("time_near(reps, queue_depth_bytes, value=40)", 35.0),
         ("time_near(reps, queue_depth_bytes, entity=tor:0/up:1, value=last, to_us=20)", 20.0),
         ("time_near(reps, queue_depth_bytes, value=1e6)", 0.0),
@@ -190,8 +191,9 @@ fn mistakes_with_bins_and_curves_are_explained_with_their_place() {
     }
 }
 
-/// [`two_schemes`] with messages in two groups: of 4 packets each, the longer one of a run in `incast`. At seed 2 `ops`
-/// sends 6 packets of the longer one again and times out twice, 1 packet of the shorter one.
+/// [`two_schemes`] with messages of 4 packets in two groups. The longer message of each run is in the group `incast`.
+/// In seed 2, `ops` retransmits 6 packets of the longer message, which times out twice, and 1 packet of the shorter
+/// one.
 fn with_groups() -> ResultSet {
     let mut set = two_schemes();
     for flow in &mut set.flows {
@@ -228,7 +230,7 @@ fn groups_and_what_messages_sent_again_are_measured() {
         ("timeouts(ops, sum, group=incast, bytes=8MiB, seed=2)", 2.0),
         ("timeouts(ops, sum, group=background, bytes=8MiB, seed=2)", 0.0),
         ("timeouts(ops, share, bytes=8MiB, seed=2)", 0.5),
-        // The number of the whole run, as without groups.
+        // Without arguments about messages, the value is that of the whole run.
         ("timeouts(ops, bytes=8MiB)", 3.0),
         ("retransmissions(ops, bytes=8MiB)", 30.0),
         ("slowdown_p95(ops, bytes=8MiB)", 2.5),
@@ -237,8 +239,8 @@ fn groups_and_what_messages_sent_again_are_measured() {
     }
 }
 
-/// [`two_schemes`], whose longer messages are of `background` and cross data centres; among the shorter ones those of
-/// `reps` do not cross, and those of `ops` belong to a pipeline and cross too.
+/// [`two_schemes`] whose longer messages are in the group `background` and cross data centres. The shorter messages of
+/// `reps` stay within a data centre. Those of `ops` belong to a pipeline and cross data centres.
 fn across_data_centres() -> ResultSet {
     let mut set = two_schemes();
     for flow in &mut set.flows {
@@ -272,10 +274,10 @@ fn groups_are_taken_whole_or_by_their_parts() {
     same(&of("ops, mean, group=inter"), &of("ops, mean"));
     same(&of("ops, mean, group=pipeline"), &of("ops, mean, max_bytes=1000"));
     same(&of("ops, p99, group=inter, min_bytes=1001"), &of("ops, p99, min_bytes=1001"));
-    // Substrings of a part's name do not match.
+    // A substring of a group's name does not match.
     assert!(value(&of("reps, mean, group=round/inter")).is_err());
     assert!(value(&of("ops, mean, group=intra")).unwrap_err().contains("did you mean `inter`?"));
-    // The ratio of figures 8, 9 and 12 of Themis-longhaul.
+    // The ratio that figures 8, 9 and 12 of Themis-longhaul show.
     let ratio =
         "slowdown(reps, mean, group=inter, bytes=8MiB) / slowdown(reps, mean, group=intra, bytes=8MiB)";
     let [inter, intra] = [("min", 1001), ("max", 1000)].map(|(side, bytes)| {

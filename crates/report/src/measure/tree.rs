@@ -1,11 +1,11 @@
-//! The tree of a measure.
+//! The syntax tree of a measure.
 
 use super::curve::Target;
 use anabranch_results::Statistic;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
-    /// The byte of the text at which an error about this node points.
+    /// The byte offset in the text at which an error about this node points.
     pub at: usize,
     pub kind: NodeKind,
 }
@@ -56,16 +56,16 @@ pub(super) enum Over {
 pub(super) enum Axis {
     /// `seed` or a swept parameter.
     Parameter(String),
-    /// The messages by their lengths.
+    /// The messages, in bins by length.
     Bins(Bins),
 }
 
 /// Bins of messages (or jobs) by length.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Bins {
-    /// The largest length in bytes of each bin but the last, which has no end.
+    /// The largest length in bytes of each bin except the last, which has no upper limit.
     Edges(Vec<f64>),
-    /// This many bins with equally many messages, as nearly as whole numbers allow.
+    /// This number of bins, with the same number of messages in each as nearly as possible.
     Count(usize),
 }
 
@@ -78,7 +78,7 @@ impl Bins {
     }
 }
 
-/// A number of each run of a scheme.
+/// A call: a function whose value is a number for each run of a scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Call {
     pub function: Function,
@@ -88,92 +88,92 @@ pub(super) struct Call {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Function {
-    /// A field of the runs file.
+    /// A field of the runs.
     Field(&'static str),
-    /// A number that a scheme or model added.
+    /// A number that a scheme or a model added to the results.
     Extra(Word),
     /// A statistic over the points of a series.
     Series { statistic: Statistic, points: Points },
-    /// The time at which curves settle, or for which they are near a value.
+    /// The time at which curves settle, or the time during which they are near a value.
     Curve {
         measure: CurveMeasure,
         points: Points,
         target: Target,
-        /// The band, as a share of the target.
+        /// The tolerance, as a fraction of the target.
         within: f64,
         smooth_us: Option<f64>,
     },
-    /// A statistic over the messages or jobs of these lengths.
+    /// A statistic over the messages or jobs with lengths in this range.
     PerMessage {
         quantity: Quantity,
         statistic: Statistic,
-        /// Only the messages of this part of the workload.
+        /// If present, only the messages of this part of the workload are used.
         group: Option<Word>,
         min_bytes: f64,
         max_bytes: f64,
     },
 }
 
-/// Points of a series, in a window of time.
+/// The points of a series within a time interval.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Points {
     pub series: Word,
-    /// This entity and those below it; all without one.
+    /// The entity whose points are meant, with those of the entities below it. Without one, all entities are meant.
     pub entity: Option<String>,
-    /// The start of the window, which does not include it.
+    /// The start of the time interval. A point at exactly this time is not in the interval.
     pub from_us: f64,
     pub to_us: f64,
 }
 
 impl Points {
-    /// Whether these points include those of this entity.
+    /// Whether the points of `entity` are among these points.
     pub(super) fn is_of(&self, entity: &str) -> bool {
         self.entity.as_ref().is_none_or(|known| covers(known, entity))
     }
 
-    /// Whether the time is in the window.
+    /// Whether the time is in the interval.
     pub(super) fn is_at(&self, time_us: f64) -> bool {
         self.from_us < time_us && time_us <= self.to_us
     }
 }
 
-/// The number that a function of a whole curve gives, in microseconds.
+/// The kind of result of a function of a whole curve, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CurveMeasure {
-    /// The time from which on it is near a value.
+    /// The time from which the curve stays near a value.
     Settles,
-    /// The time for which it is near a value.
+    /// The total time during which the curve is near a value.
     Near,
 }
 
-/// The number of each message or job.
+/// A quantity that each message or job has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantity {
     /// Flow completion time in microseconds.
     Fct,
-    /// Flow completion time over the ideal one.
+    /// Flow completion time divided by the ideal one.
     Slowdown,
     /// Collective completion time of a job in microseconds.
     Cct,
-    /// Data packets of a message sent again.
+    /// The number of retransmitted data packets of a message.
     Retransmissions,
-    /// Data packets of a message sent again over the packets of the message.
+    /// The number of retransmitted data packets of a message divided by the number of packets of the message.
     RetransmittedShare,
-    /// Timeouts of a message.
+    /// The number of timeouts of a message.
     Timeouts,
 }
 
-/// A name or value as written.
+/// A name or a value as it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Word {
     pub at: usize,
     pub text: String,
-    /// Its value when it is a number without quotes.
+    /// The value of the word if it is a number without quotes.
     pub number: Option<f64>,
 }
 
 impl Node {
-    /// The nodes right below.
+    /// The direct children of this node.
     fn below(&self) -> Vec<&Node> {
         match &self.kind {
             NodeKind::Number(_) | NodeKind::Call(_) => Vec::new(),
@@ -224,7 +224,7 @@ impl Comparison {
 }
 
 impl Bins {
-    /// The messages, given with their lengths, that are in the bin with this number, from 0.
+    /// The messages in the bin with this number, counted from 0. Messages are given with their lengths.
     pub(super) fn in_bin<T>(&self, number: usize, mut messages: Vec<(u64, T)>) -> Vec<(u64, T)> {
         match self {
             Bins::Edges(edges) => {
@@ -234,7 +234,8 @@ impl Bins {
                 messages
             }
             Bins::Count(count) => {
-                // Messages of one length are sorted by their number, so that every scheme has the same order.
+                // The sort is stable, so messages of the same length stay in the order of their numbers and every
+                // scheme has the same order.
                 messages.sort_by_key(|(bytes, _)| *bytes);
                 let edge = |number: usize| number * messages.len() / count;
                 let (from, to) = (edge(number), edge(number + 1));
@@ -246,18 +247,19 @@ impl Bins {
 }
 
 impl Quantity {
-    /// Whether it is counted while it happens, so that it is known for a message that did not finish too.
+    /// Whether the quantity is counted during the run, so that it is also known for a message that did not finish.
     pub(super) fn is_count(self) -> bool {
         matches!(self, Quantity::Retransmissions | Quantity::RetransmittedShare | Quantity::Timeouts)
     }
 
-    /// The things that have this quantity, in the plural.
+    /// The name of the items that have this quantity, in the plural.
     pub(super) fn plural(self) -> &'static str {
         if self == Quantity::Cct { "jobs" } else { "messages" }
     }
 }
 
-/// Whether `entity` is `known` or contains it: `tor:0/up` covers `tor:0/up:3` but not `tor:0/upper`.
+/// Whether the entity name `entity` stands for `known`: both are equal, or `known` is below `entity`. `tor:0/up` covers
+/// `tor:0/up:3` but not `tor:0/upper`.
 pub(crate) fn covers(entity: &str, known: &str) -> bool {
     known.strip_prefix(entity).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
 }

@@ -1,14 +1,14 @@
-//! Axes: `{title, log, zero, range, categories, si, foot}`. `zero` starts the axis at zero, `range` gives its ends
-//! (those that are missing follow from the data), `categories` labels its places with the values themselves (true: in
-//! the order in which they occur; a list: in that order), `si` writes 20K, and `foot` is the place of zero on a
-//! logarithmic axis.
+//! Axes of plots, as `{title, log, zero, range, categories, si, foot}`. With `zero`, the axis starts at zero. `range`
+//! gives the ends of the axis; a missing end follows from the data. With `categories`, the labels are the values
+//! themselves: in the order in which they occur (`true`), or in the order of a list. With `si`, numbers are written as
+//! 20K. `foot` is the position of zero on a logarithmic axis.
 
 use super::plot::Plot;
 use serde_json::{Value as Json, json};
 
-/// The ratio of the largest value to the least above which an axis is logarithmic by default.
+/// An axis is logarithmic by default if the ratio of the largest value to the smallest exceeds this number.
 const WIDE: f64 = 20.0;
-/// Axes with times of this length or more, in microseconds, are in milliseconds.
+/// An axis is in milliseconds if its longest time is at least this many microseconds.
 const IN_MS: f64 = 10_000.0;
 const MICROS: &str = "(µs)";
 
@@ -21,17 +21,17 @@ pub(super) fn from_zero(title: &str, log: bool) -> Json {
     json!({"title": title, "log": log, "zero": !log})
 }
 
-/// A layout of one panel.
+/// The layout of a plot with one panel.
 pub(super) fn layout(x: Json, y: Json) -> Json {
     json!({"x": x, "panels": [{"y": y}]})
 }
 
-/// Whether values between these are on a logarithmic axis.
+/// Whether an axis with values from `least` to `most` is logarithmic by default.
 pub(super) fn is_wide(least: f64, most: f64) -> bool {
     least > 0.0 && most.is_finite() && most > WIDE * least
 }
 
-/// [`is_wide`] for all y values.
+/// The result of [`is_wide`] for all y values.
 pub(super) fn wide_y(data: &[Json]) -> bool {
     let (least, most) = span(data.iter().flat_map(|trace| numbers(trace, &["y", "low", "high"])));
     is_wide(least, most)
@@ -46,7 +46,7 @@ fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
 }
 
-/// Gives plots that are compared with each other the same axes. Long times are in milliseconds.
+/// Gives plots that are compared with each other the same axes. Long times are converted to milliseconds.
 pub(super) fn share(plots: &mut [Plot]) {
     if plots.len() > 1 {
         share_x(plots);
@@ -70,7 +70,7 @@ fn share_x(plots: &mut [Plot]) {
     }
 }
 
-/// Gives maps the same value for their strongest colour.
+/// Gives all maps the same value at the strongest colour.
 fn share_colours(plots: &mut [Plot]) {
     let traces = plots.iter().flat_map(|plot| &plot.data);
     let rows = traces.filter_map(|trace| trace["cells"].as_array()).flatten();
@@ -89,7 +89,8 @@ fn share_y(plots: &mut [Plot]) {
     }
 }
 
-/// Whether the y axes of all panels are logarithmic, and their common ends; none where their values are no numbers.
+/// Whether the y axes of all panels are logarithmic, and the two ends that they share, or none if their values are not
+/// numbers.
 fn common_y(plots: &[Plot]) -> Option<(bool, f64, f64)> {
     let panels = plots.iter().filter_map(|plot| plot.layout["panels"].as_array()).flatten();
     let axes: Vec<&Json> = panels.map(|panel| &panel["y"]).collect();
@@ -105,7 +106,7 @@ fn common_y(plots: &[Plot]) -> Option<(bool, f64, f64)> {
     if least > most || (log && least <= 0.0) || axes.iter().any(|y| y["categories"] == true) {
         return None;
     }
-    // Room above the largest value, which a given range includes.
+    // The axis leaves some room above the largest value. A `range` that is given already includes that room.
     let most = match (all, log) {
         (true, _) => most,
         (false, true) => most * 1.25,
@@ -114,7 +115,7 @@ fn common_y(plots: &[Plot]) -> Option<(bool, f64, f64)> {
     Some((log, least, most))
 }
 
-/// Converts axes of long times from microseconds to milliseconds.
+/// Converts axes with long times from microseconds to milliseconds.
 fn in_ms(plots: &mut [Plot]) {
     let longest = |keys: &[&str]| {
         span(plots.iter().flat_map(|plot| &plot.data).flat_map(|trace| numbers(trace, keys))).1

@@ -1,20 +1,21 @@
-//! The times of faults, as shaded bands on axes of time.
+//! The times of faults, drawn as shaded bands on time axes.
 
 use super::curves::Picture;
 use anabranch_results::ResultSet;
 use serde_json::{Value as Json, json};
 
-/// The most faults whose times a plot shows.
+/// The largest number of faults whose times a plot shows.
 const MOST: usize = 16;
 
-/// `{name, from, to, every, lasts}` in microseconds for each fault of the picture's first runs. `to` is null where it lasts to
-/// the end, and equals `from` where the scenario does not state it once for all runs, as where the sweep changes it.
+/// `{name, from, to, every, lasts}` in microseconds for each fault of the first run of each curve. `to` is null if the
+/// fault lasts to the end. `to` equals `from` if the scenario does not state the fault once for all runs, for example
+/// because the sweep changes it.
 pub(super) fn of(set: &ResultSet, picture: &Picture<'_>) -> Vec<Json> {
     let mut bands: Vec<Json> = Vec::new();
     let runs = picture.curves.iter().filter_map(|curve| set.runs.get(*curve.runs.first()?));
     for fault in runs.flat_map(|run| &run.faults) {
         let facts = set.facts.fault(fault.fault);
-        // A fault with several start times is one fault.
+        // A fault with several start times has one name.
         for from in facts.map_or_else(|| vec![fault.at_us], |facts| facts.starts_us.clone()) {
             let to = facts.map_or(Some(from), |facts| facts.end_us(from));
             let name = format!("fault.{}: {} {}", fault.fault, fault.kind, fault.on);

@@ -5,7 +5,7 @@ use crate::claims::RULE;
 use crate::claims_table::{explanations, measured_and_outcome, paper};
 use anabranch_results::{ClaimResult, ClaimRow, Figure, Outcome};
 
-/// The claims of a figure with the rule by which they are judged, and its assumptions.
+/// The claims of a figure with the rule for their outcomes, and the figure's assumptions.
 pub(super) fn section(figure: &Figure) -> String {
     let mut html = String::new();
     if !figure.claims.is_empty() {
@@ -51,7 +51,7 @@ pub(super) fn section(figure: &Figure) -> String {
     html
 }
 
-/// The colour of an outcome.
+/// The CSS class of an outcome, which determines its colour.
 pub(super) fn class(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Holds => "good",
@@ -60,7 +60,7 @@ pub(super) fn class(outcome: Outcome) -> &'static str {
     }
 }
 
-/// The rule for outcomes, which leaves no choice.
+/// The rule for outcomes.
 fn rule(figure: &Figure) -> String {
     let unjudged = if figure.is_judged() {
         ""
@@ -75,7 +75,7 @@ fn rule(figure: &Figure) -> String {
     )
 }
 
-/// The place of a claim in the paper and its computation; a long formula is folded away.
+/// The place of a claim in the paper and the formula of its measure. A long formula is folded.
 fn source_and_measure(claim: &ClaimRow) -> String {
     const LONGEST_SHOWN: usize = 100;
     let (source, measure) = (prose(&claim.source), escape(&claim.measure));

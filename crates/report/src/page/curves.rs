@@ -1,4 +1,4 @@
-//! The pictures of a plot, their curves, and the runs of each curve.
+//! The pictures of a plot, the curves in each picture, and the runs of each curve.
 
 use crate::groups::schemes;
 use crate::labels::{dash, palette};
@@ -6,22 +6,22 @@ use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The largest number of pictures of one plot; the remaining points of the sweep have none.
+/// The largest number of pictures of one plot. Further points of the sweep have no picture.
 const MAX_PICTURES: usize = 8;
 
 /// One picture of a plot.
 pub(super) struct Picture<'a> {
-    /// The difference from the plot's other pictures; empty when it is the only one.
+    /// The difference from the plot's other pictures. It is empty if this is the only picture.
     pub(super) name: String,
     pub curves: Vec<Curve<'a>>,
 }
 
-/// One curve, or in a series (and in points by entity) one curve per entity.
+/// One curve. In a plot of a series, or of points by entity, it stands for one curve per entity.
 pub(super) struct Curve<'a> {
     pub scheme: &'a str,
-    /// The name without the scheme: `ports = 4, seed 1`. Empty when the scheme is all of it.
+    /// The name without the scheme: `ports = 4, seed 1`. It is empty if the name consists only of the scheme.
     pub rest: String,
-    /// Indices of its runs: seeds and, in a line, values of x.
+    /// Indices of the curve's runs: one for each seed and, in a line, for each value of x.
     pub runs: Vec<usize>,
     named_by_scheme: bool,
 }
@@ -32,8 +32,8 @@ impl Picture<'_> {
         if self.name.is_empty() { spec.title.clone() } else { format!("{} ({})", spec.title, self.name) }
     }
 
-    /// The index of a curve's colour and dash: its scheme's, the same in every plot, unless the scheme has several
-    /// curves here.
+    /// The index of a curve's colour and dash. It is the index of its scheme, which is the same in every plot, unless a
+    /// scheme has several curves in this picture.
     pub(super) fn look(&self, set: &ResultSet, position: usize) -> usize {
         let here: BTreeSet<&str> = self.curves.iter().map(|curve| curve.scheme).collect();
         if here.len() < self.curves.len() { position } else { scheme_look(set, self.curves[position].scheme) }
@@ -45,18 +45,18 @@ impl Picture<'_> {
     }
 }
 
-/// The index of colour and dash for a scheme that has one curve.
+/// The index of the colour and dash of a scheme that has one curve.
 pub(super) fn scheme_look(set: &ResultSet, scheme: &str) -> usize {
     schemes(set).iter().position(|name| *name == scheme).unwrap_or(0)
 }
 
-/// The line style for an index.
+/// The line style for an index of colour and dash.
 pub(super) fn line(look: usize, width: f64) -> Json {
     json!({"color": palette(look), "dash": dash(look), "width": width})
 }
 
 impl Curve<'_> {
-    /// The text of the legend.
+    /// The curve's text in the legend.
     pub(super) fn name(&self) -> String {
         match (self.named_by_scheme, self.rest.is_empty()) {
             (_, true) => self.scheme.to_owned(),
@@ -66,7 +66,7 @@ impl Curve<'_> {
     }
 }
 
-/// The dimensions along which curves are separate: those of the plot, or the default.
+/// The dimensions whose values have separate curves: those that the plot specifies, or the default.
 pub(super) fn per<'a>(set: &'a ResultSet, spec: &'a PlotSpec) -> Vec<&'a str> {
     if !spec.per.is_empty() {
         return spec.per.iter().map(String::as_str).collect();
@@ -82,7 +82,7 @@ pub(super) fn per<'a>(set: &'a ResultSet, spec: &'a PlotSpec) -> Vec<&'a str> {
     per
 }
 
-/// The first pictures of a plot, with the runs of their curves.
+/// The first pictures of a plot, at most [`MAX_PICTURES`], with the runs of their curves.
 pub(super) fn pictures<'a>(set: &'a ResultSet, spec: &PlotSpec) -> Vec<Picture<'a>> {
     let per = per(set, spec);
     let schemes_on_x = spec.kind == PlotKind::Bar && spec.x.is_none();
@@ -130,7 +130,7 @@ pub(super) fn pictures<'a>(set: &'a ResultSet, spec: &PlotSpec) -> Vec<Picture<'
     pictures
 }
 
-/// Swept parameters, except for the one on the x axis and those that change together with it.
+/// The swept parameters except the one on the x axis and those that change together with it.
 fn beside<'a>(set: &'a ResultSet, x: Option<&str>) -> Vec<&'a str> {
     let follows = |name: &str| {
         let mut at = BTreeMap::new();
@@ -145,7 +145,7 @@ fn beside<'a>(set: &'a ResultSet, x: Option<&str>) -> Vec<&'a str> {
     swept(set).into_iter().filter(|name| Some(*name) != x && !follows(name)).collect()
 }
 
-/// Swept parameters that take more than one value.
+/// The swept parameters that have more than one value.
 pub(super) fn swept(set: &ResultSet) -> Vec<&str> {
     let names: BTreeSet<&str> =
         set.actual().iter().flat_map(|run| run.sweep.keys().map(String::as_str)).collect();

@@ -1,14 +1,15 @@
-//! The frame of a page: styles, scripts, and the pictures of plots.
+//! The HTML frame of a page: styles, scripts, and the pictures of plots.
 
 use super::markup::escape;
 use super::plot::Plot;
 use super::values;
 use serde_json::{Value, json};
 
-/// The page loads nothing and sends nothing: all that it needs is in it. Plots are saved as pictures from blobs.
+/// The content security policy: the page loads nothing and sends nothing, because everything that it needs is in it.
+/// Plots are saved as images from blobs.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; form-action 'none'";
 
-/// Axes, scales and zooming of the plots: see `assets/uplot/README.md`.
+/// uPlot, which draws the plots' axes and handles scales and zooming; see `assets/uplot/README.md`.
 pub(super) const UPLOT: &str = include_str!("../../assets/uplot/uPlot.iife.min.js");
 pub(super) const UPLOT_STYLE: &str = include_str!("../../assets/uplot/uPlot.min.css");
 pub(super) const UPLOT_LICENCE: &str = include_str!("../../assets/uplot/LICENSE");
@@ -30,7 +31,8 @@ pub(super) fn document(title: &str, body: &str, plots: &[Plot]) -> String {
     )
 }
 
-/// A section per plot; the pictures of one plot are side by side. The page has `before` pictures in front of these.
+/// A section for each plot, with the pictures of one plot next to each other. The page has `before` pictures before
+/// these.
 pub(super) fn pictures(plots: &[Plot], before: usize) -> String {
     let mut html = String::new();
     let mut number = before;
@@ -49,7 +51,7 @@ pub(super) fn pictures(plots: &[Plot], before: usize) -> String {
     html
 }
 
-/// A plot below its head, where it has one.
+/// A picture of a plot, below its heading if it has one.
 pub(super) fn picture(plot: &Plot, head: &str, number: usize) -> String {
     let head = if head.is_empty() { String::new() } else { format!("<h3>{}</h3>", escape(head)) };
     format!(
@@ -61,7 +63,7 @@ pub(super) fn picture(plot: &Plot, head: &str, number: usize) -> String {
     )
 }
 
-/// Only `<` could end a script element.
+/// The data of the plots as JSON. It escapes `<`, the only character that could end a script element.
 fn data(plots: &[Plot]) -> String {
     let mut plots: Value =
         plots.iter().map(|plot| json!({"data": plot.data, "layout": plot.layout})).collect();
@@ -69,7 +71,7 @@ fn data(plots: &[Plot]) -> String {
     plots.to_string().replace('<', "\\u003c")
 }
 
-/// Rounds numbers to the seven digits that a plot can show, so that the page is small.
+/// Rounds numbers to seven digits, since a plot cannot show more, so that the page stays small.
 fn shorten(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {

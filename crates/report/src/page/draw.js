@@ -1,5 +1,5 @@
-// Draws the plots in the element `plots`, which `plot.rs` describes. uPlot makes axes and scales; curves, the legend and
-// the pointer's text are made here.
+// Draws the plots in the element `plots`, whose form `plot.rs` describes. uPlot draws axes and scales. This script draws
+// the curves, the legend and the text at the pointer.
 window.charts = (function () {
   "use strict";
   const plots = JSON.parse(document.getElementById("plots").textContent);
@@ -7,7 +7,7 @@ window.charts = (function () {
   const DASHES = { solid: [], dash: [8, 4], dot: [2, 3], dashdot: [8, 4, 2, 4], longdash: [14, 4] };
   const HEAT = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
   const FAINT = 0.12;
-  // Faults so short on the screen that their bands would be a solid block are one lighter band.
+  // If the period of a fault is shorter than this, in pixels, its bands would look solid and are drawn as one lighter band.
   const NARROW = 3;
   let picked = null;
 
@@ -22,7 +22,7 @@ window.charts = (function () {
   const short = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 4 });
   const rounded = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
 
-  // The text in brackets at the end of an axis' title.
+  // The unit: the text in brackets at the end of an axis title.
   function unit(title) {
     const found = /\(([^()]*)\)$/.exec(title || "");
     return found && found[1].length < 12 ? " " + found[1] : "";
@@ -38,7 +38,7 @@ window.charts = (function () {
     return [least, most];
   }
 
-  // The ends of an axis.
+  // The lowest and the highest value of an axis.
   function ends(axis, values) {
     if (axis.range) return axis.range.slice();
     const usable = axis.log ? values.filter(function (value) { return value > 0; }) : values;
@@ -51,7 +51,7 @@ window.charts = (function () {
     return [axis.zero && least === 0 ? 0 : least - room, most + room];
   }
 
-  // Round numbers of a logarithmic axis, which uPlot would count from its end on, seldom a round one.
+  // Round numbers for a logarithmic axis. uPlot would count from the end of the axis, which is seldom a round number.
   function decades(u, axis, least, most) {
     const splits = [];
     for (let power = Math.floor(Math.log10(least)); power <= Math.log10(most); power += 1) {
@@ -63,7 +63,7 @@ window.charts = (function () {
     return splits;
   }
 
-  // The splits for whose names there is room across; uPlot looks for room upwards alone.
+  // The splits that have room for a label on a horizontal axis. uPlot only checks the room on a vertical axis.
   function named125(u, splits) {
     const decade = Math.abs(u.valToPos(10, "x") - u.valToPos(1, "x"));
     const digits = decade > 500 ? [1, 2, 3, 5, 7] : decade > 170 ? [1, 2, 5] : [1];
@@ -96,7 +96,7 @@ window.charts = (function () {
     let panels = [];
     let tools = null;
 
-    // The names along the x axis, as they are given or in the order in which they come.
+    // The names along the x axis, in the given order or in the order in which they occur.
     function placesOf() {
       if (Array.isArray(layout.x.categories)) return layout.x.categories;
       const isNamed = layout.x.categories || data.some(function (trace) {
@@ -202,12 +202,12 @@ window.charts = (function () {
       return data.some(function (other) { return other.names.includes(picked); }) ? FAINT : 1;
     }
 
-    // The place of a value on the x axis: zero has a place of its own on a logarithmic one.
+    // The position of a value on the x axis. On a logarithmic axis, zero is drawn at `foot`.
     function across(value) {
       return value <= 0 && layout.x.foot ? layout.x.foot : value;
     }
 
-    // Bands of the times of faults, below all else; above a map, which covers what is below it.
+    // Bands for the times of faults. They are drawn behind everything else, but above a map, which would hide them.
     function bands(u) {
       const found = layout.bands || [];
       const { left, width } = u.bbox;
@@ -302,7 +302,7 @@ window.charts = (function () {
       ctx.restore();
     }
 
-    // Points with names beside them: a label has a place where it covers no point and no other label.
+    // Points with their names. A label is drawn only if it covers no point and no other label.
     function labelled(u, traces, x, y) {
       const { ctx, bbox } = u;
       const ratio = devicePixelRatio || 1;
@@ -361,7 +361,7 @@ window.charts = (function () {
       at.forEach(function (value, n) {
         if (trace.y[n] === null) { last = null; return; }
         let [a, b] = [x(value), y(trace.y[n])];
-        // A value without a place on a logarithmic axis is at its foot.
+        // A value that has no position on a logarithmic axis is drawn at `foot`.
         if (!Number.isFinite(b)) b = foot;
         if (!Number.isFinite(a)) return;
         if (last === null) ctx.moveTo(a, b);
@@ -405,7 +405,7 @@ window.charts = (function () {
       });
     }
 
-    // The text of the point nearest to the pointer; none when nothing is near.
+    // The text of the point that is nearest to the pointer, or null if no point is near.
     function under(u, number, left, top) {
       const near = { distance: 24 * 24, text: null, x: 0, y: 0 };
       const [ofX, ofY] = [unit(layout.x.title), unit(layout.panels[number].y.title)];
@@ -455,7 +455,7 @@ window.charts = (function () {
       tip.hidden = true;
       const width = Math.max(host.clientWidth, 240);
       const rows = isMap ? of(number)[0].rows : null;
-      // Not all splits of a logarithmic axis have a name.
+      // Not every split of a logarithmic axis has a label.
       const named = function (axis, format) {
         return function (u, splits) {
           return splits.map(function (split) {
@@ -606,7 +606,7 @@ window.charts = (function () {
   window.addEventListener("resize", function () { charts.forEach(function (chart) { chart.resize(); }); });
   return {
     all: charts,
-    // Highlights a scheme everywhere; none: all alike.
+    // Highlights a scheme in all plots. With null, all schemes are drawn alike.
     highlight: function (scheme) {
       picked = scheme;
       charts.forEach(function (chart) { chart.redraw(); });

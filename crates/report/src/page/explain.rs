@@ -1,5 +1,5 @@
-//! The league's plots of a scenario: the time of each scheme against the number that the scenario's file names, and
-//! with faults goodput over time. Both show correlations and assert no cause.
+//! The league's plots of a scenario: the time of each scheme against the measure that the scenario's file names and, if
+//! there are faults, goodput over time. The plots show correlations and do not claim a cause.
 
 use super::plot::Plot;
 use super::plots;
@@ -13,17 +13,17 @@ use anabranch_results::{
 };
 use serde_json::{Value as Json, json};
 
-/// The ratio of the longest time to the shortest from which on the axis of times is logarithmic, since many are near
-/// the ideal.
+/// If the ratio of the longest time to the shortest exceeds this number, the axis of times is logarithmic, because many
+/// schemes are near the ideal.
 const WIDE_TIMES: f64 = 3.0;
-/// The most schemes that the caption names as furthest from the common order.
+/// The largest number of schemes that the caption names as furthest from the common order.
 const NAMED: usize = 3;
-/// The number of schemes below which a rank correlation says little.
+/// The smallest number of schemes for which a rank correlation is meaningful.
 const ENOUGH: usize = 6;
-/// The correlation below which there is no order that a scheme could be far from.
+/// The smallest correlation for which there is a common order from which a scheme can deviate.
 const AN_ORDER: f64 = 0.6;
 
-/// A scheme that is ranked, or finished alone.
+/// A scheme that is ranked, or that is the only one to finish.
 pub(super) struct SchemeTime<'a> {
     pub scheme: &'a str,
     pub over_ideal: Estimate,
@@ -32,20 +32,22 @@ pub(super) struct SchemeTime<'a> {
 /// The plot of each scheme's time against the measure.
 pub(super) struct TimesPlot {
     pub plot: Plot,
-    /// Spearman's coefficient over the schemes that are drawn; none where one of the two numbers is the same for all.
+    /// Spearman's rank correlation of the schemes in the plot, or none if one of the two numbers is the same for all
+    /// schemes.
     pub correlation: Option<f64>,
 }
 
-/// The part that chooses a packet's path.
+/// The component that chooses a packet's path.
 const PATHS: [&str; 3] = ["hash", "host", "switches"];
 
-/// [`PATHS`] as clauses.
+/// [`PATHS`] as text for sentences.
 const CLAUSES: [&str; 3] = ["a queue pair has one path", "the host chooses paths", "switches choose paths"];
 
-/// The action of a switch on a packet for which there is no room, and the marker in the plot.
+/// The action of a switch on a packet for which the queue has no room, and its marker in the plot.
 const FULL: [(&str, &str); 3] = [("drops", "circle"), ("trims", "triangle"), ("pauses", "square")];
 
-/// The indices of a scheme's path choice in [`PATHS`] and of the fate of packets at a full queue in [`FULL`].
+/// The index in [`PATHS`] of the component that chooses the scheme's paths, and the index in [`FULL`] of the action at
+/// a full queue.
 fn kind_of(set: &ResultSet, scheme: &str) -> (usize, usize) {
     let facts = set.facts.points.iter().flat_map(|point| &point.schemes).find(|facts| facts.name == scheme);
     let Some(facts) = facts else { return (0, 0) };
@@ -69,15 +71,15 @@ fn measured(run: &RunRow, measure: &str) -> Option<f64> {
     }
 }
 
-/// The points of a plot of times against a measure, by rising time.
+/// The points of a plot of times against a measure, in the order of increasing time.
 struct Points<'a> {
-    /// Each scheme with its measure.
+    /// Each scheme with the value of the measure.
     points: Vec<(&'a SchemeTime<'a>, f64)>,
-    /// Places in [`PATHS`] and [`FULL`].
+    /// For each scheme, its indices in [`PATHS`] and [`FULL`].
     kinds: Vec<(usize, usize)>,
 }
 
-/// The plot; none where fewer than three schemes have both numbers.
+/// The plot, or none if fewer than three schemes have both numbers.
 pub(super) fn times_plot(
     set: &ResultSet,
     timed: &[SchemeTime<'_>],
@@ -121,12 +123,12 @@ pub(super) fn times_plot(
 }
 
 impl Points<'_> {
-    /// Times and measures.
+    /// The times and the values of the measure.
     fn numbers(&self) -> (Vec<f64>, Vec<f64>) {
         self.points.iter().map(|(one, measure)| (one.over_ideal.mean, *measure)).unzip()
     }
 
-    /// A trace for each kind of schemes. The labels of the points `far` come first.
+    /// A trace for each kind of scheme. The labels of the points `far` have priority.
     fn traces(&self, far: &[usize]) -> Vec<Json> {
         let points = &self.points;
         let first = order_of_labels(points.len(), far);
@@ -152,7 +154,8 @@ impl Points<'_> {
         kinds.filter_map(trace).collect()
     }
 
-    /// For each place in [`PATHS`] with enough schemes, but not all: their number and rank correlation.
+    /// The index in [`PATHS`], the number of schemes and their rank correlation, for each path choice that enough
+    /// schemes have, but not all.
     fn by_path(&self) -> Vec<(usize, usize, f64)> {
         let (times, measures) = self.numbers();
         let of_path = |path: usize| {
@@ -205,7 +208,7 @@ fn caption(
     note
 }
 
-/// An axis for counts, some of which may be zero. On a logarithmic axis zero is at its `foot`.
+/// An axis for counts, some of which may be zero. On a logarithmic axis, zero is drawn at `foot`.
 fn measure_axis(title: &str, values: &[f64]) -> Json {
     let positive = || values.iter().copied().filter(|value| *value > 0.0);
     let (Some(least), Some(most)) = (positive().reduce(f64::min), positive().reduce(f64::max)) else {
@@ -232,8 +235,8 @@ fn measure_axis(title: &str, values: &[f64]) -> Json {
     axis
 }
 
-/// For each point, in the order of times, the priority of its label: the first few, the last ones and those far from
-/// the order come first; the others have a label where there is room.
+/// The priority of the label of each point, in the order of times. The first few points, the last ones and those far
+/// from the order have priority. The others are labelled if there is room.
 fn order_of_labels(count: usize, far: &[usize]) -> Vec<usize> {
     let ends = [0, count - 1, 1, count - 2, 2];
     let mut order: Vec<usize> = Vec::new();
@@ -246,14 +249,14 @@ fn order_of_labels(count: usize, far: &[usize]) -> Vec<usize> {
     (0..count).map(place).collect()
 }
 
-/// Ranks from 0; equal values have the mean of their ranks.
+/// Ranks, counted from 0. Equal values have the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let below = |value: f64| values.iter().filter(|other| **other < value).count() as f64;
     let level = |value: f64| values.iter().filter(|other| **other == value).count() as f64;
     values.iter().map(|&value| below(value) + (level(value) - 1.0) / 2.0).collect()
 }
 
-/// Spearman's coefficient; none where all values on one side are equal.
+/// Spearman's rank correlation, or none if all values on one side are equal.
 fn rank_correlation(one: &[f64], other: &[f64]) -> Option<f64> {
     let (one, other) = (ranks(one), ranks(other));
     let mean = (one.len() as f64 - 1.0) / 2.0;
@@ -262,7 +265,8 @@ fn rank_correlation(one: &[f64], other: &[f64]) -> Option<f64> {
     (spread > 0.0).then(|| product(&one, &other) / spread.sqrt())
 }
 
-/// The points whose two ranks differ most: by more than a third of the number of points. None without a correlation.
+/// The points whose two ranks differ most, by more than a third of the number of points. The result is empty if the
+/// correlation is weaker than [`AN_ORDER`].
 fn outliers(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
     if correlation.abs() < AN_ORDER {
         return Vec::new();
@@ -278,7 +282,7 @@ fn outliers(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
     far
 }
 
-/// Goodput over time of the first scheme, the median and the last, where there are faults.
+/// A plot of goodput over time for the first scheme, the median one and the last, if there are faults.
 pub(super) fn goodput(set: &ResultSet, timed: &[SchemeTime<'_>]) -> Option<Plot> {
     if set.actual().iter().all(|run| run.faults.is_empty()) || timed.len() < 3 {
         return None;
@@ -304,7 +308,7 @@ pub(super) fn goodput(set: &ResultSet, timed: &[SchemeTime<'_>]) -> Option<Plot>
     }
     plot.data.sort_by_key(|trace| chosen.iter().position(|(scheme, _)| trace["scheme"] == *scheme));
     let [Some(first), Some(middle), Some(last)] = ends else { return Some(plot) };
-    // The last scheme may take so long that nothing would be seen of the others.
+    // The last scheme may take so long that the curves of the others would be too short to see.
     let shown = (2.0 * first).max(1.5 * middle);
     if last > 1.3 * shown {
         plot.layout["x"]["range"] = json!([0.0, shown]);
@@ -328,7 +332,7 @@ mod tests {
         assert_eq!(rank_correlation(&[1.0, 2.0, 9.0], &[7.0, 6.0, 5.0]), Some(-1.0));
         assert_eq!(rank_correlation(&[4.0, 4.0, 4.0], &[5.0, 6.0, 7.0]), None);
         assert_eq!(ranks(&[3.0, 1.0, 3.0, 2.0]), [2.5, 0.0, 2.5, 1.0]);
-        // Two equal values share a rank.
+        // Two equal values have the same rank.
         let level = rank_correlation(&[1.0, 1.0, 2.0, 3.0], &[1.0, 2.0, 3.0, 4.0]).unwrap();
         assert!((level - 4.5 / (4.5_f64 * 5.0).sqrt()).abs() < 1e-12, "{level}");
     }

@@ -1,4 +1,4 @@
-//! The index of figures that were reproduced together: every figure and table of their papers, and every claim.
+//! The index of figures that were reproduced together, with every figure and table of their papers and every claim.
 
 use super::claims::class;
 use super::document::document;
@@ -11,29 +11,29 @@ use anabranch_results::{ClaimResult, Figure, Outcome};
 pub struct GalleryEntry {
     /// The figure with its claims.
     pub figure: Figure,
-    /// Its page, as a link.
+    /// The link to the figure's page.
     pub page: Option<String>,
 }
 
-/// A figure or table of a paper, and the figures here that reproduce it.
+/// A figure or table of a paper, and the figures of this project that reproduce it.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogueRow {
     /// The paper's name in commands.
     pub paper: String,
-    /// Its name in the paper.
+    /// The name of the figure or table in the paper.
     pub item: String,
-    /// Its content, in our words.
+    /// Its content in our words.
     pub shows: String,
-    /// The figures that reproduce it, by id.
+    /// The ids of the figures that reproduce it.
     #[serde(default)]
     pub figures: Vec<String>,
-    /// The reason why none does.
+    /// The reason why no figure reproduces it.
     pub why: Option<String>,
 }
 
-/// The page: counts per paper, every row of the catalogue of the papers that occur, and all claims. `heading` gives the
-/// scale and the program.
+/// The page. It contains the counts for each paper, all rows of the catalogue for the papers that occur in `entries`,
+/// and all claims. `heading` states the scale and the program.
 pub fn gallery(heading: &str, entries: &[GalleryEntry], catalogue: &[CatalogueRow]) -> String {
     let mut papers: Vec<&str> = Vec::new();
     for entry in entries {
@@ -58,7 +58,7 @@ pub fn gallery(heading: &str, entries: &[GalleryEntry], catalogue: &[CatalogueRo
     document("Anabranch: figures reproduced", &body, &[])
 }
 
-/// The number of claims of each paper that hold.
+/// A table with the number of claims that hold, for each paper.
 fn counts(papers: &[&str], entries: &[GalleryEntry]) -> String {
     let judged = entries.iter().all(|entry| entry.figure.is_judged());
     let mut html = String::from(
@@ -96,7 +96,7 @@ fn counts(papers: &[&str], entries: &[GalleryEntry]) -> String {
     html + "</section>\n"
 }
 
-/// The figures and tables of a paper.
+/// A table with the figures and tables of a paper.
 fn rows_of(paper: &str, entries: &[GalleryEntry], catalogue: &[CatalogueRow]) -> String {
     let mut html = format!(
         "<section><h2>{0}</h2><table class=\"cards\"><caption>Every figure and table of the paper</caption><thead><tr>\
@@ -118,7 +118,7 @@ fn rows_of(paper: &str, entries: &[GalleryEntry], catalogue: &[CatalogueRow]) ->
     html + "</tbody></table></section>\n"
 }
 
-/// A figure's page, and a chip for each of its claims.
+/// The link to a figure's page, and a coloured label for each of its claims.
 fn here(id: &str, entries: &[GalleryEntry]) -> String {
     let Some(entry) = entries.iter().find(|entry| entry.figure.id == id) else {
         return format!("<code>{}</code> <span class=\"none\">not run this time</span>", escape(id));
@@ -153,7 +153,7 @@ fn here(id: &str, entries: &[GalleryEntry]) -> String {
     format!("{name}{holds}{direction}{differs}{failed}")
 }
 
-/// All claims in one table, with their spans where they were varied.
+/// All claims in one table. If assumptions were varied, the table also has the range of the measured numbers.
 fn claims(entries: &[GalleryEntry]) -> String {
     let varied = entries.iter().any(|entry| entry.figure.unsaid.is_some());
     let span_heads =

@@ -1,4 +1,4 @@
-//! The page of a league: every scheme in every scenario, side by side.
+//! The page of a league, with every scheme in every scenario.
 
 use super::document::{document, picture, pictures};
 use super::explain::{self, SchemeTime, TimesPlot};
@@ -14,24 +14,24 @@ use anabranch_results::{Estimate, Explanation, MissingRun, ResultSet, RunFailure
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// The outcome of a scenario of a league. It holds no rows, so that many fit in memory.
+/// The results of one scenario of a league. It does not hold the rows of results, so that many scenarios fit in memory.
 pub struct LeagueEntry {
-    /// Its name in commands and in the head of its column.
+    /// The scenario's name in commands and in the heading of its column.
     pub name: String,
     title: String,
-    /// The size of its runs, in words.
+    /// The size of the scenario's runs, as text.
     sizes: String,
-    /// The page of its results, as a link.
+    /// The link to the page of the scenario's results.
     page: Option<String>,
     quantity: Quantity,
     verdict: Verdict,
     ground: Option<String>,
-    /// Runs that failed or never ran.
+    /// The runs that failed or never ran.
     missing: Vec<String>,
     rows: Vec<Row>,
-    /// The schemes that papers bring, with the settings of their own papers.
+    /// The systems of papers, simulated with the settings of their own papers.
     own: Vec<OwnGround>,
-    /// The name of the measure of the plot of times, and their rank correlation.
+    /// The name of the measure in the plot of times, and its rank correlation with the times.
     explained_by: Option<(String, Option<f64>)>,
     plots: Vec<Plot>,
 }
@@ -47,7 +47,7 @@ struct OwnGround {
 struct Row {
     scheme: String,
     standing: RankedScheme,
-    /// The ranked quantity over its ideal, the mean over seeds with its interval.
+    /// The ranked quantity divided by its ideal: the mean over seeds with its confidence interval.
     over_ideal: Option<Estimate>,
     drops: f64,
     link_losses: f64,
@@ -58,8 +58,8 @@ struct Row {
 }
 
 impl LeagueEntry {
-    /// The outcome of the scenario `name`, whose results are `set`. `sizes` is the size of its runs, `page` the link to
-    /// its page; `explanation` names the measure against which its times are plotted.
+    /// The outcome of the scenario `name`, whose results are `set`. `sizes` describes the size of its runs and `page`
+    /// is the link to its page. `explanation` names the measure against which the times are plotted.
     pub fn of(
         name: &str,
         set: &ResultSet,
@@ -113,7 +113,7 @@ impl LeagueEntry {
         }
     }
 
-    /// Adds the schemes in `set`, the results of the scenario with the settings of the paper that brings them.
+    /// Adds the schemes in `set`, which are the results of the scenario with the settings of the schemes' own papers.
     pub fn add_own_ground(&mut self, setup: &str, set: &ResultSet) {
         let quantity = ranked_quantity(set);
         self.own.extend(groups(set).iter().map(|group| OwnGround {
@@ -129,25 +129,25 @@ impl LeagueEntry {
         self.rows.iter().find(|row| row.scheme == scheme)
     }
 
-    /// The least time over the ideal among the schemes that are ranked, or finished alone.
+    /// The lowest ratio of time to ideal among the schemes that are ranked or that finished alone.
     fn best(&self) -> Option<f64> {
         let all = self.rows.iter().filter(|row| !row.standing.is_untouched).filter_map(|row| row.over_ideal);
         all.map(|estimate| estimate.mean).reduce(f64::min)
     }
 
-    /// The time over that of the best scheme of the scenario; none for one that did not finish, and for one that no
-    /// fault hit.
+    /// The scheme's time divided by that of the best scheme of the scenario, or none if the scheme did not finish or no
+    /// fault affected it.
     fn over_best(&self, scheme: &str) -> Option<f64> {
         let row = self.row(scheme).filter(|row| !row.standing.is_untouched)?;
         Some(row.over_ideal?.mean / self.best()?)
     }
 
-    /// The answer in a sentence.
+    /// The answer as a sentence.
     pub fn answer(&self) -> &str {
         self.verdict.sentences.first().map_or("nothing finished", String::as_str)
     }
 
-    /// The scenario as JSON: a row for each scheme.
+    /// The scenario as JSON, with a row for each scheme.
     pub fn json(&self) -> Json {
         let estimate = |estimate: Estimate| {
             let [low, high] = estimate.interval().map_or([None; 2], |interval| interval.map(Some));
@@ -189,7 +189,7 @@ impl LeagueEntry {
     }
 }
 
-/// The ranked quantity over its ideal, from a ratio for each seed: a slowdown is such a ratio.
+/// The ranked quantity divided by its ideal, computed for each seed. A slowdown is already such a ratio.
 fn over_ideal(group: &Group<'_>, quantity: Quantity) -> Option<Estimate> {
     let ideal = match quantity.field {
         "cct_max_us" => Some("ideal_cct_max_us"),
@@ -204,8 +204,9 @@ fn over_ideal(group: &Group<'_>, quantity: Quantity) -> Option<Estimate> {
     Estimate::of(&of_runs.collect::<Option<Vec<f64>>>()?)
 }
 
-/// The page: all scenarios in one table, hardware state against time, then each scenario. `bits` is the hardware state
-/// of each scheme in bits per queue pair; `heading` gives the scale and the program.
+/// The page. It contains all scenarios in one table, the plot of hardware state against time, and a section for each
+/// scenario. `bits` is the hardware state of each scheme in bits per queue pair. `heading` states the scale and the
+/// program.
 pub fn league(heading: &str, entries: &[LeagueEntry], bits: &BTreeMap<String, u64>) -> String {
     let mut schemes: Vec<&str> = Vec::new();
     for row in entries.iter().flat_map(|entry| &entry.rows) {
@@ -214,7 +215,7 @@ pub fn league(heading: &str, entries: &[LeagueEntry], bits: &BTreeMap<String, u6
         }
     }
     let shared = entries_of_all(entries, &schemes);
-    // Schemes that ran in few scenarios come last, and before them those without a mean.
+    // Schemes that ran in only a few scenarios come last. Schemes without a mean come directly before them.
     schemes.sort_by(|one, other| {
         let mean = |scheme| mean_over_best(&shared, scheme).unwrap_or(f64::INFINITY);
         ran_in_few(entries, one).cmp(&ran_in_few(entries, other)).then(mean(one).total_cmp(&mean(other)))
@@ -259,7 +260,7 @@ fn is_first(entry: &LeagueEntry, scheme: &str) -> bool {
     entry.row(scheme).is_some_and(|row| row.standing.rank == Some(1))
 }
 
-/// The largest time over the best one in any scenario; none where the scheme has no number in any.
+/// The largest ratio of the scheme's time to the best time in any scenario, or none if the scheme has no such ratio.
 fn worst(entries: &[LeagueEntry], scheme: &str) -> Option<f64> {
     entries.iter().filter_map(|entry| entry.over_best(scheme)).reduce(f64::max)
 }
@@ -269,24 +270,26 @@ fn ran_in_few(entries: &[LeagueEntry], scheme: &str) -> bool {
     2 * entries.iter().filter(|entry| entry.row(scheme).is_some()).count() < entries.len()
 }
 
-/// The scenarios in which every scheme ran, apart from schemes of few scenarios: means over different scenarios would
-/// not compare.
+/// The scenarios in which every scheme ran, apart from schemes that ran in only a few. Means over different scenarios
+/// could not be compared.
 fn entries_of_all<'a>(entries: &'a [LeagueEntry], schemes: &[&str]) -> Vec<&'a LeagueEntry> {
     let most: Vec<&str> = schemes.iter().copied().filter(|scheme| !ran_in_few(entries, scheme)).collect();
     entries.iter().filter(|entry| most.iter().all(|scheme| entry.row(scheme).is_some())).collect()
 }
 
-/// The geometric mean of a scheme's times over the best ones; none where it has no number in one of the scenarios.
+/// The geometric mean over scenarios of the scheme's time divided by the best time, or none if the scheme has no result
+/// in one of the scenarios.
 fn mean_over_best(entries: &[&LeagueEntry], scheme: &str) -> Option<f64> {
     let over: Vec<f64> = entries.iter().map(|entry| entry.over_best(scheme)).collect::<Option<_>>()?;
     let sum: f64 = over.iter().map(|over| libm::log(*over)).sum();
     (!over.is_empty()).then(|| libm::exp(sum / over.len() as f64))
 }
 
-/// The upper ends of the shades of the map, as ratios to the best.
+/// The upper limits of the shades of the map, as ratios to the best time.
 const SHADES: [f64; 5] = [1.02, 1.1, 1.3, 2.0, 4.0];
 
-/// The heat map of schemes by scenarios: the shade of a cell is the time over the best of its column.
+/// The heat map of schemes and scenarios. The shade of a cell shows the ratio of the time to the best time in the
+/// column.
 fn map(entries: &[LeagueEntry], schemes: &[&str]) -> String {
     let name = |shade: usize| match SHADES.get(shade) {
         Some(bound) => format!("up to {bound}"),
@@ -328,7 +331,7 @@ fn map_cell(entry: &LeagueEntry, scheme: &str) -> String {
     format!("<td class=\"h{}\" title=\"{shown}\"><span>{shown}</span></td>", shade(over))
 }
 
-/// The table of schemes by scenarios: rank, and time over the ideal.
+/// The table of schemes and scenarios. Each cell shows the rank, and the ratio of the time to the ideal.
 fn overview(entries: &[LeagueEntry], shared: &[&LeagueEntry], schemes: &[&str]) -> String {
     let mut html = format!(
         "<section><h2>Who is how fast where</h2><p class=\"note\">A cell is the time over the ideal one (the slowdown at \
@@ -371,7 +374,8 @@ fn overview(entries: &[LeagueEntry], shared: &[&LeagueEntry], schemes: &[&str]) 
     html + "</tbody></table></div></section>\n"
 }
 
-/// The table of the systems of the papers with the settings of their own papers, beside the common settings.
+/// The table of the systems of the papers: their results with the settings of their own papers, next to those with the
+/// common settings.
 fn on_own_ground(entries: &[LeagueEntry]) -> String {
     let mut systems: Vec<(&str, &str)> = Vec::new();
     for own in entries.iter().flat_map(|entry| &entry.own) {
@@ -426,12 +430,12 @@ fn cell(entry: &LeagueEntry, scheme: &str) -> String {
     format!("<td class=\"h{shade}\">{:.2}{rank}</td>", over_ideal.mean)
 }
 
-/// The shade of a ratio to the best scheme, 0 to 5.
+/// The number of the shade for a ratio to the best scheme, from 0 to 5.
 fn shade(over_best: f64) -> usize {
     SHADES.iter().filter(|bound| over_best > **bound).count()
 }
 
-/// The section of a scenario. The page has `before` pictures in front of its own.
+/// The section of a scenario. The page has `before` pictures before those of the section.
 fn details(entry: &LeagueEntry, before: usize) -> String {
     let sentences = paragraphs(&entry.verdict);
     let ground =
@@ -481,7 +485,7 @@ fn details(entry: &LeagueEntry, before: usize) -> String {
     html + "</tbody></table></div></details></section>\n"
 }
 
-/// The cells of a scheme in the section of a scenario, behind its name.
+/// The cells of a scheme in the section of a scenario, after the cell with its name.
 fn detail_cells(entry: &LeagueEntry, row: &Row) -> [String; 11] {
     let digits = |value: f64| match entry.quantity.is_time {
         true => micros(value),
@@ -520,8 +524,8 @@ fn with_half(estimate: Estimate, shown: impl Fn(f64) -> String) -> String {
     shown(estimate.mean) + &half
 }
 
-/// The plot of hardware state against time: for each scheme its bits, and the mean over scenarios of its time over the
-/// best.
+/// The plot of hardware state against time. For each scheme it shows the bits of state and the mean over scenarios of
+/// the ratio of its time to the best time.
 fn state_plot(entries: &[&LeagueEntry], schemes: &[&str], bits: &BTreeMap<String, u64>) -> Option<Plot> {
     let mut data = Vec::new();
     let mut left_out = Vec::new();

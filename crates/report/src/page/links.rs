@@ -1,4 +1,5 @@
-//! Plots of more links (or other positions) than curves can show: their distribution, and a map of each over time.
+//! Plots of more links (or other entities) than curves can show: the distribution over the links, and a map of every
+//! link over time.
 
 use super::axes::layout;
 use super::bands;
@@ -12,27 +13,27 @@ use anabranch_results::{CurvePoints, PlotSpec};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most curves of a panel.
+/// The largest number of curves in a panel.
 pub(super) const MAX_CURVES: usize = 16;
-/// The most columns of time, and the most rows, of a map.
+/// The largest number of time columns of a map, followed by the largest number of rows.
 const STRETCHES: u64 = 160;
 const ROWS: usize = 64;
-/// The percentiles of the links at the ends of the band.
+/// The two percentiles of the links between which the band is drawn.
 const BAND: [usize; 2] = [10, 90];
 
-/// The mean and the largest value in each column of time; none where there is no value.
+/// The mean and the largest value in each time column, or none if the column has no value.
 type Cells = Vec<Option<(f64, f64)>>;
 
-/// The values of the links of a run in each column of time.
+/// The values of the links of a run in each time column.
 struct Grid {
-    /// Start of the first column, in microseconds.
+    /// The start of the first column, in microseconds.
     start: f64,
     stretch: f64,
     /// The cells of each link.
     links: BTreeMap<NaturalSortKey, Cells>,
 }
 
-/// Whether the plot has a curve for each position, and more positions than curves can show.
+/// Whether the plot has a curve for each entity, and more entities than curves can show.
 pub(super) fn are_many(index: &Index<'_>, spec: &PlotSpec) -> bool {
     let is_shown = |entity: &str| spec.entity.as_ref().is_none_or(|entity_of| covers(entity_of, entity));
     let names = index.curve_names().filter(|(series, entity)| *series == spec.y && is_shown(entity));
@@ -40,7 +41,7 @@ pub(super) fn are_many(index: &Index<'_>, spec: &PlotSpec) -> bool {
         && names.map(|(_, entity)| entity).collect::<BTreeSet<&str>>().len() > MAX_CURVES
 }
 
-/// Median and band, then the map; none where nothing was measured.
+/// The plot of median and band, and the map, or none if nothing was measured.
 pub(super) fn plots(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Option<(Plot, Plot)> {
     let is_shown = |curve: &&CurvePoints| spec.entity.as_ref().is_none_or(|of| covers(of, &curve.entity));
     let mut grids: Vec<(String, &str, Grid)> = Vec::new();
@@ -95,12 +96,12 @@ pub(super) fn plots(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -
     Some((of_all, of_each))
 }
 
-/// The grid of these curves. A column is as long as the interval between two points where these come at regular times.
+/// The grid of these curves. If points come at regular times, a column is as long as the interval between two points.
 fn grid(curves: &[&CurvePoints]) -> Option<Grid> {
     let times: BTreeSet<u64> = curves.iter().flat_map(|curve| &curve.points).map(|(time, _)| *time).collect();
     let (first, last) = (*times.first()?, *times.last()?);
     let many = times.len() as u64;
-    // A value belongs to the interval that its time ends.
+    // A value belongs to the interval that ends at the time of the value.
     let step = ((last - first) / (many - 1).max(1)).max(1);
     let count = many.min(STRETCHES);
     let whole = u128::from(last - first + step);
@@ -125,7 +126,7 @@ fn grid(curves: &[&CurvePoints]) -> Option<Grid> {
     Some(Grid { start: (first as f64 - step as f64) / 1e6, stretch, links })
 }
 
-/// Band, largest and median of the links.
+/// The band, the largest value and the median of the links.
 fn together(panel: usize, scheme: &str, grid: &Grid, factor: f64) -> [Json; 3] {
     let count = grid.links.values().next().map_or(0, Vec::len);
     let (mut x, mut median, mut most) = (Vec::new(), Vec::new(), Vec::new());
@@ -153,7 +154,7 @@ fn together(panel: usize, scheme: &str, grid: &Grid, factor: f64) -> [Json; 3] {
     ]
 }
 
-/// Rows of cells, several links per row where there are more than a map has rows.
+/// The cells of the map in rows. If there are more links than rows, several links share a row.
 fn map(grid: &Grid, factor: f64) -> Json {
     let links: Vec<(&NaturalSortKey, &Cells)> = grid.links.iter().collect();
     let count = links.first().map_or(0, |(_, cells)| cells.len());

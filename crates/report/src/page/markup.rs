@@ -1,9 +1,9 @@
-//! Text as HTML.
+//! Conversion of text to HTML.
 
-/// Prose as HTML: text between backticks is code.
+/// Prose as HTML, where text between backticks is shown as code.
 pub(crate) fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
-    // A backtick without its pair is a backtick.
+    // An unpaired backtick is an ordinary character, so the whole text stays as it is.
     if parts.len().is_multiple_of(2) {
         return escape(text);
     }
@@ -14,7 +14,7 @@ pub(crate) fn prose(text: &str) -> String {
     parts.iter().enumerate().map(part).collect()
 }
 
-/// Text escaped for elements and for quoted attributes.
+/// The text escaped for use in HTML elements and quoted attributes.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -35,7 +35,8 @@ use markup::prose;
 pub use provenance::Provenance;
 pub(crate) use verdict::paragraphs;
 
-/// The page of a result set: title, provenance, claims, summary, plots, scenario. It loads nothing from elsewhere.
+/// The page of a result set: title, provenance, claims, summary, plots and scenario. The page loads nothing from
+/// elsewhere.
 pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
     let index = Index::new(set);
     let plots = plots::of(&index);
@@ -64,7 +65,7 @@ pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
         body.push_str(&sensitivity::section(figure));
     }
     let (summary, pictures) = (summary::section(set), pictures(&plots, 0));
-    // The trials of a search are many rows, which one plot shows as well.
+    // The plots of a search come before the table, because one plot shows all trials that fill many rows there.
     let [first, second] = if set.answer.is_some() { [pictures, summary] } else { [summary, pictures] };
     body.push_str(&first);
     body.push_str(&second);
@@ -76,7 +77,7 @@ pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
     document(&set.title, &body, &plots)
 }
 
-/// The section of warnings that limit the meaning of the results; empty when there are none.
+/// The section of warnings that limit the meaning of the results. It is empty if there are none.
 fn warnings(set: &ResultSet) -> String {
     let warnings: String =
         set.all_warnings().iter().map(|warning| format!("<li>{}</li>", prose(warning))).collect();
@@ -86,7 +87,7 @@ fn warnings(set: &ResultSet) -> String {
     }
 }
 
-/// The size of the runs, which is less than the title says when the scale is not the paper's.
+/// The size of the runs. It is smaller than the title states if the scale is not the paper's.
 fn sizes(figure: &Figure) -> String {
     if figure.sizes.is_empty() {
         return String::new();

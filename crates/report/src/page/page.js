@@ -1,9 +1,10 @@
-// The table: sorting, saving, and the highlight of a clicked scheme.
+// The table: it can be sorted and saved, and a click on a scheme highlights the scheme.
 (function () {
   "use strict";
   const table = document.getElementById("summary");
 
-  // "1,266 ±11" as 1266, "14.8 KB" as 14800, "no dip" as 0; none for text that is no number, which comes last.
+  // The number in a cell: 1266 for "1,266 ±11", 14800 for "14.8 KB", 0 for "no dip". It is null for other text, which is
+  // sorted last.
   function worth(text) {
     if (text.trim() === "no dip") return 0;
     const found = /^(-?[\d,.]+)\s*([KMG]?)/.exec(text.trim());
@@ -26,7 +27,7 @@
     });
     table.tBodies[0].append(...rows);
     table.classList.add("sorted");
-    // Rows of the heat map have the order of the table.
+    // The rows of the heat map are kept in the order of the table.
     const map = document.getElementById("map");
     if (!map) return;
     const places = rows.map(function (row) { return row.cells[0].textContent; });

@@ -1,9 +1,10 @@
-//! A plot of a page, as `draw.js` takes it.
+//! A plot of a page, in the form that `draw.js` reads.
 //!
-//! A trace is `{kind, name, scheme, panel, x, y, line: {color, dash, width}}`, where `kind` is `line`, `both` (with its
-//! points), `hv` and `vh` (steps), `points`, `named` (each with a name of `names`, a label where there is room in the
-//! order of `first`, and the `shape` of all), `bar`, `band` (from `low` to `high`) or `heat`; `low` and `high` of other
-//! kinds are ends of whiskers. A layout is `{x, panels: [{name, y}], legend, bands}` with the axes of [`super::axes`].
+//! A trace is `{kind, name, scheme, panel, x, y, line: {color, dash, width}}`. Its `kind` is `line`, `both` (a line
+//! with its points), `hv` or `vh` (steps), `points`, `named`, `bar`, `band` (from `low` to `high`) or `heat`. In a
+//! trace of kind `named`, each point has a name in `names`, which is drawn if there is room, with the priority of
+//! `first`; `shape` is the marker of all points. In traces of other kinds than `band`, `low` and `high` are the ends of
+//! whiskers. A layout is `{x, panels: [{name, y}], legend, bands}` with the axes of [`super::axes`].
 
 use super::curves::Picture;
 use anabranch_results::PlotSpec;
@@ -15,7 +16,7 @@ pub(super) struct Plot {
     pub title: String,
     /// The caption.
     pub note: String,
-    /// The title of the plot without the part that distinguishes this picture, and that part.
+    /// The title of the plot without the text that distinguishes this picture from the others, and that text.
     pub whole: String,
     pub part: String,
     pub data: Vec<Json>,
@@ -35,5 +36,5 @@ impl Plot {
     }
 }
 
-/// The most points of a curve, so that the page of a large run stays small.
+/// The largest number of points of a curve. The limit keeps the page of a large run small.
 pub(super) const MAX_POINTS: usize = 2000;

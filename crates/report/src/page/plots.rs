@@ -1,4 +1,4 @@
-//! The plots of a page: those of a figure, or the default ones.
+//! The plots of a page: those that a figure specifies, or the default ones.
 
 use super::axes::{self, axis, from_zero, layout};
 use super::curves::{Curve, Picture, pictures, swept};
@@ -10,10 +10,10 @@ use anabranch_results::{FlowRow, GOODPUT, PlotKind, PlotSpec, RunRow, Statistic}
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most points of a cloud of messages, over all curves.
+/// The largest number of points in a scatter plot of messages, over all curves.
 const MAX_CLOUD: usize = 20_000;
 
-/// The plots that a figure specifies, otherwise those for which the results have data.
+/// The plots that a figure specifies, or else those for which the results have data.
 pub(super) fn of(index: &Index<'_>) -> Vec<Plot> {
     let compared = index.set.answer.as_ref().and_then(|answer| answer.measured.as_ref());
     let looked_for = swept(index.set).into_iter();
@@ -64,7 +64,7 @@ pub(super) fn drawn(index: &Index<'_>, spec: &PlotSpec) -> Vec<Plot> {
 fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
     let set = index.set;
     let mut specs = Vec::new();
-    // The messages of a job need no plot: the job counts when it is done.
+    // The messages of a job need no plot of their own, because the time that counts is the completion time of the job.
     let (of_jobs, of_messages): (Vec<&RunRow>, Vec<&RunRow>) =
         set.actual().iter().partition(|run| run.jobs > 0);
     for name in swept(set) {
@@ -80,11 +80,11 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
             against("Largest FCT", "fct_max_us");
         }
     }
-    // A search chooses its values itself, and each has few messages.
+    // A search chooses the parameter's values itself, and each value has few messages.
     if set.answer.is_some() {
         return specs;
     }
-    // One job has no distribution.
+    // A single job has no distribution.
     let is_one = of_jobs.iter().all(|run| run.jobs == 1);
     if !set.jobs.is_empty() && !is_one {
         specs.push(PlotSpec::new(PlotKind::Cdf, "Distribution of collective completion times", "cct_us"));
@@ -104,7 +104,7 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
         let group = Some(group.to_owned());
         specs.push(PlotSpec { group, ..PlotSpec::new(PlotKind::Cdf, title, "slowdown") });
     }
-    // Lengths that differ only between the points of a sweep would give a picture per length.
+    // If lengths differ only between the points of a sweep, the plot would have a separate picture for each length.
     let mut of_runs = set.flows.chunk_by(|a, b| a.run == b.run);
     if of_runs.any(|flows| flows.iter().any(|flow| flow.bytes != flows[0].bytes)) {
         let slowdown = |title, y| PlotSpec::new(PlotKind::SlowdownBySize, title, y);
@@ -114,14 +114,14 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
     let measured: BTreeSet<&str> = index.curve_names().map(|(series, _)| series).collect();
     for name in measured {
         let spec = PlotSpec::new(PlotKind::Series, format!("{} over time", label(name).name), name);
-        // There is one position, all hosts: schemes are compared in one picture.
+        // Goodput is measured for a single entity, all hosts together, so all schemes are compared in one picture.
         let per = if name == GOODPUT { vec!["scheme".to_owned()] } else { Vec::new() };
         specs.push(PlotSpec { per, ..spec });
     }
     specs
 }
 
-/// The flows of a curve that the plot shows.
+/// The messages of a curve that the plot shows.
 fn flows_of<'a>(
     index: &'a Index<'_>,
     spec: &'a PlotSpec,
@@ -138,22 +138,22 @@ fn micros(ps: u64) -> f64 {
     ps as f64 / 1e6
 }
 
-/// The messages or jobs of a distribution or a cloud.
+/// The messages or jobs that a distribution or a scatter plot shows.
 struct Population {
     axis: &'static str,
-    /// The name of these messages or jobs in a sentence.
+    /// The noun for these messages or jobs in a sentence.
     things: &'static str,
-    /// Whether the ideal is drawn beside the curves.
+    /// Whether the ideal is drawn in addition to the curves.
     has_ideal: bool,
-    /// Clauses about those with a value and those without.
+    /// Text for the messages or jobs that have a value and, in `unknown`, for those that have none.
     known: &'static str,
     unknown: &'static str,
-    /// The value of a flow.
+    /// The value of a message.
     value: fn(&FlowRow) -> Option<f64>,
 }
 
 impl Population {
-    /// One value per message or job; none for those without a value.
+    /// The value of each message or job, or none if it has no value.
     fn values(&self, index: &Index<'_>, spec: &PlotSpec, curve: &Curve<'_>) -> Vec<Option<f64>> {
         if self.things == "jobs" {
             let jobs = curve.runs.iter().flat_map(|&run| index.jobs(run));
@@ -250,7 +250,8 @@ fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     Plot::new(spec, picture, note, data, layout(axis(unit, log), y))
 }
 
-/// A curve of sorted values in percent of `all`, downsampled evenly but dense in the last percent.
+/// A curve of sorted values, in percent of `all`. The values are downsampled evenly, except that the last percent keeps
+/// more of them.
 fn distribution(name: &str, scheme: Option<&str>, sorted: &[f64], all: usize, line: Json) -> Json {
     let count = sorted.len();
     let mut ranks: Vec<usize> = if count <= MAX_POINTS {
@@ -265,7 +266,7 @@ fn distribution(name: &str, scheme: Option<&str>, sorted: &[f64], all: usize, li
     };
     ranks.sort_unstable();
     ranks.dedup();
-    // The curve begins at zero, so that one value is a step.
+    // The curve begins at zero, so that a single value appears as a step.
     let x: Vec<f64> = sorted.iter().take(1).chain(ranks.iter().map(|&rank| &sorted[rank])).copied().collect();
     let heights = ranks.iter().map(|&rank| 100.0 * (rank + 1) as f64 / all as f64);
     let y: Vec<f64> = [0.0].into_iter().chain(heights).collect();
@@ -278,7 +279,7 @@ fn slowdowns(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot 
     let mut sizes: Vec<u64> =
         picture.curves.iter().flat_map(|curve| flows_of(index, spec, curve)).map(|flow| flow.bytes).collect();
     sizes.sort_unstable();
-    // Bins of about equally many messages each, by their largest size.
+    // The bins have about the same number of messages each. A bin is identified by its largest size.
     let mut tops: Vec<u64> =
         (1..=BINS).filter_map(|bin| sizes.get((bin * sizes.len() / BINS).max(1) - 1)).copied().collect();
     tops.dedup();
@@ -306,7 +307,7 @@ fn slowdowns(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot 
     Plot::new(spec, picture, note, data, layout(x, y))
 }
 
-/// A point per message, by its length; of many, evenly spread ones.
+/// A point for each message, by its length. If there are many messages, only evenly spaced ones are drawn.
 fn flows(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     let Population { axis, unknown, value, .. } = population(&spec.y);
     let mut data = Vec::new();
@@ -346,7 +347,7 @@ fn flows(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     Plot::new(spec, picture, note, data, layout(x, y))
 }
 
-/// The messages that a plot shows, when it does not show all, as a sentence.
+/// A sentence about the messages that a plot shows, if it does not show all.
 fn selection(spec: &PlotSpec) -> String {
     let bytes = |bytes: u64| thousands(bytes as f64);
     let lengths = match (spec.min_bytes, spec.max_bytes) {

@@ -1,22 +1,22 @@
-//! The origin of results, below the title.
+//! The provenance of results, shown below the title.
 
 use super::markup::escape;
 use anabranch_results::ResultSet;
 use anabranch_results::digest::text_digest;
 use std::collections::BTreeSet;
 
-/// The circumstances of a run that its results do not contain.
+/// The circumstances of a run that the results do not contain.
 #[derive(Clone, Debug, Default)]
 pub struct Provenance {
     /// The program with its version and commit: `anabranch 0.1.0 (0123456789ab)`.
     pub program: String,
     /// The command line.
     pub command: Option<String>,
-    /// The day, as `2026-11-23`.
+    /// The date, as `2026-11-23`.
     pub date: Option<String>,
 }
 
-/// Program, day, seeds, digest and command, without those that are not known.
+/// The program, date, seeds, digest and command. Items that are not known are left out.
 pub(super) fn line(set: &ResultSet, provenance: &Provenance) -> String {
     let mut parts: Vec<String> =
         [Some(&provenance.program).filter(|name| !name.is_empty()), provenance.date.as_ref()]
@@ -40,8 +40,8 @@ pub(super) fn line(set: &ResultSet, provenance: &Provenance) -> String {
     }
 }
 
-/// The digest of all runs, from their own digests in their order. The folder has the digest of the scenario, which is
-/// equal for results of different builds.
+/// A digest of all runs, computed from the runs' own digests in the order of the runs. The name of the results folder
+/// contains another digest, that of the scenario, which is the same for results of different builds.
 fn digest(set: &ResultSet) -> String {
     let all: Vec<&str> = set.runs.iter().map(|run| run.digest.as_str()).collect();
     text_digest(&all.join("\n"))

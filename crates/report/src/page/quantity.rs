@@ -1,4 +1,4 @@
-//! The values of a parameter in a search, as numbers of one unit.
+//! The values of a parameter in a search, converted to numbers of one unit.
 
 use anabranch_base::{Bytes, Duration, Rate};
 
@@ -15,14 +15,14 @@ pub(super) enum Quantity {
 }
 
 impl Quantity {
-    /// The kind of all values; none where they are words, or of several kinds.
+    /// The kind of all values, or none if the values are words or have different kinds.
     pub(super) fn of(values: &[String]) -> Option<Quantity> {
         let behind = unit(values.first()?)?.to_owned();
         let all = [Quantity::Bytes, Quantity::Duration, Quantity::Rate, Quantity::Unit(behind)];
         all.into_iter().find(|quantity| values.iter().all(|value| quantity.number(value).is_some()))
     }
 
-    /// The number of a value in the unit of the kind.
+    /// The value as a number in the unit of this kind.
     pub(super) fn number(&self, text: &str) -> Option<f64> {
         match self {
             Quantity::Bytes => Some(text.parse::<Bytes>().ok()?.0 as f64 / 1e3),
@@ -44,7 +44,7 @@ impl Quantity {
     }
 }
 
-/// The text behind the number with which a value begins; none where it begins with none.
+/// The text after the number with which a value begins, or none if the value does not begin with a number.
 fn unit(text: &str) -> Option<&str> {
     let behind =
         text.trim_start_matches(|letter: char| letter.is_ascii_digit() || "+-.".contains(letter)).trim();

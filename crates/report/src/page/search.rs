@@ -9,11 +9,11 @@ use crate::labels::{Label, label};
 use anabranch_results::{PlotKind, PlotSpec, ResultSet, SearchMeasure, Trial};
 use serde_json::{Value as Json, json};
 
-/// Units of fields that a `[find]` may leave out.
+/// The unit suffixes of fields that a `[find]` may leave out.
 const UNITS: [&str; 4] = ["", "_us", "_bytes", "_gbps"];
 
-/// Both sides of the comparison in `where` against the parameter `name`: a line per seed for each scheme, and a dotted line for
-/// the bound. None where nothing was measured.
+/// The plot of both sides of the comparison in `where` against the parameter `name`: a line per seed for each scheme,
+/// and a dotted line for the bound. The result is none if nothing was measured.
 pub(super) fn plot(set: &ResultSet, name: &str, compared: &SearchMeasure) -> Option<Plot> {
     let title = format!("{} against {name}", compared.measured);
     let spec =
@@ -57,7 +57,7 @@ pub(super) fn plot(set: &ResultSet, name: &str, compared: &SearchMeasure) -> Opt
     Some(Plot::new(&spec, &picture, note, data, layout(x, y)))
 }
 
-/// The traces of a scheme's measured numbers and of its bound; none without a number.
+/// The traces of a scheme's measured values and of its bound, or none if there are no values.
 fn traces(
     set: &ResultSet,
     scheme: &str,
@@ -69,7 +69,7 @@ fn traces(
     let of_scheme: Vec<&Trial> = compared.tried.iter().filter(of_scheme).collect();
     let (mut x, mut measured, mut bound): (Vec<Json>, Vec<Json>, Vec<Json>) = Default::default();
     for of_seed in of_scheme.chunk_by(|one, next| one.seed == next.seed) {
-        // A gap between the last point of one seed and the first of the next.
+        // The null makes a gap between the last point of one seed and the first point of the next.
         if let (Some(first), false) = (of_seed.first(), x.is_empty()) {
             x.push(at(&first.value));
             measured.push(Json::Null);
@@ -98,14 +98,14 @@ fn traces(
     Some((measured, bound))
 }
 
-/// The bound of all runs, where it is the same.
+/// The bound of all runs, if all have the same.
 fn constant(tried: &[Trial]) -> Option<f64> {
     let mut all = tried.iter().filter_map(|tried| tried.bound);
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
 }
 
-/// The label of the measured number: that of its field, where it is one.
+/// The label of the measured value. If the measure is a field of the runs, it is the label of that field.
 fn label_of(set: &ResultSet, measured: &str) -> Label {
     let named = Label { name: measured.to_owned(), unit: "", factor: 1.0 };
     let Some((field, "scheme)")) = measured.split_once('(') else { return named };
@@ -114,7 +114,7 @@ fn label_of(set: &ResultSet, measured: &str) -> Label {
     known.map_or(named, |field| label(&field))
 }
 
-/// A sentence with the number of runs of each scheme that have no point.
+/// A sentence that gives, for each scheme, the number of runs without a point.
 fn not_drawn(set: &ResultSet, tried: &[Trial]) -> String {
     let of = |scheme: &str| {
         let count = tried.iter().filter(|tried| tried.scheme == scheme && tried.measured.is_none()).count();

@@ -4,8 +4,8 @@ use super::markup::{escape, prose};
 use crate::sensitivity::{HEAD, best, introduction, rows};
 use anabranch_results::{Figure, Sensitivity};
 
-/// The varied entries, each claim's span over them, and every setup with the number of claims that hold. Empty where
-/// nothing was varied.
+/// The varied settings, the range of each claim's number over them, and every setup with the number of claims that
+/// hold. The section is empty if nothing was varied.
 pub(super) fn section(figure: &Figure) -> String {
     let Some(unsaid) = &figure.unsaid else { return String::new() };
     format!(
@@ -35,7 +35,8 @@ fn entries(unsaid: &Sensitivity) -> String {
     format!("<dl>{}</dl>", entry.collect::<String>())
 }
 
-/// On a narrow screen each row is a card, whose cells have their heads in front (`style.css`).
+/// The table of claims. On a narrow screen, each row is shown as a card whose cells repeat their column headings
+/// (`style.css`).
 fn claims(figure: &Figure, unsaid: &Sensitivity) -> String {
     let rows = rows(figure, unsaid).into_iter().map(|row| {
         let cells = [&row.says, &row.kind, &row.paper, &row.default, &row.span, &row.holds];

@@ -1,4 +1,4 @@
-//! Measured values over time: a panel per scheme, a curve per entity, or a cloud of points.
+//! Plots of measured values over time: a panel per scheme, and a curve per entity or a scatter plot.
 
 use super::axes;
 use super::bands;
@@ -13,29 +13,30 @@ use anabranch_results::{CurvePoints, PlotKind, PlotSpec};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most curves of a panel, unless each is of one position.
+/// The largest number of curves in a panel, unless each curve belongs to one entity.
 const MAX_CURVES: usize = 48;
-/// The most points of all clouds of a panel.
+/// The largest number of points in all scatter plots of a panel.
 const MAX_CLOUD: usize = 20_000;
-/// The most bins of time of a cloud; each keeps equally many points.
+/// The largest number of time bins of a scatter plot. Each bin keeps the same number of points.
 const STRETCHES: usize = 400;
 
 /// Points as (microseconds, value).
 type Points = Vec<(f64, f64)>;
-/// Curves by name.
+/// Curves, sorted by name.
 type Curves = BTreeMap<NaturalSortKey, Points>;
 
 /// The points of a curve that are drawn.
 struct Downsampled {
     points: Points,
-    /// The number of points that were measured.
+    /// The number of points that were measured before downsampling.
     measured: usize,
 }
 
-/// Curves that share a panel. They are downsampled as early as possible, since all together may be larger than memory.
+/// Curves that share a panel. They are downsampled as early as possible, because all curves together may be larger than
+/// memory.
 struct Panel<'a> {
     scheme: &'a str,
-    /// The points of clouds, which are downsampled when the number of clouds in the panel is known.
+    /// The points of scatter plots. They are downsampled once the number of scatter plots in the panel is known.
     whole: Curves,
     downsampled: BTreeMap<NaturalSortKey, Downsampled>,
 }
@@ -63,7 +64,7 @@ impl Panel<'_> {
 
 /// The arrangement of curves in a picture.
 struct Form<'a> {
-    /// The dimensions along which curves are separate.
+    /// The dimensions whose values have separate curves.
     per: Vec<&'a str>,
     cloud: bool,
     by_entity: bool,
@@ -78,8 +79,8 @@ impl<'a> Form<'a> {
         Form { per, cloud, by_entity, panel_by_scheme }
     }
 
-    /// The dimensions that the legend names, where entities are of these kinds. A cloud that is alone in its panel is named by
-    /// the panel.
+    /// The dimensions that the legend names, given the kinds of the entities. If a scatter plot is alone in its panel,
+    /// the panel's name identifies it.
     fn legend(&self, kinds: &BTreeSet<String>) -> String {
         let kind = match kinds.len() {
             1 => kinds.first().map_or("place", String::as_str),
@@ -97,9 +98,10 @@ struct Measured<'a> {
     kinds: BTreeSet<String>,
 }
 
-/// One picture. None where nothing was measured.
+/// One picture, or none if nothing was measured.
 ///
-/// Where curves differ in their scheme and in something else, each scheme has a panel; a cloud always has one.
+/// If curves differ in their scheme and in something else, each scheme has its own panel. In a scatter plot, each
+/// scheme always has its own panel.
 pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Option<Plot> {
     let form = Form::of(index, spec);
     let Measured { panels, seeds, kinds } = measured(index, spec, picture, &form);
@@ -141,7 +143,7 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
     Some(Plot::new(spec, picture, note, data, layout))
 }
 
-/// The curves of a picture in panels, downsampled.
+/// The curves of a picture, downsampled and grouped in panels.
 fn measured<'a>(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'a>, form: &Form<'_>) -> Measured<'a> {
     let mut panels: Vec<Panel<'a>> = Vec::new();
     let (mut seeds, mut kinds) = (BTreeSet::new(), BTreeSet::new());
@@ -182,7 +184,7 @@ fn y_axis(spec: &PlotSpec, panels: &[Panel<'_>], baselines: &[(&Curve<'_>, Point
     }
 }
 
-/// The trace of a run without faults.
+/// The trace of a run without faults, as a dashed line.
 fn dashed(index: &Index<'_>, spec: &PlotSpec, (curve, points): &(&Curve<'_>, Points)) -> Json {
     let factor = label(&spec.y).factor;
     let (x, y): (Vec<f64>, Vec<f64>) = points.iter().map(|(x, y)| (*x, y * factor)).unzip();
@@ -208,7 +210,7 @@ fn traces(
         for (position, name) in drawn.iter().enumerate() {
             let Some(Downsampled { points, .. }) = curves.get(*name) else { continue };
             let (x, y): (Vec<f64>, Vec<f64>) = points.iter().map(|(x, y)| (*x, y * factor)).unzip();
-            // The curve of a scheme looks as in the other plots.
+            // The curve of a scheme has the same look as in the other plots.
             let is_scheme = form.per == ["scheme"];
             let look = if is_scheme { scheme_look(index.set, &name.text) } else { position };
             let of = match (form.panel_by_scheme, is_scheme) {
@@ -216,7 +218,8 @@ fn traces(
                 (false, true) => Some(name.text.as_str()),
                 (false, false) => None,
             };
-            // A point of goodput is the mean of the interval that it ends: intervals without data are long.
+            // A point of goodput is the mean of the interval that ends at its time. Intervals without data are
+            // therefore long.
             let kind = match spec.y == GOODPUT {
                 _ if form.cloud => "points",
                 true => "vh",
@@ -231,7 +234,7 @@ fn traces(
     data
 }
 
-/// Sentences about curves and points that are not drawn.
+/// Sentences about the curves and points that are not drawn.
 fn left_out(
     form: &Form<'_>,
     panels: &[Panel<'_>],
@@ -257,7 +260,7 @@ fn left_out(
     note
 }
 
-/// The goodput of the runs without faults, for a picture that has a curve for each scheme.
+/// The goodput of the runs without faults, for a picture with one curve per scheme.
 fn baselines<'a>(
     index: &Index<'_>,
     spec: &PlotSpec,
@@ -276,7 +279,7 @@ fn baselines<'a>(
     found.collect()
 }
 
-/// The kind of an entity, for people.
+/// The kind of an entity, as text for people.
 fn entity_kind(entity: &str) -> &str {
     match entity.split_once(':') {
         _ if entity.contains('/') => "link",
@@ -286,7 +289,7 @@ fn entity_kind(entity: &str) -> &str {
     }
 }
 
-/// Measured rows as a curve per entity, or as their mean, or all together for a cloud.
+/// The measured points as a curve per entity, as the mean over entities, or all together for a scatter plot.
 fn of_curve(
     spec: &PlotSpec,
     curve: &Curve<'_>,
@@ -319,13 +322,13 @@ fn of_curve(
     for curve in measured {
         curves.entry(&curve.entity).or_default().extend(curve.points.iter().map(point));
     }
-    // A plot of entities alone does not repeat its scheme in each name.
+    // A plot whose curves differ only in their entities does not repeat the scheme in each name.
     let alone = curve.rest.is_empty();
     let full = |entity: &str| if alone { entity.to_owned() } else { format!("{name}, {entity}") };
     curves.into_iter().map(|(entity, points)| (NaturalSortKey::new(full(entity)), points)).collect()
 }
 
-/// At most [`MAX_POINTS`] points: the lowest and the highest of each chunk, so that no peak is lost.
+/// At most [`MAX_POINTS`] points: the lowest and the highest point of each chunk, so that no peak is lost.
 fn downsampled_curve(points: &[(f64, f64)]) -> Points {
     if points.len() <= MAX_POINTS {
         return points.to_vec();
@@ -344,8 +347,8 @@ fn downsampled_curve(points: &[(f64, f64)]) -> Points {
     downsampled
 }
 
-/// About `most` of the points, which are sorted by time: of each bin of time the largest and, at even distances in
-/// rank, others below it.
+/// A reduction of the time-sorted points to about `most` of them. Each time bin keeps its largest value and, below
+/// that, values at even steps of rank.
 fn downsampled_cloud(points: &[(f64, f64)], most: usize) -> Points {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Points::new() };
     if points.len() <= most {
@@ -365,10 +368,10 @@ fn downsampled_cloud(points: &[(f64, f64)], most: usize) -> Points {
     downsampled
 }
 
-/// A sort key in which numbers compare as numbers: `up:2` before `up:10`.
+/// A sort key that compares numbers in names by value, so that `up:2` comes before `up:10`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NaturalSortKey {
-    /// The parts of the name, in pairs of text and number.
+    /// The parts of the name, each as a pair of text and the number after it.
     parts: Vec<(String, u64)>,
     pub(super) text: String,
 }
@@ -400,7 +403,7 @@ mod tests {
 
     #[test]
     fn a_thinned_cloud_keeps_the_largest_of_each_stretch_and_some_of_the_others() {
-        // 1,000 links at each of 800 instants; at every instant one link has the longest delay.
+        // 1,000 links have a point at each of 800 times. At every time, one link has the longest delay.
         let points: Points = (0..800_000_u32)
             .map(|number| (f64::from(number / 1_000), f64::from(number % 1_000 * 7 % 1_000)))
             .collect();

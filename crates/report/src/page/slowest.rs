@@ -1,4 +1,4 @@
-//! The slowest messages or jobs of each scheme, and their losses, timeouts and retransmissions.
+//! The slowest messages or jobs of each scheme, with their losses, timeouts and retransmissions.
 
 use super::markup::escape;
 use crate::groups::schemes;
@@ -7,9 +7,9 @@ use crate::labels::{bytes, large, micros, significant};
 use anabranch_results::{FlowRow, JobRow, RunRow};
 use std::cmp::Reverse;
 
-/// The most rows of a table.
+/// The largest number of rows of a table.
 const MOST: usize = 10;
-/// The most schemes that have tables.
+/// The largest number of schemes that have a table.
 const MOST_SCHEMES: usize = 40;
 const OF_MESSAGES: [&str; 12] = [
     "message",
@@ -28,7 +28,7 @@ const OF_MESSAGES: [&str; 12] = [
 const OF_JOBS: [&str; 8] =
     ["job", "run", "ranks", "CCT µs", "over ideal", "the run's losses on links", "its drops", "its timeouts"];
 
-/// A folded table per scheme; empty where the results hold neither messages nor jobs.
+/// A folded table for each scheme. The section is empty if the results hold neither messages nor jobs.
 pub(super) fn section(index: &Index<'_>) -> String {
     let of_schemes = schemes(index.set).into_iter().take(MOST_SCHEMES).map(|scheme| of_scheme(index, scheme));
     let tables: String = of_schemes.collect();
@@ -54,7 +54,8 @@ fn of_scheme(index: &Index<'_>, scheme: &str) -> String {
         + &table(scheme, "messages", &OF_MESSAGES, &flows.collect::<Vec<_>>())
 }
 
-/// The slowest few, by falling time; those without a time come first. Memory never holds more than twice as many.
+/// The slowest rows, by decreasing time. Rows without a time come first. Memory never holds more than twice the number
+/// of rows that are shown.
 fn slowest<'a, Row>(
     rows: impl Iterator<Item = (&'a RunRow, &'a Row)>,
     time: impl Fn(&Row) -> Option<u64>,

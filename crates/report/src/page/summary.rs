@@ -6,15 +6,15 @@ use crate::ranking::ranked_quantity;
 use crate::table;
 use anabranch_results::ResultSet;
 
-/// The table, with the notes that a reader needs below it. It shows the columns that decide, the others on demand, and
-/// can be sorted and saved (`page.js`).
+/// The table, with the notes that a reader needs below it. It shows the most important columns; the others appear on
+/// demand. It can be sorted and saved (`page.js`).
 pub(super) fn section(set: &ResultSet) -> String {
     let mut summary = table::summary(set);
     summary.remove(table::WALL);
     let ranked_by = ranked_quantity(set);
     let is_spare: Vec<bool> =
         summary.head.iter().map(|head| table::is_hidden(&head.name, ranked_by)).collect();
-    // On a narrow screen the ranked quantity takes the place of counts.
+    // On a narrow screen, the columns of counts are hidden in favour of the ranked quantity.
     let is_count = |index: usize| ["flows", "jobs"].contains(&summary.head[index].name.trim());
     let kept = |index: usize| match (is_spare[index], is_count(index)) {
         (true, _) => "spare",

@@ -9,14 +9,15 @@ use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow, Statistic, Value}
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// A field of the runs, mean over seeds with their spread, against a swept parameter or scheme by scheme.
+/// A plot of a field of the runs against a swept parameter or scheme by scheme. Each point is the mean over seeds, with
+/// their spread.
 pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     let label = label(&spec.y);
-    // A search probes values within a range; a sweep has the labels that its author wrote.
+    // A search tries values within a range, so they form a numeric axis. A sweep has the labels that its author wrote.
     let swept = spec.x.iter().filter(|_| set.answer.is_some());
     let swept = swept.flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
     let quantity = Quantity::of(&swept.map(ToString::to_string).collect::<Vec<String>>());
-    // There is nothing between words, so that a line would suggest a trend.
+    // Words have nothing between them, so a line would suggest a trend where none can exist.
     let is_bar = spec.kind == PlotKind::Bar || is_of_words(set, spec);
     let mut traces = Traces { data: Vec::new(), range: (f64::INFINITY, 0.0), has_seeds: false };
     let mut gaps = Gaps::default();
@@ -49,7 +50,8 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
     let log = spec.log_y || axes::wide_y(&data);
     let mut y = from_zero(&label.axis(), log);
     if log && is_bar && range.0 <= range.1 {
-        // Bars have no natural foot on such an axis: a power of ten, low enough that the shortest one can be seen.
+        // Bars on a logarithmic axis have no natural start. The axis starts at a power of ten that is low enough for
+        // the shortest bar to be visible.
         let foot = libm::pow(10.0, (libm::log10(range.0) - 0.1).floor());
         y["range"] = json!([foot, range.1 * 1.25]);
     }
@@ -63,7 +65,8 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
     Plot::new(spec, picture, note, data, layout(x, y))
 }
 
-/// The values of the seeds at each place of the x axis, where every seed has one: the mean of the others would be too good.
+/// The values of the seeds at each position of the x axis. A position is left out if some seed has no value, because
+/// the mean of the other seeds would look too good.
 fn points(
     set: &ResultSet,
     spec: &PlotSpec,
@@ -95,14 +98,14 @@ fn points(
 /// The traces of a plot.
 struct Traces {
     data: Vec<Json>,
-    /// The least value above zero, and the largest.
+    /// The smallest value above zero, and the largest value.
     range: (f64, f64),
     /// Whether some point has several seeds.
     has_seeds: bool,
 }
 
 impl Traces {
-    /// Adds a trace through the means of `points`, with whiskers where there are several seeds.
+    /// Adds a trace through the means of `points`, with whiskers if there are several seeds.
     fn add(&mut self, mut trace: Json, points: &[(Json, Vec<f64>)]) {
         let column = |statistic: Statistic| -> Vec<f64> {
             points.iter().filter_map(|(_, numbers)| statistic.of(numbers)).collect()
@@ -120,18 +123,18 @@ impl Traces {
     }
 }
 
-/// Whether a swept value is a word, such as the name of a collective; quantities with units are not.
+/// Whether a swept value is a word, such as the name of a collective. A quantity with a unit is not a word.
 fn is_of_words(set: &ResultSet, spec: &PlotSpec) -> bool {
     let swept = spec.x.iter().flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
     swept.map(ToString::to_string).any(|value| value.starts_with(char::is_alphabetic))
 }
 
-/// The gaps of a plot of fields: by reason, the names of the points that are missing or incomplete.
+/// The gaps of a plot of fields: for each reason, the names of the points that are missing or incomplete.
 #[derive(Default)]
 struct Gaps(BTreeMap<&'static str, Vec<String>>);
 
 impl Gaps {
-    /// Notes a gap where a run's number is missing or incomplete.
+    /// Records a gap if a run's number is missing or incomplete.
     fn note(&mut self, run: &RunRow, spec: &PlotSpec, curve: &Curve<'_>) {
         let y = spec.y.as_str();
         let of_messages = y.starts_with("fct_") || y.starts_with("slowdown_") || y == "completion_us";
@@ -159,7 +162,7 @@ impl Gaps {
         }
     }
 
-    /// A sentence per reason, each after a space.
+    /// A sentence for each reason, each after a space.
     fn text(&self) -> String {
         self.0.iter().map(|(reason, names)| format!(" {reason}: {}.", names.join("; "))).collect()
     }

@@ -3,9 +3,9 @@
 use super::markup::{escape, prose};
 use crate::terms::TERMS;
 
-/// The folded list of the terms that `body` uses; empty where it uses none.
+/// The folded list of the terms that `body` uses. It is empty if `body` uses none.
 pub(super) fn section(body: &str) -> String {
-    // Heads break long words: the parts may be one word or two.
+    // Column headings break long words, so the parts of a term may be one word or two.
     let words =
         [body.replace("-<wbr>", "").replace("<br>", " "), body.replace("-<wbr>", "-").replace("<br>", " ")];
     let mut list = String::new();
@@ -24,7 +24,7 @@ pub(super) fn section(body: &str) -> String {
     }
 }
 
-/// Whether a word of `text` begins with `name`.
+/// Whether a word in `text` begins with `name`.
 fn is_in(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| !text[..at].ends_with(char::is_alphabetic))
 }

@@ -1,14 +1,14 @@
-//! A plot's numbers as a table, for readers who do not see the plot.
+//! A plot's numbers as a table, for readers who cannot see the plot.
 
 use super::markup::escape;
 use super::plot::Plot;
 use crate::labels::significant;
 use serde_json::Value as Json;
 
-/// The most points of a plot that the table lists one by one.
+/// The largest number of points of a plot that the table lists individually.
 const MOST: usize = 40;
 
-/// The table, folded; empty where nothing is drawn.
+/// The folded table. It is empty if nothing is drawn.
 pub(super) fn section(plot: &Plot) -> String {
     if plot.data.is_empty() {
         return String::new();
@@ -69,7 +69,7 @@ fn owned<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.map(str::to_owned).to_vec()
 }
 
-/// Adds the title of the axis that all numbers share to the first head.
+/// Adds the title of the axis that all numbers share to the first heading.
 fn first_cell(mut head: Vec<String>, axis: &str) -> Vec<String> {
     head[0] = format!("curve; {axis}");
     head
@@ -107,7 +107,7 @@ fn points(trace: &Json, whiskers: bool) -> Vec<Vec<String>> {
     (0..count).map(row).collect()
 }
 
-/// A row for each named point, by its height.
+/// A row for each named point, in the order of their y values.
 fn of_names(plot: &Plot) -> Vec<Vec<String>> {
     let count = |trace: &Json| trace["names"].as_array().map_or(0, Vec::len);
     let all = plot.data.iter().flat_map(|trace| (0..count(trace)).map(move |at| (trace, at)));
@@ -121,7 +121,7 @@ fn of_names(plot: &Plot) -> Vec<Vec<String>> {
     all.into_iter().map(row).collect()
 }
 
-/// The values at which the curve, in percent of all, reaches given shares.
+/// The values at which the curve, in percent of all items, reaches certain percentages.
 fn of_distribution(trace: &Json) -> Vec<String> {
     let at = |percent: f64| {
         let shares = trace["y"].as_array().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Rankings of made-up results, computed by hand.
+//! Tests of rankings with made-up results. The expected values were computed by hand.
 
 use super::*;
 use crate::samples::{collectives, two_schemes};
@@ -6,7 +6,7 @@ use crate::scenario_text::set_scenario;
 use crate::verdict::{method, rank_rule, verdict};
 use anabranch_results::FlowRow;
 
-/// Results of one point: a scheme for each entry, with its largest FCT by seed.
+/// Results at one point: a scheme for each entry, with its largest FCT in each seed.
 pub(crate) fn set(schemes: &[(&str, &[f64])]) -> ResultSet {
     let run = |scheme: &str, seed: usize, fct: f64| RunRow {
         scheme: scheme.to_owned(),
@@ -22,9 +22,10 @@ pub(crate) fn set(schemes: &[(&str, &[f64])]) -> ResultSet {
     ResultSet { runs: schemes.iter().flat_map(of).collect(), ..ResultSet::default() }
 }
 
-/// By hand: a and b differ by 10, 11 and 12 us at their seeds, whose own numbers are 100 us apart. Mean 11, s = 1,
-/// 4.303 / sqrt(3) = 2.48: from 8.5 to 13.5, clear of 0, where the intervals of a and b (± 248) overlap nearly whole.
-/// c is 5, -5 and 6 us above b: mean 2, s = 6.08, ± 15.1.
+/// By hand: b is slower than a by 10, 11 and 12 us, while the values of each scheme are 100 us apart between seeds. The
+/// mean difference is 11 with s = 1, and 4.303 / sqrt(3) = 2.48, so the interval is from 8.5 to 13.5 and excludes 0.
+/// The intervals of a and b themselves (± 248) overlap almost completely. c differs from b by 5, -5 and 6 us: the mean
+/// is 2 with s = 6.08, so ± 15.1.
 #[test]
 fn what_seeds_have_in_common_is_no_tie() {
     let set =
@@ -32,15 +33,16 @@ fn what_seeds_have_in_common_is_no_tie() {
     let found = ranked_schemes(&set, &groups(&set));
     assert_eq!(found.iter().map(|standing| standing.rank).collect::<Vec<_>>(), [Some(1), Some(2), Some(2)]);
     assert!(verdict(&set)[0].starts_with("a is fastest: "), "{:?}", verdict(&set));
-    // c is not certainly slower than a (13 ± 15.5), but it ties with b, which is; so it has a place.
+    // c is not certainly slower than a (13 ± 15.5). It ties with b, which is certainly slower than a, so c has a
+    // definite rank.
     assert_eq!(found.iter().map(RankedScheme::rank_shown).collect::<Vec<_>>(), ["1", "2", "2"]);
     assert!(!verdict(&set)[0].contains("placed"), "{:?}", verdict(&set));
     assert!(rank_rule(&set).unwrap().contains("paired t-test"));
 }
 
-/// b differs from a by 24, 10 and -4 us: 10 ± 35, below half of 100 us, so that they tie. c differs from a by 40, 12 and -16
-/// us: 12 ± 70, which shows neither, and a has the wider interval (± 37; c ± 32). b has ± 2.5 and keeps its place, and c ties
-/// with it (2 ± 35).
+/// b differs from a by 24, 10 and -4 us: 10 ± 35 is below half of 100 us, so they tie. c differs from a by 40, 12 and
+/// -16 us: 12 ± 70 shows neither a difference nor a tie, and a has the wider interval (± 37; c has ± 32). b has ± 2.5
+/// and keeps its rank, and c ties with it (2 ± 35).
 #[test]
 fn a_narrow_scheme_keeps_its_place_beside_a_wide_one() {
     let set =
@@ -50,8 +52,9 @@ fn a_narrow_scheme_keeps_its_place_beside_a_wide_one() {
     assert_eq!(shown, ["1-3", "1", "1"]);
 }
 
-/// One scheme has seeds far apart: against the first of the nine, 350 - 400, 417 - 402 and 1600 - 404, mean 387 and
-/// s = 702, so ± 1742, which shows nothing. On average it is slower than ecmp, which is slower than nine.
+/// The seeds of one scheme are far apart. Compared with the first of the nine fast schemes, it differs by 350 - 400,
+/// 417 - 402 and 1600 - 404 us. The mean is 387 with s = 702, so ± 1742 shows nothing. On average the scheme is slower
+/// than ecmp, which is slower than the nine.
 #[test]
 fn wide_intervals_do_not_make_a_slow_scheme_first() {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
@@ -72,14 +75,15 @@ fn wide_intervals_do_not_make_a_slow_scheme_first() {
     assert_eq!(names.map(|name| of(name).1), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
 }
 
-/// The rank of each scheme, as the table shows it.
+/// The ranks of the schemes as the table shows them.
 fn shown(schemes: &[(&str, &[f64])]) -> Vec<String> {
     let set = set(schemes);
     ranked_schemes(&set, &groups(&set)).iter().map(RankedScheme::rank_shown).collect()
 }
 
-/// 4.303 / sqrt(3) = 2.484 times the standard deviation. By hand: b is 10 us slower than a on average, and its seeds differ
-/// from those of a by 15.7 us, so ± 39.0: up to 49.0, below half of a's 100. With 16.5 us, ± 41.0, it is up to 51.0.
+/// The half width of an interval is 4.303 / sqrt(3) = 2.484 times the standard deviation. By hand: b is 10 us slower
+/// than a on average. If the differences deviate by 15.7 us, the interval is ± 39.0 and ends at 49.0 us, which is below
+/// half of a's 100 us. With 16.5 us, it is ± 41.0 and ends at 51.0 us, which is above it.
 #[test]
 fn schemes_tie_where_the_seeds_exclude_that_one_takes_half_as_long_again() {
     let a: &[f64] = &[99.0, 100.0, 101.0];
@@ -88,8 +92,9 @@ fn schemes_tie_where_the_seeds_exclude_that_one_takes_half_as_long_again() {
     assert_eq!(shown(&[("a", a), ("b", &b(16.5))]), ["1", "1-2"]);
 }
 
-/// By hand: b's mean is 1,771 and its s = 1,205.7, so ± 2,995; the differences from a, of the same s, begin below 0
-/// and go up to 4,260. Three seeds do not show whether it ties with a's 505 or takes eight times as long.
+/// By hand: the mean of b is 1,771 with s = 1,205.7, so ± 2,995. The differences from a have about the same s, so their
+/// interval begins below 0 and ends at 4,260. Three seeds do not show whether b ties with a (505) or takes eight times
+/// as long.
 #[test]
 fn what_is_known_of_neither_is_no_tie() {
     let wide: &[f64] = &[1_085.0, 1_065.0, 3_163.0];
@@ -109,7 +114,7 @@ fn what_is_known_of_neither_is_no_tie() {
     );
 }
 
-/// The scheme with the lowest mean, 467 ± 1,535, cannot be placed, and is no reason to leave out another one.
+/// The scheme with the lowest mean, 467 ± 1,535, gets no definite rank. This is no reason to leave out another scheme.
 #[test]
 fn one_whose_seeds_lie_far_apart_does_not_lead() {
     let schemes: &[(&str, &[f64])] =
@@ -121,7 +126,7 @@ fn one_whose_seeds_lie_far_apart_does_not_lead() {
     ");
 }
 
-/// c is slower than a at each seed; beside b it may be faster by 400 us or slower by 1,900.
+/// c is slower than a in each seed. Compared with b, it may be faster by 400 us or slower by 1,900 us.
 #[test]
 fn behind_the_first_it_is_the_same() {
     let [a, b]: [&[f64]; 2] = [&[100.0, 101.0, 102.0], &[1_000.0, 1_002.0, 1_004.0]];
@@ -129,8 +134,9 @@ fn behind_the_first_it_is_the_same() {
     assert_eq!(shown(&[("a", a), ("b", b), ("c", &[1_001.0, 1_001.0, 1_005.0])]), ["1", "2", "2"]);
 }
 
-/// The numbers resemble those of the README: 1,214 ± 368 (unhit at two of three seeds), 1,266 ± 11 and 1,305 ± 68.
-/// The differences go up to 52 + 374 and 91 + 316, a third of 1,214 at most.
+/// The numbers are similar to those in the README: 1,214 ± 368 (not affected by the faults in two of three seeds),
+/// 1,266 ± 11 and 1,305 ± 68. The differences are at most 52 + 374 and 91 + 316, which is at most about a third of
+/// 1,214.
 #[test]
 fn the_example_of_the_readme_ties() {
     let schemes: &[(&str, &[f64])] = &[
@@ -141,8 +147,8 @@ fn the_example_of_the_readme_ties() {
     assert_eq!(shown(schemes), ["1", "1", "1"]);
 }
 
-/// By hand: b is 3, 1 and 8 us behind a: mean 4, s = 3.61, ± 8.96, so up to 12.96 of a's 102. c is 30, 30 and 33 us
-/// behind: slower. With b at 30, 0 and 60 us, 30 ± 74.5 shows nothing.
+/// By hand: b is slower than a by 3, 1 and 8 us. The mean is 4 with s = 3.61, so ± 8.96 and at most 12.96 of a's 102. c
+/// is slower by 30, 30 and 33 us, which is significant. With b slower by 30, 0 and 60 us, 30 ± 74.5 shows nothing.
 #[test]
 fn a_tie_says_within_which_factor() {
     let [a, c]: [&[f64]; 2] = [&[100.0, 102.0, 104.0], &[130.0, 132.0, 137.0]];
@@ -158,8 +164,8 @@ fn a_tie_says_within_which_factor() {
     assert!(found.iter().all(|standing| standing.tie_within.is_none()));
 }
 
-/// The differences of b from a are 20 and 21 us, those of d 16 and 26. A t-test on two numbers takes b for slower
-/// (20.5 ± 6.4) and shows nothing about d (21 ± 64): it depends on how near two numbers are to each other.
+/// b differs from a by 20 and 21 us, and d by 16 and 26 us. A t-test on two differences finds b slower (20.5 ± 6.4) and
+/// shows nothing about d (21 ± 64), only because the differences of b happen to be close to each other.
 #[test]
 fn two_seeds_do_not_rank_and_three_do() {
     let two = set(&[("a", &[100.0, 102.0]), ("b", &[120.0, 123.0]), ("d", &[116.0, 128.0])]);

@@ -5,17 +5,17 @@ use crate::labels::{TimeUnit, bytes, half_width, large, micros};
 use crate::ranking::{Quantity, RankedScheme, Recovery};
 use anabranch_results::{Estimate, RunRow};
 
-/// A column of the summary: its head and its cells.
+/// A column of the summary: its heading and its cells.
 pub(super) type Column = (&'static str, Cells);
 
-/// The cells of a column, one per scheme and point.
+/// The cells of a column, one per scheme and point of the sweep.
 #[derive(Clone, Copy)]
 pub(super) enum Cells {
     /// Text that is computed from the runs.
     Words(fn(&Group<'_>) -> String),
-    /// A time in µs of this name, as the mean over seeds. All cells of a column have one unit.
+    /// The time with this name in µs, as the mean over seeds. All cells of a column have the same unit.
     Time(&'static str),
-    /// A time likewise, with its interval.
+    /// A time like [`Cells::Time`], with its confidence interval.
     TimeWithInterval(&'static str),
 }
 
@@ -41,7 +41,8 @@ pub(super) const LENGTH_COLUMNS: [Column; 3] = [
     ("slow-\ndown P99", Cells::Words(|group| ratio_with_interval(group, "slowdown_p99"))),
 ];
 
-/// Columns for runs on several data centres: the slowdowns of flows within one and between two, with their numbers.
+/// Columns for runs with several data centres, with the names of their numbers: the slowdowns of flows within a data
+/// centre and between two.
 pub(super) const SITE_COLUMNS: [(&str, &str); 4] = [
     ("slowdown\nintra", "intra_slowdown_mean"),
     ("slowdown\ninter", "inter_slowdown_mean"),
@@ -60,17 +61,18 @@ pub(super) const JOB_COLUMNS: [Column; 4] = [
     ("ideal\nCCT µs", Cells::Time("ideal_cct_max_us")),
 ];
 
-/// Columns for jobs that compute, with their numbers.
+/// Columns for jobs that compute, with the names of their numbers.
 pub(super) const COMPUTE_COLUMNS: [(&str, &str); 2] =
     [("com-\nputes µs", "compute_max_us"), ("\nexposed µs", "exposed_max_us")];
 
-/// Columns for runs with pauses.
+/// Columns for runs with PFC pauses.
 pub(super) const PAUSE_COLUMNS: [Column; 2] = [
     ("pause\nframes", Cells::Words(|group| large(group.mean(|run| run.pause_frames as f64)))),
     ("paused\nport-µs", Cells::Words(|group| large(group.mean(|run| run.pause_us.round())))),
 ];
 
-/// The queues of switches: the 99th percentile that packets found, and the peak with its place.
+/// Columns for the queues of switches: the 99th percentile of the queue that packets found, and the peak with its
+/// place.
 pub(super) const QUEUE_COLUMNS: [Column; 3] = [
     ("P99\nqueue", Cells::Words(|group| bytes(group.mean(|run| run.queue_p99_bytes as f64)))),
     (
@@ -87,8 +89,8 @@ pub(super) const QUEUE_COLUMNS: [Column; 3] = [
     ),
 ];
 
-/// The columns that are left out on narrow terminals, the first to go first. Columns that explain a result (losses,
-/// trims, drops, timeouts) and the ranked quantity stay, however narrow the terminal is.
+/// The columns that are left out on narrow terminals, in the order of removal. Columns that explain a result (losses,
+/// trims, drops, timeouts) and the ranked quantity stay on any terminal.
 pub(super) const OPTIONAL_COLUMNS: [&str; 25] = [
     "P50\nµs",
     "all\ndone µs",
@@ -117,10 +119,11 @@ pub(super) const OPTIONAL_COLUMNS: [&str; 25] = [
     "\nflows",
 ];
 
-/// The number of columns of [`OPTIONAL_COLUMNS`] that the page hides by default: they explain little, whatever schemes are ranked
-/// by.
+/// The number of columns at the start of [`OPTIONAL_COLUMNS`] that the page hides by default, because they explain
+/// little for any ranked quantity.
 const HIDDEN: usize = 8;
-/// Further columns that it hides where schemes are ranked by the CCT: the time of a chunk says little about its job's.
+/// Further columns that the page hides if schemes are ranked by the CCT, because the time of a chunk says little about
+/// that of its job.
 const HIDDEN_BESIDE_CCT: [&str; 4] = ["mean\nFCT µs", "max\nµs", "ideal\nmax µs", "mean\nCCT µs"];
 
 /// Whether the page shows a column only on demand.
@@ -129,14 +132,14 @@ pub(crate) fn is_hidden(head: &str, ranked_by: Quantity) -> bool {
     beside || OPTIONAL_COLUMNS[..HIDDEN].contains(&head)
 }
 
-/// Wall-clock time, the one column that differs between runs of the same scenario. The page leaves it out, so that
-/// equal results have equal pages; `runs.parquet` has it.
+/// The wall-clock time, the only column that differs between runs of the same scenario. The page leaves it out so that
+/// equal results have equal pages. `runs.parquet` has it.
 pub(crate) const WALL: &str = "wall\ns";
 
 /// A count of a run.
 pub(super) type Count = fn(&RunRow) -> u64;
 
-/// Losses, marks and retransmissions: head of the column, name in a sentence, and the count.
+/// Losses, marks and retransmissions: the column's heading, its name in a sentence, and the count.
 pub(super) const LOSS_COLUMNS: [(&str, &str, Count); 6] = [
     ("\ndrops", "drops", |run| run.drops),
     ("link\nlosses", "link losses", |run| run.link_losses),
@@ -151,7 +154,7 @@ pub(super) const BACK_COLUMNS: [Column; 2] = [
     (WALL, Cells::Words(|group| format!("{:.2}", group.mean(|run| run.wall_s)))),
 ];
 
-/// The number of all, or `done/all` when not all finished.
+/// The number of all items, or `done/all` if some did not finish.
 fn finished_of(done: u64, all: u64) -> String {
     match done == all {
         true if all < 1_000_000 => all.to_string(),
@@ -161,13 +164,13 @@ fn finished_of(done: u64, all: u64) -> String {
 }
 
 impl Cells {
-    /// The means of a column of times, in µs; empty for other columns.
+    /// The means of a column of times, in µs. The result is empty for other columns.
     pub(super) fn means(self, groups: &[Group<'_>]) -> Vec<f64> {
         let (Cells::Time(name) | Cells::TimeWithInterval(name)) = self else { return Vec::new() };
         groups.iter().filter_map(|group| group.estimate(name)).map(|estimate| estimate.mean).collect()
     }
 
-    /// The unit of a column of times: that of all columns, if they can share one.
+    /// The unit of a column of times: the unit that all columns share, if there is one, or else the column's own.
     pub(super) fn unit(self, groups: &[Group<'_>], shared: Option<TimeUnit>) -> Option<TimeUnit> {
         if let Cells::Words(_) = self {
             return None;
@@ -175,7 +178,7 @@ impl Cells {
         shared.or_else(|| Some(TimeUnit::of(self.means(groups).into_iter().fold(0.0, f64::max))))
     }
 
-    /// The text of a cell: a dash where there is no time, so that a failed scheme does not look fast.
+    /// The text of a cell. A missing time is shown as a dash, so that a failed scheme does not look fast.
     pub(super) fn cell(self, group: &Group<'_>, unit: Option<TimeUnit>) -> String {
         let (name, has_interval) = match self {
             Cells::Words(words) => return words(group),
@@ -192,7 +195,7 @@ impl Cells {
     }
 }
 
-/// A mean ratio; a dash where there is none.
+/// A mean ratio as text, or a dash if there is none.
 pub(super) fn ratio(group: &Group<'_>, name: &str) -> String {
     group.estimate(name).map_or_else(|| "-".to_owned(), |estimate| format!("{:.2}", estimate.mean))
 }
@@ -203,7 +206,7 @@ fn ratio_with_interval(group: &Group<'_>, name: &str) -> String {
         .map_or_else(|| "-".to_owned(), |estimate| with_interval(format!("{:.2}", estimate.mean), &estimate))
 }
 
-/// `1,234 ±12`; the mean alone with one seed.
+/// A mean with its interval, `1,234 ±12`, or the mean alone with one seed.
 fn with_interval(mean: String, estimate: &Estimate) -> String {
     match estimate.half_width {
         Some(half) => format!("{mean} ±{}", half_width(half)),
@@ -218,7 +221,7 @@ pub(super) fn slowdown_by_fault(standing: &RankedScheme) -> String {
         .map_or_else(|| "-".to_owned(), |estimate| with_interval(format!("{:.2}", estimate.mean), &estimate))
 }
 
-/// The mean time until goodput recovered, in µs; none where it did not.
+/// The mean time until goodput recovered, in µs, or none if it did not recover.
 pub(super) fn recovered_after(standing: &RankedScheme) -> Option<f64> {
     match standing.recovery {
         Recovery::After { time, .. } => Some(time.mean),

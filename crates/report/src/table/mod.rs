@@ -15,7 +15,7 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyl
 use summary::summary_of;
 pub(crate) use summary::{Head, Summary, summary};
 
-/// The width of a line, in characters, for a terminal that does not state its own.
+/// The width of a line in characters if the width of the terminal is not known.
 pub const USUAL_WIDTH: usize = 120;
 
 /// The verdict, and one row per scheme and sweep point, with notes below. If the settings of the schemes differ, a note on that
@@ -25,8 +25,9 @@ pub fn table(set: &ResultSet, width: usize) -> String {
     above(set, width) + &fit_to_width(summary(set), ranked_quantity(set), width) + &bandwidth_tables(set)
 }
 
-/// The verdict, and the table with the columns that answer: the ranked quantity, its ideal, the cost of faults, and
-/// losses and timeouts, which explain. One line says how much more there is, and that `command` prints it.
+/// The verdict, and a table with the most important columns: the ranked quantity, its ideal, the cost of faults, and
+/// the losses and timeouts, which explain the result. The last line states how many columns and notes are left out, and
+/// that `command` prints them.
 pub fn brief(set: &ResultSet, width: usize, command: &str) -> String {
     let quantity = ranked_quantity(set);
     let mut summary = summary(set);
@@ -50,7 +51,7 @@ pub fn brief(set: &ResultSet, width: usize, command: &str) -> String {
     text + &bandwidth_tables(set)
 }
 
-/// The heads of the ranked quantity and of its ideal.
+/// The headings of the ranked quantity and of its ideal.
 fn ranked_heads(quantity: Quantity) -> [&'static str; 2] {
     match quantity.field {
         "cct_max_us" => ["max\nCCT µs", "ideal\nCCT µs"],
@@ -59,14 +60,15 @@ fn ranked_heads(quantity: Quantity) -> [&'static str; 2] {
     }
 }
 
-/// Whether an optional column is in the brief table too. Of collectives the jobs count, and not their chunks.
+/// Whether the brief table keeps an optional column. For collectives it keeps the number of jobs, and not that of their
+/// chunks.
 fn is_key(head: &str, quantity: Quantity) -> bool {
     let counted = if quantity.field == "cct_max_us" { "\njobs" } else { "\nflows" };
     let sites = ["slowdown\nintra", "slowdown\ninter"];
     head == counted || ranked_heads(quantity).contains(&head) || sites.contains(&head)
 }
 
-/// The lines above a table: where settings differ, and the verdict.
+/// The lines above a table: a note if settings differ, and the verdict.
 fn above(set: &ResultSet, width: usize) -> String {
     let mut text = fairness_note(set).map_or_else(String::new, |sentence| format!("{sentence}\n\n"));
     let sentences = verdict(set);
@@ -80,7 +82,7 @@ fn above(set: &ResultSet, width: usize) -> String {
     text
 }
 
-/// One row per run, with its seed.
+/// A table with one row per run, which shows the run's seed.
 pub fn per_seed(set: &ResultSet, width: usize) -> String {
     fit_to_width(summary_of(set, &each_run(set), true), ranked_quantity(set), width)
 }
@@ -140,7 +142,7 @@ fn draw(summary: &Summary) -> String {
     lines(&table)
 }
 
-/// A table of words, with a line below each row.
+/// A table of text, with a line below each row.
 pub(crate) fn columns(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut table = plain_table(presets::UTF8_HORIZONTAL_ONLY);
     table.set_header(head);

@@ -1,4 +1,4 @@
-//! The summary of results: one row per scheme and point of the sweep, with its notes.
+//! The summary of results: one row per scheme and point of the sweep, with the notes on the rows.
 
 use super::columns::{
     BACK_COLUMNS, COMPUTE_COLUMNS, Cells, Column, FRONT_COLUMNS, JOB_COLUMNS, LENGTH_COLUMNS, LOSS_COLUMNS,
@@ -13,16 +13,16 @@ use crate::timeout_notes;
 use anabranch_results::{ResultSet, RunRow};
 use std::collections::BTreeSet;
 
-/// A column's head.
+/// A column's heading.
 pub(crate) struct Head {
-    /// The key of the column, in lines; that of a time ends with `µs`.
+    /// The name of the column, in lines. The name of a column of times ends with `µs`.
     pub name: String,
-    /// The unit of its times.
+    /// The unit of the times in the column.
     unit: Option<TimeUnit>,
 }
 
 impl Head {
-    /// The text of the head, in lines, with the unit of the cells below.
+    /// The text of the heading, in lines, with the unit of the cells below it.
     pub(crate) fn shown(&self) -> String {
         match self.unit {
             Some(unit) => self.name.replace(TimeUnit::Micros.name(), unit.name()),
@@ -30,7 +30,7 @@ impl Head {
         }
     }
 
-    /// The text of the head without the hyphens of words that are broken over lines.
+    /// The text of the heading in one line, without the hyphens of words that are broken over lines.
     pub(crate) fn whole_words(&self) -> String {
         self.shown().replace("-\n", "").trim().to_owned()
     }
@@ -38,20 +38,20 @@ impl Head {
 
 /// The summary as text: one row per scheme and point of the sweep.
 pub(crate) struct Summary {
-    /// The number of columns of words at the left; the others are numbers.
+    /// The number of columns at the left that contain words. The other columns contain numbers.
     pub words: usize,
     pub head: Vec<Head>,
     pub rows: Vec<Vec<String>>,
-    /// The rows with which another point of the sweep begins, where points have several.
+    /// The indices of the rows that begin another point of the sweep, if points have several rows.
     pub point_starts: Vec<usize>,
-    /// Sentences below the table about seeds and about what did not finish.
+    /// Sentences below the table about the seeds, and about messages and jobs that did not finish.
     pub basis: Vec<String>,
-    /// Further sentences below the table: the meaning of columns, and what may decide the ranking.
+    /// Further sentences below the table: the meaning of columns, and settings that may determine the ranking.
     pub notes: Vec<String>,
 }
 
 impl Summary {
-    /// Removes a column, if there is one of this name, and returns its name in one line.
+    /// Removes the column with this name, if there is one, and returns its name in one line.
     pub(crate) fn remove(&mut self, name: &str) -> Option<String> {
         let index = self.head.iter().position(|head| head.name == name)?;
         self.rows.iter_mut().for_each(|row| drop(row.remove(index)));
@@ -59,20 +59,20 @@ impl Summary {
     }
 }
 
-/// The summary of all runs. A column that has only zeros is a note instead.
+/// The summary of all runs. A column that contains only zeros is replaced by a note.
 pub(crate) fn summary(set: &ResultSet) -> Summary {
     summary_of(set, &by_point(groups(set)), false)
 }
 
-/// Sorts groups by points of the sweep, in the order of their first runs, so that ranks which belong together are
-/// adjacent.
+/// Sorts groups by point of the sweep, in the order of their first runs, so that schemes that are ranked against each
+/// other are adjacent.
 fn by_point(mut groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
     let points = points(&groups);
     groups.sort_by_key(|group| points.iter().position(|point| *point == group.sweep));
     groups
 }
 
-/// The unit that all columns of times share; none where some would lose their digits in it.
+/// The unit that all columns of times share, or none if some times would lose digits in the same unit.
 fn shared_unit(groups: &[Group<'_>]) -> Option<TimeUnit> {
     let means: Vec<f64> =
         FRONT_COLUMNS.iter().chain(&JOB_COLUMNS).flat_map(|(_, cells)| cells.means(groups)).collect();
@@ -80,7 +80,7 @@ fn shared_unit(groups: &[Group<'_>]) -> Option<TimeUnit> {
     (least >= 100.0).then(|| TimeUnit::of(means.into_iter().fold(0.0, f64::max)))
 }
 
-/// The summary of these groups; with `per_seed` each is a single run and has its seed.
+/// The summary of these groups. With `per_seed`, each group is a single run and a column shows its seed.
 pub(super) fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary {
     let ranked_schemes = ranked_schemes(set, groups);
     let mut builder = Builder::new(groups);
@@ -128,7 +128,7 @@ pub(super) fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) 
     Summary { words, head: builder.head, rows: builder.rows, point_starts, basis, notes }
 }
 
-/// A summary whose columns are added one after the other.
+/// A summary to which columns are added one after the other.
 struct Builder<'a> {
     groups: &'a [Group<'a>],
     /// The unit that all columns of times share.
@@ -171,7 +171,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds columns of completion times and slowdowns. Whether there are slowdowns by site is returned.
+    /// Adds columns of completion times and slowdowns. Returns whether some of them are slowdowns within and between
+    /// data centres.
     fn add_times(&mut self, set: &ResultSet) -> bool {
         self.add_columns(FRONT_COLUMNS);
         if set.flows.iter().any(|flow| flow.bytes != set.flows[0].bytes) {
@@ -199,8 +200,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds columns of losses, marks and retransmissions, and of the cost of the simulation. Returns the names of those that
-    /// have only zeros.
+    /// Adds columns of losses, marks and retransmissions, and of the cost of the simulation. Returns the names of the
+    /// columns that contain only zeros.
     fn add_losses(&mut self) -> Vec<&'static str> {
         let mut zero = Vec::new();
         for (name, called, number) in LOSS_COLUMNS {
@@ -216,7 +217,7 @@ impl<'a> Builder<'a> {
         zero
     }
 
-    /// Inserts the columns of recovery and slowdown by fault behind the ranked quantity, where runs have them.
+    /// Inserts the columns for recovery and for the slowdown by faults after the ranked quantity, if runs have them.
     fn insert_faults(&mut self, quantity: Quantity, words: usize, ranked_schemes: &[RankedScheme]) {
         let index = behind_ranked(&self.head, words, quantity);
         if ranked_schemes.iter().any(|standing| standing.recovery != Recovery::Unknown) {
@@ -230,7 +231,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Inserts the column of ranks, where several schemes have one.
+    /// Inserts the column of ranks, if several schemes have a rank.
     fn insert_ranks(&mut self, words: usize, ranked_schemes: &[RankedScheme]) {
         let ranked = self.groups.iter().zip(ranked_schemes).filter(|(_, standing)| standing.rank.is_some());
         if ranked.map(|(group, _)| group.scheme).collect::<BTreeSet<_>>().len() > 1 {
@@ -273,7 +274,7 @@ fn fault_notes(set: &ResultSet, ranked_schemes: &[RankedScheme]) -> Vec<String> 
     notes
 }
 
-/// The explanation of the column of recoveries.
+/// The explanation of the column that shows the time to recover.
 const RECOVERY: &str = "Recovers after: from the start of the first fault until the goodput of all hosts together is back at \
     95 % of what the run without faults had when as many bytes had arrived, and stays there on average until 95 % of the data \
     are there (over a twentieth of that run's time): a few flows that stay slow show in the slowdown, and hardly here; `no \
@@ -281,7 +282,7 @@ const RECOVERY: &str = "Recovers after: from the start of the first fault until 
     first, with the fault still there (`ended in 1/3`: at one of three seeds), which is no worse than a later recovery; `not by \
     end`: it ended with the fault over, or was cut off.";
 
-/// The place behind the columns of the ranked quantity and of its ideal.
+/// The index after the columns of the ranked quantity and of its ideal.
 fn behind_ranked(head: &[Head], words: usize, quantity: Quantity) -> usize {
     let after = match quantity.field {
         "cct_max_us" => "ideal\nCCT µs",
@@ -291,20 +292,20 @@ fn behind_ranked(head: &[Head], words: usize, quantity: Quantity) -> usize {
     head.iter().position(|head| head.name == after).map_or(words, |index| index + 1)
 }
 
-/// The last part of a parameter's name, where it is unambiguous.
+/// The last component of a parameter's name, if it is unambiguous, or else the whole name.
 pub(super) fn short_name<'a>(name: &'a str, all: &BTreeSet<&str>) -> &'a str {
     let last = |name: &'a str| name.rsplit('.').next().unwrap_or(name);
     let alike = all.iter().filter(|other| other.rsplit('.').next() == Some(last(name))).count();
     if alike == 1 { last(name) } else { name }
 }
 
-/// The note on cells that are no means, and on ranks.
+/// The note on cells that are not means, and on ranks.
 fn counts_and_ranks(seeds: usize) -> String {
     let ranks = if seeds >= LEAST_SEEDS { " Ranks: by the differences seed by seed (paired t)." } else { "" };
     format!("`flows` is the sum over seeds, the peak queue the largest.{ranks}")
 }
 
-/// The notes on seeds and on messages or jobs that did not finish.
+/// The notes on seeds, and on messages or jobs that did not finish.
 fn basis(groups: &[Group<'_>], all_alike: bool) -> Vec<String> {
     let mut notes = Vec::new();
     let most = groups.iter().map(|group| group.indices.len()).max().unwrap_or(0);

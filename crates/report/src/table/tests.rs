@@ -111,7 +111,7 @@ fn a_column_with_a_time_of_ten_thousand_microseconds_is_in_ms() {
     let (heads, row) = (heads(&set), summary(&set).rows.remove(0).join(" "));
     assert!(heads.contains("max\nms") && heads.contains("FCT µs"), "{heads}");
     assert!(!row.contains("40,000"), "{row}");
-    // If no time is too short for milliseconds, all columns have that unit.
+    // If all times are long enough for milliseconds, all columns have that unit.
     for run in &mut set.runs {
         (run.fct_p50_us, run.fct_p99_us) = (9_000.0, 9_000.0);
         (run.ideal_fct_max_us, run.completion_us) = (9_000.0, 40_000.0);
@@ -120,7 +120,7 @@ fn a_column_with_a_time_of_ten_thousand_microseconds_is_in_ms() {
     assert!(!heads.contains("µs") && heads.matches("ms").count() >= 5, "{heads}");
 }
 
-/// The last line of a table's head.
+/// The last line of a table's heading.
 fn last_of_head(text: &str) -> &str {
     text.lines().take_while(|line| !line.starts_with('─')).last().unwrap_or_default()
 }
@@ -170,12 +170,12 @@ fn a_run_that_failed_does_not_look_fast() {
     assert_eq!(row(&set)[..11].join(" "), cells);
     let text = table(&set, USUAL_WIDTH);
     assert!(text.contains("Jobs that did not finish: 3 of 6. A scheme that lacks one has no CCT."), "{text}");
-    // Two jobs of three give no CCT either: the slowest is missing.
+    // If only two of three jobs finished, there is no CCT either, because the slowest job is missing.
     (set.runs[1].jobs_finished, set.runs[1].cct_max_us) = (2, 310.0);
     assert_eq!(row(&set)[8..11].join(" "), "2/3 - -");
     set.runs[1].flows_finished = 0;
     assert_eq!(row(&set)[2..6].join(" "), "- - - -");
-    // One seed without a CCT is enough.
+    // One seed without a CCT is enough to make the mean unknown.
     set.runs.push(RunRow { seed: 2, ..set.runs[1].clone() });
     (set.runs[1].flows_finished, set.runs[1].jobs_finished) = (1_000_000, 3);
     assert_eq!(row(&set)[1..11].join(" "), "1000000/2000000 - - - - 5.00 - 5/6 - -");

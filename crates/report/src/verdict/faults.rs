@@ -1,4 +1,4 @@
-//! Sentences about faults: their cost, and the schemes that they did not hit.
+//! Sentences about faults: their cost, and the schemes that the faults did not affect.
 
 use super::Verdict;
 use super::format::{LEAST_PERCENT, NumberFormat, in_brackets, list, whole_percent};
@@ -7,8 +7,9 @@ use crate::labels::half_width;
 use crate::ranking::{Quantity, RankedScheme};
 use anabranch_results::ResultSet;
 
-/// The cost of the faults for each scheme, the largest first; of many schemes only both ends of the significant costs. Notes
-/// have the costs that are not significant, and say when the least hurt scheme is slow.
+/// The cost of the faults for each scheme, the largest first. If there are many schemes, only the largest and the
+/// smallest significant costs are listed. Notes list the costs that are not significant, and say so if the scheme with
+/// the lowest cost is slow.
 pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdict {
     let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
         .iter()
@@ -22,7 +23,7 @@ pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdic
         percent.abs() >= LEAST_PERCENT && half.is_none_or(|half| percent.abs() > half)
     };
     let (clear, unclear): (Vec<_>, Vec<_>) = costs.into_iter().partition(is_clear);
-    // A scheme whose runs no fault hit has handled none either.
+    // If no fault affects the runs of a scheme, the scheme has not handled any fault.
     let untouched = |name: &str| schemes.iter().any(|(known, of)| *known == name && of.no_seed_hit());
     let shown = |(name, percent, half): &(&str, f64, Option<f64>)| match half {
         Some(half) => format!("{name} {} % (± {})", whole_percent(*percent), half_width(*half)),
@@ -36,7 +37,7 @@ pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdic
     let names =
         |costs: &[&(&str, f64, Option<f64>)]| costs.iter().map(|(name, ..)| (*name).to_owned()).collect();
     let faults = faults(set);
-    // No cost is significant, which does not mean that there is none.
+    // If no cost is significant, this does not mean that the faults cost nothing.
     if clear.is_empty() && free.is_empty() && !unsure.is_empty() {
         let of_whom = if schemes.len() == 1 { "It is not" } else { "For no scheme is it" };
         let unsure = list(unsure.into_iter().map(shown).collect(), MOST_IN_FULL);
@@ -68,10 +69,11 @@ pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdic
     verdict
 }
 
-/// The ratio to the fastest from which on the least hurt scheme is called slow.
+/// The scheme with the lowest cost is called slow if the ratio of its time to the fastest is at least this number.
 const SLOW: f64 = 1.5;
 
-/// A note where the scheme with the least cost is much slower than the fastest: cost and speed are different things.
+/// A note if the scheme with the lowest cost is much slower than the fastest scheme, because a low cost of faults does
+/// not imply speed.
 fn least_hurt_is_slow(schemes: &[(&str, &RankedScheme)]) -> Option<String> {
     let hit = schemes.iter().filter(|(_, of)| !of.is_untouched && !of.no_seed_hit());
     let hit: Vec<(&str, f64, f64)> =
@@ -84,7 +86,7 @@ fn least_hurt_is_slow(schemes: &[(&str, &RankedScheme)]) -> Option<String> {
     })
 }
 
-/// A sentence with keys to write so that the faults hit the data of all schemes.
+/// A sentence that names scenario keys and values with which the faults affect the data of all schemes.
 pub(super) fn hint_to_hit_more(set: &ResultSet) -> String {
     let rows = set.runs.iter().flat_map(|run| run.faults.iter().map(move |row| (row, run.sim_time_us)));
     let (late, met): (Vec<_>, Vec<_>) =
@@ -123,19 +125,19 @@ pub(super) fn hint_to_hit_more(set: &ResultSet) -> String {
     )
 }
 
-/// Schemes whose data no fault hit at any seed: their results say nothing about the faults.
+/// Schemes whose data no fault affected in any seed. Their results say nothing about the faults.
 pub(super) enum Unhit {
     /// All schemes.
     All,
-    /// Some schemes, which are in no ranking, in a sentence.
+    /// Some schemes, as a sentence. These schemes are not ranked.
     Some(String),
 }
 
-/// The sentence for a point at which no fault hit any data.
+/// The sentence for a point at which no fault affected any data.
 pub(super) const NO_DATA_HIT: &str =
     "The faults hit no data of any scheme, so that this says nothing of how they bear them";
 
-/// The schemes of a point whose data no fault hit at any seed; none where there are none.
+/// The schemes of a point whose data no fault affected in any seed, or none if faults affected all schemes.
 pub(super) fn unhit(schemes: &[(&str, &RankedScheme)], quantity: Quantity, most: usize) -> Option<Unhit> {
     if schemes.iter().all(|(_, standing)| standing.no_seed_hit()) {
         return Some(Unhit::All);
@@ -157,7 +159,7 @@ pub(super) fn unhit(schemes: &[(&str, &RankedScheme)], quantity: Quantity, most:
     })
 }
 
-/// The faults in a few words.
+/// A short text that names the faults.
 fn faults(set: &ResultSet) -> String {
     match set.facts.faults() {
         [fault] => format!("the fault ({})", fault.kind),

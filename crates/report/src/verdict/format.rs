@@ -1,23 +1,23 @@
-//! Fixed words, numbers and lists of names in sentences.
+//! Fixed phrases, numbers and lists of names in sentences.
 
 use crate::labels::{TimeUnit, half_width, micros, thousands};
 use crate::ranking::{Quantity, RankedScheme};
 use anabranch_results::Estimate;
 
-/// The smallest cost that is shown as one, in percent.
+/// The smallest cost in percent that is not shown as 0.
 pub(super) const LEAST_PERCENT: f64 = 0.05;
 
-/// The most schemes that the first sentence names.
+/// The largest number of schemes that the first sentence names.
 pub(crate) const MOST_IN_HEADLINE: usize = 3;
 
-/// The words for schemes whose seeds all gave one number.
+/// The phrases for schemes whose seeds all gave the same number.
 pub(super) const SEEDS_CHANGE_NOTHING: &str = "Seeds change nothing";
 pub(super) const NO_EVIDENCE: &str = "± 0 is no evidence";
 
-/// The words for schemes whose seeds are too far apart to rank them.
+/// The phrase for schemes whose seeds differ too much for a rank.
 pub(super) const NOT_PLACED: &str = "Not to be placed, as their seeds differ too much";
 
-/// A scheme that has a ranked number.
+/// A scheme that has a value of the ranked quantity.
 pub(super) type Ranked<'a> = (&'a str, Estimate, &'a RankedScheme);
 
 /// The format of a quantity's numbers in one sentence.
@@ -26,7 +26,7 @@ pub(super) struct NumberFormat {
 }
 
 impl NumberFormat {
-    /// The format for these means. Times of one sentence share a unit, unless some would lose their digits in it.
+    /// The format for these means. The times in a sentence share a unit, unless some would lose digits in that unit.
     pub(super) fn for_means(means: impl Iterator<Item = f64> + Clone, quantity: Quantity) -> Self {
         let least = means.clone().fold(f64::INFINITY, f64::min);
         let most = means.fold(0.0, f64::max);
@@ -47,7 +47,7 @@ impl NumberFormat {
         half_width(self.unit.map_or(value, |unit| unit.convert(value)))
     }
 
-    /// `c (200.0 ± 5.0 µs)`.
+    /// A scheme with its value: `c (200.0 ± 5.0 µs)`.
     pub(super) fn scheme(&self, (name, _, standing): &Ranked<'_>) -> String {
         format!("{name} ({})", in_brackets(standing, self))
     }
@@ -57,8 +57,8 @@ impl NumberFormat {
         self.unit.map_or_else(String::new, |unit| format!(" {}", unit.name()))
     }
 
-    /// `rocev2 at 2 of 3 (1,386 µs where hit)`: the share of seeds that no fault hit, and the mean over the others,
-    /// where the mean over all hides both.
+    /// A scheme that the faults did not affect in some seeds: `rocev2 at 2 of 3 (1,386 µs where hit)`. It gives the
+    /// number of these seeds, and the mean over the other seeds, because the mean over all seeds hides both.
     pub(super) fn partly_unhit(&self, (name, _, standing): &Ranked<'_>) -> Option<String> {
         let [unhit, all] = standing.unhit;
         let mean = self.number(standing.where_hit?);
@@ -66,7 +66,7 @@ impl NumberFormat {
     }
 }
 
-/// `1,234 µs (± 12)`.
+/// A value with its interval: `1,234 µs (± 12)`.
 pub(super) fn with_interval(standing: &RankedScheme, format: &NumberFormat) -> String {
     let Some(estimate) = standing.estimate else { return String::new() };
     let mean = format.number(estimate.mean) + &format.unit();
@@ -76,7 +76,7 @@ pub(super) fn with_interval(standing: &RankedScheme, format: &NumberFormat) -> S
     }
 }
 
-/// `1,234 ± 12 µs`.
+/// A value with its interval, for use within brackets: `1,234 ± 12 µs`.
 pub(super) fn in_brackets(standing: &RankedScheme, format: &NumberFormat) -> String {
     let Some(estimate) = standing.estimate else { return String::new() };
     let (mean, unit) = (format.number(estimate.mean), format.unit());
@@ -86,12 +86,13 @@ pub(super) fn in_brackets(standing: &RankedScheme, format: &NumberFormat) -> Str
     }
 }
 
-/// `a`, `a and b`, `a, b and c`; of many the first ones, and the number of the others.
+/// A list as text: `a`, `a and b` or `a, b and c`. If there are more than `most` items, the first ones and the number
+/// of the others.
 pub(super) fn list(items: Vec<String>, most: usize) -> String {
     list_ending(items, " and ", most)
 }
 
-/// As [`list`], with `before_last` in place of `and`.
+/// A list like that of [`list`], with `before_last` instead of `and`.
 pub(super) fn list_ending(mut items: Vec<String>, before_last: &str, most: usize) -> String {
     let more = items.len().saturating_sub(most);
     if more > 1 {
@@ -105,7 +106,7 @@ pub(super) fn list_ending(mut items: Vec<String>, before_last: &str, most: usize
     }
 }
 
-/// The names for a headline, which has at most [`MOST_IN_HEADLINE`]; it counts the others.
+/// The names for a headline, which has at most [`MOST_IN_HEADLINE`] of them and the number of the others.
 pub(super) fn headline_names(mut names: Vec<String>) -> String {
     if names.len() == MOST_IN_HEADLINE + 1 {
         let others = names.split_off(MOST_IN_HEADLINE - 1).len();
@@ -114,7 +115,7 @@ pub(super) fn headline_names(mut names: Vec<String>) -> String {
     list(names, MOST_IN_HEADLINE)
 }
 
-/// A percentage without digits that mean nothing.
+/// A percentage without insignificant digits.
 pub(super) fn whole_percent(percent: f64) -> String {
     match percent.abs() {
         none if none < LEAST_PERCENT => "0".to_owned(),

@@ -1,5 +1,5 @@
-//! The verdict above table and page: the fastest scheme, how sure that is, and the cost of the faults, in sentences;
-//! below them notes that qualify it.
+//! The verdict above the table and the page. Sentences name the fastest scheme, the certainty of its lead, and the cost
+//! of the faults. Notes below them qualify the answer.
 
 mod faults;
 mod format;
@@ -15,10 +15,10 @@ use format::{NO_EVIDENCE, SEEDS_CHANGE_NOTHING, list, list_ending};
 use ranking::{FEW_NAMED, MOST_IN_FULL, MOST_NAMED, PointRanking, ranking};
 use std::collections::BTreeMap;
 
-/// The most sweep points that have a sentence each.
+/// The largest number of sweep points for which each point has its own sentence.
 const MOST_SENTENCES: usize = 4;
 
-/// The answer of results, and what qualifies it.
+/// The answer that the results give, and the notes that qualify it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdict {
     /// The answer. The first sentence names at most three schemes.
@@ -31,16 +31,16 @@ impl Verdict {
         Verdict { sentences: vec![sentence], notes: Vec::new() }
     }
 
-    /// The sentences, and below them the notes as such.
+    /// The sentences, followed by the notes, which begin with `Note:`.
     pub fn lines(&self) -> Vec<String> {
         let notes = self.notes.iter().map(|note| format!("Note: {note}"));
         self.sentences.iter().cloned().chain(notes).collect()
     }
 }
 
-/// The verdict: the fastest scheme, its lead over the next, the cost of the faults for each, and the number of missing
-/// runs. Sentences, in order, then notes that begin with `Note:`; for a figure, whose answer is its claims, only the
-/// sentence about missing runs.
+/// The verdict: the fastest scheme, its lead over the next scheme, the cost of the faults for each scheme, and the
+/// number of missing runs. Sentences come first, then notes that begin with `Note:`. For a figure, whose answer is its
+/// claims, there is only the sentence about missing runs.
 pub fn verdict(set: &ResultSet) -> Vec<String> {
     let mut lines = missing(set);
     lines.extend(answer(set).lines());
@@ -50,7 +50,7 @@ pub fn verdict(set: &ResultSet) -> Vec<String> {
 /// The verdict without the sentence about missing runs.
 pub(crate) fn answer(set: &ResultSet) -> Verdict {
     let groups = groups(set);
-    // The answer of a figure is its claims.
+    // For a figure, the claims are the answer.
     if set.figure.is_some() || groups.is_empty() || set.actual().iter().all(|run| run.flows == 0) {
         return Verdict::default();
     }
@@ -77,7 +77,7 @@ pub(crate) fn answer(set: &ResultSet) -> Verdict {
     of_each_point(set, points, most, too_few_seeds)
 }
 
-/// The verdict on each of a few points: rankings, costs, and what qualifies them. Lists have at most `most` names.
+/// The verdict on each of a few points: rankings, costs, and notes that qualify them. Lists have at most `most` names.
 fn of_each_point(
     set: &ResultSet,
     mut points: Vec<PointRanking<'_>>,
@@ -85,7 +85,7 @@ fn of_each_point(
     too_few_seeds: Option<String>,
 ) -> Verdict {
     let quantity = ranked_quantity(set);
-    // A point without an answer is no headline.
+    // A point without an answer comes last, so that it is not the headline.
     points.sort_by_key(|(_, schemes)| has_no_answer(schemes));
     let (mut verdict, mut costs, mut some_unhit) = (Verdict::default(), Vec::new(), false);
     for (point, schemes) in &points {
@@ -98,7 +98,8 @@ fn of_each_point(
         some_unhit |= unhit.is_some();
         let mut here = ranking(schemes, quantity, most);
         let unranked = match unhit {
-            // Where no fault hit any data the result says nothing about how schemes handle them, and that comes first.
+            // If no fault affected any data, the result does not show how schemes handle the faults. The sentence that
+            // says so comes first.
             Some(Unhit::All) if points.len() > 1 => {
                 here = Verdict::of(NO_DATA_HIT.to_owned());
                 None
@@ -123,15 +124,15 @@ fn of_each_point(
     verdict
 }
 
-/// Whether the schemes of a point give no answer: no fault hit any of their data, or none finished.
+/// Whether the schemes of a point give no answer, because no fault affected any of their data or because none finished.
 fn has_no_answer(schemes: &[(&str, &RankedScheme)]) -> bool {
     schemes.iter().all(|(_, standing)| standing.no_seed_hit() || standing.estimate.is_none())
 }
 
-/// The reason why two seeds give no ranking.
+/// The reason why two seeds are not enough for a ranking.
 const TWO_SEEDS: &str = "Two seeds do not rank: their t-test has one degree of freedom. Three or more do.";
 
-/// A sentence about the schemes of a point whose seeds are no evidence.
+/// A sentence about the schemes of a point whose seeds all gave the same number, which is no evidence.
 fn no_evidence(schemes: &[(&str, &RankedScheme)], most: usize) -> Option<String> {
     let alike = schemes.iter().filter(|(_, of)| of.is_one_run).map(|(name, _)| (*name).to_owned());
     let alike: Vec<String> = alike.collect();
@@ -146,7 +147,7 @@ fn no_evidence(schemes: &[(&str, &RankedScheme)], most: usize) -> Option<String>
     }
 }
 
-/// A sentence about the schemes that are in no ranking, and why.
+/// A sentence about the schemes that are not ranked, with the reason.
 fn left_out(schemes: &[(&str, &RankedScheme)], most: usize) -> Option<String> {
     let without: Vec<String> = schemes
         .iter()
@@ -162,7 +163,7 @@ fn left_out(schemes: &[(&str, &RankedScheme)], most: usize) -> Option<String> {
     (!without.is_empty()).then(|| format!("Left out of the ranking: {}", list_ending(without, ", ", most)))
 }
 
-/// The ranked quantity, and the meaning of ±, as a sentence; empty where there is nothing to rank.
+/// A sentence about the ranked quantity and the meaning of ±. It is empty if there is nothing to rank.
 pub(crate) fn method(set: &ResultSet) -> String {
     let seeds = most_seeds(set);
     if seeds == 0 || set.figure.is_some() || set.actual().iter().all(|run| run.flows == 0) {
@@ -179,7 +180,7 @@ pub(crate) fn method(set: &ResultSet) -> String {
     )
 }
 
-/// The rule by which schemes are ranked; none where there are too few seeds for ranks.
+/// The rule by which schemes are ranked, or none if there are too few seeds for ranks.
 pub(crate) fn rank_rule(set: &ResultSet) -> Option<String> {
     let seeds = most_seeds(set);
     (seeds >= LEAST_SEEDS).then(|| {
@@ -190,7 +191,7 @@ pub(crate) fn rank_rule(set: &ResultSet) -> Option<String> {
     })
 }
 
-/// The number of seeds of the scheme and point that has most.
+/// The largest number of seeds of any scheme at any point.
 fn most_seeds(set: &ResultSet) -> usize {
     groups(set).iter().map(|group| group.indices.len()).max().unwrap_or(0)
 }

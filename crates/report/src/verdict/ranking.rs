@@ -8,28 +8,28 @@ use crate::ranking::{LEAST_LEAD, LEAST_SEEDS, Quantity, RankedScheme};
 use anabranch_results::{Estimate, Value};
 use std::collections::BTreeMap;
 
-/// The most schemes that a sentence names; it counts the others, and the table has them.
+/// The largest number of schemes that a sentence names. It states the number of the others, which the table lists.
 pub(super) const MOST_NAMED: usize = 8;
-/// The most schemes that a short sentence names, beside the last.
+/// The largest number of schemes that a short sentence names before the last one.
 pub(super) const FEW_NAMED: usize = 3;
-/// The number of schemes up to which sentences are long, at a single point.
+/// With at most this many schemes, sentences at a single point name all of them.
 pub(super) const MOST_IN_FULL: usize = 6;
 
 /// A point of the sweep, with its ranked schemes.
 pub(super) type PointRanking<'a> = (&'a BTreeMap<String, Value>, Vec<(&'a str, &'a RankedScheme)>);
 
-/// The schemes of a point with the format of their numbers.
+/// The schemes of a point, and the format of their numbers.
 struct Ranking<'a> {
     schemes: &'a [(&'a str, &'a RankedScheme)],
     quantity: Quantity,
     format: NumberFormat,
-    /// The most schemes that a list names.
+    /// The largest number of schemes that a list names.
     most: usize,
-    /// The beginning of the sentence where it is about some schemes alone.
+    /// The beginning of the sentence, if it is only about some of the schemes.
     of_these: &'static str,
 }
 
-/// The schemes of a point: a headline with the fastest and its lead, and notes about the others.
+/// The verdict on the schemes of a point: a headline with the fastest scheme and its lead, and notes about the others.
 pub(super) fn ranking(schemes: &[(&str, &RankedScheme)], quantity: Quantity, most: usize) -> Verdict {
     let of_these = match schemes.iter().any(|(_, standing)| standing.is_untouched) {
         true => "Of those whose data the faults hit, ",
@@ -58,7 +58,7 @@ impl Ranking<'_> {
         verdict
     }
 
-    /// The leader of several schemes, and the others in the order of their means.
+    /// The verdict with the leader of several schemes, and the others in the order of their means.
     fn placed(&self, leader: &Ranked<'_>, order: &[Ranked<'_>]) -> Verdict {
         let is_tied = |scheme: &Ranked<'_>| match leader.2.rank {
             Some(rank) => scheme.2.is_placed() && scheme.2.rank == Some(rank),
@@ -70,7 +70,7 @@ impl Ranking<'_> {
         let mut others = rank_groups(&placed, &self.format, self.most);
         let is_next = |next: &Ranked<'_>| match tied.len() {
             1 => true,
-            // The next scheme is slower than all that tie.
+            // The next scheme is one that is slower than all schemes that tie.
             tied => next.2.rank.is_some() && next.2.rank == leader.2.rank.map(|rank| rank + tied),
         };
         let next = placed.first().filter(|next| is_next(next)).map(|next| (next, others.remove(0)));
@@ -87,7 +87,7 @@ impl Ranking<'_> {
         verdict
     }
 
-    /// The schemes behind those that lead and the next one: in the headline where there is room, else in a note.
+    /// Adds the schemes after the leaders and the next scheme: to the headline if there is room, or else as a note.
     fn behind(&self, others: &[RankGroup], tied: usize, next: Option<&RankGroup>, verdict: &mut Verdict) {
         let named = tied + usize::from(next.is_some());
         let text = match others {
@@ -98,7 +98,7 @@ impl Ranking<'_> {
         let fits = named < MOST_IN_HEADLINE && matches!(others, [one] if one.tied.is_empty());
         match verdict.notes.last_mut() {
             _ if fits => verdict.sentences[0].push_str(&format!("; then {text}")),
-            // The note with the lead over the next one.
+            // The text is added to the note about the lead over the next scheme.
             Some(lead) if next.is_some() => lead.push_str(&format!("; then {text}")),
             _ => verdict.notes.push(format!("Behind: {text}")),
         }
@@ -113,7 +113,7 @@ impl Ranking<'_> {
         .to_owned()
     }
 
-    /// `FCT 1,234 µs (± 12)`.
+    /// The value of a scheme as text: `FCT 1,234 µs (± 12)`.
     fn value(&self, (_, _, standing): &Ranked<'_>) -> String {
         format!("{} {}", self.quantity.short, with_interval(standing, &self.format))
     }
@@ -149,7 +149,7 @@ impl Ranking<'_> {
         )
     }
 
-    /// The sentence about several leaders that tie. A headline has their numbers if it names all of them.
+    /// The sentence about several leaders that tie. If it names all of them, their numbers are in the headline.
     fn tie(&self, leader: &Ranked<'_>, tied: &[Ranked<'_>], next: Option<&Next<'_>>) -> Verdict {
         let names = headline_names(tied.iter().map(|(name, ..)| (*name).to_owned()).collect());
         let first = leader.1;
@@ -207,26 +207,26 @@ impl Ranking<'_> {
     }
 }
 
-/// Whether a scheme ties with the first where there are no ranks: without intervals, the smallest lead decides.
+/// Whether a scheme ties with the first one if there are no ranks. Without intervals, [`LEAST_LEAD`] decides.
 fn ties_by_mean(first: &Estimate, other: &Estimate) -> bool {
     other.mean <= first.mean * (1.0 + LEAST_LEAD)
 }
 
-/// Schemes of one rank.
+/// Schemes of the same rank.
 struct RankGroup {
     name: String,
-    /// `c (200.0 ± 5.0 µs)`: the first of them.
+    /// The first scheme with its value: `c (200.0 ± 5.0 µs)`.
     text: String,
-    /// The others.
+    /// The other schemes of the rank.
     tied: Vec<String>,
     most: usize,
 }
 
-/// The scheme behind those that lead, and its group.
+/// The scheme after the leaders, and its group.
 type Next<'a> = (&'a Ranked<'a>, RankGroup);
 
 impl RankGroup {
-    /// `c (200.0 ± 5.0 µs; tied with d)`.
+    /// The first scheme with its value and the schemes that tie with it: `c (200.0 ± 5.0 µs; tied with d)`.
     fn with_tied(&self) -> String {
         match (self.text.strip_suffix(')'), self.tied.is_empty()) {
             (Some(open), false) => format!("{open}; tied with {})", list(self.tied.clone(), self.most)),
@@ -235,7 +235,7 @@ impl RankGroup {
     }
 }
 
-/// The schemes grouped by rank, so that a scheme which ties is not called the last.
+/// The schemes grouped by rank, so that a sentence does not call a scheme the last if it ties with another.
 fn rank_groups(placed: &[Ranked<'_>], format: &NumberFormat, most: usize) -> Vec<RankGroup> {
     let same = |one: &Ranked<'_>, other: &Ranked<'_>| match (one.2.rank, other.2.rank) {
         (None, None) => one.1.mean == other.1.mean,
@@ -250,7 +250,7 @@ fn rank_groups(placed: &[Ranked<'_>], format: &NumberFormat, most: usize) -> Vec
     placed.chunk_by(same).map(named).collect()
 }
 
-/// `c, 12 more and last z`: the first ones, and the last.
+/// The first groups and the last one: `c, 12 more and last z`.
 fn first_and_last(placed: &[RankGroup], first: usize) -> String {
     let Some((last, others)) = placed.split_last() else { return String::new() };
     let (named, counted) = others.split_at(first.min(others.len()));

@@ -1,4 +1,4 @@
-//! Sentences about a sweep with too many points for a sentence each.
+//! Sentences about a sweep that has too many points for a sentence about each.
 
 use super::Verdict;
 use super::faults::{NO_DATA_HIT, hint_to_hit_more};
@@ -8,7 +8,7 @@ use crate::groups::{at_points, named};
 use crate::ranking::{Quantity, RankedScheme};
 use anabranch_results::{Estimate, ResultSet};
 
-/// The verdict on all points: the fastest schemes, and notes about those that are in no ranking.
+/// The verdict on all points: the fastest schemes, and notes about the schemes that are not ranked.
 pub(super) fn verdict(set: &ResultSet, points: &[PointRanking<'_>], quantity: Quantity) -> Verdict {
     let mut verdict = Verdict::default();
     let (unhit, hit): (Vec<_>, Vec<_>) =
@@ -37,7 +37,7 @@ pub(super) fn verdict(set: &ResultSet, points: &[PointRanking<'_>], quantity: Qu
     verdict
 }
 
-/// The fastest schemes, and the points at which they are, in a sentence for each.
+/// A sentence for each scheme that is fastest at some points, with these points.
 fn fastest(points: &[&PointRanking<'_>], quantity: Quantity) -> Vec<String> {
     if let Some(range) = range_of_one_scheme(points, quantity) {
         return vec![range];
@@ -75,10 +75,10 @@ fn fastest(points: &[&PointRanking<'_>], quantity: Quantity) -> Vec<String> {
         .collect()
 }
 
-/// A reason why a scheme is in no ranking, and the test for it.
+/// A reason why a scheme is not ranked, and the test for this reason.
 type Reason = (&'static str, fn(&RankedScheme) -> bool);
 
-/// The schemes that are in no ranking or not placed at some of many points, and why.
+/// Sentences about the schemes that, at some points, are not ranked or have no definite rank, with the reasons.
 fn not_ranked(points: &[PointRanking<'_>]) -> Vec<String> {
     let reasons: [Reason; 3] = [
         ("Left out of the ranking, as runs did not finish", |of| of.unfinished[0] > 0),
@@ -103,7 +103,7 @@ fn not_ranked(points: &[PointRanking<'_>]) -> Vec<String> {
     reasons.into_iter().filter_map(sentence).collect()
 }
 
-/// The range of a single scheme over the points; none where there are several schemes.
+/// A sentence with the range of a single scheme's values over the points, or none if there are several schemes.
 fn range_of_one_scheme(points: &[&PointRanking<'_>], quantity: Quantity) -> Option<String> {
     let mut found: Vec<(&str, Estimate, String)> = Vec::new();
     let mut unfinished = 0;

@@ -1,4 +1,4 @@
-//! Sentences from made-up results.
+//! Tests of sentences about made-up results.
 
 use super::*;
 use crate::ranking::tests::set;
@@ -6,7 +6,7 @@ use crate::ranking::{Recovery, summary_json};
 use crate::scenario_text::set_scenario;
 use anabranch_results::{FaultRow, RunFailure};
 
-/// The verdict, a line for each sentence and note.
+/// The verdict as text, with a line for each sentence and note.
 fn text(set: &ResultSet) -> String {
     verdict(set).join("\n")
 }
@@ -29,7 +29,7 @@ fn overlapping_intervals_tie_and_one_seed_claims_little() {
     insta::assert_snapshot!(text(&tie), @"a and b tie within a factor of 1.09: FCT 110.0 µs (± 25) and 111.7 µs (± 16), at least 8.07 times faster than c (901.0 ± 2.5 µs).");
     let ranks: Vec<_> = ranked_schemes(&tie, &groups(&tie)).iter().map(|standing| standing.rank).collect();
     assert_eq!(ranks, [Some(1), Some(1), Some(3)]);
-    // A scheme about which the seeds show nothing ties with none.
+    // A scheme whose seeds show nothing does not tie with any scheme.
     let chain =
         set(&[("a", &[100.0, 101.0, 102.0]), ("b", &[65.0, 105.0, 175.0]), ("c", &[200.0, 201.0, 202.0])]);
     insta::assert_snapshot!(text(&chain), @r"
@@ -68,7 +68,8 @@ fn what_did_not_finish_is_left_out_and_said() {
     ");
 }
 
-/// Sets the data packets hit by scheme and seed; the faults of every run hit 5 packets in all.
+/// Sets the number of data packets that faults affected, by scheme and seed. The faults of every run affect 5 packets
+/// in total.
 fn with_hits(mut set: ResultSet, data_packets: &[u64]) -> ResultSet {
     for (run, &data_packets) in set.runs.iter_mut().zip(data_packets) {
         run.faults = vec![FaultRow { packets_lost: 5, data_packets, ..FaultRow::default() }];
@@ -92,7 +93,7 @@ fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
         ranked_schemes(&hit, &groups(&hit)).iter().map(RankedScheme::rank_shown).collect();
     assert_eq!(shown, ["1", "unhit", "2"]);
     let summary = summary_json(&hit);
-    // b is slower than without faults, though only ACKs were lost: that is an answer.
+    // b is slower than without faults although only ACKs were lost, so the faults did have an effect on it.
     let mut slower = hit.clone();
     slower.runs.extend(hit.runs.iter().map(|run| RunRow {
         baseline: true,
@@ -105,14 +106,15 @@ fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
     let nobody = with_hits(three(), &[0; 9]);
     let sentence = &verdict(&nobody)[0];
     assert!(sentence.starts_with(NO_DATA_HIT) && sentence.contains(". b is fastest: "), "{sentence}");
-    // A run that finished before the faults came did finish.
+    // A run that ended before the faults began counts as finished.
     let mut stuck = hit;
     stuck.runs.iter_mut().filter(|run| run.scheme == "c").for_each(|run| run.flows_finished = 0);
     let sentence = &verdict(&stuck)[0];
     assert!(sentence.starts_with("a alone finished of those whose data the faults hit: FCT"), "{sentence}");
 }
 
-/// The losses of a topology file are in the run and in its baseline, and no hit of the fault beside them.
+/// The losses of a topology file are in the run and in its baseline, so they do not count as packets that the fault
+/// affected.
 #[test]
 fn faults_that_the_baseline_has_too_hit_nothing() {
     let mut set = set(&[("a", &[110.0, 115.0, 120.0]), ("b", &[100.0, 101.0, 102.0])]);
@@ -204,7 +206,7 @@ fn seeds_that_change_nothing_are_no_evidence() {
     ");
 }
 
-/// Schemes that tie with the one before them are slower at one seed and faster at another.
+/// Schemes that tie with the scheme before them are slower in one seed and faster in another.
 #[test]
 fn what_ties_behind_the_first_is_named_together() {
     let [clear, other] = [[0.0, 2.0, 4.0], [1.0, 1.0, 5.0]];
@@ -284,7 +286,7 @@ fn the_cost_of_a_fault_is_that_over_its_baseline_seed_by_seed() {
     assert_eq!(summary.as_array().unwrap().len(), 2);
 }
 
-/// Adds a baseline with this time in µs to each run.
+/// Adds a baseline for each run, with this completion time in µs.
 fn with_baselines(mut set: ResultSet, bases: &[f64]) -> ResultSet {
     let runs: Vec<RunRow> = set.runs.clone();
     set.runs.extend(runs.into_iter().zip(bases).map(|(run, &fct_max_us)| RunRow {
@@ -319,7 +321,7 @@ fn a_cost_that_is_not_sure_is_not_said_to_be_surely_nothing() {
 #[test]
 fn of_many_costs_both_ends_are_named_and_that_the_least_hurt_is_slow() {
     let names: Vec<String> = (0..9).map(|number| format!("s{number}")).collect();
-    // The fastest scheme is hurt most.
+    // The fastest scheme has the highest cost.
     let numbers: Vec<[f64; 2]> = (0..9).map(|number| [100.0 + f64::from(number * 10); 2]).collect();
     let schemes: Vec<(&str, &[f64])> =
         names.iter().zip(&numbers).map(|(name, of)| (name.as_str(), &of[..])).collect();
@@ -367,7 +369,7 @@ fn what_no_fault_hit_is_said_with_what_to_write() {
     assert!(last(&hit).contains("hit more: more switches, longer messages"), "{}", last(&hit));
     set_scenario(&mut hit, "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:20%\"\n");
     assert!(last(&hit).contains("tor-uplinks:60%"), "{}", last(&hit));
-    // A fault that begins when the run is over hits nothing, on however many links.
+    // A fault that begins after the end of the run affects nothing, on any number of links.
     hit.runs[3].faults[0].at_us = 200.0;
     assert!(
         last(&hit).contains("tor-uplinks:60%") && last(&hit).contains("an earlier `at`"),
@@ -456,7 +458,7 @@ fn one_scheme_over_many_points_is_no_race() {
     insta::assert_snapshot!(text(&whole), @"a: FCT from 100.0 µs (x = 0) to 105.0 µs (x = 5); at 1 of 6 it did not finish.");
 }
 
-/// The first sentence is read first, and often alone.
+/// The first sentence must be readable alone, because many readers read only that one.
 #[test]
 fn a_headline_names_three_schemes_at_most_and_has_no_brackets_within_brackets() {
     let wide = |base: f64| [base, base * 3.0, base * 0.5];

@@ -240,7 +240,7 @@ fn rows_of_several_batches_come_back_in_order() {
     assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
 }
 
-/// Replaces the runs in a folder of results by others.
+/// Replaces the runs in a folder of results.
 fn replace_runs(dir: &Path, runs: &[RunRow]) {
     let mut manifest = read_manifest(dir).unwrap();
     let batch = runs::encode(runs, &RunKeys::of(runs).unwrap()).unwrap();
@@ -250,7 +250,7 @@ fn replace_runs(dir: &Path, runs: &[RunRow]) {
     write_file(dir, MANIFEST, &to_json(dir, MANIFEST, &manifest).unwrap()).unwrap();
 }
 
-/// The columns of a file: name and type, with `?` where there may be nulls.
+/// The name and the type of each column of a file, with `?` if the column may contain nulls.
 fn columns_of(dir: &Path, name: &str) -> String {
     let file = File::open(dir.join(name)).unwrap();
     let schema = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().schema().clone();
@@ -260,7 +260,7 @@ fn columns_of(dir: &Path, name: &str) -> String {
     schema.fields().iter().map(|field| column(field)).collect::<Vec<_>>().join(", ")
 }
 
-/// Two runs of a sweep, the second with parameters and numbers that the first lacks.
+/// Two runs of a sweep. The second has parameters and numbers that the first lacks.
 fn swept_set() -> ResultSet {
     let first = RunRow {
         sweep: BTreeMap::from([
@@ -401,7 +401,8 @@ fn a_missing_file_and_another_format_are_named() {
     assert!(error.to_string().contains(&again), "{error}");
 }
 
-/// Other columns are another format: an older program must refuse them, and this one the older folders.
+/// A change of columns requires a new format number: an older program must refuse the new folders, and this program
+/// must refuse the older ones.
 #[test]
 fn each_format_has_its_columns() {
     let lines = Table::ALL.into_iter().flat_map(|table| {
@@ -427,7 +428,7 @@ fn a_folder_that_cannot_be_written_is_named() {
     assert!(error.to_string().contains("nowhere/scenario.toml: cannot be written"), "{error}");
 }
 
-/// Linux gives "no space left" for any write to /dev/full.
+/// On Linux, any write to /dev/full fails with "no space left".
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_named_and_leaves_no_whole_folder() {
@@ -508,8 +509,8 @@ fn a_swept_infinity_is_refused() {
     assert!(error.contains("runs.parquet") && error.contains("`load`"), "{error}");
 }
 
-/// Every truncation and every flipped byte of every file is an error (for the manifest: an error or the same
-/// rows, as it holds the title and white space too).
+/// Every truncated file and every file with a flipped byte is an error. For the manifest, it is an error or the rows
+/// are unchanged, because the manifest also holds the title and white space.
 #[test]
 fn damage_is_an_error_and_never_a_panic() {
     let dir = tempdir().unwrap();

@@ -117,7 +117,7 @@ fn slowdowns_are_nearest_ranks_of_the_flows_that_finished() {
     assert_eq!(FlowRow { retransmissions: None, ..flow(None) }.retransmitted_share(), None);
 }
 
-/// Readers and axes take the unit from the name.
+/// Readers of the results and axes of plots derive the unit from the name.
 #[test]
 fn a_name_that_ends_in_a_unit_declares_it() {
     let declared = RunRow::columns().chain(FlowRow::columns()).chain(JobRow::columns());

@@ -1,4 +1,4 @@
-//! Errors of a wrong `[workload]`.
+//! Tests of the errors about a wrong `[workload]`.
 
 use anabranch_sim::scenario::{self, Diagnostic, Files, Overrides, Scenario, WorkloadSpec};
 use anabranch_sim::workload::collective::{CollectiveSpec, Members, Placement};

@@ -1,4 +1,4 @@
-//! The CCT of a ring AllReduce on an idle fabric, in closed form.
+//! The CCT of a ring AllReduce on an idle fabric, compared with its closed form.
 
 use anabranch_sim::Control;
 use anabranch_sim::scenario::{self, Files, Overrides};
@@ -12,33 +12,33 @@ impl Files for NoFiles {
 }
 
 const PAYLOAD: u64 = 4086;
-/// A full packet, an ACK and a microsecond, in ps at 400 Gb/s.
+/// Durations in ps at 400 Gb/s: a full packet, an ACK, and a microsecond.
 const T: u64 = 4150 * 20;
 const A: u64 = 64 * 20;
 const US: u64 = 1_000_000;
 
-/// The CCT, in ps, of one ring AllReduce among `ranks` hosts on one switch, with blocks of `chunks` chunks of
-/// `packets` full packets (serialisation time T each, an ACK A), links of latency `latency`, windows that never
-/// fill and an ACK for each packet.
+/// The CCT, in ps, of one ring AllReduce among `ranks` hosts on one switch, with blocks of `chunks` chunks of `packets`
+/// full packets. T is the serialisation time of a full packet, and A that of an ACK. Links have the latency `latency`
+/// (d), windows never fill, and each packet is acknowledged.
 ///
-/// A rank sends M = 2 (N - 1) blocks of k chunks. Let S be the time to send a chunk. From the end of sending a
-/// chunk it takes L = T + 2 d until the next rank has it (one more store and forward, two links), which sends it
-/// on at once if its link is free. So chunk c of block s starts at
+/// A rank sends M = 2 (N - 1) blocks of k chunks. Let S be the time to send a chunk. After the end of sending, it takes
+/// L = T + 2 d (one more store-and-forward delay and two links) until the next rank has the chunk. That rank forwards
+/// the chunk immediately if its link is free. Chunk c of block s therefore starts at
 ///
 /// > t(s, c) = max(t(s-1, c) + S + L, end of the chunk before it).
 ///
-/// All ranks do the same at the same time. A block therefore begins max(k S, S + L) after the one before it: its own sending
-/// time when the ring is full, the path of one chunk when it is not. The last one takes k S and L to arrive, and its ACK
-/// 2 (A + d) to return:
+/// All ranks do the same at the same time. A block therefore begins max(k S, S + L) after the previous block: this is
+/// the sending time of a block if the ring is full, and otherwise the time of one chunk along its path. The last block
+/// takes k S + L to arrive, and its ACK takes 2 (A + d) to return:
 ///
 /// > CCT = (M - 1) max(k S, S + L) + k S + L + 2 (A + d)
 ///
-/// ACKs go first on the link that data take. A rank owes an ACK for each packet that it receives, as many as it
-/// sends:
-/// - In a full ring each packet has an ACK before it, S = P (T + A), except for the first floor(L / (T + A)) packets, during
-///   which nothing has arrived.
-/// - With one chunk per block, and paths longer than a chunk, all ACKs but that of the last packet are sent while
-///   the link is idle: S = P T, and each block but the first is A late.
+/// ACKs have priority on the links that also carry data. A rank sends an ACK for each packet that it receives, and
+/// receives as many packets as it sends:
+/// - In a full ring, an ACK precedes each packet, so S = P (T + A). The first floor(L / (T + A)) packets are the
+///   exception, because nothing has arrived before they are sent.
+/// - With one chunk per block and paths longer than a chunk, all ACKs except that of the last packet are sent while the
+///   link is idle. Then S = P T, and each block except the first is delayed by A.
 fn ring_allreduce(ranks: u64, chunks: u64, packets: u64, latency: u64) -> u64 {
     let blocks = 2 * (ranks - 1);
     let way = T + 2 * latency;
@@ -53,7 +53,7 @@ fn ring_allreduce(ranks: u64, chunks: u64, packets: u64, latency: u64) -> u64 {
     first + (blocks - 1) * later + back
 }
 
-/// The simulated CCT of that AllReduce.
+/// The simulated CCT of the AllReduce of [`ring_allreduce`].
 fn simulated(scheme: &str, ranks: u64, chunks: u64, packets: u64, latency_us: u64, keys: &str) -> u64 {
     let chunk = packets * PAYLOAD;
     let bytes = ranks * chunks * chunk;
@@ -78,12 +78,12 @@ fn simulated(scheme: &str, ranks: u64, chunks: u64, packets: u64, latency_us: u6
 fn one_ring_allreduce_ends_when_arithmetic_says() {
     let mut wrong = Vec::new();
     for (ranks, chunks, packets, latency_us) in [
-        // The path of a chunk decides.
+        // The path of a chunk determines the CCT.
         (2, 1, 1, 1),
         (4, 1, 10, 1),
         (8, 1, 20, 2),
         (16, 1, 5, 1),
-        // The ring is full.
+        // The ring is full, so the sending times determine the CCT.
         (2, 8, 32, 1),
         (4, 4, 32, 1),
         (8, 8, 10, 1),
@@ -103,9 +103,9 @@ fn one_ring_allreduce_ends_when_arithmetic_says() {
     assert!(wrong.is_empty(), "more than a packet time of {T} ps off: {wrong:?}");
 }
 
-/// With one chunk of one packet open to the next rank, each of the M k chunks of a rank waits for the ACK of the one
-/// before it, a round trip of 2 (T + d) + 2 (A + d): nothing else is ever in its way. Where the next rank's having it is
-/// enough, a chunk takes 2 (T + d), and an ACK may be ahead of it on either link.
+/// If a rank may have only one chunk of one packet unacknowledged, each of its M k chunks waits for the ACK of the
+/// previous chunk, which takes a round trip of 2 (T + d) + 2 (A + d) without any other waiting. If a chunk only waits
+/// for the arrival of the previous one, it takes 2 (T + d), and an ACK may precede it on either link.
 #[test]
 fn one_chunk_at_a_time_takes_a_round_trip_each() {
     for (ranks, chunks, latency_us) in [(2, 1, 1), (4, 3, 1), (8, 2, 2)] {

@@ -1,10 +1,10 @@
-//! The ideal CCT is a lower bound of every run, and close to the limit of the links.
+//! Tests that the ideal CCT is a lower bound of every run, and close to the limit of the links.
 
 use anabranch_sim::scenario::{self, NoFiles, Overrides};
 use anabranch_sim::workload::collective::Algorithm;
 use anabranch_sim::{Control, run};
 
-/// Fabrics of 16 hosts, most of them oversubscribed or with different links.
+/// Fabrics of 16 hosts. Most of them are oversubscribed or have different links.
 const FABRICS: [&str; 6] = [
     "kind = \"single-switch\"\nhosts = 16\nlink = \"100Gbps\"",
     "kind = \"fat-tree\"\nhosts = 16\nhosts_per_tor = 4\ntiers = 2\nlink = \"100Gbps\"",
@@ -44,10 +44,10 @@ fn no_job_is_faster_than_its_ideal() {
                 ("40KB", "ranks = 7\njobs = 2\nplacement = \"random\""),
                 ("300KB", "groups = [[0, 15, 5], [3, 0, 9, 12]]"),
             ] {
-                // Each scheme runs each algorithm on some fabric, and runs on each fabric.
+                // Over all combinations, each scheme runs each algorithm on some fabric, and runs on each fabric.
                 let scheme = schemes.next().unwrap();
                 let scheme = match fabric.contains("cross-dc") {
-                    // The headrooms of the others are too small for the long links.
+                    // The headroom of the other schemes is too small for the long links.
                     true => "reps",
                     false => scheme,
                 };
@@ -68,8 +68,8 @@ fn the_ideal_is_near_where_nothing_is_in_the_way() {
     // Each link carries one stream.
     let [free, ideal] = ccts(FABRICS[0], ring, "ecmp")[0];
     assert!(free < 1.02 * ideal, "{free} {ideal}");
-    // Each of the 4 hosts of a ToR sends 250 KB to each of 12 others over uplinks of 100 Gb/s in total, with headers:
-    // 960 us. The NICs alone would allow 300 us.
+    // Each of the 4 hosts of a ToR sends 250 KB to each of the 12 hosts of other ToRs, over uplinks of 100 Gb/s in
+    // total. With headers, this takes 960 us. The NICs alone would need 300 us.
     let to_all = "algorithm = \"alltoall\"\nbytes = \"4MB\"";
     let [_, narrow] = ccts(FABRICS[2], to_all, "reps")[0];
     assert!((960e6..1.05 * 960e6).contains(&narrow), "{narrow}");

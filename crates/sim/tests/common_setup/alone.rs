@@ -1,4 +1,5 @@
-//! One message alone in the network: no scheme leaves an idle path idle, at any rate and length of links.
+//! A single message in an empty network: every scheme, apart from the listed exceptions, keeps the path busy at all
+//! rates and latencies of links.
 
 use super::needs_sites;
 use anabranch_sim::Control;
@@ -10,7 +11,7 @@ const RATES: [u64; 7] = [1, 10, 25, 40, 100, 400, 800];
 /// Latencies of a link, in nanoseconds.
 const LATENCIES: [u64; 3] = [10, 500, 5_000];
 
-/// The number of links between the two hosts, and the fabric.
+/// The fabrics, each with the number of links between the two hosts.
 const FABRICS: [(u64, &str); 2] =
     [(2, "kind = \"single-switch\"\nhosts = 2"), (4, "kind = \"leaf-spine\"\nhosts = 4\nhosts_per_tor = 2")];
 
@@ -20,10 +21,10 @@ const BDPS: u64 = 20;
 /// The size of a full packet and its ACK together in the setup `common`, in bytes.
 const PACKET_AND_ACK: u64 = 4096 + 78 + 64;
 
-/// The largest slowdown of a message.
+/// The largest permitted slowdown of a message.
 const MOST: f64 = 1.02;
 
-/// Schemes that may be slower without a warning, with their largest slowdown and the reason.
+/// Schemes that may be slower without a warning, each with its largest permitted slowdown and the reason.
 const EXCEPTIONS: [(&str, f64, &str); 3] = [
     ("hpcc", 1.0 / 0.95, "its target is 0.95 of the line rate (HPCC, section 3.3)"),
     (
@@ -34,10 +35,11 @@ const EXCEPTIONS: [(&str, f64, &str); 3] = [
     ("reps-reuse", 1.07, "the same"),
 ];
 
-/// Schemes whose programs are at the edges of data centres, of which there are none here. Their hosts send as with `dcqcn`.
+/// Schemes whose programs are at the edges of data centres. This fabric has no such edges, so their hosts send as with
+/// `dcqcn`.
 const OF_SITES: [&str; 4] = ["themis-longhaul", "pnp-only", "trp-only", "bicc"];
 
-/// One message from host 0 to host `to` over `topology`, by every scheme.
+/// A scenario with one message from host 0 to host `to` over `topology`, for every scheme.
 fn scenario_of(topology: &str, to: u32, bytes: u64, schemes: &[&str]) -> Scenario {
     let text = format!(
         "schemes = {schemes:?}\n[topology]\n{topology}\n[workload]\nkind = \"messages\"\n[[workload.message]]\n\
@@ -47,7 +49,7 @@ fn scenario_of(topology: &str, to: u32, bytes: u64, schemes: &[&str]) -> Scenari
         .unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// By scheme: the slowdown of the message, and whether `check` warns of it.
+/// For each scheme, the slowdown of the message, and whether `check` prints a warning.
 fn slowdowns(scenario: &Scenario) -> Vec<(String, f64, bool)> {
     let warnings = scenario.check().unwrap();
     let points = scenario.points().unwrap();
@@ -65,7 +67,7 @@ fn slowdowns(scenario: &Scenario) -> Vec<(String, f64, bool)> {
     points.iter().map(of).collect()
 }
 
-/// The error of a slowdown that is too large, or of a needless warning.
+/// The error text if a slowdown is too large or a warning is unnecessary.
 fn fault_of((name, slowdown, is_told): &(String, f64, bool)) -> Option<String> {
     let most = EXCEPTIONS.iter().find(|(of, ..)| of == name).map_or(MOST, |(_, most, _)| *most);
     match is_told {
@@ -108,7 +110,8 @@ fn one_message_alone_keeps_its_path_busy() {
     assert_eq!(wrong, [""; 0]);
 }
 
-/// With defaults a path holds 2.9 packets at 10 Gb/s, so a window of two of them would slow a message down by 1.46.
+/// With the defaults, a path at 10 Gb/s holds 2.9 packets. A window of only two packets would therefore slow a message
+/// down by a factor of 1.46.
 #[test]
 fn a_window_of_few_packets_is_not_cut() {
     let names =

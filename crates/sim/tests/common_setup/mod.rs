@@ -1,4 +1,5 @@
-//! Every scheme on the setup `common`, with each kind of workload, with and without a fault: all messages arrive.
+//! Tests of every scheme with the setup `common` and each kind of workload, with and without faults: all messages
+//! arrive.
 
 mod alone;
 
@@ -20,7 +21,7 @@ const WORKLOADS: [(&str, &str); 5] = [
     ("WebSearch", "kind = \"poisson\"\nsizes = \"websearch\"\nload = 0.3\nduration = \"100us\"\n"),
 ];
 
-/// A cable that loses packets, and one that is down for a while.
+/// A cable that loses packets, and a cable that is down for some time.
 const FAULTS: &str = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/up:0\"\nprobability = 0.01\n\
                       [[fault]]\nkind = \"link-down\"\nlinks = \"tor:1/up:1\"\nat = \"20us\"\nduration = \"50us\"\n";
 
@@ -36,7 +37,7 @@ fn run(scheme: &str, workload: &str, rest: &str) -> RunResult {
     let scenario = scenario::read("ground.toml", &text, &NoFiles, &Overrides::default());
     let scenario = scenario.unwrap_or_else(|e| panic!("{e}\n{text}"));
     let mut warnings = scenario.check().unwrap_or_else(|e| panic!("{e}\n{text}"));
-    // Messages are short here.
+    // The messages are short, so few packets are expected to be lost. The warning about that is left out.
     warnings.retain(|warning| !warning.message.contains("is expected to hit"));
     assert_eq!(warnings, [], "{scheme}");
     let point = scenario.points().unwrap().remove(0);

@@ -1,11 +1,12 @@
-//! FCTs of flows alone in the network equal the closed form to the picosecond, and so does their `ideal_fct_ps`.
+//! Flows that are alone in the network: their FCT and their `ideal_fct_ps` equal the closed form to the picosecond.
 
 use super::support::*;
 use proptest::prelude::*;
 
-/// The FCT at the sender of `bytes` bytes over `hops` links, all of one rate (ps a byte) and latency (ps), through
-/// switches without latency: with n full packets and a last one of s bytes, the last bit lands at
-/// n*T + (h-1)*T + h*d + S, and its ACK is back h*(A + d) later. A message that fits into one packet has only S.
+/// The FCT at the sender of `bytes` bytes over `hops` links that have the same rate (ps per byte) and latency (ps),
+/// through switches without latency. With n full packets and a last one of s bytes, which takes time S, the last bit
+/// arrives at n*T + (h-1)*T + h*d + S, and its ACK returns h*(A + d) later. A message that fits into one packet only
+/// has S instead of the packet times T.
 fn alone(bytes: u64, hops: u64, ps_a_byte: u64, latency: u64) -> u64 {
     let full_packets = (bytes - 1) / PAYLOAD;
     let last = bytes - full_packets * PAYLOAD;
@@ -17,7 +18,7 @@ fn alone(bytes: u64, hops: u64, ps_a_byte: u64, latency: u64) -> u64 {
 const AT_100G: u64 = 80;
 const AT_400G: u64 = 20;
 
-/// Runs one flow on `topology` with every scheme; simulated and ideal FCT must be `expected` ps.
+/// Runs one flow on `topology` with every scheme. The simulated and the ideal FCT must be `expected` ps.
 fn assert_fct(topology: &str, files: &Named<'_>, matrix: &str, expected: u64) {
     assert_alone(topology, files, matrix, Alone { fct: expected, ideal: expected });
 }
@@ -59,7 +60,8 @@ fn ten_and_a_hundred_full_packets_over_six_links_at_100g() {
     }
 }
 
-/// A host that hashes never changes the path; one that draws at random nearly always does (65,536 values).
+/// A host that hashes never changes the path. A host that draws paths at random changes it for nearly every packet,
+/// because there are 65,536 values.
 #[test]
 fn path_changes_are_counted_where_the_host_makes_them() {
     let text = format!(
@@ -108,7 +110,7 @@ fn published_inputs_give_the_same() {
     let one = read("one.cm");
     assert_fct(THREE_TIERS_100G, &[], &one, 176_199_520);
     let topo = "file = \"f.topo\"";
-    // Hosts 0 and 13 share a pod of 16 hosts here: four links.
+    // Hosts 0 and 13 are in the same pod of 16 hosts, so the path has four links.
     let near = alone(2_000_000, 4, AT_100G, US);
     assert_fct(topo, &[("f.topo", &read("fat_tree_128_1os.topo"))], &one, near);
     for (mib, printed_ns) in [(8, 178_655), (16, 349_055), (32, 689_855)] {
@@ -137,14 +139,14 @@ fn a_single_switch_is_two_links_and_its_latency_counts_once_each_way() {
 #[test]
 fn a_slower_trunk_paces_a_dumbbell() {
     let topology = "kind = \"dumbbell\"\nhosts = 4\nlink = \"100Gbps\"\ntrunk = \"25Gbps\"\nlink_latency = \"1us\"\ntrunk_latency = \"5us\"\nswitch_latency = \"300ns\"";
-    // 100 full packets: the first reaches the trunk after T1 + d + s, the trunk takes 100 * T2, the last packet
-    // then crosses the last link. Data passes two switches, and so does the ACK.
+    // 100 full packets: the first reaches the trunk after T1 + d + s, the trunk takes 100 * T2, and the last packet
+    // then crosses the last link. The data crosses two switches, and so does the ACK.
     let (t1, t2) = (FULL * 80, FULL * 320);
     let there = t1 + US + 300_000 + 100 * t2 + 5 * US + 300_000 + t1 + US;
     let back = ACK * 80 + US + 300_000 + ACK * 320 + 5 * US + 300_000 + ACK * 80 + US;
     assert_fct(topology, &[], &one_flow(4, 2, 100 * PAYLOAD), there + back);
     assert_fct(topology, &[], &one_flow(4, 3, 100 * PAYLOAD), there + back);
-    // Within one half, the trunk has no effect.
+    // Within one half of the dumbbell, the trunk has no effect.
     let near = alone(100 * PAYLOAD, 2, AT_100G, US) + 2 * 300_000;
     assert_fct(topology, &[], &one_flow(4, 1, 100 * PAYLOAD), near);
 }
@@ -166,7 +168,8 @@ fn three_tiers_with_mixed_rates_and_latencies() {
             tier(c, 2000)
         )
     };
-    // Up: ToR, agg, core; down: agg, ToR, host.
+    // The path goes up through ToR, aggregation and core switch, and down through aggregation switch and ToR to the
+    // host.
     let path = |rates: [u64; 3]| {
         let hop = |rate: u64, delay_ns: u64| Hop { rate: rate * 1_000_000_000, delay: delay_ns * 1000 };
         let [a, b, c] = rates;
@@ -179,7 +182,7 @@ fn three_tiers_with_mixed_rates_and_latencies() {
             hop(a, 200),
         ]
     };
-    // Where upper tiers are slower, spraying packets over them would be faster than one path.
+    // If the upper tiers are slower, spraying packets over them is faster than a single path, so only ECMP is compared.
     for (rates, schemes) in [
         ([100, 200, 400], "\"reps\", \"ops\", \"ecmp\""),
         ([400, 200, 100], "\"ecmp\""),

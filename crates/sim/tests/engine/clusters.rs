@@ -1,9 +1,10 @@
-//! NICs with several ports, planes and rails, in closed forms: packets of 4,096 B and a header of 78 B, ACKs of 64 B, links of
-//! 500 ns, switches without latency.
+//! NICs with several ports, planes and rails, compared with closed forms. Packets have 4,096 B of payload and 78 B of
+//! headers, and ACKs have 64 B. Links have a latency of 500 ns, and switches have none.
 
 use super::support::*;
 
-/// Packets of 4,174 B over `hops` links: the last byte of `packets` at (n + h - 1) T + 500 h, its ACK h (A + 500) later.
+/// The FCT of `packets` packets of 4,174 B over `hops` links: the last byte arrives at (n + h - 1) T + 500 h, and its
+/// ACK h (A + 500) later.
 pub(super) fn acknowledged(packets: u64, hops: u64, ps_a_byte: u64) -> u64 {
     let (full, ack, latency) = (4_174 * ps_a_byte, 64 * ps_a_byte, 500_000);
     (packets + hops - 1) * full + hops * latency + hops * (ack + latency)
@@ -12,12 +13,12 @@ pub(super) fn acknowledged(packets: u64, hops: u64, ps_a_byte: u64) -> u64 {
 const AT_200G: u64 = 40;
 pub(super) const AT_400G: u64 = 20;
 
-/// A scenario of one seed on links of 500 ns, with windows that never close.
+/// A scenario with one seed on links of 500 ns, with windows that never fill.
 pub(super) fn scenario(schemes: &str, topology: &str, rest: &str) -> String {
     scenario_with(schemes, topology, "", rest)
 }
 
-/// The scenario with more values in `[set]`.
+/// The scenario with additional values in `[set]`.
 fn scenario_with(schemes: &str, topology: &str, set: &str, rest: &str) -> String {
     format!(
         "schemes = [{schemes}]\nseeds = [1]\n[topology]\n{topology}\nlink_latency = \"500ns\"\nswitch_latency = \"0ns\"\n{UNBOUNDED}{set}\n{rest}"
@@ -35,7 +36,7 @@ pub(super) const ONE_RAIL_A_LEAF: &str = "kind = \"rails\"\nservers = 2\nnics = 
 const TWO_PLANES: &str =
     "kind = \"multi-plane\"\nservers = 4\nnics = 1\nports = 2\ntiers = 1\nlink = \"200Gbps\"";
 
-/// NICs of one rail share a leaf; those of different rails are a spine apart.
+/// NICs on the same rail share a leaf. NICs on different rails are connected through a spine.
 #[test]
 fn a_message_along_a_rail_passes_one_switch() {
     for (to, hops, expected) in [(4, 2, 23_456_920), (5, 4, acknowledged(256, 4, AT_400G))] {
@@ -48,7 +49,8 @@ fn a_message_along_a_rail_passes_one_switch() {
     }
 }
 
-/// A queue pair with one entropy value keeps one port; two that a host gives ports in turn use both.
+/// A queue pair with a single entropy value uses a single port. Two queue pairs to which the host assigns ports
+/// alternately use both.
 #[test]
 fn a_queue_pair_on_one_port_has_the_rate_of_one_port() {
     let pinned = scenario("\"ecmp\"", TWO_PLANES, &messages(&[(0, 1, "16MiB")]));
@@ -67,7 +69,8 @@ fn a_queue_pair_on_one_port_has_the_rate_of_one_port() {
     }
 }
 
-/// Balancers that spread packets over entropy values spread them over planes: two ports of half the rate carry as much as one.
+/// Load balancers that spread packets over entropy values also spread them over planes, so that two ports of half the
+/// rate carry as much as one port of the full rate.
 #[test]
 fn sprayed_packets_use_all_planes() {
     let text = scenario("\"ops\", \"reps\", \"strack\", \"dcp\"", TWO_PLANES, &messages(&[(0, 1, "16MiB")]));
@@ -80,7 +83,8 @@ fn sprayed_packets_use_all_planes() {
     }
 }
 
-/// Four ports of 100 Gb/s: 392.53 Gb/s of payload, and 294.39 with one port down, which the NIC knows at once.
+/// Four ports of 100 Gb/s give 392.53 Gb/s of payload, and 294.39 Gb/s with one port down, which the NIC knows
+/// immediately.
 #[test]
 fn a_dead_port_takes_its_share_of_the_rate() {
     let four = "kind = \"multi-plane\"\nservers = 8\nnics = 1\nports = 4\nsegment = 4\nspines = 4\nuplinks = 4\nlink = \"100Gbps\"";
@@ -96,7 +100,7 @@ fn a_dead_port_takes_its_share_of_the_rate() {
     }
 }
 
-/// Without failover a queue pair on a dead port never ends; with it, it takes the other port.
+/// Without failover, a queue pair on a dead port never finishes. With failover, it uses the other port.
 #[test]
 fn a_queue_pair_fails_over_to_the_other_port() {
     let fault = |port: u32| {
@@ -119,7 +123,7 @@ fn a_queue_pair_fails_over_to_the_other_port() {
     assert!(run(0, false).is_err(), "the only port of the queue pair is down");
 }
 
-/// Ports, planes and joined planes change nothing between threads.
+/// Results on fabrics with several ports, planes and joined planes do not depend on the number of threads.
 #[test]
 fn threads_do_not_matter() {
     let hpn =
@@ -139,7 +143,8 @@ fn threads_do_not_matter() {
     }
 }
 
-/// Ports of senders that are down: ToRs of joined planes withdraw them once routing learns of it, and answers take the others.
+/// Ports of senders are down. In joined planes, ToRs withdraw these ports once routing learns of the failure, and the
+/// answers use the other ports.
 #[test]
 fn tors_withdraw_dead_ports_where_planes_are_joined() {
     let dcn = "kind = \"dcn-plus\"\nservers = 8\nnics = 1\nsegment = 2\npod = 2\nlink = \"200Gbps\"";
@@ -156,7 +161,8 @@ fn tors_withdraw_dead_ports_where_planes_are_joined() {
     }
 }
 
-/// EQDS pulls by the port at which data arrives, so that a dead port of the sender costs its share alone.
+/// EQDS sends pulls on the port at which the data arrives, so a dead port of the sender costs only its share of the
+/// rate.
 #[test]
 fn pulls_leave_by_the_port_of_the_data() {
     let four = "kind = \"multi-plane\"\nservers = 8\nnics = 1\nports = 4\nsegment = 4\nspines = 4\nuplinks = 4\nlink = \"100Gbps\"";
@@ -169,7 +175,7 @@ fn pulls_leave_by_the_port_of_the_data() {
     }
 }
 
-/// A NIC with jitter delays packets and does not reorder those of a queue pair.
+/// A NIC with jitter delays packets, but does not reorder the packets of a queue pair.
 #[test]
 fn jitter_does_not_reorder_at_a_port() {
     let planes = "kind = \"multi-plane\"\nservers = 6\nnics = 1\nports = 2\ntiers = 1\nsegment = 6\nlink = \"100Gbps\"";
@@ -183,7 +189,8 @@ fn jitter_does_not_reorder_at_a_port() {
     }
 }
 
-/// A balancer with one entropy value at a time uses one port at a time: so does its ideal.
+/// A load balancer that uses one entropy value at a time uses one port at a time, and its ideal FCT takes this into
+/// account.
 #[test]
 fn the_ideal_of_a_balancer_that_keeps_a_path_has_one_port() {
     for result in finish_all(&scenario("\"plb\", \"flowlet\"", TWO_PLANES, &messages(&[(0, 1, "1MiB")])), &[])

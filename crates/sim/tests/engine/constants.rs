@@ -1,10 +1,10 @@
-//! Unrelated settings that only cut windows at other times do not change a run.
+//! Unrelated settings that only change where the engine's synchronisation windows end do not change a run.
 
 use super::support::*;
 use anabranch_base::{Purpose, stream};
 use anabranch_sim::RunResult;
 
-/// 120 messages among the first 15 hosts of 16, of sizes and times that collide.
+/// 120 messages among the first 15 of 16 hosts, with sizes and times that cause collisions.
 fn messages() -> String {
     let mut random = stream(12_345, 0, Purpose::Registered);
     let mut draw = |below: u32| random.below(below);
@@ -20,7 +20,7 @@ fn messages() -> String {
     text
 }
 
-/// Losses, so that duplicates arrive late, and short timeouts that cause more of them.
+/// Losses that make duplicates arrive late, and short timeouts that cause more duplicates.
 const LOSSES: &str = r#"
 [[fault]]
 kind = "packet-loss"
@@ -29,7 +29,8 @@ probability = 0.01
 duration = "200us"
 "#;
 
-/// A link of an idle host goes down and up, at times at which no window would end otherwise.
+/// Faults by which a link of an idle host goes down and up at times at which no synchronisation window would end
+/// otherwise.
 pub fn faults_of_the_idle_host(count: u64) -> String {
     let fault = |number: u64| {
         let at = 2_001 + 2_711 * number;
@@ -53,7 +54,7 @@ fn settings(scheme: &str) -> String {
     }
 }
 
-/// A run with these settings beside those of the scheme, and further text of the scenario.
+/// A run with these settings in addition to those of the scheme, and with further text in the scenario.
 pub fn run_with(scheme: &str, more: &str, rest: &str) -> RunResult {
     let (setup, settings) = (paper(scheme), settings(scheme) + more);
     let text = format!(
@@ -77,7 +78,8 @@ fn faults_where_nobody_is_change_nothing() {
             let other = run_with(scheme, "", &format!("{}{curves}", faults_of_the_idle_host(count)));
             let differs = alone.flows.iter().zip(&other.flows).find(|(one, other)| one != other);
             assert_eq!(differs, None, "{scheme}, {count} faults");
-            // Each fault has a row of hits, also if it hit nothing.
+            // Each fault has a row for the packets that it affected, even if there were none, so these rows are removed
+            // before the comparison.
             let told = |result: &RunResult| {
                 let mut run = result.run.clone();
                 (run.faults, run.warnings) = (Vec::new(), Vec::new());
@@ -115,7 +117,7 @@ fn links_without_latency_run_with_every_scheme() {
     for scheme in anabranch_sim::scenario::schemes() {
         let scenario = read(&text(scheme.name), &[]);
         if scenario.check().is_err() {
-            // Without latency a sum of round trips may be 0, which is refused.
+            // Without latency, a sum of round trips may be 0. Such a scenario is refused.
             continue;
         }
         for point in scenario.points().unwrap() {

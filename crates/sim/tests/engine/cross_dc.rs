@@ -1,11 +1,11 @@
-//! Fabrics of several data centres: closed forms of flows alone, and groups of rows by side.
+//! Fabrics with several data centres: closed forms of flows that are alone, and the groups of flows by data centre.
 
 use super::support::*;
 use std::collections::BTreeSet;
 
 const GBPS: u64 = 1_000_000_000;
 
-/// The fabric of Themis-longhaul, section VII-A, with rates of which none follows from another.
+/// The fabric of Themis-longhaul, section VII-A, with rates that are independent of each other.
 const FABRIC: &str = "[topology]\nkind = \"cross-dc\"\ndcs = 2\ntors = 4\nleaves = 4\nhosts_per_tor = 4\n\
                       link = \"100Gbps\"\nlink_latency = \"1us\"\nesw_link = \"400Gbps\"\n\
                       esw_link_latency = \"2us\"\nwan_link = \"1600Gbps\"\nwan_latency = \"500us\"\n\
@@ -17,7 +17,7 @@ fn hop(gbps: u64, delay_ns: u64) -> Hop {
 
 #[test]
 fn flows_alone_inside_and_across_take_what_arithmetic_says() {
-    // The delay of a hop includes the latency of the switch at its end.
+    // The delay of a hop includes the latency of the switch at the end of the hop.
     let (down, up, leaf) = (hop(100, 1000), hop(100, 1100), hop(400, 2100));
     let across = [up, up, leaf, hop(1600, 500_100), leaf, up, down];
     for (dst, path) in [(1, &[up, down][..]), (15, &[up, up, up, down]), (16, &across), (31, &across)] {
@@ -58,7 +58,8 @@ fn rows_tell_who_crosses_in_every_part_of_a_workload() {
     }
 }
 
-/// Figures 3 and 10 of Themis-longhaul: an intra-DC and an inter-DC flow leave the same ToR, which has one uplink.
+/// Figures 3 and 10 of Themis-longhaul: a flow within the data centre and a flow to the other data centre leave the
+/// same ToR, which has one uplink.
 #[test]
 fn two_flows_share_the_only_uplink_of_a_tor() {
     let fabric = FABRIC.replace("leaves = 4", "leaves = 1").replace("500us", "5us");

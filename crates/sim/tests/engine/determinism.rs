@@ -1,10 +1,11 @@
-//! Runs of one scenario and seed have one digest, whatever surrounds them.
+//! Tests of determinism: runs of a scenario with the same seed have the same digest, in any surroundings.
 
 use super::support::*;
 use anabranch_sim::scenario::RunPoint;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A scenario with all users of random numbers: a permutation, three balancers, losses, marks, chosen links.
+/// A scenario with all uses of random numbers: a permutation, three load balancers, losses, marks and randomly chosen
+/// links.
 const BUSY: &str = r#"
 schemes = ["reps", "ops", "ecmp"]
 setup = "reps-paper"

@@ -1,4 +1,5 @@
-//! Queues, marks, trimming, the order at a NIC and starts of messages, computed by hand.
+//! Queues, ECN marks, trimming, the order of packets at a NIC and the start of messages, compared with values computed
+//! by hand.
 
 use super::support::*;
 use anabranch_sim::RunResult;
@@ -10,9 +11,9 @@ const D: u64 = US;
 
 /// Two hosts send `packets` full packets each to the third host of a single switch.
 ///
-/// By hand: from the first packet on, two arrive at the switch in each time T and one leaves. The k-th service of
-/// the queue leaves k - 2 packets behind while both send (k = 2..=n), then n - 1, n - 2, ... 0; the queue holds n
-/// packets at most.
+/// By hand: after the first packet, two packets arrive at the switch in each time T and one leaves. While both hosts
+/// send, k - 2 packets remain in the queue after the k-th departure (k = 2..=n). Afterwards n - 1, n - 2, ... 0 packets
+/// remain. The queue holds at most n packets.
 fn two_to_one(packets: u64, settings: &str) -> RunResult {
     finish_one(
         &format!(
@@ -49,7 +50,7 @@ fn deepest(result: &RunResult) -> u64 {
     result.series.iter().map(|point| point.value as u64).max().unwrap()
 }
 
-/// The packets that each service of the queue leaves behind.
+/// The number of packets that remain in the queue after each departure.
 fn left_behind(packets: u64) -> impl Iterator<Item = u64> {
     (0..=packets - 2).chain((0..packets).rev())
 }
@@ -61,7 +62,7 @@ fn a_queue_holds_its_limit_and_drops_the_rest() {
 
     for limit in [1, 10, 63] {
         let result = two_to_one(64, &format!("\"*.fabric.queue\" = \"{limit}packets\""));
-        // Once the queue is full, one of the two arriving packets does not fit.
+        // Once the queue is full, only one of every two arriving packets fits.
         let run = &result.run;
         assert_eq!(deepest(&result), limit * FULL);
         assert_eq!((run.drops, run.timeouts, run.retransmissions), (64 - limit, 64 - limit, 64 - limit));
@@ -70,7 +71,7 @@ fn a_queue_holds_its_limit_and_drops_the_rest() {
 
 #[test]
 fn marks_start_above_kmin_and_are_certain_above_kmax() {
-    // With Kmin = Kmax marking is a step without randomness.
+    // If Kmin = Kmax, marking is a step function without randomness.
     for threshold in [0, 16, 40, 62, 63] {
         let bytes = threshold * FULL;
         let settings = format!(
@@ -107,7 +108,7 @@ fn marks_grow_linearly_between_kmin_and_kmax() {
     assert!((marks - mean).abs() < 5.0 * f64::sqrt(variance), "{marks} marks, expected {mean}");
 }
 
-/// Fifteen hosts send to one through small queues.
+/// Fifteen hosts send to one host through small queues.
 fn incast(scheme: &str, trim: bool) -> RunResult {
     finish_one(
         &format!(
@@ -160,7 +161,7 @@ fn trimming_tells_at_once_what_a_timeout_tells_late() {
 
 #[test]
 fn control_goes_ahead_of_data() {
-    // Two hosts fill the queue to host 2, which sends one packet to host 3 meanwhile.
+    // Two hosts fill the queue to host 2, which meanwhile sends one packet to host 3.
     let matrix = "Nodes 4\nConnections 3\n0->2 start 0 size 408600\n1->2 start 0 size 408600\n2->3 start 40 size 4086\n";
     let result = finish_one(
         &format!(
@@ -171,16 +172,16 @@ fn control_goes_ahead_of_data() {
     let flow = &result.flows[2];
     let ideal = 2 * (T + D) + 2 * (A + D);
     assert_eq!((flow.start_ps, flow.ideal_fct_ps), (Some(40 * US), ideal));
-    // Its ACK finds about 70 queued packets and waits only for the one on the wire; its own packet waits only for an ACK
-    // that host 2 is sending.
+    // The ACK of this packet meets about 70 queued packets, but only waits for the packet that is being sent. The
+    // packet itself only waits for an ACK that host 2 is sending.
     let fct = flow.fct_ps.unwrap();
     assert!(fct >= ideal && fct <= ideal + T + A, "{fct} instead of {ideal}");
 }
 
 #[test]
 fn a_nic_that_is_busy_with_an_ack_sends_data_right_after_it() {
-    // Host 0 answers the packet of host 1 at 2 * (T + D), which takes its link for A. Half of A later it gets a
-    // packet of its own to send, and nothing else happens at host 0 meanwhile.
+    // Host 0 answers the packet of host 1 at 2 * (T + D), which occupies its link for A. Half of A later, host 0 gets a
+    // packet to send, and no other event occurs at host 0 in the meantime.
     let answers = 2 * (T + D);
     let post = answers + A / 2;
     let matrix = format!("Nodes 3\nConnections 2\n1->0 start 0 size 4086\n0->2 start {post} size 4086\n");
@@ -204,11 +205,11 @@ fn queue_pairs_of_a_nic_take_turns() {
         ),
         &[("f.cm", matrix)],
     );
-    // The slot in the NIC's order at which each flow's last packet left.
+    // The position in the NIC's sending order at which the last packet of each flow was sent.
     let after_last = 2 * D + T + 2 * (A + D);
     let slot = |flow: usize| (result.flows[flow].fct_ps.unwrap() - after_last) as f64 / T as f64;
-    // 50 rounds of three, then 50 rounds of two. The first queue pair is ahead by a packet, which was on the wire
-    // before the others had anything to send.
+    // There are 50 rounds of three packets, then 50 rounds of two. The first queue pair is ahead by one packet, which
+    // was sent before the other queue pairs had any packets.
     let (first, second, short) = (slot(0), slot(1), slot(2));
     assert!((150.0..=151.0).contains(&short), "{short}");
     assert!((248.0..=249.0).contains(&first) && second == 250.0, "{first} {second}");
@@ -216,7 +217,7 @@ fn queue_pairs_of_a_nic_take_turns() {
 
 #[test]
 fn windows_bound_what_a_queue_pair_has_in_flight() {
-    // Ten packets per round trip of 2 * (T + A) + 4 * D, whatever the link could carry.
+    // Ten packets are sent per round trip of 2 * (T + A) + 4 * D, although the link could carry more.
     let text = r#"
         schemes = ["reps"]
         setup = "reps-paper"
@@ -236,7 +237,7 @@ fn windows_bound_what_a_queue_pair_has_in_flight() {
     "#;
     let result = finish_one(text, &[]);
     let round_trip = 2 * (T + A) + 4 * 10 * D;
-    // Each ACK releases one packet, so there are ten rounds, and nine packets after the first of the last round.
+    // Each ACK allows one packet, so there are ten rounds. Nine packets follow the first packet of the last round.
     assert_eq!(result.flows[0].fct_ps, Some(10 * round_trip + 9 * T));
 }
 
@@ -270,13 +271,13 @@ trigger id 4 oneshot
     let acknowledged = |id: usize| start(id) + row(id).fct_ps.unwrap();
     let delivered = |id: usize| start(id) + row(id).delivery_ps.unwrap();
     assert_eq!((start(1), start(3), start(5)), (0, 0, 5 * US));
-    // A message alone takes n packets, the path, and the ACK back.
+    // A message that is alone takes n packet times, the path delay, and the return of the ACK.
     assert_eq!(delivered(1), 11 * T + 2 * D);
     assert_eq!(acknowledged(1), 11 * T + 2 * D + 2 * (A + D));
     assert_eq!(start(2), acknowledged(1));
     assert_eq!(start(4), delivered(2).max(acknowledged(3)), "a barrier waits for the last");
     assert_eq!(start(4), acknowledged(3), "which is the long one");
-    // Each activation of a multishot starts the next message in the file.
+    // Each activation of a multishot trigger starts the next message in the file.
     assert!(delivered(5) < acknowledged(4));
     assert_eq!((start(6), start(7)), (delivered(5), acknowledged(4)));
     assert_eq!(start(8), delivered(7));

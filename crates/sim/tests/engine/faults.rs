@@ -1,5 +1,5 @@
-//! Faults lose exactly the packets that they should, and every run ends. The engine itself checks at the end of every run
-//! that packets are conserved.
+//! Faults lose exactly the packets that they should, and every run ends. At the end of every run, the engine itself
+//! checks that packets are conserved.
 
 use super::support::*;
 use anabranch_base::{Duration, Time};
@@ -8,15 +8,15 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 const PS_A_BYTE: u64 = 80;
-/// Serialisation times at 100 Gb/s.
+/// The serialisation times of a full packet and an ACK at 100 Gb/s.
 const T: u64 = FULL * PS_A_BYTE;
 const A: u64 = ACK * PS_A_BYTE;
-/// Latency of a link and of the switch.
+/// The latency of a link, and that of the switch.
 const D: u64 = US;
 const SWITCH: u64 = 300_000;
 const RTO: u64 = 1000 * US;
 
-/// `senders` hosts send `packets` full packets each to the last host of a single switch, all from time 0.
+/// `senders` hosts send `packets` full packets each to the last host of a single switch, starting at time 0.
 fn single_switch(senders: u64, packets: u64, fault: &str) -> RunResult {
     let bytes = packets * PAYLOAD;
     let target = senders;
@@ -86,19 +86,21 @@ fn failures_at_a_rate_are_drawn_for_each_seed() {
     }
 }
 
-/// The times at which the i-th packet on the switch's link to the receiver starts, and at which its last bit arrives. The link
-/// is never idle after the first packet.
+/// The time at which the i-th packet starts on the link from the switch to the receiver, and the time at which its last
+/// bit arrives. The link is never idle after the first packet.
 fn on_last_link(i: u64) -> RangeInclusive<u64> {
     let starts = T + D + SWITCH + (i - 1) * T;
     starts..=starts + T + D
 }
 
-/// A link that is down over `down` loses the packets that are on it at any time of that interval.
+/// Whether a packet is lost on a link that is down during `down`. Packets that are on the link at any time in that
+/// interval are lost.
 fn lost(on_link: &RangeInclusive<u64>, down: &std::ops::Range<u64>) -> bool {
     *on_link.end() >= down.start && *on_link.start() < down.end
 }
 
-/// An outage of three times the 10 ms within which something new has to be delivered, which count from the end of the fault.
+/// The outage is three times as long as the stall limit of 10 ms, within which new data has to be delivered. The limit
+/// counts from the end of the fault.
 #[test]
 fn a_fault_that_ends_is_no_stall_however_long_it_is() {
     for fault in [
@@ -113,7 +115,7 @@ fn a_fault_that_ends_is_no_stall_however_long_it_is() {
     }
 }
 
-/// A link that is down for good causes a stall, whatever temporary faults there are on links without packets.
+/// A link that stays down causes a stall, even if there are temporary faults on links without packets.
 #[test]
 fn a_fault_that_nobody_meets_hides_no_stall() {
     let down = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/down:1\"\nat = \"5us\"\n";
@@ -138,7 +140,7 @@ fn a_fault_that_nobody_meets_hides_no_stall() {
 fn a_link_that_goes_down_loses_what_is_on_it_and_what_is_sent_meanwhile() {
     let down = 20 * US..25 * US;
     let gone: Vec<u64> = (1..=100).filter(|&i| lost(&on_last_link(i), &down)).collect();
-    // Packet 52 arrives just before, packet 72 leaves just after.
+    // Packet 52 arrives just before the fault, and packet 72 leaves just after it.
     assert_eq!((gone[0], gone[gone.len() - 1]), (53, 71));
     assert_eq!(gone.iter().filter(|&&i| *on_last_link(i).start() < down.start).count(), 4, "on the wire");
 
@@ -151,11 +153,12 @@ fn a_link_that_goes_down_loses_what_is_on_it_and_what_is_sent_meanwhile() {
     let count = gone.len() as u64;
     let run = &result.run;
     assert_eq!((run.link_losses, run.timeouts, run.retransmissions), (count, count, count));
-    // The last lost packet left the sender at (71 - 1) * T, is sent again an RTO later, and is acknowledged after two links
-    // and the switch, there and back.
+    // The last lost packet left the sender at (71 - 1) * T. It is retransmitted one RTO later, and it and its ACK each
+    // cross two links and the switch.
     let expected = 70 * T + RTO + 2 * (T + A) + 4 * D + 2 * SWITCH;
     assert_eq!(result.flows[0].fct_ps, Some(expected));
-    // Packets: 100, and the lost ones again, on the first link; the same on the second; ACKs for 100.
+    // Packet-hops: 100 packets and the retransmissions of the lost ones on the first link, the same number on the
+    // second link, and ACKs for 100 packets on both links.
     assert_eq!(run.packet_hops, 2 * (100 + count) + 2 * 100);
 }
 
@@ -199,7 +202,7 @@ fn both_directions_lose_the_acks_too_but_those_cost_nothing() {
 
 #[test]
 fn a_queue_in_front_of_a_dead_link_drains_into_it() {
-    // Two senders: the queue grows by a packet each T, and the link is busy from the first packet to the 120th.
+    // With two senders, the queue grows by a packet in each T, and the link is busy from the first packet to the 120th.
     let down = 15 * US..30 * US;
     let data = (1..=120).filter(|&i| lost(&on_last_link(i), &down)).count() as u64;
     assert!(data > 40);
@@ -216,12 +219,12 @@ fn a_queue_in_front_of_a_dead_link_drains_into_it() {
 fn a_switch_that_goes_down_loses_what_it_holds() {
     let down = 15 * US..17 * US;
     let (senders, packets) = (2, 60);
-    // Packets are lost that had not arrived before, unless they left their host later. Each sender's i-th packet leaves at
-    // (i - 1) * T.
+    // A packet is lost if it had not arrived before the fault, unless it left its host after the fault. The i-th packet
+    // of each sender leaves at (i - 1) * T.
     let delivered = (1..=senders * packets).filter(|&i| *on_last_link(i).end() < down.start).count() as u64;
     let after = senders * (1..=packets).filter(|i| (i - 1) * T >= down.end).count() as u64;
     let data = senders * packets - delivered - after;
-    // An ACK leaves when its packet arrives and takes two links and the switch.
+    // An ACK is sent when its packet arrives, and crosses two links and the switch.
     let acks = (1..=delivered).filter(|&i| on_last_link(i).end() + 2 * (A + D) + SWITCH >= down.start).count()
         as u64;
     assert!(data > 50 && acks > 0 && after > 10, "{data} {acks} {after}");
@@ -232,11 +235,11 @@ fn a_switch_that_goes_down_loses_what_it_holds() {
         duration = "2us""#;
     let run = single_switch(senders, packets, fault).run;
     assert_eq!((run.link_losses, run.drops), (data + acks, 0));
-    // Later ACKs replace lost ones, since both queue pairs have packets that arrive afterwards.
+    // Later ACKs replace the lost ones, because both queue pairs have packets that arrive afterwards.
     assert_eq!((run.timeouts, run.retransmissions), (data, data));
 }
 
-/// One flow across a fat tree of 8 ToRs with 4 uplinks each.
+/// A scenario with one flow across a fat tree of 8 ToRs with 4 uplinks each.
 fn across(scheme: &str, rest: &str) -> String {
     let setup = paper(scheme);
     format!(
@@ -350,12 +353,13 @@ fn a_degraded_link_takes_its_rate_exactly() {
         )
     };
     let fct = |both, at| single_switch(1, packets, &fault(both, at)).flows[0].fct_ps;
-    // From the start: every packet takes twice as long on the second link.
+    // If the fault begins at the start, every packet takes twice as long on the second link.
     let halved = rest + packets * 2 * T;
     assert_eq!(fct(false, "0us"), Some(halved));
-    // Both directions: the last ACK takes longer too.
+    // If it affects both directions, the last ACK also takes longer.
     assert_eq!(fct(true, "0us"), Some(halved + A));
-    // Midway: each bit has the rate of its time, so the rest of the packet on the wire takes twice as long, too.
+    // If it begins midway, each bit is sent at the rate of its time, so the rest of the packet that is being sent also
+    // takes twice as long.
     let at = 30 * US;
     let before = (1..=packets).filter(|&i| *on_last_link(i).start() < at).count() as u64;
     assert!(before > 80 && before < 90);
@@ -364,8 +368,8 @@ fn a_degraded_link_takes_its_rate_exactly() {
     assert_eq!(fct(false, "30us"), Some(rest + before * T + left + (packets - before) * 2 * T));
 }
 
-/// At 1 Mb/s a packet takes 33 ms. A fault of 10 us must not delay it further: 10 of its bits are sent at that rate and the
-/// others at full rate afterwards.
+/// At 1 Mb/s, a packet takes 33 ms. A fault of 10 us must not delay the packet by more than its duration: 10 bits of
+/// the packet are sent at that rate, and the others at full rate afterwards.
 #[test]
 fn a_packet_is_held_no_longer_than_the_fault_that_slows_it() {
     let packets = 200;
@@ -401,7 +405,8 @@ fn certain_loss_on_the_only_path_stalls() {
         Err(RunError::Stalled { at, flows, partial, .. }) => {
             assert!(at < Time(5000 * US));
             assert_eq!(flows.len(), 1);
-            // Every packet crosses the first link and is lost on the second; some are still on the first.
+            // Every packet crosses the first link and is lost on the second, except for those that are still on the
+            // first.
             let on_first = partial.run.packet_hops - partial.run.link_losses;
             assert!(on_first - partial.run.link_losses <= 25 && partial.run.timeouts >= 25);
         }
@@ -409,7 +414,7 @@ fn certain_loss_on_the_only_path_stalls() {
     }
 }
 
-/// Sends 10,000 packets over a link that loses some; every loss costs one retransmission.
+/// Sends 10,000 packets over a link that loses some of them. Every loss causes one retransmission.
 fn lossy(kind: &str, probability: f64) -> RunResult {
     let bytes = 10_000 * PAYLOAD;
     let text = format!(
@@ -447,7 +452,8 @@ fn lossy(kind: &str, probability: f64) -> RunResult {
     sum
 }
 
-/// Losses among 50,000 packets and their retransmissions stay within five standard deviations.
+/// Asserts that the number of losses among 50,000 packets and their retransmissions is within five standard deviations
+/// of the expected number.
 fn assert_losses(result: &RunResult, probability: f64) {
     let run = &result.run;
     assert_eq!((run.retransmissions, run.timeouts), (run.link_losses, run.link_losses));
@@ -470,7 +476,8 @@ fn bit_errors_lose_a_packet_by_its_length() {
     assert_losses(&lossy("bit-errors", rate), 1.0 - whole);
 }
 
-/// The uplinks that a fault with a share selects, as those that never carry anything: routing follows at once.
+/// The uplinks that a fault with a fraction of links selects. They are recognised because they never carry packets,
+/// since routing reacts immediately.
 fn chosen(scheme: &str, seed: u64) -> BTreeSet<String> {
     let text = format!(
         r#"
@@ -513,7 +520,7 @@ fn the_seed_chooses_a_share_of_the_links_and_the_scheme_does_not() {
     assert_ne!(links, chosen("ops", 2));
 }
 
-/// The limit of simulated time holds for the smallest run: no later event counts.
+/// The limit on simulated time also holds for the smallest run: no event after it is counted.
 #[test]
 fn no_event_after_max_time_happens() {
     let mut point = points(&across("reps", ""), &[("flow.cm", ACROSS)]).remove(0);
@@ -529,8 +536,9 @@ fn no_event_after_max_time_happens() {
     }
 }
 
-/// Adaptive routing takes the port with the shortest queue. A port whose link is down loses its packets, so its queue would
-/// be the shortest of all: a switch must know the state of its own ports. It does not know of losses further on.
+/// Adaptive routing uses the port with the shortest queue. If the link of a port is down, its packets are lost and its
+/// queue would be the shortest of all, so a switch must know the state of its own ports. It does not know of losses
+/// further along the path.
 #[test]
 fn adaptive_routing_leaves_own_ports_that_are_down() {
     let data_lost = |routing: &str, links: &str, fault: &str| {
@@ -561,9 +569,9 @@ fn adaptive_routing_leaves_own_ports_that_are_down() {
         let [by_hash, own, next] =
             [("ecmp", "tor:0/up:0"), ("adaptive", "tor:0/up:0"), ("adaptive", "spine:0/down:1")]
                 .map(|(routing, links)| data_lost(routing, links, fault));
-        // Packets on the link when it goes down are lost anyway.
+        // Packets that are on the link when it goes down are lost in any case.
         assert!(by_hash > 3 * own && next > 3 * own, "{by_hash}, {own}, {next}: {fault}");
     }
-    // If no other port is left, packets are sent where they are lost, and are retransmitted.
+    // If no other port is left, packets are sent on the failed link, are lost and are retransmitted.
     assert!(data_lost("adaptive", "tor:0/up", down) > 10);
 }

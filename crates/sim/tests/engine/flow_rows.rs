@@ -35,7 +35,8 @@ fn what_each_flow_sent_again_adds_up_to_what_the_run_sent_again() {
     }
 }
 
-/// Packets that are dropped (REPS), trimmed (DCP) or lost on links count once, whatever happens to their header.
+/// A packet that is dropped (REPS), trimmed (DCP) or lost on a link counts as lost once, no matter what happens to its
+/// header.
 #[test]
 fn what_each_flow_lost_adds_up_to_what_the_network_lost() {
     let lost = |result: &anabranch_sim::RunResult| -> u64 {
@@ -60,7 +61,8 @@ fn what_each_flow_lost_adds_up_to_what_the_network_lost() {
 fn packets_are_those_of_all_queue_pairs() {
     let one = "schemes = [\"ops\"]\nsetup = \"reps-paper\"\n[topology]\nkind = \"single-switch\"\nhosts = 2\nlink = \"100Gbps\"\n\
                [workload]\nkind = \"permutation\"\nbytes = \"12289B\"\n[set]\n";
-    // With 4096 bytes per packet: three are full, one has a byte. In two parts of 6145 and 6144 bytes: two each.
+    // With a payload of 4096 bytes, three packets are full and one has a single byte. If the message is split into
+    // parts of 6145 and 6144 bytes, each part has two packets.
     let packets = |set: &str| finish_one(&format!("{one}\"*.transport.payload\" = \"4096B\"\n{set}"), &[]);
     let of = |set: &str| -> Vec<u64> { packets(set).flows.iter().map(|flow| flow.packets).collect() };
     assert_eq!(of(""), [4, 4]);
@@ -111,8 +113,8 @@ fn incasts_and_background_are_told_apart() {
     assert_eq!(slowdown, slowdowns[(slowdowns.len() * 95).div_ceil(100) - 1]);
 }
 
-/// Two switches with two hosts each, one of which has 10 Gb/s. The flow is between the others of a switch, by the node numbers
-/// of the topology file.
+/// Two switches with two hosts each. One of the hosts has a link of 10 Gb/s. Node numbers are those of the topology
+/// file, so the flow is between the two other hosts of a switch.
 #[test]
 fn flows_of_a_file_go_between_nodes_of_the_topology_file() {
     let text = "schemes = [\"pfc-ecmp\"]\nsetup = \"hpcc-paper\"\nseeds = [1]\n[topology]\nkind = \"graph\"\nfile = \"t.txt\"\n\
@@ -124,6 +126,6 @@ fn flows_of_a_file_go_between_nodes_of_the_topology_file() {
     let fct = [(switches_first, "1\n2 3 3 100 12500000 2\n"), (hosts_first, "1\n0 1 3 100 12500000 2\n")]
         .map(|(topology, flows)| finish_one(text, &[("t.txt", topology), ("f.txt", flows)]).run.fct_max_us);
     assert_eq!(fct[0], fct[1]);
-    // 12.5 MB take 1 ms at 100 Gb/s, headers 5 % more, and 10 ms at the other host's 10 Gb/s.
+    // 12.5 MB take 1 ms at 100 Gb/s, plus 5 % for headers. They would take 10 ms at the 10 Gb/s of the other host.
     assert!((1_000.0..1_100.0).contains(&fct[0]), "{fct:?}");
 }

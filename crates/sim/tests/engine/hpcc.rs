@@ -1,11 +1,11 @@
-//! HPCC on a fabric: the behaviour of flows under telemetry. The engine checks at the end of every run that no telemetry
-//! record is lost or duplicated.
+//! HPCC on a fabric: the behaviour of flows that use telemetry. At the end of every run, the engine checks that no
+//! telemetry record is lost or duplicated.
 
 use super::support::*;
 use anabranch_results::SeriesRow;
 use anabranch_sim::RunResult;
 
-/// A full packet of `hpcc` on the wire, and its payload.
+/// The size of a full packet of `hpcc` on the wire, and the fraction that is payload.
 const PACKET: f64 = 1_090.0;
 const SHARE: f64 = 1_000.0 / PACKET;
 
@@ -36,7 +36,7 @@ fn series<'a>(result: &'a RunResult, series: &str, entity: &str) -> Vec<&'a Seri
     rows
 }
 
-/// The maximum of a series from `from` microseconds on.
+/// The largest value of a series after `from` microseconds.
 fn most(rows: &[&SeriesRow], from: u64) -> f64 {
     rows.iter().filter(|row| row.time_ps >= from * US).fold(0.0, |most, row| row.value.max(most))
 }
@@ -49,7 +49,7 @@ fn depth(link: &str) -> String {
     format!("[[measure]]\nseries = \"queue-depth\"\nevery = \"1us\"\nlinks = \"{link}\"\n")
 }
 
-/// Packets before the first ACK are sent at line rate.
+/// Packets before the first ACK are sent at line rate, so a flow of one round trip takes the ideal time.
 #[test]
 fn a_flow_of_one_round_trip_takes_the_ideal_time() {
     for bytes in [1, 1_000, 1_001, 40_000] {
@@ -58,8 +58,8 @@ fn a_flow_of_one_round_trip_takes_the_ideal_time() {
     }
 }
 
-/// HPCC, section 3.2: a flow settles at the share eta of a link, without a standing queue. Over a trunk that is faster or
-/// slower than the hosts' links, the share of the slowest link counts.
+/// HPCC, section 3.2: a flow settles at the fraction eta of a link's rate, without a standing queue. Over a trunk that
+/// is faster or slower than the hosts' links, the rate of the slowest link counts.
 #[test]
 fn a_flow_alone_settles_at_eta() {
     for (trunk, slowest) in [(400, 100.0), (100, 100.0), (40, 40.0)] {
@@ -79,7 +79,8 @@ fn a_flow_alone_settles_at_eta() {
     }
 }
 
-/// Jain's index of the throughputs of the first flows in the millisecond that ends at `ms`, and their sum in Gb/s.
+/// Jain's fairness index of the throughputs of the first flows in the millisecond that ends at `ms`, and the sum of the
+/// throughputs in Gb/s.
 fn shares(result: &RunResult, flows: u32, ms: u64) -> (f64, f64) {
     let rate_of = |flow: u32| {
         let rows = series(result, "flow_throughput_gbps", &format!("flow:{flow}"));
@@ -90,7 +91,7 @@ fn shares(result: &RunResult, flows: u32, ms: u64) -> (f64, f64) {
     (all * all / (f64::from(flows) * rates.iter().map(|rate| rate * rate).sum::<f64>()), all)
 }
 
-/// Eight flows that begin together and last for more than 9 ms.
+/// Eight flows that begin at the same time and last for more than 9 ms.
 fn incast(seed: u64, rest: &str) -> RunResult {
     let text = SWITCH.replace("setup =", &format!("seeds = [{seed}]\nsetup ="));
     let senders: Vec<(u32, u32, u64, u64)> = (0..8).map(|src| (src, 8, 0, 28_000_000)).collect();
@@ -98,18 +99,20 @@ fn incast(seed: u64, rest: &str) -> RunResult {
     flows(&text, &format!("{flows_over_time}{rest}"), 9, &senders)
 }
 
-/// HPCC, sections 3.2 and 5: flows that begin together fill the queue once, with the packets that they send before the first
-/// feedback. The queue is empty after a few round trips, and stays so as long as the increase per round trip (8 * 40 Mb/s) is
-/// less than the 5 Gb/s that eta leaves free.
+/// HPCC, sections 3.2 and 5: flows that begin at the same time fill the queue once, with the packets that they send
+/// before the first feedback. After a few round trips the queue is empty. It stays empty as long as the increase per
+/// round trip (8 * 40 Mb/s) is less than the 5 Gb/s that eta leaves free.
 ///
-/// Shares are even at first and drift apart, for the reason in `cc/hpcc.rs`: a flow with a larger share sees less queue.
-/// (Windows that are cut to whole packets, six of 6.8, would hide that, as all flows would then send six.)
+/// The shares of the flows are even at first and drift apart, because a flow with a larger share sees a shorter queue,
+/// as `cc/hpcc.rs` explains. If windows were rounded down to whole packets, from 6.8 to six, all flows would send six
+/// packets, which would hide this effect.
 #[test]
 fn an_incast_drains_its_queue_and_shares_evenly_at_first() {
     let result = incast(1, &depth("tor:0/down:8"));
     let queue = series(&result, "queue_depth_bytes", "tor:0/down:8");
     let first = most(&queue, 0);
-    // Eight windows of a base RTT of 5 us at 100 Gb/s, of which one round trip's worth leaves meanwhile.
+    // The queue receives eight windows, each of a base RTT of 5 us at 100 Gb/s. The packets of one round trip leave in
+    // the meantime.
     assert!((300_000.0..500_000.0).contains(&first), "{first} B at first");
     let later = most(&queue, 200);
     assert!(later <= 10.0 * PACKET, "{later} B still wait after 200 us");
@@ -121,9 +124,9 @@ fn an_incast_drains_its_queue_and_shares_evenly_at_first() {
     assert_eq!((result.run.drops, result.run.ecn_marks), (0, 0));
 }
 
-/// The increase of all eight flows together per round trip, in packets, decides: it is 0.18 with the increase of the published
-/// scripts and packets of 1,000 B. From about 0.6 on shares stay even, whether the increase is larger or packets are smaller.
-/// With larger packets they drift further apart.
+/// The increase per round trip of all eight flows together, in packets, determines the evenness of the shares. It is
+/// 0.18 with the increase of the published scripts and packets of 1,000 B. From about 0.6, shares stay even, whether
+/// the increase is larger or the packets are smaller. With larger packets they drift further apart.
 #[test]
 fn shares_stay_even_where_the_increase_is_large_beside_a_packet() {
     for (settings, evenness) in [
@@ -138,7 +141,7 @@ fn shares_stay_even_where_the_increase_is_large_beside_a_packet() {
     }
 }
 
-/// The drift is no lockstep: it remains with random arrival order, NIC jitter and deviating clocks.
+/// The drift is not caused by lockstep, because it remains with random arrival order, NIC jitter and deviating clocks.
 #[test]
 fn shares_drift_apart_out_of_step_too() {
     let settings = "[set]\n\"hpcc.fabric.arrival_order\" = \"random\"\n\"hpcc.fabric.nic_jitter\" = \"100ns\"\n\
@@ -148,9 +151,9 @@ fn shares_drift_apart_out_of_step_too() {
     assert!((0.75..0.95).contains(&mean), "{indices:?}");
 }
 
-/// The additive increase makes a new and an old flow converge (HPCC, section 3.3), except where two paced flows lock: where one
-/// sends 12 packets in the time of the other's 11, the same packets meet in the queue in every round. A model of the published
-/// simulator's rules has the same lock, with exact times and telemetry.
+/// The additive increase makes the shares of a new and an old flow converge (HPCC, section 3.3), unless two paced flows
+/// are in step: if one sends 12 packets in the time of the other's 11, the same packets meet in the queue in every
+/// round. A model of the published simulator's rules has the same effect, with exact times and telemetry.
 #[test]
 fn flows_that_begin_apart_come_to_even_shares() {
     let flow = "[[measure]]\nseries = \"flow-throughput\"\nevery = \"500us\"\nqps = \"0-1\"\n";
@@ -171,7 +174,7 @@ fn flows_that_begin_apart_come_to_even_shares() {
     assert!((other - 1.0).abs() < 0.01, "{other}");
 }
 
-/// Switch ports add telemetry, the sender's NIC does not: two flows of one host to two others fill its link.
+/// Switch ports add telemetry, but the sender's NIC does not: two flows of one host to two other hosts fill its link.
 #[test]
 fn a_nic_that_is_the_bottleneck_is_full() {
     let result = flows(SWITCH, "", 9, &[(0, 7, 0, 10_000_000), (0, 8, 0, 10_000_000)]);
@@ -179,8 +182,9 @@ fn a_nic_that_is_the_bottleneck_is_full() {
     assert!(share > 0.98, "{share}");
 }
 
-/// Two hosts on one ToR, and an unused link of 500 us behind it. With the base RTT of their own path the flow reacts to a burst
-/// within microseconds; with that of the fabric's longest path a window of a millisecond fills queues.
+/// Two hosts are on one ToR, and an unused link of 500 us is behind it. With the base RTT of its own path, the flow
+/// reacts to a burst within microseconds. With that of the fabric's longest path, a window of a millisecond would fill
+/// queues.
 #[test]
 fn the_base_rtt_of_the_own_path_keeps_local_queues_short() {
     let text = "schemes = [\"hpcc\"]\nsetup = \"hpcc-paper\"\n[topology]\nkind = \"dumbbell\"\nhosts = 6\nlink = \"100Gbps\"\n\
@@ -195,19 +199,19 @@ fn the_base_rtt_of_the_own_path_keeps_local_queues_short() {
     assert!(fabrics > 1_000_000.0, "{fabrics} B");
 }
 
-/// Between data centres the path's base RTT is the long one: a flow alone keeps the link busy to eta.
+/// Between data centres, the base RTT of the path is long. A flow that is alone keeps the link busy up to eta.
 #[test]
 fn a_flow_over_a_long_line_settles_at_eta_too() {
     let text = "schemes = [\"hpcc\"]\nsetup = \"hpcc-paper\"\n[topology]\nkind = \"dumbbell\"\nhosts = 4\nlink = \"100Gbps\"\n\
                 trunk = \"100Gbps\"\nlink_latency = \"1us\"\ntrunk_latency = \"500us\"\n";
     let result = flows(text, "", 4, &[(0, 2, 0, 100_000_000)]);
     let share = goodput_gbps(&result.flows[0]) / SHARE / 100.0;
-    // A round trip of a millisecond at the end counts too.
+    // The completion time includes a final round trip of 1 ms, about 1/9.2 of the total, during which no data is sent.
     let wanted = 0.95 * (1.0 - 1.0 / 9.2);
     assert!((share - wanted).abs() < 0.03, "{share}");
 }
 
-/// Each way in which a packet leaves the fabric also removes its record; the run would fail otherwise.
+/// Each way in which a packet leaves the fabric also removes its telemetry record. Otherwise the run would fail.
 #[test]
 fn records_are_conserved_whatever_happens() {
     let fabric = r#"
@@ -266,8 +270,9 @@ fn runs_are_the_same_observed_or_not() {
     assert_eq!(unseen.run.digest, seen.run.digest);
 }
 
-/// Records travel beside the packets, so a program may change and hold packets: ConWeave reroutes HPCC's packets, and the
-/// engine checks that none of their records is lost. ConWeave moves flows away from a link that other flows fill.
+/// Telemetry records are stored separately from the packets, so a program may change and hold packets. ConWeave
+/// reroutes HPCC's packets away from a link that other flows fill, and the engine checks that none of their records is
+/// lost.
 #[test]
 fn hpcc_and_conweave_run_together() {
     let text = r#"

@@ -1,10 +1,11 @@
-//! No message is faster than its ideal FCT: not on several queue pairs, not over slower or different links, and not if a short
-//! last packet overtakes the others.
+//! No message is faster than its ideal FCT: not on several queue pairs, not over slower or different links, and not if
+//! a short last packet overtakes the others.
 
 use super::support::*;
 use proptest::prelude::*;
 
-/// One flow of `bytes` bytes from host 0 to host `dst`, alone under each of `schemes`; its FCT and ideal FCT.
+/// One flow of `bytes` bytes from host 0 to host `dst`, which is alone in the network, under each of `schemes`. The
+/// result is its FCT and its ideal FCT.
 fn alone(schemes: &str, qps: u32, topology: &str, files: &Named<'_>, dst: u32, bytes: u64) -> Vec<[u64; 2]> {
     let matrix = format!("Nodes {}\nConnections 1\n0->{dst} start 0 size {bytes}\n", dst + 1);
     let text = format!(
@@ -22,7 +23,7 @@ fn alone(schemes: &str, qps: u32, topology: &str, files: &Named<'_>, dst: u32, b
 
 const SCHEMES: &str = "\"reps\", \"ops\", \"ecmp\"";
 
-/// Two tiers with an upper one of `up` Gb/s; 128 hosts at 400 Gb/s, 16 uplinks per ToR.
+/// A fabric of two tiers with upper links of `up` Gb/s. It has 128 hosts at 400 Gb/s and 16 uplinks per ToR.
 fn two_tiers(up: u64) -> String {
     format!(
         "kind = \"fat-tree\"\nhosts = 128\ntiers = 2\n[[topology.tier]]\nlink = \"400Gbps\"\nlink_latency = \"500ns\"\n\
@@ -44,7 +45,7 @@ fn parts_on_several_queue_pairs_are_not_faster() {
     }
 }
 
-/// Several slower links together carry more than one alone.
+/// Several slower links together carry more than one of them.
 #[test]
 fn spraying_over_slower_uplinks_is_not_faster() {
     for (up, bytes) in
@@ -57,17 +58,18 @@ fn spraying_over_slower_uplinks_is_not_faster() {
             assert!(fct >= ideal, "{bytes} B on 4 queue pairs over {up} Gb/s: {fct} < {ideal}");
         }
     }
-    // On one path the slow link paces all packets, to the picosecond.
+    // On a single path, the slow link determines the pace of all packets, to the picosecond.
     for [fct, ideal] in alone("\"ecmp\"", 1, &two_tiers(100), &[], 127, 100 * PAYLOAD) {
         assert_eq!(fct, ideal);
     }
-    // 16 links of 100 Gb/s together are faster than a host, so its link decides. Packets sometimes wait for one of them.
+    // 16 links of 100 Gb/s together are faster than a host's link, which is therefore the bottleneck. Packets sometimes
+    // wait for one of the 16 links.
     let [fct, ideal] = alone("\"ops\"", 1, &two_tiers(100), &[], 127, 4_000_000)[0];
     let at_line_rate = (4_000_000 / PAYLOAD) * FULL * 20;
     assert!(ideal > at_line_rate && ideal < at_line_rate + 10 * US && fct < 2 * ideal, "{fct}, {ideal}");
 }
 
-/// The path host 0 - switch 2 - one of three middle switches - switch 3 - host 1.
+/// A graph with paths from host 0 over switch 2, one of three middle switches and switch 3 to host 1.
 fn graph(rates: [u64; 6], latencies: [u64; 6]) -> String {
     let mut text = "7 5 8\n2 3 4 5 6\n".to_owned();
     let ends = [(2, 4), (2, 5), (2, 6), (4, 3), (5, 3), (6, 3)];
@@ -89,7 +91,8 @@ fn of_paths_with_different_latencies_the_shortest_counts() {
     assert!(times.iter().all(|[fct, ideal]| *ideal == shortest && fct >= ideal), "{times:?}");
 }
 
-/// Hosts joined in a ring of 100 Gb/s have switches of their own, which a packet enters and leaves at 200 Gb/s.
+/// Hosts that are connected in a ring of 100 Gb/s each have their own switch, which a packet enters and leaves at 200
+/// Gb/s.
 #[test]
 fn between_hosts_that_are_joined_a_packet_is_sent_twice_more() {
     let ring = "4 0 4\n\n0 1 100Gbps 2us 0\n1 2 100Gbps 2us 0\n2 3 100Gbps 2us 0\n3 0 100Gbps 2us 0\n";

@@ -1,5 +1,5 @@
-//! Messages that are injected while the run goes on: calls of the injector and results depend neither on threads nor on where
-//! windows are cut.
+//! Messages that are injected while the run goes on. Neither the calls of the injector nor the results depend on the
+//! number of threads or on where the engine's synchronisation windows end.
 
 use super::support::*;
 use anabranch_base::{HostId, Purpose, Stream, stream};
@@ -9,10 +9,11 @@ use anabranch_sim::{
 };
 use std::sync::{Arc, Mutex};
 
-/// The ends that the injector got: time, message, and which end.
+/// The ends that were reported to the injector: the time, the message, and the kind of end.
 type Log = Arc<Mutex<Vec<(Time, u32, Done)>>>;
 
-/// A random injector: it posts a few messages at the beginning and at times of its own, and some at any host per end.
+/// A random injector. It posts a few messages at the beginning and at times that it chooses, and, for each end, some
+/// messages at any host.
 struct AtRandom {
     random: Stream,
     left: u32,
@@ -40,12 +41,12 @@ impl Injector for AtRandom {
             ends => self.random.below(2 * ends + 1),
         };
         (0..count).for_each(|_| self.draw(posts));
-        // It also posts when nothing has been in flight for long.
+        // It also posts messages when nothing has been in flight for a long time.
         (self.left > 0).then(|| now + Duration(1 + u64::from(self.random.below(300_000_000))))
     }
 }
 
-/// Faults on a link of an idle host, which cut windows.
+/// A scenario with faults on a link of an idle host, which make synchronisation windows end there.
 fn text(scheme: &str, cut: bool) -> String {
     let fault = |at: u32| {
         format!(
@@ -78,7 +79,7 @@ fn it_depends_neither_on_threads_nor_on_windows() {
         assert_eq!(result.flows.len(), 150, "{scheme}");
         assert_eq!(result.run.flows_finished, 150, "{scheme}");
         assert_eq!(heard.len(), 300, "{scheme}");
-        // The ends agree with the rows.
+        // The reported ends agree with the rows of the messages.
         for (at, message, on) in &heard {
             let row = &result.flows[*message as usize];
             let time = if *on == Done::Delivered { row.delivery_ps } else { row.fct_ps };

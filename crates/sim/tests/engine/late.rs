@@ -7,8 +7,9 @@ use anabranch_sim::scenario::{NoFiles, Overrides, read};
 
 const LAST: Time = Time(281_000_000 * US);
 
-/// A message between ToRs that starts at `start`, beside one that starts at once, under schemes with different timers: ACKs
-/// alone, rates that rise with time, timers of programs, and links so slow that times are long.
+/// A scenario with a message between ToRs that starts at `start`, and another one that starts at 0. The schemes have
+/// different timers: only ACKs, rates that rise with time, timers of programs. The links are so slow that times are
+/// long.
 fn text(start: &str, bytes: u64) -> String {
     format!(
         r#"

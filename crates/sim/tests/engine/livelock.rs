@@ -1,18 +1,19 @@
-//! A run in which packets keep flowing and nothing new arrives has stalled.
+//! A run in which packets are sent but no new data arrives has stalled.
 //!
-//! DCP on a fabric that drops packets instead of trimming them. Ten messages of 263 packets are sent to host 14 at once; the
-//! spine's port to it has room for a megabyte, and loses 372 packets of the eight messages from other ToRs. DCP's receiver
-//! counts packets and starts anew with each round of its sender, so that a whole round has to arrive. All senders send their
-//! last packet at the same time and time out at the same time, again and again: each round repeats the one before.
+//! The tests run DCP on a fabric that drops packets instead of trimming them. Ten messages of 263 packets are sent to
+//! host 14 at the same time. The spine's port to that host has room for a megabyte and loses 372 packets of the eight
+//! messages from other ToRs. DCP's receiver counts packets from zero in each round of its sender, so a complete round
+//! has to arrive. All senders send their last packet at the same time and time out at the same time, so each round
+//! repeats the previous one.
 
 use super::support::*;
 use anabranch_base::Time;
 use anabranch_sim::{RunError, RunResult};
 
-/// The ten senders that are drawn. Those that do not share the receiver's ToR never finish.
+/// The ten senders. Those that are not on the receiver's ToR never finish.
 const SENDERS: [u32; 10] = [0, 2, 3, 4, 6, 7, 8, 10, 12, 13];
 
-/// A scenario in which each of [`SENDERS`] starts `apart` ns after the one before.
+/// The run of a scenario in which each of [`SENDERS`] starts `apart` ns after the previous one.
 fn attempted(apart: u64, rest: &str) -> Result<RunResult, RunError> {
     let message = |(slot, from): (u64, u32)| {
         let start = slot * apart;
@@ -44,8 +45,8 @@ kind = "messages"
 
 const NO_MARKS: &str = "\"dcp.fabric.ecn_kmin\" = \"1GB\"\n\"dcp.fabric.ecn_kmax\" = \"1GB\"\n";
 
-/// The run ends after a stall of 10 ms, the RTO of 4 ms and a round trip after the last new packet, which arrives in the second
-/// round; the watchdog checks four times in that time.
+/// The last new packet arrives in the second round, which begins after the RTO of 4 ms. The run ends after a stall of
+/// 10 ms from then on. The watchdog checks four times in that time.
 #[test]
 fn retransmissions_in_step_are_a_stall() {
     for (rest, marks) in [("", true), (NO_MARKS, false)] {
@@ -64,7 +65,8 @@ fn retransmissions_in_step_are_a_stall() {
     }
 }
 
-/// More patience only delays the same end, until the next event, which may be some doublings of the timeout later.
+/// A longer stall limit only delays the same end. The run ends at the next event, which may be several doublings of the
+/// timeout later.
 #[test]
 fn patience_is_that_of_the_scenario() {
     for (stall, from, to) in [("2ms", 6_000, 12_500), ("50ms", 54_000, 95_000)] {
@@ -77,14 +79,14 @@ fn patience_is_that_of_the_scenario() {
     }
 }
 
-/// Lockstep is the cause: senders that start 20 us apart finish with the next round.
+/// Lockstep causes the livelock: senders that start 20 us apart all finish with the next round.
 #[test]
 fn senders_out_of_step_get_through() {
     let run = attempted(20_000, "").unwrap_or_else(|e| panic!("{e}")).run;
     assert!(run.timeouts > 0 && run.timeouts <= 3 && run.fct_max_us < 4_300.0, "{run:?}");
 }
 
-/// The permutation of 64 KiB that loses this share of all packets on every link, and the limits.
+/// A permutation of 64 KiB per message in which every link loses packets with this probability, under the given limits.
 fn lossy(scheme: &str, probability: f64, limits: &str) -> Result<RunResult, RunError> {
     let text = format!(
         "schemes = [\"{scheme}\"]\nseeds = [1]\n[topology]\nkind = \"single-switch\"\nhosts = 16\nlink = \"100Gbps\"\n\
@@ -94,7 +96,7 @@ fn lossy(scheme: &str, probability: f64, limits: &str) -> Result<RunResult, RunE
     attempt(&points(&text, &[])[0])
 }
 
-/// The first limits that a hint proposes suffice, or the loss that it proposes beside them.
+/// The first limits that a hint proposes are enough, or else the lower loss that it also proposes.
 #[test]
 fn the_first_hint_of_a_run_that_stalls_under_losses_lets_it_end() {
     let value = |help: &str, key: &str| {

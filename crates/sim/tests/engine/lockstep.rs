@@ -1,4 +1,5 @@
-//! Senders in lockstep, and the imperfections of real fabrics that undo it; each rule computed by hand.
+//! Senders in lockstep, and the imperfections of real fabrics that break it. Each rule is compared with values computed
+//! by hand.
 
 use super::support::*;
 use super::threads::{came_of, measures, tight};
@@ -37,19 +38,20 @@ fn two_to_one(packets: u64, seed: u64, settings: &str) -> RunResult {
     )
 }
 
-/// The packets that each flow lost.
+/// The number of packets that each flow lost.
 fn lost(result: &RunResult) -> Vec<u32> {
     result.flows.iter().map(|flow| flow.lost.unwrap_or_default()).collect()
 }
 
-/// Whether a count of heads among `of` tosses of a fair coin is within five standard deviations.
+/// Whether a number of heads among `of` tosses of a fair coin is within five standard deviations of the mean.
 fn is_fair(count: u32, of: u32) -> bool {
     f64::from(count.abs_diff(of / 2)) < 5.0 * f64::sqrt(f64::from(of) / 4.0)
 }
 
-/// Two packets arrive at each instant at which one leaves. Once the queue is full the first of them, at the lower port, takes
-/// the free place, and the other one is dropped, or by the coin the one before it. With a random order either is the first.
-/// So one of the two is lost at each instant, and both flows retransmit an RTO later, at different instants.
+/// Two packets arrive at each time at which one packet leaves. Once the queue is full, the packet that arrives first,
+/// at the lower port, takes the free place. The other packet is dropped or, by the coin, the packet before it. With a
+/// random arrival order, either packet may be first. One of the two is therefore lost each time, and both flows
+/// retransmit one RTO later, at different times.
 #[test]
 fn what_a_full_queue_drops_is_of_one_sender_or_by_a_fair_coin_of_either() {
     let (packets, limit) = (4_000_u32, 100);
@@ -72,8 +74,9 @@ fn what_a_full_queue_drops_is_of_one_sender_or_by_a_fair_coin_of_either() {
     }
 }
 
-/// Packets of 1,064 B and of 4,150 B in a queue of three full packets: the youngest may be shorter than the arriving one, which
-/// then does not fit in its place. Both are dropped, and the queue counts the remaining bytes.
+/// Packets of 1,064 B and of 4,150 B share a queue of three full packets. If the youngest queued packet is shorter than
+/// the arriving one, the latter does not fit in its place. Both are then dropped, and the queue counts the remaining
+/// bytes.
 #[test]
 fn a_packet_that_does_not_fit_in_the_place_of_the_youngest_is_dropped_too() {
     let messages: String = (0..60)
@@ -93,7 +96,7 @@ fn a_packet_that_does_not_fit_in_the_place_of_the_youngest_is_dropped_too() {
     }
 }
 
-/// Messages from host to host of a single switch, at 100 Gb/s.
+/// Messages between hosts of a single switch, at 100 Gb/s.
 fn messages(seed: u64, of: &[(u32, u32, u64, u64)], settings: &str) -> RunResult {
     let messages: String = of
         .iter()
@@ -125,7 +128,7 @@ fn delivery(flow: &FlowRow) -> u64 {
     flow.delivery_ps.expect("it was delivered")
 }
 
-/// One packet takes `2 T + 2 us` to the receiver and its ACK `2 A + 2 us` back. Both NICs were idle.
+/// One packet takes `2 T + 2 us` to the receiver, and its ACK takes `2 A + 2 us` back. Both NICs were idle before.
 #[test]
 fn an_idle_nic_starts_late_and_a_busy_one_goes_on_at_line_rate() {
     let most = 500_000;
@@ -138,10 +141,10 @@ fn an_idle_nic_starts_late_and_a_busy_one_goes_on_at_line_rate() {
         let back = one.fct_ps.unwrap() - delivery(one) - 2 * A - 2 * US;
         assert!(by <= most && back <= most && by != back, "{by} ps, {back} ps");
         late.extend([by, back]);
-        // A long message begins with the same draw, and then delivers a packet per T.
+        // A long message begins with the same random delay, and then delivers one packet per T.
         let many = messages(seed, &[(0, 1, 0, 1_000)], &jitter);
         assert_eq!(delivery(&many.flows[0]), delivery(one) + 999 * T);
-        // The ACK of the last packet may have its own jitter, or follow an ACK with jitter.
+        // The ACK of the last packet may have its own jitter, or may follow an ACK with jitter.
         let acked = many.flows[0].fct_ps.unwrap() - delivery(&many.flows[0]) - 2 * A - 2 * US;
         assert!(acked <= most, "{acked} ps");
     }
@@ -153,7 +156,8 @@ fn an_idle_nic_starts_late_and_a_busy_one_goes_on_at_line_rate() {
     assert!((mean - 250_000.0).abs() < 5.0 * 500_000.0 / f64::sqrt(12.0 * 120.0), "a mean of {mean} ps");
 }
 
-/// A paced sender at line rate leaves gaps of picoseconds where the clock of its NIC is fast. They do not count as idle time.
+/// A sender that paces at line rate leaves gaps of picoseconds if the clock of its NIC is fast. These gaps do not count
+/// as idle time.
 #[test]
 fn jitter_and_clocks_leave_a_paced_message_alone_its_rate() {
     let exact_and_not = |schemes: &str, seed: u64| {
@@ -171,13 +175,14 @@ fn jitter_and_clocks_leave_a_paced_message_alone_its_rate() {
     for seed in 1..=4 {
         let [exact, not] = exact_and_not(&quoted, seed);
         for ((scheme, exact), not) in schemes.iter().zip(exact).zip(not) {
-            // ACKs are 50 ns of 4 us late, for which a window of one BDP is too short.
+            // ACKs are delayed by 50 ns of 4 us, for which a window of one BDP is too short.
             assert!(not < 1.05 * exact, "{scheme}, seed {seed}: {not} us instead of {exact}");
         }
     }
 }
 
-/// The first packet of each message is lost. It is sent again after its RTO, at the next tick of its host.
+/// The first packet of each message is lost, and is retransmitted after its RTO, at the next timer tick of its host.
+/// The result is the additional delay of each retransmission.
 fn resent(seed: u64, of: &[(u32, u32, u64, u64)], settings: &str) -> Vec<u64> {
     let down: String = of
         .iter()
@@ -200,7 +205,7 @@ fn a_timeout_fires_at_the_next_tick_of_its_host() {
     let tick = 4_096_000;
     let late = resent(1, &of, "\"*.fabric.timer_tick\" = \"4096ns\"\n");
     assert!(late.iter().all(|late| *late < tick), "{late:?}");
-    // Ticks of a host keep their phase, which differs from that of another host.
+    // The ticks of a host keep their phase, which differs from that of other hosts.
     let phases: Vec<u64> =
         late.iter().zip(of).map(|(late, (.., start, _))| (start + RTO + late) % tick).collect();
     assert_eq!((phases[0], phases[2]), (phases[1], phases[3]));
@@ -222,13 +227,13 @@ fn jitter_puts_off_each_timeout_by_a_draw_of_its_own() {
     late.sort_unstable();
     late.dedup();
     assert!(late.len() > 115, "few draws differ: {}", late.len());
-    // Each timeout has its own draw on top of the tick.
+    // Each timeout has its own random delay in addition to the tick.
     let ticks = resent(1, &of, "\"*.fabric.timer_tick\" = \"4096ns\"\n");
     let both = resent(1, &of, &format!("{jitter}\"*.fabric.timer_tick\" = \"4096ns\"\n"));
     assert!(ticks.iter().zip(&both).all(|(tick, both)| (*tick..=*tick + most).contains(both)));
 }
 
-/// Without timeouts coarse timers change nothing, since pacing is exact.
+/// Without timeouts, coarse timers change nothing, because pacing is exact.
 #[test]
 fn coarse_timers_are_none_of_pacing() {
     for scheme in ["irn-ecmp-dcqcn", "dcqcn", "strack", "dcp-dcqcn", "eqds"] {
@@ -245,12 +250,13 @@ fn coarse_timers_are_none_of_pacing() {
     }
 }
 
-/// The deviation of the clock of a node under a seed, in parts per billion.
+/// The deviation of the clock of a node with the given seed, in parts per billion.
 fn off(seed: u64, node: u64, ppm: u64) -> i128 {
     i128::from(stream(seed, node, Purpose::Clock).up_to(2_000 * ppm)) - 1_000 * i128::from(ppm)
 }
 
-/// By hand: packet k leaves a device that sends without a pause after `k T` by its clock, rounded down to a picosecond.
+/// By hand: packet k leaves a device that sends without a pause at `k T` by the device's clock, rounded down to a
+/// picosecond.
 #[test]
 fn a_clock_that_is_off_makes_packets_longer_or_shorter() {
     let settings = format!("{AT_LINE_RATE}\"*.fabric.clock_ppm\" = 100\n");
@@ -264,7 +270,7 @@ fn a_clock_that_is_off_makes_packets_longer_or_shorter() {
         };
         let mut free = 0;
         for packet in 1..=packets {
-            // The arrival at the switch, and the departure when its port is free.
+            // The packet arrives at the switch, and departs once the port is free.
             let from = u64::max(by(packet, host) + US, free);
             free = from + by(packet, switch) - by(packet - 1, switch);
         }
@@ -278,7 +284,7 @@ fn a_clock_that_is_off_makes_packets_longer_or_shorter() {
     assert_eq!(delivery(&exact.flows[0]), (packets + 1) * T + 2 * US);
 }
 
-/// All settings that undo lockstep, for a scheme.
+/// All settings that break lockstep, for a scheme.
 pub fn all_on(scheme: &str) -> Vec<String> {
     let lossless = anabranch_sim::scenario::scheme_on(scheme, paper(scheme)).unwrap().fabric.pfc.is_some();
     let keys = [
@@ -325,7 +331,7 @@ fn runs_do_not_depend_on_threads_or_observers() {
             timeouts += run.timeouts;
             digests.push(run.digest);
         }
-        // Each of them changes the result where packets time out.
+        // Each of the settings changes the result if packets time out.
         let runs = digests.len();
         digests.sort_unstable();
         digests.dedup();
@@ -334,7 +340,7 @@ fn runs_do_not_depend_on_threads_or_observers() {
     assert!(drops > 500 && pauses > 50 && timeouts > 20, "{drops} {pauses} {timeouts}");
 }
 
-/// Faults of an idle host cut windows elsewhere.
+/// Faults of an idle host make synchronisation windows end elsewhere.
 #[test]
 fn runs_do_not_depend_on_where_windows_are_cut() {
     for scheme in ["reps", "rocev2", "dcp", "irn-ar"] {
@@ -364,8 +370,9 @@ fn nothing_is_lost_in_a_lossless_class_with_all_of_it() {
     }
 }
 
-/// Frames before the pause frame take 337,120 ps by an exact clock and 34 ps more by a slow one; a fast sender sends 134 ps
-/// worth more within the total of 1,337,154 ps: 16,716 B where exact clocks need 16,714 B, at each of eight ports.
+/// Frames before the pause frame take 337,120 ps by an exact clock, and 34 ps more by a slow one. Within the total of
+/// 1,337,154 ps, a fast sender sends data for a further 134 ps. Each of the eight ports therefore needs 16,716 B, where
+/// exact clocks need 16,714 B.
 #[test]
 fn headroom_allows_for_a_slow_clock_that_pauses_and_a_fast_one_that_is_paused() {
     let of = |more| {

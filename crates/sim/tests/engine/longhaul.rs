@@ -1,9 +1,10 @@
-//! Data centres with a long link between them: losslessness over milliseconds, and the programs at their edges.
+//! Data centres that are connected by a long link: losslessness over milliseconds, and the programs at the edges of the
+//! data centres.
 
 use super::support::*;
 use anabranch_sim::RunResult;
 
-/// The fabric of Themis-longhaul, section VII-A, with another long link.
+/// The fabric of Themis-longhaul, section VII-A, with another latency of the long link.
 fn fabric(wan_latency: &str) -> String {
     format!(
         "[topology]\nkind = \"cross-dc\"\ntors = 4\nleaves = 4\nhosts_per_tor = 4\nlink = \"100Gbps\"\n\
@@ -12,7 +13,8 @@ fn fabric(wan_latency: &str) -> String {
     )
 }
 
-/// All hosts of one data centre send to those of one ToR in the other, whose links are too slow for them.
+/// All hosts of one data centre send to the hosts of one ToR in the other data centre, whose links are too slow for
+/// this traffic.
 fn crowd(bytes: &str) -> String {
     let message = |from: u32| {
         format!("[[workload.message]]\nfrom = {from}\nto = {}\nbytes = \"{bytes}\"\n", 28 + from % 4)
@@ -29,8 +31,9 @@ fn extra(result: &RunResult, name: &str) -> f64 {
     *result.run.extra.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", result.run.extra))
 }
 
-/// On a link of 1.6 Tb/s with a latency of 10 ms each way, 4 GB arrive after a pause goes out: 2 GB in flight, and 2 GB
-/// sent until the pause takes effect. DCQCN is disabled, so that pauses reach the far end of the link.
+/// On a link of 1.6 Tb/s with a latency of 10 ms in each direction, 4 GB arrive after a pause frame is sent: 2 GB that
+/// were in flight, and 2 GB that are sent until the pause takes effect. DCQCN is disabled, so that pauses reach the far
+/// end of the link.
 #[test]
 fn a_link_of_ten_milliseconds_is_lossless() {
     let patient = "[set]\n\"dcqcn.transport.rto\" = \"5s\"\n\"dcqcn.fabric.ecn_pmax\" = 0.0\n\
@@ -60,7 +63,8 @@ fn without_room_for_the_long_line_the_scenario_says_so() {
     assert!(said.ends_with("write: \"dcqcn.fabric.pfc.headroom_apart\" = true"), "{said}");
 }
 
-/// The timeout of these schemes is ten times the usual limit of a stall: a flow that waits for it has not stalled.
+/// The timeout of these schemes is ten times the default stall limit. A flow that waits for its timeout has not
+/// stalled.
 #[test]
 fn a_line_that_comes_back_is_waited_for() {
     let schemes = "schemes = [\"dcqcn\", \"themis-longhaul\", \"bicc\"]\nsetup = \"themis-longhaul-paper\"";
@@ -74,8 +78,8 @@ fn a_line_that_comes_back_is_waited_for() {
     }
 }
 
-/// Packets that programs hold and emit are accounted for (the checks at the end of each run), and results depend on scenario
-/// and seed alone.
+/// Packets that programs hold and emit are accounted for (checked at the end of each run), and results depend only on
+/// scenario and seed.
 #[test]
 fn programs_at_the_edge_are_deterministic() {
     let schemes = "schemes = [\"themis-longhaul\", \"pnp-only\", \"trp-only\", \"annulus\", \"bicc\"]\nsetup = \"themis-longhaul-paper\"";
@@ -97,19 +101,19 @@ fn programs_at_the_edge_are_deterministic() {
         assert_eq!(most("table_entries") > 0.0, has_table, "{scheme}");
     }
     let of = |scheme: &str| plain.iter().find(|result| result.run.scheme == scheme).unwrap();
-    // No packet of a flow with an entry leaves with a mark, and each flow between data centres has one.
+    // Each flow between data centres has an entry, and no packet of a flow with an entry leaves with a mark.
     assert_eq!(extra(of("pnp-only"), "marks_without_entry"), 0.0);
     let marks = ["tor", "leaf", "esw"].map(|class| extra(of("pnp-only"), &format!("ecn_marks_{class}")));
     assert_eq!(marks.iter().sum::<f64>(), of("pnp-only").run.ecn_marks as f64);
     assert!(extra(of("pnp-only"), "marks_cleared") >= extra(of("pnp-only"), "pnp_cnps"));
-    // BiCC never has more than its window in flight to one host, and releases all packets at last.
+    // BiCC never has more than its window in flight to one host, and finally releases all held packets.
     assert!(extra(of("bicc"), "max_in_flight_bytes") <= 100_000.0);
     assert_eq!(extra(of("bicc"), "held_packets"), extra(of("bicc"), "released_packets"));
 }
 
-/// Packets that a program held are sent while their ingress link is paused and its headroom full: they must not need room
-/// there. All hosts of one data centre send to one ToR of the other by a short link, with little headroom, and slow down for
-/// pauses alone.
+/// Packets that a program held are sent while their ingress link is paused and its headroom is full, so they must not
+/// need room there. All hosts of one data centre send to one ToR of the other over a short link with little headroom,
+/// and only pauses slow them down.
 #[test]
 fn what_was_set_aside_needs_no_room_of_the_line() {
     let settings = "[set]\n\"*.fabric.pfc.buffer\" = \"1MB\"\n\
@@ -128,8 +132,8 @@ fn what_was_set_aside_needs_no_room_of_the_line() {
     }
 }
 
-/// A flow of 10 MB within a data centre shares a link near its sender with a flow between data centres. With PNP the latter
-/// learns of the congestion as early as the former, and leaves it its share.
+/// A flow of 10 MB within a data centre shares a link near its sender with a flow between data centres. With PNP, the
+/// latter flow learns of the congestion as early as the former, and leaves it its share of the link.
 #[test]
 fn a_near_congestion_is_answered_near_the_sender() {
     let two = "[workload]\nkind = \"messages\"\n[[workload.message]]\nfrom = 3\nto = 15\nbytes = \"10MB\"\n\
@@ -147,7 +151,8 @@ fn a_near_congestion_is_answered_near_the_sender() {
     assert!(extra(&results[1], "pnp_cnps") > 0.0);
 }
 
-/// The QP_field entry is as late as the control plane: a flow that starts with its connection has none at first.
+/// The QP_field entry is created by the control plane with a delay, so a flow that starts with its connection has no
+/// entry at first.
 #[test]
 fn a_connection_set_up_too_late_has_no_entry_for_its_first_marks() {
     let text = |setup: &str| {

@@ -1,4 +1,4 @@
-//! The lossless fabric: pauses and buffers computed by hand, deadlocks, and invariants.
+//! The lossless fabric: pauses and buffers compared with values computed by hand, deadlocks, and invariants.
 
 use super::support::*;
 use anabranch_base::Bytes;
@@ -9,10 +9,10 @@ use anabranch_sim::{RunError, RunResult};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// The time of a full packet at 100 Gb/s, in picoseconds.
+/// The serialisation time of a full packet at 100 Gb/s, in picoseconds.
 const T: u64 = FULL * 80;
 
-/// RoCEv2 without its congestion control, its marks and its ACKs (but those at the end of a message).
+/// RoCEv2 without its congestion control, its marks and its ACKs (except those at the end of a message).
 const UNCONTROLLED: &str = r#"
         [set]
         "rocev2.cc" = { kind = "constant", window = "60000packets" }
@@ -23,7 +23,8 @@ const UNCONTROLLED: &str = r#"
         "rocev2.fabric.ecn_kmax" = "60000packets"
 "#;
 
-/// A RoCEv2 point with ample buffers, a static threshold of `packets` and this headroom; without one, that of each link.
+/// A RoCEv2 point with ample buffers, a static threshold of `packets` and this headroom. With `None`, each link has its
+/// computed headroom.
 pub fn with_threshold(mut point: RunPoint, packets: u64, headroom: Option<u64>) -> RunPoint {
     let pfc = point.scheme.fabric.pfc.as_mut().expect("RoCEv2 is lossless");
     *pfc = PfcSpec {
@@ -55,7 +56,8 @@ fn points_of<'a>(result: &'a RunResult, series: &str, entity: &str) -> Vec<&'a S
     rows
 }
 
-/// The begin and end of a link's only pause, to the picosecond, from the shares of the intervals that it filled.
+/// The begin and the end of a link's only pause, to the picosecond. They follow from the fraction of each interval
+/// during which the link was paused.
 fn only_pause(result: &RunResult, link: &str) -> (u64, u64) {
     let rows = points_of(result, "pause_time_us", link);
     let paused: Vec<&&SeriesRow> = rows.iter().filter(|row| row.value > 0.0).collect();
@@ -66,19 +68,19 @@ fn only_pause(result: &RunResult, link: &str) -> (u64, u64) {
     (first.time_ps - part(first), last.time_ps - EVERY + part(last))
 }
 
-/// Length of the intervals of all series here.
+/// The interval of every series in this file, in picoseconds.
 const EVERY: u64 = 10_000;
 
 fn measured(series: &str, links: &str) -> String {
     format!("[[measure]]\nseries = \"{series}\"\nevery = \"10ns\"\nlinks = \"{links}\"\n")
 }
 
-/// Hosts 0 and 1 send 40 packets each to host 2, from the first switch to the second, over a trunk of twice the
-/// rate of the host links: the second switch's port to host 2 is the bottleneck.
+/// Hosts 0 and 1 on the first switch send 40 packets each to host 2 on the second switch, over a trunk of twice the
+/// rate of the host links. The second switch's port to host 2 is the bottleneck.
 mod line {
     use super::*;
 
-    /// The times of a full packet and of a pause frame on the trunk, in picoseconds.
+    /// The serialisation times of a full packet and of a pause frame on the trunk, in picoseconds.
     pub const H: u64 = FULL * 40;
     pub const FRAME: u64 = 64 * 40;
     pub const HOST_LINK: u64 = US;
@@ -86,18 +88,20 @@ mod line {
     pub const SWITCH: u64 = 300_000;
     pub const THRESHOLD: u64 = 20;
     pub const RESUME: u64 = 2;
-    /// The arrival of the trunk's first packet at the second switch. The others follow, one per H; one leaves per T = 2H.
+    /// The arrival of the trunk's first packet at the second switch. Another one arrives per H, and one leaves per T =
+    /// 2H.
     pub const FIRST: u64 = T + HOST_LINK + SWITCH + H + TRUNK + SWITCH;
-    /// Packet k finds (k + 1) / 2 - 1 packets there, so the first one above the threshold is number 2 * 20 + 1.
+    /// Packet k finds (k + 1) / 2 - 1 packets in the queue, so the first packet above the threshold has the number 2 *
+    /// 20 + 1.
     pub const DECIDES: u64 = 2 * THRESHOLD + 1;
     /// The time at which the pause takes effect on the trunk.
     pub const XOFF: u64 = FIRST + DECIDES * H + FRAME + TRUNK;
-    /// Packet k begins at `FIRST + k * H - (H + TRUNK + SWITCH)`, which is before XOFF for
-    /// `k < 42 + (2 * TRUNK + SWITCH + FRAME) / H = 67.9`: 26 packets come after the one that decides.
+    /// Packet k begins at `FIRST + k * H - (H + TRUNK + SWITCH)`, which is before XOFF for `k < 42 + (2 * TRUNK +
+    /// SWITCH + FRAME) / H = 67.9`. 26 packets follow the one that exceeds the threshold.
     pub const LAST: u64 = 67;
-    /// In each T two arrive and one leaves: 34 wait when the last one has arrived.
+    /// In each T, two packets arrive and one leaves, so 34 packets wait when the last one has arrived.
     pub const DEEPEST: u64 = LAST.div_ceil(2);
-    /// From then on one leaves per T: at `FIRST + m * T` there are `67 - m` left, and 18 for m = 49.
+    /// From then on, one packet leaves per T. At `FIRST + m * T`, `67 - m` packets are left, which is 18 for m = 49.
     pub const RESUMES: u64 = LAST - (THRESHOLD - RESUME);
     pub const XON: u64 = FIRST + RESUMES * T + FRAME + TRUNK;
 
@@ -136,7 +140,7 @@ mod line {
         finish(&with_threshold(points[0].clone(), THRESHOLD, None))
     }
 
-    /// The delivery of the last byte.
+    /// The delivery time of the last byte.
     pub fn delivered(result: &RunResult) -> u64 {
         result.flows.iter().filter_map(|flow| flow.delivery_ps).max().expect("flows that ended")
     }
@@ -156,7 +160,7 @@ fn a_pause_on_a_line_of_two_switches_by_hand() {
     let reached = depth.iter().find(|row| row.value as u64 == 34 * FULL).expect("it was reached").time_ps;
     let expected = line::FIRST + line::LAST * line::H;
     assert!(reached > expected && reached <= expected + EVERY, "{reached} for {expected}");
-    // The queue of the bottleneck was never empty, so the pause cost no time.
+    // The queue of the bottleneck was never empty, so the pause caused no delay.
     assert_eq!(line::delivered(&result), line::FIRST + 80 * T + line::HOST_LINK);
     assert_eq!((result.run.drops, result.run.retransmissions, result.run.timeouts), (0, 0, 0));
 }
@@ -168,8 +172,8 @@ fn trunk_down(from: u64, until: u64) -> String {
     )
 }
 
-/// The trunk goes down after the last packet before the pause has arrived. A link that is down is no longer paused: the 12
-/// packets that wait for it are lost as on any dead link, and the XON that is lost with it delays nothing.
+/// The trunk goes down after the last packet before the pause has arrived. A link that is down is no longer paused: the
+/// 12 packets that wait for it are lost as on any failed link, and the loss of the XON frame delays nothing.
 #[test]
 fn a_link_that_fails_forgets_its_pause() {
     let (from, until) = (line::FIRST + 40 * T, line::FIRST + 80 * T);
@@ -181,11 +185,11 @@ fn a_link_that_fails_forgets_its_pause() {
     assert!(result.run.retransmissions >= 12);
 }
 
-/// The link fails while the pause holds, and comes up while it still should. The headroom is in use, so nothing may arrive
-/// before the pause holds again.
+/// The link fails while it is paused, and comes up while it should still be paused. The headroom is in use, so nothing
+/// may arrive before the pause is in effect again.
 #[test]
 fn a_pause_that_still_holds_holds_after_a_repair() {
-    // The last packet arrives at 54 T, and from 80 T on packets from the trunk leave.
+    // The last packet arrives at 54 T, and packets from the trunk leave from 80 T on.
     let fault = trunk_down(worst::FIRST + 56 * T, worst::FIRST + 57 * T);
     assert_lossless_after(worst::attempted(None, true, &fault));
 }
@@ -197,7 +201,7 @@ fn assert_lossless_after(outcome: Result<RunResult, RunError>) {
     assert!(run.link_losses > 0 && run.retransmissions > 0);
 }
 
-/// The return path runs at 1 Gb/s, so that a pause frame takes 512 ns.
+/// The return path runs at 1 Gb/s, so a pause frame takes 512 ns.
 #[test]
 fn a_pause_frame_takes_its_time_on_a_slower_link() {
     let slow =
@@ -206,9 +210,9 @@ fn a_pause_frame_takes_its_time_on_a_slower_link() {
     assert_eq!(began, line::XOFF - line::FRAME + 512_000);
 }
 
-/// The link fails just after the pause frame is sent and comes up before it would arrive: the packets on the wire are lost, so
-/// the second switch has room again, sends XON in vain, and has no pause outstanding. The frame must be lost like everything
-/// else, or nothing would ever end the pause.
+/// The link fails just after the pause frame is sent, and comes up before the frame would arrive. The packets on the
+/// wire are lost, so the second switch has room again, sends an XON that has no effect, and has no pause outstanding.
+/// The pause frame must be lost like all other frames, or nothing would ever end the pause.
 #[test]
 fn a_pause_frame_on_a_link_that_fails_is_lost() {
     let sent = line::FIRST + line::DECIDES * line::H + line::FRAME;
@@ -217,7 +221,7 @@ fn a_pause_frame_on_a_link_that_fails_is_lost() {
     assert!(result.run.link_losses > 0 && result.run.retransmissions > 0);
 }
 
-/// Two cables between the switches, and three hosts that send to one. A cable fails while pauses hold.
+/// Two cables connect the switches, and three hosts send to one. A cable fails while pauses are in effect.
 fn a_cable_fails(cable: u32, duration: &str) -> Vec<RunPoint> {
     let graph = "6 2 6\n4 5\n0 4 100Gbps 1000ns 0\n1 4 100Gbps 1000ns 0\n2 5 100Gbps 1000ns 0\n3 5 100Gbps 1000ns 0\n4 5 100Gbps 2000ns 0\n4 5 100Gbps 2000ns 0\n";
     let text = format!(
@@ -244,8 +248,8 @@ fn a_cable_fails(cable: u32, duration: &str) -> Vec<RunPoint> {
     points.into_iter().map(|point| with_threshold(point, 10, None)).collect()
 }
 
-/// Packets that wait for a paused link that then fails for good must not wait for ever and block those behind them: they are
-/// lost like all packets sent on that link, and retransmitted over the other cable.
+/// If a paused link fails permanently, the packets that wait for it must not wait for ever and block those behind them.
+/// They are lost like all packets that are sent on that link, and are retransmitted over the other cable.
 #[test]
 fn a_link_that_fails_while_it_is_paused_lets_go_of_what_waits() {
     for point in a_cable_fails(0, "").iter().chain(&a_cable_fails(1, "")) {
@@ -253,7 +257,7 @@ fn a_link_that_fails_while_it_is_paused_lets_go_of_what_waits() {
     }
 }
 
-/// The repair of the link is an event even if no other event is left before it.
+/// The repair of the link is an event of the run, even if no other event is left before it.
 #[test]
 fn a_run_waits_for_the_repair_of_a_link() {
     let duration = "duration = \"5ms\"";
@@ -262,14 +266,14 @@ fn a_run_waits_for_the_repair_of_a_link() {
     }
 }
 
-/// The worst case of a trunk's headroom: a full packet in the other direction starts at the instant at which the second switch
-/// decides to pause, and no packet from the trunk leaves meanwhile.
+/// The worst case for a trunk's headroom: a full packet in the other direction starts exactly when the second switch
+/// decides to pause, and no packet from the trunk leaves in the meantime.
 ///
-/// Trunk and hosts at 100 Gb/s. Hosts 7 to 10 fill the port to host 6 with 80 packets, which take until 80 T.
-/// Then 40 packets of host 0 arrive over the trunk, one per T: 20 fit, and the 21st triggers XOFF. By hand, from the end of its
-/// transmission on, packets begin until the pause frame takes effect, which is
-/// `latency + switch + T (the packet before it) + frame + latency = 7 T + 160 ps` later: 8 packets. So the headroom needs 9
-/// packets in all, 37,350 B, and not one byte less.
+/// The trunk and the hosts run at 100 Gb/s. Hosts 7 to 10 fill the port to host 6 with 80 packets, which take until 80
+/// T. Then 40 packets of host 0 arrive over the trunk, one per T: 20 fit, and the 21st triggers XOFF. By hand, after
+/// the end of its transmission, further packets begin until the pause frame takes effect, which is `latency + switch +
+/// T (the packet before it) + frame + latency = 7 T + 160 ps` later: these are 8 packets. The headroom therefore needs
+/// 9 packets in total, which is 37,350 B and not one byte less.
 pub mod worst {
     use super::*;
 
@@ -280,7 +284,7 @@ pub mod worst {
     pub const NEEDED: u64 = 9 * FULL;
     pub const THRESHOLD: u64 = 20;
 
-    /// The arrival of host 0's first packet at the second switch if it started at 0.
+    /// The arrival time of host 0's first packet at the second switch if it started at 0.
     pub const FIRST: u64 = (T + HOST_LINK + SWITCH) + (T + TRUNK + SWITCH);
 
     pub fn text(rest: &str) -> String {
@@ -346,14 +350,15 @@ fn headroom_covers_the_worst_case_and_nothing_less_does() {
     assert_lost(worst::attempted(Some(worst::NEEDED - FULL), true, ""));
 }
 
-/// Without a packet before the pause frame the headroom needs one packet less.
+/// If no packet precedes the pause frame, the headroom needs one packet less.
 #[test]
 fn an_idle_way_back_needs_a_packet_less() {
     assert_lossless(worst::attempted(Some(worst::NEEDED - FULL), false, ""));
     assert_lost(worst::attempted(Some(worst::NEEDED - FULL - 1), false, ""));
 }
 
-/// No pause frame can be sent back over the direction of a cable that is down; with both down no packet needs one.
+/// No pause frame can be sent over the direction of a cable that is down. If both directions are down, no packet needs
+/// a pause frame.
 #[test]
 fn half_a_cable_that_is_down_loses_what_pauses_would_have_saved() {
     let down = |both: bool| {
@@ -371,8 +376,8 @@ fn half_a_cable_that_is_down_loses_what_pauses_would_have_saved() {
     assert!(down(true).is_ok());
 }
 
-/// The headroom of the formula is sufficient, and exceeds that of the worst case by less than a packet, for any latency of the
-/// link.
+/// The computed headroom is sufficient for any latency of the link, and exceeds that of the worst case by less than a
+/// packet.
 #[test]
 fn the_headroom_asked_for_is_tight_within_a_packet() {
     let checked = |bytes: u64| {
@@ -388,7 +393,7 @@ fn the_headroom_asked_for_is_tight_within_a_packet() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// For any rates, latencies and sizes, and however small the share of ports is.
+    /// Nothing is lost for any rates, latencies and sizes, and for any share of the buffer that ports have.
     #[test]
     fn no_dumbbell_loses_anything(
         link in 20u64..400, trunk in 20u64..400, latency in 0u64..3000, trunk_latency in 0u64..9000,
@@ -424,8 +429,8 @@ proptest! {
     }
 }
 
-/// Four switches in a ring, a host on each. Each host sends to the one two switches away, for which both directions are equally
-/// short.
+/// Four switches in a ring, with a host on each. Each host sends to the host two switches away, for which both
+/// directions have the same length.
 pub fn ring(packets: u64, seeds: &str) -> Vec<RunPoint> {
     let graph = "8 4 8\n4 5 6 7\n0 4 100Gbps 1000ns 0\n1 5 100Gbps 1000ns 0\n2 6 100Gbps 1000ns 0\n3 7 100Gbps 1000ns 0\n4 5 100Gbps 1000ns 0\n5 6 100Gbps 1000ns 0\n6 7 100Gbps 1000ns 0\n7 4 100Gbps 1000ns 0\n";
     let text = format!(
@@ -440,7 +445,7 @@ pub fn ring(packets: u64, seeds: &str) -> Vec<RunPoint> {
 #[test]
 fn a_ring_of_four_switches_deadlocks_and_its_links_are_named() {
     let seeds = format!("{:?}", (1..=48).collect::<Vec<u64>>());
-    // The two cables of each switch are in the order of the switches that they lead to.
+    // The two cables of each switch are in the order of the switches to which they lead.
     let onward = ["tor:0/up:0", "tor:1/up:1", "tor:2/up:1", "tor:3/up:0"];
     let backward = ["tor:0/up:1", "tor:3/up:1", "tor:2/up:0", "tor:1/up:0"];
     let turned = |cycle: &[&str; 4], by: usize| -> Vec<String> {
@@ -461,14 +466,14 @@ fn a_ring_of_four_switches_deadlocks_and_its_links_are_named() {
         }
     }
     assert!(!ways.is_empty(), "no seed sends all four flows the same way round");
-    // One in eight goes round the ring.
+    // With one seed in eight, the packets go around the ring and deadlock.
     assert!(stuck_seeds.len() < 24, "{stuck_seeds:?}");
     for point in ring(8, &format!("{stuck_seeds:?}")) {
         assert_eq!(finish(&point).run.pause_frames, 0);
     }
 }
 
-/// RoCEv2 on two tiers of switches with eight and four ports, each of which has `buffer` bytes.
+/// RoCEv2 on two tiers of switches with eight and four ports. Each switch has a buffer of `buffer` bytes.
 pub fn small_fabric(scheme: &str, workload: &str, alpha: f64, buffer: u64, rest: &str) -> Vec<RunPoint> {
     let text = format!(
         r#"
@@ -506,8 +511,8 @@ pub fn small_fabric(scheme: &str, workload: &str, alpha: f64, buffer: u64, rest:
 const PERMUTATION: &str = "kind = \"permutation\"\nbytes = \"200KB\"";
 pub const INCAST: &str = "kind = \"incast\"\nbytes = \"100KB\"\ndegree = 15";
 
-/// The total of the eight headrooms of a ToR: `500 ns + T + frame + 500 ns` at 12.5 B/ns are 16,714 B, plus one byte and two
-/// packets, for each.
+/// The total of the eight headrooms of a ToR. Each is `500 ns + T + frame + 500 ns` at 12.5 B/ns, which is 16,714 B,
+/// plus one byte and two packets.
 pub const HEADROOMS: u64 = 8 * (16_714 + 1 + 2 * FULL);
 
 #[test]
@@ -550,7 +555,7 @@ fn links_that_fail_and_are_repaired_do_not_stop_a_lossless_fabric() {
     }
 }
 
-/// ACKs are not in the lossless class: an ACK that finds its queue full is dropped, and the run goes on.
+/// ACKs are not in the lossless class: an ACK that finds its queue full is dropped, and the run continues.
 #[test]
 fn a_full_control_queue_is_no_loss_of_the_lossless_class() {
     let settings = "[set]\n\"*.fabric.control_queue\" = \"1B\"\n\"*.transport.rto\" = \"300us\"\n";

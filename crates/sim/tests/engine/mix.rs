@@ -1,4 +1,4 @@
-//! Hosts with another load balancer than the rest: their choice, and the groups in results.
+//! Some hosts have another load balancer than the rest: the selection of these hosts, and the groups in results.
 
 use super::support::*;
 use anabranch_sim::base::QpId;
@@ -22,7 +22,7 @@ fn scenario(scheme: &str, set: &str) -> String {
     format!("schemes = [{scheme:?}]\nseeds = [3]\n{FABRIC}[set]\n{set}\n")
 }
 
-/// The entropy values of received packets, by queue pair.
+/// The entropy values of received packets, for each queue pair.
 #[derive(Default)]
 struct Entropies(BTreeMap<QpId, BTreeSet<u16>>);
 

@@ -1,4 +1,4 @@
-//! The engine from outside.
+//! Tests of the engine through its public interface.
 
 mod closed_forms;
 mod clusters;

@@ -1,9 +1,10 @@
-//! Links that go down towards a host alone, while PFC has paused it: the host resumes at once, between two windows.
+//! Links that go down only in the direction towards a host while PFC has paused that host: the host resumes
+//! immediately, between two synchronisation windows.
 
 use super::support::*;
 use anabranch_sim::Control;
 
-/// A scenario with `failures` of `lasting` each, every 1,317 ns from 8 us on.
+/// A scenario in which links fail `failures` times for `lasting` each, every 1,317 ns from 8 us on.
 fn scenario(topology: &str, pairs: &[(u32, u32)], links: &str, (failures, lasting): (u32, &str)) -> String {
     let each = |(from, to): &(u32, u32)| {
         format!("[[workload.message]]\nfrom = {from}\nto = {to}\nbytes = \"1MB\"\n")

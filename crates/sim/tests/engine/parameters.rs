@@ -1,4 +1,4 @@
-//! A typed scheme with a parameter out of its range is refused; no value is changed silently.
+//! A scheme that is built in code is refused if a parameter is out of its range. No value is changed silently.
 
 use super::support::*;
 use anabranch_sim::Bytes;
@@ -6,7 +6,7 @@ use anabranch_sim::RunError;
 use anabranch_sim::proto::{CcConfig, LbConfig, ProgramConfig, Size, TransportConfig};
 use anabranch_sim::scenario::{RunPoint, Scheme};
 
-/// A scheme, a change to it, and the expected error.
+/// A scheme, a change of it, and the expected error.
 type Case<'a> = (&'a str, &'a dyn Fn(&mut Scheme), &'a str);
 
 fn point(scheme: &str) -> RunPoint {

@@ -1,4 +1,4 @@
-//! Published inputs run, and distributions agree with those of other simulators.
+//! Published inputs run to completion, and distributions agree with those of other simulators.
 
 use super::support::*;
 use anabranch_sim::RunResult;
@@ -6,7 +6,7 @@ use anabranch_sim::scenario::RunPoint;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Each matrix with its fabrics; the last ones only in the long tests.
+/// Each traffic matrix with its fabrics. The last matrices only run in the long form of the tests.
 const MATRICES: &[(&str, &[&str])] = &[
     ("one", &["leaf_spine_tiny", "fat_tree_128_1os"]),
     ("bidir", &["leaf_spine_tiny", "fat_tree_128_1os"]),
@@ -77,7 +77,7 @@ fn a_serial_all_to_all_keeps_its_order() {
     for (source, mut messages) in by_source {
         messages.sort_unstable();
         assert_eq!(messages.len(), 15, "host {source}");
-        // Each message starts at the end of the one before.
+        // Each message starts at the end of the previous one.
         assert!(messages.windows(2).all(|pair| pair[1].0 == pair[0].1), "host {source}");
     }
 }
@@ -95,7 +95,8 @@ fn the_ns3_topology_and_flows_run() {
     assert_eq!(result.run.flows, count);
 }
 
-/// The common part of all runs against ConWeave's simulator: its fabric, without switch latency, and its flows.
+/// The common settings of all runs that are compared with ConWeave's simulator: its fabric, without switch latency, and
+/// its flows.
 const NS3_RUN: &str = r#"
 seeds = [1, 2, 3]
 [topology]
@@ -109,7 +110,7 @@ file = "f.txt"
 stall = "100ms"
 "#;
 
-/// RoCEv2 over PFC as in the configuration of that simulator: 9 MB per switch, alpha 1/16.
+/// RoCEv2 over PFC as in the configuration of ConWeave's simulator: 9 MB per switch, alpha 1/16.
 const ROCEV2: &str = r#"
 [[scheme]]
 base = "rocev2"
@@ -120,8 +121,9 @@ name = "rocev2-conweave"
 "fabric.pfc" = { buffer = "9MB", alpha = 0.0625, resume = "3KB" }
 "#;
 
-/// IRN without PFC. The cap is the simulator's BDP of this fabric, 104,000 B of payload; a timeout repeats all packets in
-/// flight. A queue there may take as much as is left of the 9 MB (alpha 1): half of them if it is the only long queue.
+/// IRN without PFC. The cap is the BDP of this fabric in ConWeave's simulator, 104,000 B of payload. A timeout
+/// retransmits all packets in flight. In that simulator, a queue may use as much as is left of the 9 MB (alpha 1),
+/// which is half of them if it is the only long queue.
 const IRN: &str = r#"
 [[scheme]]
 base = "irn-ecmp-dcqcn"
@@ -135,7 +137,8 @@ name = "irn-conweave"
 "fabric.queue" = "4.5MB"
 "#;
 
-/// Settings of both: DCQCN and ECN with the simulator's parameters, and an ACK per packet that carries the mark.
+/// Settings of both schemes: DCQCN and ECN with the parameters of ConWeave's simulator, and an ACK for each packet that
+/// carries the packet's mark.
 const CONWEAVE: &str = r#"
 "cc.preset" = "conweave"
 "transport.payload" = "1000B"
@@ -166,8 +169,8 @@ fn slowdowns_agree_with_the_ns3_reference() {
     }
 }
 
-/// RoCEv2 over PFC with ConWeave in the ToRs. P99 depends on the deadline of a reply: with 12.36 us (a round trip between hosts
-/// and 4 us) instead of 8 us it is 9 % higher.
+/// RoCEv2 over PFC with ConWeave in the ToRs. The P99 depends on the deadline of a reply: it is 9 % higher with 12.36
+/// us (a round trip between hosts and 4 us) than with 8 us.
 #[test]
 fn conweaves_slowdowns_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{ROCEV2}{CONWEAVE}{CONWEAVE_PROGRAM}");
@@ -179,8 +182,9 @@ fn conweaves_slowdowns_agree_with_the_ns3_reference() {
     }
 }
 
-/// ConWeave over IRN. The reference has no row for it: mean and P99 are those values that earlier runs of this program, 1.355
-/// and 4.191 with a deadline of 12.36 us, were found to exceed by 3.1 and 16.3 %.
+/// ConWeave over IRN. The reference has no row for this case. The expected mean and P99 are derived from earlier runs
+/// of this program with a deadline of 12.36 us: their values, 1.355 and 4.191, were found to exceed the reference
+/// simulator by 3.1 and 16.3 %.
 #[test]
 fn conweaves_slowdowns_over_irn_agree_with_the_same_simulator() {
     let text = format!("{NS3_RUN}{IRN}{CONWEAVE}{CONWEAVE_PROGRAM}");
@@ -191,8 +195,8 @@ fn conweaves_slowdowns_over_irn_agree_with_the_same_simulator() {
 
 /// IRN on the same fabric without PFC.
 ///
-/// No queue grows to its limit (nor to 2 MB), so nothing is lost. The cost of a loss is not compared, as the simulators differ
-/// there: theirs repeats all unSACKed data at the first SACK, this one follows IRN's paper.
+/// No queue grows to its limit (nor to 2 MB), so nothing is lost. The cost of a loss is not compared, because the
+/// simulators differ: theirs retransmits all data without a SACK at the first SACK, while this one follows IRN's paper.
 #[test]
 fn irns_slowdowns_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{IRN}{CONWEAVE}");
@@ -200,12 +204,12 @@ fn irns_slowdowns_agree_with_the_ns3_reference() {
     assert!(compared.agrees(), "{:?}", compared.off);
     for RunResult { run, .. } in &compared.results {
         assert!(run.drops == 0 && run.ecn_marks > 0);
-        // Some packets wait longer than RTO_low while few are in flight.
+        // Some packets wait longer than RTO_low while few packets are in flight.
         assert!(run.timeouts < run.flows / 1_000, "{} timeouts", run.timeouts);
     }
 }
 
-/// IRN does not agree without either of the two mechanisms that keep its queues short.
+/// IRN does not agree if either of the two mechanisms is missing that keep its queues short.
 #[test]
 fn irn_without_its_cap_or_dcqcn_does_not_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{IRN}{CONWEAVE}");
@@ -221,11 +225,11 @@ fn irn_without_its_cap_or_dcqcn_does_not_agree_with_the_ns3_reference() {
 /// The columns of slowdowns in the reference.
 const NS3_COLUMNS: [&str; 4] = ["mean", "p50", "p95", "p99"];
 
-/// A comparison of runs with a row of the reference.
+/// The comparison of runs with a row of the reference.
 struct Compared {
     results: Vec<RunResult>,
-    /// The relative error of the mean over seeds (salts differ, and the largest flows decide the tail), in the order of
-    /// [`NS3_COLUMNS`].
+    /// The relative errors of the means over seeds, in the order of [`NS3_COLUMNS`]. Single seeds are not compared,
+    /// because the hash salts differ and the largest flows determine the tail.
     off: [f64; 4],
 }
 
@@ -240,7 +244,8 @@ impl Compared {
     }
 }
 
-/// Runs a scenario and compares it with a row of the reference. None without peers' data.
+/// Runs a scenario and compares it with a row of the reference. The result is `None` without the data of other
+/// simulators.
 fn against_ns3(mode: &str, balancer: &str, text: &str) -> Option<Compared> {
     let (results, ours) = on_ns3_flows(mode, balancer, text)?;
     let csv = peer_file(&peers()?, "reference/ns3.csv");
@@ -257,7 +262,8 @@ fn against_ns3(mode: &str, balancer: &str, text: &str) -> Option<Compared> {
     Some(Compared { results, off })
 }
 
-/// Runs a scenario on the reference's inputs: all results, and the slowdowns as means over seeds. None without peers' data.
+/// Runs a scenario on the inputs of the reference. Returns all results, and the slowdowns as means over seeds. The
+/// result is `None` without the data of other simulators.
 fn on_ns3_flows(mode: &str, balancer: &str, text: &str) -> Option<(Vec<RunResult>, [f64; 4])> {
     let data = peers()?.join("data/ns3");
     let topology = peer_file(&data, "leaf_spine_128_100G_OS2.txt");
@@ -282,14 +288,14 @@ fn on_ns3_flows(mode: &str, balancer: &str, text: &str) -> Option<(Vec<RunResult
     Some((results, means))
 }
 
-/// Mean, P50, P95 and P99 of FCT over the ideal FCT of the reference: the latencies there and back, 1,000 B per hop, and every
-/// byte with its headers at line rate; at least 1.
+/// The mean, P50, P95 and P99 of the FCT divided by the reference's ideal FCT. That ideal is the sum of the latencies
+/// in both directions, 1,000 B per hop, and every byte with its headers at line rate. A quotient is at least 1.
 fn slowdowns(result: &RunResult) -> [f64; 4] {
     let mut slowdowns: Vec<f64> = result
         .flows
         .iter()
         .map(|flow| {
-            // 16 hosts per ToR, 100G, 1 us per link.
+            // The fabric has 16 hosts per ToR, links of 100 Gb/s, and 1 us per link.
             let hops = if flow.src / 16 == flow.dst / 16 { 2.0 } else { 4.0 };
             let bytes = (flow.bytes + flow.bytes.div_ceil(1_000) * 48) as f64;
             let ideal_us = 2.0 * hops + (hops * 1_000.0 + bytes) * 8.0 / 100e3;
@@ -302,7 +308,7 @@ fn slowdowns(result: &RunResult) -> [f64; 4] {
     [mean, percentile(50), percentile(95), percentile(99)]
 }
 
-/// The set-up of the reference runs.
+/// The setup of the reference runs.
 const REFERENCE: &str = r#"
 schemes = ["reps", "ops", "ecmp"]
 setup = "reps-paper"
@@ -327,7 +333,7 @@ file = "perm_128n_16MiB.cm"
 "*.transport.rto" = "41.5us"
 "#;
 
-/// Mean of the mean FCT and mean of the largest FCT over seeds, in us.
+/// The mean over seeds of the mean FCT and of the largest FCT, in us.
 #[derive(Clone, Copy, Debug)]
 struct Fct {
     mean: f64,
@@ -361,9 +367,9 @@ fn distributions_agree_with_the_reference() {
     );
 }
 
-/// Four ToRs each have an uplink at half the rate, in the upward direction alone as in the reference: a rate fault of both
-/// directions also slows the downlinks and makes spraying 8 % worse. In the reference half the rate also means half the queue,
-/// which cannot be configured here.
+/// Four ToRs each have an uplink at half the rate. Only the upward direction is slow, as in the reference. A rate fault
+/// in both directions would also slow the downlinks and make spraying 8 % worse. In the reference, half the rate also
+/// means half the queue, which cannot be configured here.
 #[test]
 fn distributions_agree_where_uplinks_are_slow() {
     let text = REFERENCE.replace("\"reps\", \"ops\", \"ecmp\"", "\"reps\", \"ops\"");
@@ -390,12 +396,13 @@ const OVER_DEAD_UPLINKS: [u32; 128] = [
     119, 116,
 ];
 
-/// OPS with 8 MiB per message on the fabric of [`REFERENCE`], where the upward direction of one uplink of each of four ToRs is
-/// dead from 60 us on: each loss costs a timeout and a packet of the window. The reference has no row for it; 383 and 1,426 us
-/// are mean and P99 of the simulator published with REPS. This program was 22.6 and 62 % above (469.5 and 2,316 us) while the
-/// bits of an ACK began at the packet itself and a window had to hold the whole packet. It is 3.1 and 6.0 % below now; two
-/// standard errors of the difference are 3.3 and 6.3 %. With their base of the bits (the PSN itself where the packet was
-/// marked or carried an ACK request) it would be 0.9 and 4.4 % above.
+/// OPS with 8 MiB per message on the fabric of [`REFERENCE`]. In each of four ToRs, the upward direction of one uplink
+/// is dead from 60 us on, so each loss costs a timeout and a packet of the window. The reference has no row for this
+/// case; 383 and 1,426 us are the mean and the P99 of the simulator published with REPS. This program's results are 3.1
+/// and 6.0 % below; two standard errors of the difference are 3.3 and 6.3 %. They were 22.6 and 62 % above (469.5 and
+/// 2,316 us) when the SACK bits of an ACK began at the acknowledged packet itself and the whole packet had to fit into
+/// the window. With the reference's base of these bits (the PSN itself if the packet was marked or carried an ACK
+/// request), they would be 0.9 and 4.4 % above.
 #[test]
 fn distributions_agree_where_uplinks_are_dead() {
     let lines = OVER_DEAD_UPLINKS.iter().enumerate();
@@ -417,7 +424,7 @@ both_directions = false
     assert!(off[0].abs() < 0.05 && off[1].abs() < 0.10, "{off:?}");
 }
 
-/// Runs a scenario and compares it with the rows of an input of the reference, within limits for the mean and the maximum.
+/// Runs a scenario and compares it with the reference's rows for an input, within limits for the mean and the maximum.
 fn against_htsim(input: &str, text: &str, bands: &[(&str, f64, Option<f64>)]) {
     let Some(folder) = peers() else { return };
     let csv = peer_file(&folder, "reference/htsim.csv");

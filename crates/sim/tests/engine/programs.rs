@@ -1,4 +1,4 @@
-//! Programs in switches, and choices among equal-cost ports.
+//! Programs in switches, and the choice among equal-cost ports.
 
 use super::support::*;
 use anabranch_sim::RunResult;
@@ -7,7 +7,7 @@ use anabranch_sim::scenario::RunPoint;
 const SCHEMES: &str = r#"schemes = ["themis-spraying", "sr-ar", "to-ar", "sr-ecmp", "sr-spray", "conweave"]
 setup = "themis-spraying-paper""#;
 
-/// Four ToRs of four hosts under four spines, a permutation across ToRs.
+/// Four ToRs with four hosts each under four spines, with a permutation across ToRs.
 const LEAF_SPINE: &str = r#"
 [topology]
 kind = "leaf-spine"
@@ -45,7 +45,7 @@ fn extra(result: &RunResult, name: &str) -> f64 {
     *result.run.extra.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", result.run.extra))
 }
 
-/// The smallest and the largest value of the curves of ToR 0's uplinks.
+/// The smallest and the largest total over the curves of ToR 0's uplinks.
 fn spread(result: &RunResult) -> (f64, f64) {
     let mut sums: std::collections::BTreeMap<&str, f64> = Default::default();
     for row in result.series.iter().filter(|row| row.entity.starts_with("tor:0/up")) {
@@ -65,13 +65,13 @@ fn each_scheme_spreads_as_it_says() {
         assert_eq!(even.run.retransmissions, 0, "{}", even.run.scheme);
     }
     assert!(themis.run.fct_max_us < 1.05 * themis.run.ideal_fct_max_us, "{}", themis.run.fct_max_us);
-    // Adaptive routing sees only the ToR's queues: those of the spines' downlinks still walk at random.
+    // Adaptive routing sees only the ToR's own queues. The queues of the spines' downlinks still vary at random.
     assert!(timeouts.run.fct_max_us < 0.5 * ecmp.run.fct_max_us, "{}", timeouts.run.fct_max_us);
     let (least, most) = spread(spray);
     assert!(most / least < 1.15 && least < most, "random, but a law of large numbers: {least} to {most}");
     let (least, most) = spread(ecmp);
     assert!(most > 1.5 * least, "four flows on four ports collide: {least} to {most}");
-    // Reordered packets look lost to the NIC, unless Themis is in use.
+    // The NIC takes reordered packets for lost, unless Themis is in use.
     assert!(extra(adaptive, "nacks") > 0.0 && extra(spray, "nacks") > 0.0);
     assert!(extra(themis, "nacks_invalid") > 0.0);
     assert_eq!((extra(themis, "nacks"), extra(ecmp, "nacks"), extra(timeouts, "nacks")), (0.0, 0.0, 0.0));
@@ -79,7 +79,7 @@ fn each_scheme_spreads_as_it_says() {
     assert_eq!(conweave.run.retransmissions, 0, "ConWeave puts in order what it reroutes");
 }
 
-/// Themis-spraying, section 4.1: in three tiers, entropy values steer each flow over all 16 paths.
+/// Themis-spraying, section 4.1: in three tiers, entropy values distribute each flow over all 16 paths.
 #[test]
 fn in_three_tiers_a_path_map_spreads_over_cores() {
     let measure = UPLINKS.replace("tor-uplinks", "agg-uplinks");
@@ -88,7 +88,7 @@ fn in_three_tiers_a_path_map_spreads_over_cores() {
     );
     let results = finish_all(&text, &[]);
     let (themis, ecmp) = (&results[0], &results[1]);
-    // Pod 0's aggregation switches have four uplinks each.
+    // The aggregation switches of pod 0 have four uplinks each.
     let pod = |result: &RunResult| -> Vec<f64> {
         let pod = ["agg:0/", "agg:1/", "agg:2/", "agg:3/"];
         let of_pod = |entity: &str| pod.iter().any(|agg| entity.starts_with(agg));
@@ -117,7 +117,7 @@ fn themis_recovers_losses_by_the_nacks_that_it_lets_through() {
     );
     let (themis, timeouts) = (&results[0], &results[1]);
     assert!(themis.run.link_losses > 20, "{}", themis.run.link_losses);
-    // Each NACK that arrived requested a lost packet.
+    // Each NACK that reached the sender requested a lost packet.
     assert!(extra(themis, "nacks") <= themis.run.link_losses as f64);
     let forwarded = ["nacks_valid", "nacks_confirmed", "avoidance_signals"].map(|name| extra(themis, name));
     assert_eq!(forwarded.iter().sum::<f64>(), extra(themis, "nacks"), "NACKs are not lost here");
@@ -125,7 +125,8 @@ fn themis_recovers_losses_by_the_nacks_that_it_lets_through() {
     assert!(timeouts.run.timeouts > 0 && timeouts.run.fct_max_us > themis.run.fct_max_us + 4_000.0);
 }
 
-/// Themis-spraying, section 7: a packet that is lost after the ToR counts as delivered there, and waits for the timeout.
+/// Themis-spraying, section 7: a packet that is lost after the ToR counts as delivered at the ToR, so only a timeout
+/// repairs the loss.
 #[test]
 fn a_loss_on_the_last_hop_waits_for_a_timeout() {
     let fault = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/down:0\"\nprobability = 0.004\nboth_directions = false\n";
@@ -138,7 +139,7 @@ fn a_loss_on_the_last_hop_waits_for_a_timeout() {
     assert_eq!(extra(&result, "nacks"), 0.0);
 }
 
-/// A dead link: with failure handling Themis stops using it; without, it has timeouts until routing follows.
+/// A dead link: with failure handling, Themis stops using it. Without, flows have timeouts until routing reacts.
 #[test]
 fn failure_handling_avoids_a_dead_link() {
     let text = r#"
@@ -159,7 +160,7 @@ both_directions = false
 [limits]
 stall = "100ms"
 "#;
-    // ACKs are routed by ECMP and must not take the dead link: only data goes up from ToR 0.
+    // ACKs are routed by ECMP and must not use the dead link, so only data is sent up from ToR 0.
     let (tree, _) = LEAF_SPINE.split_once("[workload]").unwrap();
     let tree = format!("{text}{tree}[workload]\nkind = \"cm\"\nfile = \"up.cm\"\n");
     let pairs = "Nodes 16\nConnections 4\n0->4 start 0 size 32000000\n1->8 start 0 size 32000000\n2->12 start 0 size 32000000\n3->5 start 0 size 32000000\n";
@@ -174,8 +175,8 @@ stall = "100ms"
     assert!(with.run.fct_max_us + 4_000.0 < without.run.fct_max_us);
 }
 
-/// Packets that programs hold, drop and emit are accounted for (the checks at the end of a run), and results depend on scenario
-/// and seed alone.
+/// Packets that programs hold, drop and emit are accounted for (checked at the end of a run), and results depend only
+/// on scenario and seed.
 #[test]
 fn programs_are_deterministic_also_under_pfc_loss_and_failures() {
     let faults = r#"

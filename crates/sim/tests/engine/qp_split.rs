@@ -3,7 +3,7 @@
 use super::support::*;
 use anabranch_sim::RunResult;
 
-/// One message of `bytes` bytes between two hosts of a switch, over four queue pairs.
+/// One message of `bytes` bytes between two hosts of a switch, split over four queue pairs.
 fn split(bytes: u64) -> RunResult {
     let text = r#"
         schemes = ["rocev2-4qp"]
@@ -24,7 +24,8 @@ fn split(bytes: u64) -> RunResult {
     finish_one(text, &[("f.cm", &flow)])
 }
 
-/// The wire sizes of the packets of each part, by hand: parts are as even as possible and of at least one byte.
+/// The wire sizes of the packets of each part, computed by hand. The parts are as equal as possible and have at least
+/// one byte.
 fn parts(bytes: u64) -> Vec<Vec<u64>> {
     let count = bytes.clamp(1, 4);
     let part = |i: u64| bytes / count + u64::from(i < bytes % count);
@@ -44,12 +45,12 @@ fn a_message_is_split_over_four_queue_pairs() {
         let payload: u64 = parts.iter().flatten().map(|wire| wire - HEADER).sum();
         assert_eq!(payload, bytes);
         let packets: u64 = parts.iter().map(|part| part.len() as u64).sum();
-        // Each packet and the ACK of each part pass two links.
+        // Each packet, and the ACK of each part, crosses two links.
         assert_eq!(result.run.packet_hops, 2 * (packets + parts.len() as u64), "{bytes} B");
         let flow = &result.flows[0];
         assert_eq!((result.flows.len(), flow.bytes), (1, bytes));
-        // The parts take turns; each packet leaves right after the one before, and crosses the second link once it has
-        // arrived and that link is free.
+        // The parts take turns. Each packet leaves immediately after the previous one, and crosses the second link once
+        // it has arrived and that link is free.
         let rounds = parts.iter().map(Vec::len).max().unwrap();
         let in_turn = (0..rounds).flat_map(|round| parts.iter().filter_map(move |part| part.get(round)));
         let (mut sent, mut free) = (0, 0);
@@ -59,12 +60,12 @@ fn a_message_is_split_over_four_queue_pairs() {
         }
         let delivery = free + US;
         assert_eq!(flow.delivery_ps, Some(delivery), "{bytes} B");
-        // The last part's ACK ends the message.
+        // The ACK of the last part completes the message.
         assert_eq!(flow.fct_ps, Some(delivery + 2 * (ACK * 80 + US)), "{bytes} B");
     }
 }
 
-/// With equal numbers of full packets in each part, the split costs no time.
+/// If each part has the same number of full packets, the split costs no time.
 #[test]
 fn four_equal_parts_take_as_long_as_the_whole() {
     for packets in [1, 3, 50] {

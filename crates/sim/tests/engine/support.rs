@@ -1,10 +1,10 @@
-//! From a scenario's text to its results, without a file system.
+//! Helpers that run a scenario from its text, without a file system.
 
 use anabranch_sim::scenario::{self, Files, Overrides, RunPoint, Scenario};
 use anabranch_sim::{Control, RunError, RunResult};
 use std::path::PathBuf;
 
-/// The names and contents of the files of a scenario.
+/// The files of a scenario, by name.
 pub type Named<'a> = [(&'a str, &'a str)];
 
 struct InMemory<'a>(&'a Named<'a>);
@@ -16,13 +16,13 @@ impl Files for InMemory<'_> {
     }
 }
 
-/// Reads a valid scenario.
+/// Parses a valid scenario.
 pub fn read(text: &str, files: &Named<'_>) -> Scenario {
     scenario::read("test.toml", text, &InMemory(files), &Overrides::default())
         .unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// The setup of the paper of a scheme, whose numbers the tests use.
+/// The setup of the scheme's paper, whose numbers the tests use.
 pub fn paper(scheme: &str) -> &'static str {
     match scheme {
         "reps" | "ops" | "ecmp" | "plb" | "flowlet" | "bitmap" | "mprdma-lb" | "mptcp"
@@ -47,26 +47,26 @@ pub fn attempt(point: &RunPoint) -> Result<RunResult, RunError> {
     anabranch_sim::run(point, &Control::default())
 }
 
-/// Runs a point that must finish all its flows.
+/// Runs a point. All its flows must finish.
 pub fn finish(point: &RunPoint) -> RunResult {
     let result = attempt(point).unwrap_or_else(|e| panic!("{} seed {}: {e}", point.scheme.name, point.seed));
     assert_eq!(result.run.flows_finished, result.run.flows, "a run that ended well left flows");
     result
 }
 
-/// Runs every point of a scenario; all must finish.
+/// Runs every point of a scenario. All of them must finish.
 pub fn finish_all(text: &str, files: &Named<'_>) -> Vec<RunResult> {
     points(text, files).iter().map(finish).collect()
 }
 
-/// Runs a scenario that has one point and must finish.
+/// Runs a scenario that must have one point and finish.
 pub fn finish_one(text: &str, files: &Named<'_>) -> RunResult {
     let mut results = finish_all(text, files);
     assert_eq!(results.len(), 1, "the scenario has several runs");
     results.remove(0)
 }
 
-/// The folder with inputs and results of other simulators. Prints a note where there is none.
+/// The folder with inputs and results of other simulators. Prints a note if there is none.
 pub fn peers() -> Option<PathBuf> {
     let folder = std::env::var_os("ANABRANCH_PEERS").map(PathBuf::from);
     if folder.is_none() {
@@ -75,18 +75,18 @@ pub fn peers() -> Option<PathBuf> {
     folder
 }
 
-/// The text of a file below the peers' folder.
+/// The text of a file below that folder.
 pub fn peer_file(folder: &std::path::Path, name: &str) -> String {
     let path = folder.join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Whether the long forms of tests run.
+/// Whether the long forms of tests are to run.
 pub fn long() -> bool {
     std::env::var_os("ANABRANCH_LONG").is_some()
 }
 
-/// Two tiers with four ToRs of four hosts, under four spines.
+/// Two tiers: four ToRs with four hosts each, under four spines.
 pub const LEAF_SPINE: &str = r#"
 [topology]
 kind = "leaf-spine"
@@ -106,13 +106,13 @@ pub const UNBOUNDED: &str = r#"
 "*.fabric.control_queue" = "60000packets"
 "#;
 
-/// The sizes of payload, header and ACK in the setup of the REPS paper, in bytes.
+/// The payload of a full packet in the setup of the REPS paper, in bytes.
 pub const PAYLOAD: u64 = 4086;
-/// Wire size of a full packet.
+/// The wire size of a full packet, in bytes.
 pub const FULL: u64 = 4150;
-/// Wire size of a header.
+/// The wire size of a header, in bytes.
 pub const HEADER: u64 = 64;
-/// Wire size of an ACK.
+/// The wire size of an ACK, in bytes.
 pub const ACK: u64 = 64;
 
 /// A microsecond in picoseconds.
@@ -123,26 +123,27 @@ pub fn time_on_wire(bytes: u64, rate: u64) -> u64 {
     (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(rate)) as u64
 }
 
-/// A path of directed links, from the sender to the receiver.
+/// One directed link of a path from the sender to the receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
-    /// Bits per second.
+    /// The rate in bits per second.
     pub rate: u64,
     /// The time from the last bit's departure until the next node may act on the packet, in ps.
     pub delay: u64,
 }
 
-/// Closed forms of a flow that is alone on one path.
+/// The closed form of a flow that is alone on one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alone {
-    /// FCT at the sender, in ps.
+    /// The FCT at the sender, in ps.
     pub fct: u64,
-    /// The FCT if the last ACK does not wait for another ACK. It is shorter only where a short last packet arrives right after
-    /// a full one and the return path has a slow link.
+    /// The FCT if the last ACK does not wait for another ACK. It is shorter than `fct` only if a short last packet
+    /// arrives immediately after a full one and the return path has a slow link.
     pub ideal: u64,
 }
 
-/// The FCT packet by packet and link by link: each packet starts on a link once it has arrived and the link is free.
+/// The FCT computed packet by packet and link by link. Each packet starts on a link once it has arrived there and the
+/// link is free.
 pub fn packet_by_packet(path: &[Hop], bytes: u64, back: &[Hop]) -> Alone {
     let packets = bytes.div_ceil(PAYLOAD);
     let payload = |packet: u64| PAYLOAD.min(bytes - packet * PAYLOAD);
@@ -153,7 +154,8 @@ pub fn packet_by_packet(path: &[Hop], bytes: u64, back: &[Hop]) -> Alone {
     Alone { fct: travel(back, &acks)[last], ideal: travel(back, &acks[last..])[0] }
 }
 
-/// The arrivals at the end of a path of packets (time, bytes) that follow each other along it.
+/// The arrival times at the end of a path. `packets` lists the time and the bytes of packets that follow each other
+/// along the path.
 fn travel(path: &[Hop], packets: &[(u64, u64)]) -> Vec<u64> {
     let mut free = vec![0; path.len()];
     let along = |&(ready, bytes): &(u64, u64)| {

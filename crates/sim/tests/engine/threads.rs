@@ -1,11 +1,13 @@
-//! A run is the same on any number of threads: every built-in scheme, under everything that crosses nodes or windows.
+//! A run is the same on any number of threads. The tests cover every built-in scheme and all interactions between nodes
+//! and between synchronisation windows.
 
 use super::support::*;
 use anabranch_sim::scenario::{RunPoint, schemes};
 use anabranch_sim::{Control, RunError, RunResult};
 use std::collections::BTreeSet;
 
-/// Two data centres of eight hosts, so far apart that packets between them arrive hundreds of windows later.
+/// Two data centres of eight hosts each. They are so far apart that packets between them arrive hundreds of
+/// synchronisation windows later.
 const CROSS_DC: &str = r#"
 [topology]
 kind = "cross-dc"
@@ -18,7 +20,7 @@ link_latency = "1us"
 wan_latency = "300us"
 "#;
 
-/// Every kind of fault, all of them temporary, with the curves of a lossy or a lossless fabric.
+/// Every kind of fault. All faults are temporary.
 const FAULTS: &str = r#"
 [[fault]]
 kind = "link-down"
@@ -59,7 +61,7 @@ links = "host:3"
 probability = 1e-6
 "#;
 
-/// Curves of every kind.
+/// Curves of every kind of series.
 pub fn measures() -> String {
     let of_links = [
         "link-utilisation",
@@ -82,7 +84,7 @@ pub fn measures() -> String {
     [of_links.concat(), of_switches.concat(), of_flows.to_owned(), of_acks.concat()].concat()
 }
 
-/// The end of a run: its results, partial if it failed, and the text of its error.
+/// The outcome of a run: its results, which are partial if it failed, and the text of its error.
 pub struct Came {
     pub result: Option<RunResult>,
     pub error: Option<String>,
@@ -109,7 +111,7 @@ fn came_under(point: &RunPoint, control: &Control) -> Came {
 }
 
 impl Came {
-    /// Panics with the first difference between two ends.
+    /// Panics with the first difference between two outcomes.
     pub fn assert_is(&self, other: &Came, what: &str) {
         assert_eq!(self.error, other.error, "{what}");
         let (Some(one), Some(other)) = (&self.result, &other.result) else {
@@ -125,7 +127,7 @@ impl Came {
     }
 }
 
-/// Events that must have occurred in some run of a scenario, so that the comparison is meaningful.
+/// Counts of events that must have occurred in some run of a scenario, so that the comparison is meaningful.
 #[derive(Debug, Default)]
 struct Seen {
     runs: usize,
@@ -138,8 +140,9 @@ struct Seen {
     curves: BTreeSet<String>,
 }
 
-/// Runs a scenario with every scheme on 1, 2, 3 and 8 threads, and with all events of each switch in their full order, where
-/// otherwise ports that share nothing run by themselves; `settings` maps the name of a scheme to its settings.
+/// Runs a scenario with every scheme on 1, 2, 3 and 8 threads. It also runs it with all events of each switch processed
+/// in their full order, while otherwise ports that share nothing are processed separately. `settings` gives the
+/// settings for the name of a scheme.
 fn compare(text: &str, files: &Named<'_>, settings: impl Fn(&str) -> String) -> Seen {
     let mut seen = Seen::default();
     for scheme in schemes() {
@@ -169,7 +172,7 @@ fn compare(text: &str, files: &Named<'_>, settings: impl Fn(&str) -> String) -> 
     seen
 }
 
-/// Timeouts that let runs end soon.
+/// Timeouts that let runs end early.
 pub fn short_timeouts(name: &str) -> String {
     let low = match name.starts_with("irn") {
         true => format!("\"{name}.transport.rto_low\" = \"60us\"\n"),
@@ -178,7 +181,8 @@ pub fn short_timeouts(name: &str) -> String {
     format!("\"{name}.transport.rto\" = \"120us\"\n{low}")
 }
 
-/// Settings that put programs for the edges of data centres at every ToR, since a fabric of one site has no edge.
+/// Settings that run programs for the edges of data centres at every ToR, because a fabric with one data centre has no
+/// such edges.
 pub fn program_at_tors(name: &str) -> String {
     match name {
         "themis-longhaul" | "pnp-only" | "trp-only" | "bicc" => {
@@ -188,7 +192,7 @@ pub fn program_at_tors(name: &str) -> String {
     }
 }
 
-/// Less buffer than the incast or permutation needs, so that schemes pause, drop or trim.
+/// Settings with less buffer than the incast or permutation needs, so that schemes pause, drop or trim.
 pub fn tight(name: &str) -> String {
     let scheme = anabranch_sim::scenario::scheme_on(name, paper(name)).unwrap();
     match scheme.fabric.pfc {
@@ -204,7 +208,7 @@ fn faults_of_every_kind() {
     let workload = "[workload]\nkind = \"permutation\"\nbytes = \"60KB\"\n";
     let text = format!("{LEAF_SPINE}{workload}{FAULTS}{}", measures());
     let settings = |name: &str| {
-        // Routing follows faults under half of the schemes.
+        // Routing reacts to faults under half of the schemes.
         let delay = if name.len().is_multiple_of(2) {
             format!("\"{name}.fabric.routing_delay\" = \"5us\"\n")
         } else {
@@ -220,7 +224,7 @@ fn faults_of_every_kind() {
 fn an_incast_that_pauses_or_drops() {
     let narrow = LEAF_SPINE.replace("switch_latency", "oversubscription = 2\nswitch_latency");
     let text = format!("{narrow}[workload]\nfile = \"incast.cm\"\n{}", measures());
-    // Host 6 beside the target is idle, but packets to it wait with the rest.
+    // Host 6 is on the same ToR as the target and has a free link, but packets to host 6 wait behind the others.
     let flows = (0..16).filter(|src| src / 4 != 1).flat_map(|src| [(src, 5, 25_000), (src, 6, 3_000)]);
     let lines: String =
         flows.map(|(src, dst, bytes)| format!("{src}->{dst} start 0 size {bytes}\n")).collect();
@@ -234,8 +238,8 @@ fn an_incast_that_pauses_or_drops() {
     }
 }
 
-/// Chains of messages over three ToRs. Each message starts the next one at another host: on delivery and on acknowledgement, one
-/// by one and after several. Several messages share a queue pair.
+/// Chains of messages over three ToRs. Each message starts the next one at another host: on delivery or on
+/// acknowledgement, after a single message or after several. Several messages share a queue pair.
 const CHAINS: &str = "\
 Nodes 16
 Connections 16
@@ -294,7 +298,7 @@ fn collectives() {
     }
 }
 
-/// Packets over the long link are in flight for hundreds of windows.
+/// Packets on the long link are in flight for hundreds of synchronisation windows.
 #[test]
 fn data_centres_far_apart() {
     let workload = "[workload]\nkind = \"messages\"\n".to_owned()
@@ -314,7 +318,7 @@ fn data_centres_far_apart() {
             Some(pfc) if !pfc.headroom_apart => format!("\"{name}.fabric.pfc.headroom_apart\" = true\n"),
             _ => String::new(),
         };
-        // A timeout above the round trip, since the default is for a single data centre.
+        // The timeout must exceed the round trip, but the default is meant for a single data centre.
         let rto = if scheme.transport.rto().to_string().ends_with("us") {
             format!("\"{name}.transport.rto\" = \"2ms\"\n")
         } else {

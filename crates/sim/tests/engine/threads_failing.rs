@@ -1,4 +1,5 @@
-//! A run that fails does so equally on any number of threads: with the same text of the error and the same partial results.
+//! A run that fails does so in the same way on any number of threads: with the same error text and the same partial
+//! results.
 
 use super::lossless::{ring, with_threshold, worst};
 use super::support::*;
@@ -8,7 +9,7 @@ use anabranch_proto::{Span, TransportConfig};
 use anabranch_sim::scenario::{RunPoint, schemes};
 use std::collections::BTreeMap;
 
-/// The failure of a point on one thread, which must be the same on 2, 3 and 8.
+/// The error of a point on one thread, which must be the same on 2, 3 and 8 threads.
 fn fails(point: &RunPoint, what: &str) -> String {
     let alone = came_of(point, 1);
     for threads in [2, 3, 8] {
@@ -21,7 +22,7 @@ fn fails(point: &RunPoint, what: &str) -> String {
     alone.error.unwrap_or_default()
 }
 
-/// The number of errors with each of `words` among the points of all built-in schemes.
+/// For each of `words`, the number of errors that contain it, among the points of all built-in schemes.
 fn failures<'w>(
     text: &str,
     words: &[&'w str],
@@ -54,7 +55,7 @@ fn crowded(name: &str) -> String {
 #[test]
 fn stalled() {
     let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"host:3\"\nat = \"3us\"\nboth_directions = true\n";
-    // The run mostly waits, so its curves have few points.
+    // The run waits most of the time, so its curves are given few points.
     let rare = permutation()
         .replace("every = \"3us\"", "every = \"200us\"")
         .replace("every = \"5us\"", "every = \"200us\"");
@@ -63,7 +64,7 @@ fn stalled() {
     assert_eq!(said.values().copied().collect::<Vec<_>>(), [schemes().len(); 2], "{said:?}");
 }
 
-/// The limit of events is reached in the middle of the run, and near its end.
+/// The time limit is reached in the middle of the run, and near its end.
 #[test]
 fn out_of_time() {
     for max_time in ["7us", "11us"] {
@@ -83,7 +84,7 @@ fn out_of_events_and_packets() {
     }
 }
 
-/// The run has only curves of events, so that their number ends it and not a limit of time.
+/// The run only has curves of events, so the number of points ends it and not a time limit.
 #[test]
 fn out_of_room_for_curves() {
     let measures = "[[measure]]\nseries = \"sender-rtt\"\nqps = \"all\"\n";
@@ -105,7 +106,7 @@ fn deadlocked() {
         let said = fails(&point, &format!("seed {}", point.seed));
         assert!(said.starts_with("deadlock at ") && said.contains("tor:"), "{said}");
         deadlocks += 1;
-        // With a timeout that keeps the senders busy the watchdog finds it.
+        // With a timeout that keeps the senders busy, the watchdog detects the deadlock.
         if let TransportConfig::GoBackN(its) = &mut point.scheme.transport {
             its.rto = Span::Time(Duration::from_us(300));
         }
@@ -116,7 +117,7 @@ fn deadlocked() {
     assert!(deadlocks > 0, "no seed sends all four flows the same way round");
 }
 
-/// A lossless class without room has nothing but its error, which names the port and the packet.
+/// The run with a lossless class without room has no results, only an error that names the port and the packet.
 #[test]
 fn a_lossless_class_without_room() {
     let points = points(&worst::text(""), &[("f.cm", &worst::flows(true))]);

@@ -1,8 +1,8 @@
-//! Timers that an answer moves to an earlier time than the one that is set.
+//! Tests of timers that an arriving packet moves to an earlier time than the one that was set.
 
 use super::support::*;
 
-/// One message over two switches.
+/// One message that crosses two switches.
 fn one(scheme: &str, bytes: &str, seeds: u32, rest: &str) -> String {
     let seeds: Vec<u32> = (1..=seeds).collect();
     format!(
@@ -43,7 +43,7 @@ fn rack_tlp_waits_for_no_timeout_where_it_counts_none() {
     assert!(without.iter().all(|&fct| fct < 1_000.0), "{without:?}");
 }
 
-/// RTO_high is set while many packets are in flight; once few are, RTO_low holds.
+/// RTO_high is set while many packets are in flight. Once few are in flight, RTO_low applies.
 #[test]
 fn irn_has_its_short_timeout_when_little_is_in_flight() {
     let low = finish_all(&one("irn-ecmp", "20KB", 60, &switches_refuse(0.05)), &[]);
@@ -55,7 +55,7 @@ fn irn_has_its_short_timeout_when_little_is_in_flight() {
     assert!(waits(&low) < waits(&high) - 1_000.0, "{} us, {} us", waits(&low), waits(&high));
 }
 
-/// The timer of a request that was sent long ago starts when the one before it is acknowledged in the middle of its
+/// The timer of a request that was sent long ago starts when the previous request is acknowledged in the middle of its
 /// new round.
 #[test]
 fn dcp_times_the_next_request_once_a_repeated_one_is_acknowledged() {
@@ -77,7 +77,8 @@ probability = 0.3
     assert!(results.iter().filter(|result| result.run.timeouts > 1).count() > 5);
 }
 
-/// A run that waits for the start of a message has not stalled, however long it waits, before the first or between two.
+/// A run that waits for the start of a message has not stalled, no matter how long it waits, before the first message
+/// or between two.
 #[test]
 fn a_run_that_waits_for_its_next_message_is_not_stalled() {
     for starts in [[0, 100_000], [100_000, 150_000], [90_000, 90_001]] {

@@ -1,9 +1,10 @@
-//! DCP's fabric: trimming, weighted control queues, and their effect on both ends.
+//! DCP's fabric: trimming, weighted control queues, and their effect on sender and receiver.
 
 use super::support::*;
 use anabranch_sim::RunResult;
 
-/// All other hosts on one switch send to the last one at once; packets that find three packets queued are trimmed.
+/// All other hosts on one switch send to the last host at the same time. Packets that find three packets in the queue
+/// are trimmed.
 fn incast(hosts: u32, wrr: &str, control_queue: &str) -> RunResult {
     incast_of(hosts - 1, hosts, wrr, control_queue)
 }
@@ -21,7 +22,7 @@ fn incast_of(senders: u32, hosts: u32, wrr: &str, control_queue: &str) -> RunRes
     at_one_switch(hosts, &set, &workload)
 }
 
-/// DCP on hosts of one switch.
+/// DCP on the hosts of one switch.
 fn at_one_switch(hosts: u32, set: &str, workload: &str) -> RunResult {
     scheme_at_one_switch("dcp", hosts, set, workload)
 }
@@ -48,8 +49,8 @@ fn extra(result: &RunResult, name: &str) -> f64 {
     *result.run.extra.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", result.run.extra))
 }
 
-/// DCP, section 4.2: with the computed weight the control queue drains the headers that N - 1 ports can send to one, if all
-/// packets are trimmed. Packets are 18.5 times as long as their headers, so that N may be 19.
+/// DCP, section 4.2: with the computed weight, the control queue drains the headers that N - 1 ports can send to one
+/// port if all packets are trimmed. Packets are 18.5 times as long as their headers, so N may be up to 19.
 #[test]
 fn no_header_is_lost_in_any_incast_up_to_n_minus_1_at_the_computed_weight() {
     for hosts in [3, 4, 6, 8, 11, 16, 18, 19] {
@@ -73,12 +74,12 @@ fn headers_are_lost_at_a_third_of_the_computed_weight() {
     let whole = 15.0 / (1057.0 / 57.0 - 15.0);
     let result = incast(16, &format!("{{ weight = {} }}", whole / 3.0), "3KB");
     assert!(extra(&result, "header_drops") > 0.0);
-    // Section 4.5: the timeout recovers them.
+    // Section 4.5 of DCP: the timeout recovers the lost headers.
     assert!(result.run.timeouts > 0);
 }
 
-/// With a weight of 1 control and data share the link evenly while both wait. Headers alone fill their queue, so their goodput
-/// shows the share.
+/// With a weight of 1, control packets and data share the link equally while both wait. Only headers fill their queue,
+/// so their goodput shows the share.
 #[test]
 fn the_weight_divides_the_link() {
     let [even, most] =
@@ -86,7 +87,7 @@ fn the_weight_divides_the_link() {
     assert!(even < most, "{even} us, {most} us");
 }
 
-/// Seven senders for each of the receivers, all at one switch; a packet has 1,057 B.
+/// Seven senders for each of the receivers, all at one switch. A packet has 1,057 B.
 fn full_queues(receivers: u32, buffer: &str, set: &str) -> RunResult {
     let message = |from, to| format!("[[workload.message]]\nfrom = {from}\nto = {to}\nbytes = \"200KB\"\n");
     let messages = (0..receivers).flat_map(|to| (0..7).map(move |nth| message(receivers + 7 * to + nth, to)));
@@ -94,8 +95,8 @@ fn full_queues(receivers: u32, buffer: &str, set: &str) -> RunResult {
     at_one_switch(8 * receivers, &set, &format!("kind = \"messages\"\n{}", messages.collect::<String>()))
 }
 
-/// A queue takes a packet if it then holds no more than what is left. A single queue is full from 141.4 packets on, so it holds
-/// 142; with an alpha of 1/2, x + 1 packet <= (B - x) / 2, from 93.9 on.
+/// A queue accepts a packet if it then holds at most alpha times the remaining buffer. A single queue is full from
+/// 141.4 packets on, so it holds 142. With an alpha of 1/2, x + 1 packet <= (B - x) / 2, so it is full from 93.9 on.
 #[test]
 fn queues_that_share_a_buffer_hold_what_their_threshold_says() {
     let whole = "\"dcp.fabric.trim\" = false\n";
@@ -104,8 +105,8 @@ fn queues_that_share_a_buffer_hold_what_their_threshold_says() {
         assert_eq!(result.run.peak_queue_bytes, packets * 1_057, "alpha {alpha}");
         assert!(result.run.drops > 1_000, "{}", result.run.drops);
     }
-    // Packets that do not fit are trimmed where switches trim, ACKs and headers among data count too, and a buffer for all
-    // packets refuses none.
+    // Packets that do not fit are trimmed if switches trim. ACKs and headers in the data queue also count, and a buffer
+    // that can hold all packets refuses none.
     for set in ["", "\"dcp.fabric.acks_with_data\" = true"] {
         let trimmed = full_queues(2, "300KB", set).run;
         assert!(
@@ -136,7 +137,7 @@ bytes = "1MB"
 "*.fabric.queue" = "100KB"
 "#;
 
-/// DCP, section 4.5, "exactly once": each trimmed packet is sent again once, and nothing else is.
+/// DCP, section 4.5, "exactly once": each trimmed packet is retransmitted once, and no other packet is.
 #[test]
 fn as_many_packets_are_sent_again_as_were_trimmed() {
     for result in finish_all(ADAPTIVE, &[]) {
@@ -147,7 +148,8 @@ fn as_many_packets_are_sent_again_as_were_trimmed() {
     }
 }
 
-/// Where a trimmed packet causes a CNP, senders whose packets are all trimmed slow down too, and fewer packets are trimmed.
+/// If a trimmed packet causes a CNP, senders whose packets are all trimmed also slow down, and fewer packets are
+/// trimmed.
 #[test]
 fn with_cnps_for_trimmed_packets_fewer_are_trimmed() {
     let trims = |trims_as_marks: bool| {
@@ -161,8 +163,8 @@ fn with_cnps_for_trimmed_packets_fewer_are_trimmed() {
     assert!(with < without / 2, "{with} with, {without} without");
 }
 
-/// Exactly-once retransmission of packets that a switch trims by a fault (DCP, section 6.1: the testbed's losses), and which
-/// other fabrics drop.
+/// Packets that a switch refuses because of a fault (DCP, section 6.1: the testbed's losses) are trimmed under DCP and
+/// retransmitted exactly once. Other fabrics drop them.
 #[test]
 fn what_a_switch_refuses_is_trimmed_where_it_trims_and_else_dropped() {
     let results = finish_all(
@@ -188,7 +190,7 @@ probability = 0.01
     for result in &results {
         let run = &result.run;
         let refused = if run.scheme == "dcp" { run.trims } else { run.drops };
-        // 4,000 packets pass two switches.
+        // 4,000 packets cross two switches.
         assert!((40..140).contains(&refused) || run.scheme == "pfc-ecmp", "{}: {refused}", run.scheme);
         assert_eq!(run.link_losses, 0);
         match run.scheme.as_str() {

@@ -1,4 +1,4 @@
-//! Properties that hold for every scenario that can be read.
+//! Properties that hold for every scenario that can be parsed.
 
 use crate::draw::Case;
 use crate::draw::MOST_EVENTS;
@@ -12,12 +12,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The outcome of a case in which nothing is wrong.
+/// The outcome of a case in which no property is violated.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The reader refused the scenario, with this error.
+    /// The reader refused the scenario with this error.
     Refused(String),
-    /// The scenario ran, and its runs ended like this.
+    /// The scenario ran, and each of its runs ended in this way.
     Ran(Vec<&'static str>),
 }
 
@@ -29,7 +29,7 @@ impl Files for InMemory<'_> {
     }
 }
 
-/// Runs a case. The error says what is wrong.
+/// Runs a case. The error describes the violated property.
 pub fn check(case: &Case) -> Result<Outcome, String> {
     catch_unwind(AssertUnwindSafe(|| check_case(case))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
@@ -59,14 +59,14 @@ fn check_case(case: &Case) -> Result<Outcome, String> {
     Ok(Outcome::Ran(ends))
 }
 
-/// Reads a scenario and builds its parts, as before a user's run.
+/// Parses a scenario and builds its components, as the command does before a run.
 fn read(text: &str, files: &BTreeMap<String, String>) -> Result<Scenario, String> {
     let scenario = scenario::read("random.toml", text, &InMemory(files), &Overrides::default());
     let checked = scenario.and_then(|scenario| scenario.check().map(|_| scenario));
     checked.map_err(|error| error.to_string())
 }
 
-/// Checks that a refusal names the place and a remedy.
+/// Checks that a refusal names the place and a correction.
 fn refused(refusal: String) -> Result<Outcome, String> {
     match refusal.contains("write: ") && refusal.lines().next().is_some_and(|line| line.contains(':')) {
         true => Ok(Outcome::Refused(refusal)),
@@ -74,7 +74,7 @@ fn refused(refusal: String) -> Result<Outcome, String> {
     }
 }
 
-/// Checks that the resolved form reads back as the same scenario.
+/// Checks that the resolved scenario can be parsed again and is the same scenario.
 fn check_round_trip(scenario: &Scenario) -> Result<(), String> {
     let text = scenario.to_toml();
     let again =
@@ -91,7 +91,7 @@ fn check_round_trip(scenario: &Scenario) -> Result<(), String> {
     Ok(())
 }
 
-/// The end of a run: its results, partial if it failed, and its error.
+/// The end of a run: its results, which are partial if it failed, and its error.
 struct RunEnd {
     result: Option<RunResult>,
     error: Option<RunError>,
@@ -102,7 +102,7 @@ impl RunEnd {
         RunEnd::under(point, &Control { threads, ..Control::default() })
     }
 
-    /// The end on one thread, with all events of each switch in their full order.
+    /// The end of a run on one thread in which all events of each switch are processed in their full order.
     fn merged(point: &RunPoint) -> RunEnd {
         RunEnd::under(point, &Control { merge_ports: true, ..Control::default() })
     }
@@ -147,7 +147,7 @@ impl RunEnd {
         }
     }
 
-    /// The kind of the end, if the run may end like this.
+    /// The kind of end, if the run is permitted to end in this way.
     fn end(&self, point: &RunPoint) -> Result<&'static str, String> {
         if let Some(result) = &self.result {
             check_rows(point, result)?;
@@ -182,7 +182,7 @@ impl RunEnd {
     }
 }
 
-/// Checks that rows agree with each other.
+/// Checks that the rows of the results agree with each other.
 fn check_rows(point: &RunPoint, result: &RunResult) -> Result<(), String> {
     let run = &result.run;
     let wrong = |what: String| Err(format!("{what}: {run:?}"));
@@ -207,11 +207,11 @@ fn check_rows(point: &RunPoint, result: &RunResult) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that no flow is faster than a bound of these tests, nor than its ideal FCT.
+/// Checks that no flow is faster than the lower bound of these tests, nor than its ideal FCT.
 fn check_speed(point: &RunPoint, result: &RunResult) -> Result<(), String> {
     let built = anabranch_sim::build(point).map_err(|e| e.to_string())?;
     let framing = point.scheme.transport.framing();
-    // Fast clocks shorten everything but latencies, and each packet at each hop by up to a picosecond more.
+    // Fast clocks shorten all times except latencies, and shorten each packet at each hop by up to another picosecond.
     let ppm = u64::from(point.scheme.fabric.clock_ppm);
     let least = |time: u64| if ppm == 0 { time } else { time - time.div_ceil(1_000_000) * ppm - 100 };
     for flow in &result.flows {
@@ -227,8 +227,8 @@ fn check_speed(point: &RunPoint, result: &RunResult) -> Result<(), String> {
     Ok(())
 }
 
-/// A lower bound of the FCT: all bytes leave the host by its link, one after the other; then the shortest packet takes the
-/// fastest path, and an ACK the fastest path back.
+/// A lower bound of the FCT. All bytes leave the host on its link, one after the other. Then the shortest packet takes
+/// the fastest path, and an ACK takes the fastest path back.
 fn floor(topology: &Topology, framing: &Framing, flow: &FlowRow, split: u32) -> u64 {
     let full = framing.payload.0;
     let packets = flow.bytes.div_ceil(full);
@@ -244,7 +244,7 @@ fn floor(topology: &Topology, framing: &Framing, flow: &FlowRow, split: u32) -> 
         + fastest(topology, flow.dst, flow.src, framing.ack.0)
 }
 
-/// The time of `bytes` bytes from host to host by the fastest path, store and forward.
+/// The time of `bytes` bytes from one host to another on the fastest path, with store-and-forward switches.
 fn fastest(topology: &Topology, from: u32, to: u32, bytes: u64) -> u64 {
     let mut reached = vec![u64::MAX; topology.nodes() as usize];
     let mut next = BinaryHeap::from([Reverse((0, from))]);
@@ -266,7 +266,7 @@ fn lossy_cables(point: &RunPoint) -> bool {
     point.files.get("graph.txt").is_some_and(|graph| graph.contains("0.002"))
 }
 
-/// Whether a run may deadlock: up-down routes never do, but routes around a failure and in graphs may.
+/// Whether a run may deadlock. Up-down routes never deadlock, but routes around a failure and routes in graphs may.
 fn may_deadlock(point: &RunPoint) -> bool {
     let reroutes = point.scheme.fabric.routing_delay.is_some()
         && point.faults.iter().any(|f| {
@@ -286,7 +286,8 @@ fn half_down(point: &RunPoint) -> bool {
     point.faults.iter().any(half)
 }
 
-/// Whether a run may reach a limit. Small limits end any run, safety limits only one with much to send or a lasting fault.
+/// Whether a run may reach a limit. Any run may reach a small limit. Only a run with much data to send or a lasting
+/// fault may reach a safety limit.
 fn may_reach(point: &RunPoint, limit: &str, run_end: &RunResult) -> bool {
     match limit {
         "max_events" => point.limits.max_events < MOST_EVENTS || run_end.run.packet_hops > MOST_EVENTS / 20,
@@ -298,7 +299,7 @@ fn may_reach(point: &RunPoint, limit: &str, run_end: &RunResult) -> bool {
     }
 }
 
-/// The reason why nothing new may arrive for long.
+/// The reason why no new data may arrive for a long time, if there is one.
 fn may_stall(point: &RunPoint) -> Option<&'static str> {
     point.faults.iter().any(|fault| fault.duration.is_none()).then_some("stalled by a lasting fault")
 }

@@ -1,11 +1,11 @@
-//! Random draws of a case, from its seed alone.
+//! Random draws for a case, which depend only on its seed.
 
-/// SplitMix64. The streams of the simulator are not used, since they are under test.
+/// The SplitMix64 generator. The random streams of the simulator are not used, because they are under test.
 pub struct Dice(u64);
 
 impl Dice {
     pub fn new(seed: u64) -> Self {
-        // The seed is mixed once, since the draws of a seed would be those of the previous seed shifted by one otherwise.
+        // The seed is mixed once. Otherwise the draws of a seed would be those of the previous seed, shifted by one.
         Dice(Dice(seed).next())
     }
 
@@ -37,7 +37,7 @@ impl Dice {
         of[(self.next() % of.len() as u64) as usize]
     }
 
-    /// Two different hosts of `hosts`.
+    /// Two different hosts out of `hosts`.
     pub fn pair(&mut self, hosts: u32) -> (u32, u32) {
         let from = self.within(0, u64::from(hosts) - 1) as u32;
         let to = (from + self.within(1, u64::from(hosts) - 1) as u32) % hosts;

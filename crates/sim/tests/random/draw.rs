@@ -1,4 +1,4 @@
-//! Random scenarios as users could write them: text and files.
+//! Random scenarios as users could write them: their text and files.
 
 use crate::dice::Dice;
 use crate::fabrics::{Fabric, fabric};
@@ -8,10 +8,10 @@ use anabranch_sim::scenario::schemes;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The limit of events of a run without a drawn limit.
+/// The limit on the events of a run, if the case draws no limit.
 pub const MOST_EVENTS: u64 = 2_000_000;
 
-/// The case of a seed.
+/// A case, which is determined by its seed.
 pub struct Case {
     pub seed: u64,
     pub text: String,
@@ -21,7 +21,8 @@ pub struct Case {
 pub fn case(seed: u64) -> Case {
     let mut dice = Dice::new(seed);
     let mut files = BTreeMap::new();
-    // Later additions have draws of their own, so that the rest of a seed's case stays the same.
+    // Properties that were added later are drawn from a separate generator, so that the rest of the case stays the same
+    // for each seed.
     let mut more = Dice::new(!seed);
     let fabric = fabric(&mut dice, &mut more, &mut files);
     let known = schemes();
@@ -80,7 +81,8 @@ fn fault(dice: &mut Dice, fabric: &Fabric) -> String {
     }
     let lasts = dice.chance(10);
     match kind {
-        // This rate is below that of any link here, so that no bound is broken.
+        // The rate is lower than that of any link in these tests, so that a fault never makes a flow faster than its
+        // bound.
         "rate" => text += &format!("rate = \"{}\"\n", dice.pick(&["1Gbps", "2.5Gbps", "9Gbps"])),
         "packet-loss" | "switch-loss" => {
             let most = if lasts { 300 } else { 10_000 };
@@ -114,7 +116,7 @@ fn measure(dice: &mut Dice, fabric: &Fabric, starts: Starts) -> String {
         "pause-time",
         "pause-victims",
     ];
-    // Curves of a run that mostly waits also have a point per interval.
+    // A run that waits most of the time still has a point for each interval, so its intervals are longer.
     let every = dice.scaled(20, 1_000) * if starts.are_far_apart() { 100 } else { 1 };
     match dice.within(0, 9) {
         0..=5 => {
@@ -135,7 +137,7 @@ fn measure(dice: &mut Dice, fabric: &Fabric, starts: Starts) -> String {
     }
 }
 
-/// The limits of a run: low enough for thousands of runs, and sometimes too low.
+/// The limits of a run. They are low enough for thousands of runs, and sometimes too low for the run to finish.
 fn limits(dice: &mut Dice) -> String {
     let mut text = "[limits]\n".to_owned();
     let events = if dice.chance(4) { dice.scaled(1, 20_000) } else { MOST_EVENTS };

@@ -1,4 +1,4 @@
-//! Random fabrics of every kind, with selectors of their links and switches.
+//! Random fabrics of every kind, with selectors for their links and switches.
 
 use crate::dice::Dice;
 use std::collections::BTreeMap;
@@ -7,17 +7,17 @@ use std::fmt::Write as _;
 pub struct Fabric {
     pub text: String,
     pub hosts: u32,
-    /// The number of switches with hosts.
+    /// The number of switches to which hosts are attached.
     pub tors: u32,
-    /// Selectors of links other than those of hosts.
+    /// Selectors for links other than those of hosts.
     links: Vec<&'static str>,
-    /// Selectors of switches other than ToRs.
+    /// Selectors for switches other than ToRs.
     switches: Vec<&'static str>,
     /// The number of data centres.
     pub sites: u32,
-    /// Whether the longest path is too long for timeouts of a single data centre.
+    /// Whether the longest path is too long for timeouts that are meant for a single data centre.
     pub is_long: bool,
-    /// Whether it is a tree with powers of two as numbers of ports.
+    /// Whether the fabric is a tree in which the numbers of ports are powers of two.
     pub is_regular: bool,
 }
 
@@ -79,7 +79,7 @@ pub fn fabric(dice: &mut Dice, more: &mut Dice, files: &mut BTreeMap<String, Str
     fabric
 }
 
-/// Sets the latency of some links to 0: of a kind, or of cables of a graph.
+/// Sets the latency of some links to 0: of one class of links, or of cables of a graph.
 fn without_latency(dice: &mut Dice, text: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for line in &mut lines {
@@ -112,7 +112,7 @@ fn two_tiers(dice: &mut Dice) -> Fabric {
         latencies(dice)
     );
     if dice.chance(15) {
-        // Upper tiers have other links.
+        // The upper tiers have different links.
         let _ = writeln!(text, "[[topology.tier]]\n[[topology.tier]]\nlink = \"{}\"", rate(dice));
     }
     Fabric {
@@ -233,7 +233,7 @@ fn cross_dc(dice: &mut Dice) -> Fabric {
     }
 }
 
-/// A graph of switches in a line with hosts, and further cables between any of them.
+/// A graph with switches in a line, hosts on each switch, and additional cables between any two switches.
 fn graph(dice: &mut Dice, files: &mut BTreeMap<String, String>) -> Fabric {
     let switches = dice.within(1, 5) as u32;
     let at_each = dice.within(1, 4) as u32;

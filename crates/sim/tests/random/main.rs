@@ -1,7 +1,7 @@
 //! Random scenarios as users could write them, and properties that hold for each.
 //!
-//! `ANABRANCH_CASE=17` runs the case of seed 17 alone and prints it; `ANABRANCH_CASES=1000..2000` runs those;
-//! `ANABRANCH_SHOW=1` prints the cases that were refused or ended early, with the reason.
+//! `ANABRANCH_CASE=17` runs only the case of seed 17 and prints it. `ANABRANCH_CASES=1000..2000` runs the cases of
+//! these seeds. `ANABRANCH_SHOW=1` prints the cases that were refused or ended early, with the reason.
 
 mod check;
 mod dice;
@@ -18,13 +18,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The interval between checks of the progress of cases.
+/// The interval between two checks of the progress of cases.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The number of checks after which a case that still runs has hung: its limits would have ended it within seconds.
+/// A case that still runs after this number of checks hangs, because its limits would have ended it within seconds.
 const HUNG_POLLS: u32 = 30_000;
 
-/// The seed that stands for no case.
+/// The seed value that means no case.
 const NONE: u64 = u64::MAX;
 
 fn show(case: &Case) -> String {
@@ -41,7 +41,7 @@ fn cases() -> Range<u64> {
     if std::env::var_os("ANABRANCH_LONG").is_some() { 0..20_000 } else { 0..500 }
 }
 
-/// The outcomes of cases, by seed.
+/// The outcomes of the cases, by seed.
 #[derive(Default)]
 struct Tally {
     ends: BTreeMap<&'static str, u64>,
@@ -65,7 +65,7 @@ impl Tally {
     }
 }
 
-/// Runs the cases, one per core at a time.
+/// Runs the cases, with one at a time on each core.
 fn run(cases: &Range<u64>) -> Tally {
     let next = AtomicU64::new(cases.start);
     let tally = Mutex::new(Tally::default());
@@ -112,7 +112,7 @@ fn what_a_user_could_write_runs_as_it_must() {
         return;
     }
     let cases = cases();
-    // Panics are reported with their case.
+    // The default message of a panic is suppressed, because panics are reported with their case.
     std::panic::set_hook(Box::new(|_| {}));
     let Tally { ends, early, refused, wrong } = run(&cases);
     drop(std::panic::take_hook());

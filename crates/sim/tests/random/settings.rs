@@ -1,4 +1,4 @@
-//! Random values of parameters of a scheme.
+//! Random values for the parameters of a scheme.
 
 use crate::dice::Dice;
 use crate::fabrics::Fabric;
@@ -43,7 +43,7 @@ fn out_of_step(dice: &mut Dice, scheme: &Scheme, set: &mut BTreeMap<String, Stri
     drawn("fabric.timer_jitter", &["\"1ps\"", "\"2us\"", "\"50us\""]);
 }
 
-/// Settings that a scheme needs on other fabrics than its own.
+/// Sets the parameters that a scheme requires on fabrics for which it was not designed.
 fn must(scheme: &Scheme, fabric: &Fabric, set: &mut BTreeMap<String, String>) {
     let mut put = |path: &str, value: &str| drop(set.insert(path.to_owned(), value.to_owned()));
     match scheme.name.as_str() {
@@ -51,7 +51,7 @@ fn must(scheme: &Scheme, fabric: &Fabric, set: &mut BTreeMap<String, String>) {
             put("fabric.program_at", "\"tor:100%\"");
         }
         "themis-spraying" if !fabric.is_regular => {
-            // Its numbers of paths are powers of two.
+            // Its default program requires numbers of paths that are powers of two, so another program is used.
             put("fabric.program", "{ kind = \"flowlet\", gap = \"10us\" }");
         }
         _ => {}
@@ -83,7 +83,7 @@ fn kind(scheme: &Scheme, part: &str) -> String {
     kind.and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Parameters that may be set. Some are listed twice, to be drawn more often.
+/// Parameters that may be set. Some are listed twice, so that they are drawn more often.
 const PATHS: &[&str] = &[
     "qps",
     "transport.payload",
@@ -338,16 +338,16 @@ fn program_value(dice: &mut Dice, scheme: &Scheme, path: &str) -> Option<String>
     })
 }
 
-/// Adds settings that others need, and removes those that do not go together.
+/// Adds parameters that other parameters require, and removes parameters that cannot be combined.
 fn together(scheme: &Scheme, set: &mut BTreeMap<String, String>) {
-    // A whole part replaces the parameters within it.
+    // A component that is set as a whole replaces the parameters within it.
     for part in
         ["cc", "lb", "fabric.program"].into_iter().filter(|part| set.contains_key(*part)).collect::<Vec<_>>()
     {
         set.retain(|path, _| !path.starts_with(&format!("{part}.")));
     }
     if set.contains_key("fabric.queue") {
-        // A queue that drops replaces a lossless class.
+        // A queue that drops packets replaces a lossless class.
         set.retain(|path, _| !path.starts_with("fabric.pfc"));
     } else if set.contains_key("fabric.pfc") {
         set.retain(|path, _| {

@@ -1,11 +1,11 @@
-//! Random workloads of every kind, of some megabytes at most.
+//! Random workloads of every kind, with at most a few megabytes.
 
 use crate::dice::Dice;
 use crate::fabrics::Fabric;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The approximate limit of the bytes of a workload.
+/// The approximate limit on the total bytes of a workload.
 const MOST: u64 = 1_200_000;
 
 /// The start times of messages.
@@ -13,9 +13,9 @@ const MOST: u64 = 1_200_000;
 pub enum Starts {
     /// Independent times within 300 us.
     AnyTime,
-    /// Nearly simultaneous: at most this many ns apart.
+    /// Nearly simultaneous times that are at most `most` ns apart.
     Jittered { at: u64, most: u64 },
-    /// Bursts, each this many ns after the one before, which has long ended by then.
+    /// Bursts that start `gap` ns after the previous one, which has ended long before.
     FarApart { gap: u64 },
 }
 
@@ -32,7 +32,7 @@ impl Starts {
         matches!(self, Starts::FarApart { .. })
     }
 
-    /// The start in ns of a message whose usual start is `usual`.
+    /// The start time in ns of a message that would start at `usual` by default.
     fn at(self, dice: &mut Dice, usual: u64) -> u64 {
         match self {
             Starts::AnyTime => usual,
@@ -155,7 +155,7 @@ fn collective(dice: &mut Dice, more: &mut Dice, hosts: u32) -> String {
     }
     let mut jobs = dice.within(1, u64::from(hosts) / ranks);
     if hosts >= 4 && jobs == 1 && more.chance(50) {
-        // Several of them, where most workloads have one.
+        // There are several jobs, while most workloads have one.
         jobs = more.within(2, u64::from(hosts / 2).min(6));
         ranks = ranks.min(u64::from(hosts) / jobs);
         if algorithm.ends_with("doubling") {
@@ -176,7 +176,7 @@ fn collective(dice: &mut Dice, more: &mut Dice, hosts: u32) -> String {
     text
 }
 
-/// A connection matrix with triggers. Each waits only for earlier messages, so all can start.
+/// A connection matrix with triggers. Each message waits only for earlier ones, so that all can start.
 fn matrix(dice: &mut Dice, (more, starts): (&mut Dice, Starts), hosts: u32) -> String {
     struct Line {
         head: String,
@@ -186,11 +186,11 @@ fn matrix(dice: &mut Dice, (more, starts): (&mut Dice, Starts), hosts: u32) -> S
     let mut lines: Vec<Line> = Vec::new();
     let mut triggers = Vec::new();
     let mut connections: Vec<(u64, u32, u32)> = Vec::new();
-    // Messages that fire no trigger on delivery yet.
+    // Messages that do not activate a trigger on delivery yet.
     let mut free: Vec<usize> = Vec::new();
     for number in 1..=count {
         let bytes = dice.scaled(1, (MOST / count).max(2));
-        // A further message of an existing connection, or a new connection.
+        // The message is another one of an existing connection, or begins a new connection.
         let further = !connections.is_empty() && dice.chance(25);
         let (id, from, to) = if further {
             dice.pick(&connections)

@@ -1,4 +1,4 @@
-//! The examples run, print their documented output, and do not depend on threads.
+//! Tests of the examples: they run, print their documented output, and do not depend on the number of threads.
 
 #[expect(dead_code, reason = "an example's main is not called here")]
 #[path = "../../examples/own_balancer.rs"]
@@ -24,7 +24,7 @@ mod own_workload;
 
 use std::error::Error;
 
-/// The output of an example, as rows of words.
+/// The output of an example, as rows of words. It must be the same on one and on two threads.
 fn table(compare: impl Fn(usize) -> Result<String, Box<dyn Error>>) -> Vec<Vec<String>> {
     let text = compare(1).unwrap();
     assert_eq!(text, compare(2).unwrap());
@@ -64,7 +64,8 @@ fn a_program_that_takes_uplinks_in_turn_drops_nothing() {
 fn joined_meshes_are_faster_than_a_ring() {
     let table = table(own_topology::compare);
     assert_eq!(names(&table), ["ring", "meshes"]);
-    // Cables: one per host; around the ring; five meshes of four switches and one of five groups.
+    // The numbers of cables: one per host; those around the ring; those of five meshes of four switches, and of one
+    // mesh of five groups.
     assert_eq!([1, 2].map(|column| number(&table, "ring", column)), [40.0, 40.0 + 20.0]);
     assert_eq!([1, 2].map(|column| number(&table, "meshes", column)), [40.0, 40.0 + 5.0 * 6.0 + 10.0]);
     assert!(number(&table, "meshes", 3) < number(&table, "ring", 3), "{table:?}");
@@ -95,9 +96,9 @@ fn a_transport_with_a_packet_of_its_own_repairs_losses_without_timeouts() {
     assert_eq!(names(&table), ["reps", "report"]);
     let row = |column| number(&table, "report", column);
     let [losses, resent, timeouts] = [2, 3, 4].map(row);
-    // Reports are lost as well, for which later ones stand.
+    // Reports are lost as well, but later reports replace them.
     assert!(losses > 5.0 && resent > 0.25 * losses && timeouts < 0.5 * resent, "{table:?}");
-    // `sack` repairs each loss by a timeout.
+    // `sack` needs a timeout to repair each loss.
     assert!(timeouts < 0.5 * number(&table, "reps", 4), "{table:?}");
 }
 
@@ -107,7 +108,8 @@ fn a_parameter_server_waits_for_all_workers_in_each_round() {
     assert_eq!(names(&table), ["reps", "reps", "dcp", "dcp"]);
     let column = |at: usize| table.iter().map(|row| row[at].parse().unwrap()).collect::<Vec<f64>>();
     assert_eq!(column(2), [62.0, 248.0, 62.0, 248.0]);
-    // 31 pushes of 500 KB share the server's link, and so do the parameters: 31 * 40 us in each direction.
+    // 31 pushes of 500 KB share the server's link, and so do the returned parameters. This takes 31 * 40 us in each
+    // direction.
     let took = column(3);
     for times in took.chunks(2) {
         assert!(

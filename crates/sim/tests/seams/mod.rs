@@ -1,4 +1,4 @@
-//! Parts of other programs: algorithms, fabrics, workloads and observers, by the public API alone.
+//! Tests of components from other programs: algorithms, fabrics, workloads and observers that use only the public API.
 
 mod examples;
 mod observed;

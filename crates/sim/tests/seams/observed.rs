@@ -1,4 +1,4 @@
-//! An observer sees all events and changes nothing.
+//! Tests that an observer sees all events and changes nothing.
 
 use super::support::{on, scenario};
 use anabranch_sim::base::{LinkId, QpId};

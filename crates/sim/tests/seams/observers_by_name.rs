@@ -1,4 +1,4 @@
-//! Observers that scenarios name, and the events that any registered observer gets on any number of threads.
+//! Observers that a scenario names, and the events that any registered observer sees on any number of threads.
 
 use super::support::{on, scenario};
 use anabranch_sim::base::{LinkId, NodeId, QpId};
@@ -41,7 +41,7 @@ kind = "log"
 shift = 7
 "#;
 
-/// A hash of all events in their order. Joining in another order gives another hash.
+/// A hash of all events in their order. It changes if the observers of the nodes are joined in another order.
 #[derive(Clone, Default)]
 struct Log {
     victims: bool,
@@ -116,7 +116,7 @@ impl Recorder for Log {
     }
 }
 
-/// An observer with a point for each drop.
+/// An observer whose curve has a point for each drop.
 #[derive(Default)]
 struct Drops(Vec<(Time, f64)>);
 
@@ -230,10 +230,10 @@ fn what_a_named_one_has_seen_is_among_the_curves_and_changes_nothing_else() {
             let rows = named(&first.series);
             assert_eq!(first.series.len(), plain.series.len() + rows.len());
             assert_eq!(first.series[..plain.series.len()], plain.series);
-            // Curves come in the order of the scenario; the two logs have different hashes.
+            // Curves are in the order of the scenario. The two logs have different hashes.
             let (logs, counted): (Vec<&SeriesRow>, Vec<&SeriesRow>) =
                 rows.iter().partition(|row| row.series.ends_with(".told"));
-            // The second observer of a kind has a number.
+            // The name of the second observer of a kind has a number.
             let names: Vec<&str> = logs.iter().map(|row| row.series.as_str()).collect();
             assert_eq!(names, ["log.told", "log.told", "log-2.told", "log-2.told"]);
             assert!(counted.iter().all(|row| row.series == "drops.drops" && row.entity == "fabric"));
@@ -247,7 +247,7 @@ fn what_a_named_one_has_seen_is_among_the_curves_and_changes_nothing_else() {
                 assert_eq!(result.run.digest, plain.run.digest);
                 assert_eq!(result.series, first.series, "{threads} threads");
             }
-            // Beside an observer that the scenario does not name.
+            // The observer is used in addition to one that the scenario does not name.
             let mut own = Log::default();
             assert_eq!(run_observed(point, &on(3), &mut own).unwrap(), first);
             assert!(own.told > 1_000);
@@ -281,7 +281,7 @@ fn the_resolved_form_names_them_with_all_their_parameters() {
 
 #[test]
 fn what_is_wrong_is_told_where_it_stands() {
-    // `[[observer]]` is in line 18.
+    // The line of `[[observer]]` is line 18.
     for (written, expected) in [
         ("kind = \"lgo\"", "t.toml:19:1: unknown kind \"lgo\"\n  write: kind = \"log\""),
         (

@@ -1,4 +1,5 @@
-//! Registered parts that panic or break a rule: the run ends with an error that names the part, and other runs go on.
+//! Registered components that panic or break a rule: the run ends with an error that names the component, and other
+//! runs continue.
 
 use super::support::{on, scenario};
 use anabranch_sim::base::{HostId, LinkId, MessageId};
@@ -15,7 +16,7 @@ use anabranch_sim::{
     Bytes, Duration, Observer, Parameter, Rate, Registry, RunError, Time, run, run_observed,
 };
 
-/// A part of any kind that panics when it is used.
+/// A component that can be of any kind and panics when it is used.
 struct Fragile;
 
 impl LoadBalancer for Fragile {
@@ -64,7 +65,7 @@ impl Program for Fragile {
     }
 }
 
-/// A program that emits packets as held that it never held.
+/// A program that claims to release packets that it never held.
 struct Lying(Held);
 
 impl Program for Lying {
@@ -122,13 +123,13 @@ kind = "permutation"
 bytes = "100KB"
 "#;
 
-/// A scheme that is REPS with one other part, and then REPS.
+/// A scenario with a scheme that is REPS with one replaced component, and with REPS itself.
 fn with(set: &str) -> String {
     format!("{GROUND}[[scheme]]\nname = \"mine\"\nbase = \"reps\"\nset = {{ {set} }}\n")
         .replace("\n[topology]", "\nschemes = [\"reps\"]\n[topology]")
 }
 
-/// The error of the run of `mine` on 1 and on 3 threads, beside a run of REPS that ends well.
+/// The error of the run of `mine`, which must be the same on 1 and on 3 threads, while the run of REPS succeeds.
 fn error(set: &str) -> RunError {
     let points = scenario(&registry(), &with(set)).points().unwrap();
     let errors = [1, 3].map(|threads| {
@@ -223,7 +224,7 @@ fn a_panic_of_a_topology_or_a_workload_is_told_where_it_is_chosen() {
     }
 }
 
-/// An observer that panics at the first packet.
+/// An observer that panics when it sees the first packet.
 struct PanickingObserver;
 
 impl Observer for PanickingObserver {

@@ -1,4 +1,5 @@
-//! Each kind of registered part runs from a scenario's text, and a copy of a built-in part behaves like the original.
+//! Tests that each kind of registered component can be used from a scenario's text, and that a copy of a built-in
+//! component behaves like the original.
 
 use super::support::{flows, on, results, scenario};
 use anabranch_sim::base::HostId;
@@ -13,7 +14,7 @@ use anabranch_sim::scenario::{NoFiles, Overrides, read, read_with};
 use anabranch_sim::workload::Start;
 use anabranch_sim::{Bytes, Duration, Parameter, Parameters, Rate, Registry, Time, run};
 
-/// Copies of built-in parts under other names.
+/// A registry with copies of built-in components under other names.
 fn copies() -> Registry {
     let ack_every = || Parameter::new("ack_every", 1u32, "packets that an ACK answers");
     let sack = |parameters: &Parameters| SackConfig {
@@ -202,7 +203,7 @@ fn a_copy_that_learns_from_telemetry_gets_it() {
     let flows = flows(&scenario(&copies(), &text));
     assert_eq!(flows[0], flows[1]);
     assert_eq!(flows[0], flows[2]);
-    // A congestion control with telemetry needs a transport that passes it on.
+    // A congestion control that uses telemetry needs a transport that delivers the telemetry.
     let wrong = text.replace("base = \"hpcc\"", "base = \"reps\"");
     let error =
         read_with(&copies(), "t.toml", &wrong, &NoFiles, &Overrides::default()).unwrap_err().to_string();
@@ -284,7 +285,7 @@ fn the_resolved_form_gives_the_same_digest() {
     assert!(read("t.toml", &first.to_toml(), &NoFiles, &Overrides::default()).is_err());
 }
 
-/// A program that emits a packet of one byte, the shortest possible, after each data packet to another ToR.
+/// A program that emits a packet of one byte, the shortest possible packet, after each data packet to another ToR.
 struct Chatty;
 
 impl Program for Chatty {
@@ -336,7 +337,7 @@ fn what_a_workload_does_wrong_is_an_error() {
     }
 }
 
-/// A program that changes entropy values by the path map, where there is one.
+/// A program that changes entropy values by the path map, if there is one.
 struct Steering(Vec<u16>);
 
 impl Program for Steering {

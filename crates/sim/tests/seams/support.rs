@@ -1,10 +1,10 @@
-//! Reading and running with a registry.
+//! Helpers for reading and running scenarios with a registry.
 
 use anabranch_sim::results::FlowRow;
 use anabranch_sim::scenario::{NoFiles, Overrides, Scenario, read_with};
 use anabranch_sim::{Control, Registry, RunResult, run};
 
-/// Reads and checks a valid scenario.
+/// Parses and checks a valid scenario.
 pub fn scenario(registry: &Registry, text: &str) -> Scenario {
     let read = read_with(registry, "test.toml", text, &NoFiles, &Overrides::default());
     let checked = read.and_then(|scenario| scenario.check().map(|_| scenario));
@@ -16,7 +16,7 @@ pub fn on(threads: usize) -> Control {
     Control { threads, ..Control::default() }
 }
 
-/// Runs all points on one thread and on two, with equal results.
+/// Runs all points on one thread and on two. The results must be equal.
 pub fn results(scenario: &Scenario) -> Vec<RunResult> {
     let finish = |point: &_, threads| run(point, &on(threads)).unwrap_or_else(|e| panic!("{e}"));
     let points = scenario.points().unwrap();
@@ -29,7 +29,7 @@ pub fn results(scenario: &Scenario) -> Vec<RunResult> {
     one
 }
 
-/// The rows of flows, which do not depend on names of scheme, fabric or workload.
+/// The rows of flows, which do not depend on the names of the scheme, the fabric or the workload.
 pub fn flows(scenario: &Scenario) -> Vec<Vec<FlowRow>> {
     results(scenario).into_iter().map(|result| result.flows).collect()
 }

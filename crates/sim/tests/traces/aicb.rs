@@ -1,16 +1,18 @@
-//! SimAI workloads in the forms of AICB: micro tests, models of its first and of its present version, inference.
+//! SimAI workloads in the forms that AICB writes: micro tests, models in its first and its current version, and
+//! inference.
 
 use super::*;
 
 const KEYS: &str = "format = \"simai\"\nchunk = \"1MB\"";
 
-/// The completion time of a built-in collective among this number of ranks, in picoseconds.
+/// The completion time of a built-in collective among this number of ranks that is alone in the network, in
+/// picoseconds.
 fn alone(ranks: u32, algorithm: &str, bytes: u64) -> u64 {
     let chunk = if algorithm == "alltoall" { "" } else { "\nchunk = \"1MB\"" };
     collective(ranks, &format!("algorithm = \"{algorithm}\"\nbytes = \"{bytes}B\"{chunk}"))
 }
 
-/// The warnings of `check` about a file, under these keys.
+/// The warnings of `check` about a file that is read with these keys.
 fn notes(hosts: u32, keys: &str, file: &str) -> Vec<String> {
     let text = scenario(hosts, &format!("kind = \"trace\"\nfile = \"job\"\n{KEYS}\n{keys}"), "reps");
     let folder = Folder([("job".to_owned(), file.as_bytes().to_vec())].into());
@@ -20,7 +22,7 @@ fn notes(hosts: u32, keys: &str, file: &str) -> Vec<String> {
 
 #[test]
 fn micro_tests_are_collectives_of_all_ranks_one_after_the_other() {
-    // A line computes for three times one nanosecond.
+    // Each line has three computations of one nanosecond.
     let file = "MICRO\n4\n\
                 micro_test\t-1\t1\tNONE\t0\t1\tNONE\t0\t1\tALLREDUCE\t40860\t1\n\
                 micro_test\t-1\t1\tNONE\t0\t1\tNONE\t0\t1\tALLGATHER\t81720\t1\n\
@@ -60,7 +62,7 @@ fn a_broadcast_is_from_the_first_rank_of_its_tensor_group() {
         let ranks = if suffix.is_empty() { tensor } else { 2 };
         assert_eq!(cct(4, KEYS, &file), alone(ranks, "broadcast-ring", 81_720), "{tensor}{suffix}");
     }
-    // Ranks only wait for collectives in which they take part: the first rank has nothing to receive.
+    // Ranks only wait for collectives in which they receive data, and the first rank receives none.
     let file = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 all_gpus: 2\n1\n\
                 norm -1 0 BROADCAST 4086 0 NONE 0 0 NONE 0 0\n";
     assert_eq!(cct(2, KEYS, file), THERE + BACK);
@@ -80,7 +82,7 @@ fn a_header_without_all_gpus_is_for_as_many_ranks_as_there_are_hosts() {
     for keys in ["ranks = 4", "rank_hosts = [0, 3, 5, 7]"] {
         assert_eq!(notes(8, keys, file), [""; 0]);
     }
-    // Each of several jobs gets hosts that earlier ones left free.
+    // If there are several jobs, each job gets hosts that earlier jobs left free.
     let text = scenario(
         8,
         "kind = \"jobs\"\n[[workload.job]]\nformat = \"simai\"\nfile = \"job\"\nchunk = \"1MB\"\nranks = 4\n\
@@ -91,7 +93,7 @@ fn a_header_without_all_gpus_is_for_as_many_ranks_as_there_are_hosts() {
     assert_eq!(both.jobs.iter().map(|job| job.ranks).collect::<Vec<_>>(), [4, 4]);
 }
 
-/// One layer with an AllReduce of the weights in all the forms of header.
+/// One layer with an AllReduce of the weights, under each form of the header.
 #[test]
 fn headers_of_all_versions_are_read() {
     let layer = "1\nl\t-1\t10\tNONE\t0\t10\tNONE\t0\t10\tALLREDUCE\t81720\t0\n";
@@ -108,7 +110,7 @@ fn headers_of_all_versions_are_read() {
     ] {
         assert_eq!(cct(8, KEYS, &format!("{header}\n{layer}")), expected, "{header}");
     }
-    // Python's division leaves a decimal point, up to which SimAI reads.
+    // Python's division writes a decimal point, and SimAI reads the number only up to this point.
     let staged = format!("{plain} pp: 2 pp_comm: 8388608.0");
     let error = simulated(8, KEYS, &format!("{staged}\n{layer}"), 1).map(|_| ()).unwrap_err();
     assert!(error.contains("2 pipeline stages send each other 8.39 MB"), "{error}");
@@ -116,8 +118,8 @@ fn headers_of_all_versions_are_read() {
     assert_eq!(halved, alone(2, "allreduce-ring", 81_720) + 20 * NS);
 }
 
-/// A collective of 0 bytes, `NONE` with some bytes, and a group of one rank are no collective (the first hung SimAI once, its
-/// issue 264).
+/// A collective of 0 bytes, `NONE` with some bytes, and a collective in a group of one rank do not count as
+/// collectives. The first of these made SimAI hang once (its issue 264).
 #[test]
 fn collectives_of_nothing_are_none() {
     let of = |layers: &str, count: u32| {
@@ -150,7 +152,7 @@ fn as_many_layers_are_read_as_are_counted() {
     assert_eq!(notes(2, "", &counted), ["job counts 2 layers and has 3: the last 1 are left out"]);
 }
 
-/// Every available file of SimAI and AICB is read, or refused for the given reason.
+/// Every available file of SimAI and AICB is read, or is refused for the given reason.
 #[test]
 fn published_files_are_read_or_refused_for_their_own_reason() {
     let Some(folder) = std::env::var_os("ANABRANCH_PEERS").map(std::path::PathBuf::from) else {

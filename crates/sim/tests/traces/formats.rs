@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 const GOAL: &str = "format = \"goal\"";
 
-/// A packet to the other rank, a microsecond of computing, a packet back, and its ACK.
+/// A packet to the other rank, a microsecond of computing, a packet back, and the ACK of that packet.
 #[test]
 fn a_reply_is_computed_before_it_is_sent() {
     let file = "num_ranks 2\n\
@@ -29,9 +29,9 @@ fn what_follows_a_send_waits_for_its_ack_unless_a_send_is_over_at_once() {
     let file = "num_ranks 2\nrank 0 {\na: send 4086b to 1\nb: send 4086b to 1\nb requires a\n}\n\
                 rank 1 {\na: recv 4086b from 0\nb: recv 4086b from 0\n}\n";
     assert_eq!(cct(2, GOAL, file), 2 * (THERE + BACK));
-    // One packet after the other.
+    // The two packets are sent one after the other.
     assert_eq!(cct(2, "format = \"goal\"\nends = \"posted\"", file), T + THERE + BACK);
-    // The operation only has to begin.
+    // The second operation only waits for the begin of the first.
     assert_eq!(cct(2, GOAL, &file.replace("b requires a", "b irequires a")), T + THERE + BACK);
 }
 
@@ -48,7 +48,7 @@ fn computations_of_one_processor_follow_each_other() {
     assert_eq!(cct(2, GOAL, &file(1)), 3_000 * NS + message);
 }
 
-/// A receive that begins late ends late, although the message arrived long before.
+/// A receive that begins late also ends late, although the message arrived long before.
 #[test]
 fn a_receive_is_over_when_it_has_begun_and_the_message_is_there() {
     let file = "num_ranks 2\nrank 0 {\ns: send 1b to 1 tag 1\nr: recv 1b from 1 tag 2\n}\n\
@@ -56,7 +56,7 @@ fn a_receive_is_over_when_it_has_begun_and_the_message_is_there() {
     assert_eq!(cct(2, GOAL, file), 50_000 * NS + 2 * (65 * 20 + D) + BACK);
 }
 
-/// Messages of one tag are received in the order in which they were sent, in the order of the file.
+/// Messages with the same tag are received in the order in which the file sends them.
 #[test]
 fn messages_of_one_tag_match_in_their_order() {
     let file = "num_ranks 2\nrank 0 {\na: send 4086b to 1\nb: send 8172b to 1\n}\n\
@@ -64,7 +64,8 @@ fn messages_of_one_tag_match_in_their_order() {
     assert_eq!(cct(2, GOAL, file), 2 * T + THERE + BACK);
 }
 
-/// A ring AllReduce in MSCCL: a thread block per GPU, which sends, receives and reduces, and sends the result on.
+/// A ring AllReduce in MSCCL. Each GPU has one thread block, which sends, receives and reduces data, and forwards the
+/// result.
 fn ring(ranks: u32) -> String {
     let mut text = format!(
         "<algo name=\"ring\" nchannels=\"1\" nchunksperloop=\"{ranks}\" ngpus=\"{ranks}\" coll=\"allreduce\">\n"
@@ -74,7 +75,7 @@ fn ring(ranks: u32) -> String {
         writeln!(text, "<gpu id=\"{rank}\">\n<tb id=\"0\" send=\"{next}\" recv=\"{before}\" chan=\"0\">")
             .unwrap();
         for step in 0..2 * (ranks - 1) {
-            // Block r - s is sent in step s, and the previous one received.
+            // Block r - s is sent in step s, and the block before it is received.
             let sent = (rank + 2 * ranks - step % ranks) % ranks;
             let received = (sent + ranks - 1) % ranks;
             let kind = if step < ranks - 1 { "rrc" } else { "r" };
@@ -108,7 +109,7 @@ fn the_ring_of_msccl_takes_as_long_as_our_own() {
 
 const SIMAI: &str = "format = \"simai\"\nchunk = \"1MB\"";
 
-/// Two layers forward and backward: computing and collectives follow each other.
+/// Two layers, forward and backward, in which computations and collectives follow each other.
 #[test]
 fn layers_compute_and_reduce_one_after_the_other() {
     let file = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 4 ep: 1 pp: 1 vpp: 4 ga: 1 all_gpus: 4 \
@@ -126,7 +127,7 @@ fn layers_compute_and_reduce_one_after_the_other() {
     assert_eq!(cct(4, SIMAI, file), computing + sums);
 }
 
-/// The gradient of the weights is reduced among the data-parallel ranks, while the backward pass goes on.
+/// The gradient of the weights is reduced among the data-parallel ranks while the backward pass continues.
 #[test]
 fn weight_gradients_are_reduced_beside_what_follows() {
     let file = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 1 vpp: 4 ga: 1 all_gpus: 8 \
@@ -135,11 +136,11 @@ fn weight_gradients_are_reduced_beside_what_follows() {
     let among = collective(4, "algorithm = \"allreduce-ring\"\nbytes = \"400000B\"\nchunk = \"1MB\"");
     let experts = collective(2, "algorithm = \"alltoall\"\nbytes = \"40860B\"");
     assert!(among < 1_000_000 * NS);
-    // The collective is hidden behind a millisecond of computing.
+    // The collective runs during a millisecond of computing, so it adds no time.
     assert_eq!(cct(8, SIMAI, file), experts + (1_000 + 1_000 + 1_000_000) * NS);
 }
 
-/// A protobuf message, encoded by hand.
+/// A protobuf message that is encoded by hand.
 #[derive(Clone, Default)]
 pub(super) struct Proto(Vec<u8>);
 
@@ -167,7 +168,7 @@ impl Proto {
         &self.0
     }
 
-    /// An attribute of a node, with its value in this field.
+    /// Adds an attribute to a node, with its value in field number `field`.
     pub(super) fn attribute(self, name: &str, field: u64, value: u64) -> Self {
         let attribute = Proto::default().bytes(1, name.as_bytes()).number(field, value);
         self.bytes(10, &attribute.0)
@@ -179,7 +180,7 @@ pub(super) fn node(id: u64, kind: u64, after: &[u64]) -> Proto {
     after.iter().fold(node, |node, before| node.number(5, *before))
 }
 
-/// The file of a rank: its metadata and its nodes, each preceded by its length.
+/// The file of a rank: its metadata and its nodes. Each of them is preceded by its length.
 pub(super) fn file(nodes: &[Proto]) -> Vec<u8> {
     let about = Proto::default().bytes(1, b"0.0.4");
     let all = std::iter::once(&about).chain(nodes);
@@ -195,7 +196,7 @@ pub(super) const INT64: u64 = 9;
 pub(super) const UINT64: u64 = 13;
 pub(super) const BOOL: u64 = 27;
 
-/// Computing, an AllReduce of both ranks, a message, and an answer: sizes as int64 and as uint64.
+/// Computing, an AllReduce of both ranks, a message, and an answer. Sizes are stored as int64 and as uint64.
 #[test]
 fn nodes_of_chakra_follow_their_dependencies() {
     for number in [INT64, UINT64] {
@@ -223,7 +224,7 @@ fn nodes_of_chakra_follow_their_dependencies() {
     }
 }
 
-/// Rank 0 computes for 30 us and rank 1 for 10, and then they reduce.
+/// Rank 0 computes for 30 us and rank 1 for 10 us, and then both take part in an AllReduce.
 #[test]
 fn each_rank_and_collective_has_a_row_of_what_is_exposed() {
     let rank = |us| {
@@ -243,7 +244,7 @@ fn each_rank_and_collective_has_a_row_of_what_is_exposed() {
     assert_eq!((reduce.part.as_str(), reduce.algorithm.as_str()), ("collective", "allreduce-ring"));
     assert_eq!((reduce.place, reduce.bytes, reduce.ranks), (Some(7), 40_860, 2));
     assert_eq!((reduce.start_ps, reduce.end_ps), (Some(10 * us), Some(cct)));
-    // Rank 1 waits for rank 0's first block and computes nothing meanwhile.
+    // Rank 1 waits for rank 0's first block, and computes nothing while it waits.
     assert!(reduce.compute_ps == 0 && (20 * us..=cct - 10 * us).contains(&reduce.exposed_ps), "{reduce:?}");
     let exposed = result.run.extra["exposed_max_us"];
     assert!((exposed - second.exposed_ps as f64 / 1e6).abs() < 1e-9, "{exposed}");
@@ -317,8 +318,8 @@ fn what_chakra_has_and_is_not_simulated_is_named() {
     assert!(error.contains("cannot read \"job.0.et\", the file of rank 0"), "{error}");
 }
 
-/// One file for all ranks, hosts by a list and by a file, parallel streams, `runtime` as the duration, and comm_size as the
-/// bytes that a rank has before the collective.
+/// The case covers one file for all ranks, hosts from a list and from a file, parallel streams, `runtime` as the
+/// duration, and `comm_size` as the number of bytes that a rank has before the collective.
 #[test]
 fn ranks_of_chakra_are_replicated_placed_and_have_streams() {
     let coll = |id, kind, after: &[u64]| {
@@ -329,7 +330,7 @@ fn ranks_of_chakra_are_replicated_placed_and_have_streams() {
     let ring = |kind: &str, bytes: u64| {
         collective(4, &format!("algorithm = \"{kind}-ring\"\nbytes = \"{bytes}B\"\nchunk = \"128KB\""))
     };
-    // AllReduce, AllGather, Broadcast, ReduceScatter.
+    // The collective types are AllReduce, AllGather, Broadcast and ReduceScatter.
     for (kind, name, bytes) in [
         (0, "allreduce", 40_860),
         (2, "allgather", 4 * 40_860),
@@ -366,7 +367,7 @@ fn ranks_of_chakra_are_replicated_placed_and_have_streams() {
         let files = [without, both.clone(), both.clone(), both.clone()];
         let expected = us * 1_000 * NS + ring("allreduce", 40_860);
         assert_eq!(cct(&format!("without_missing = true\n{keys}"), &files), expected, "{keys}");
-        // The fabric of `of_ranks` has as many hosts as there are files, 2 at least.
+        // The fabric of `of_ranks` has one host for each file, and at least 2.
         let two = collective(2, "algorithm = \"allreduce-ring\"\nbytes = \"40860B\"\nchunk = \"128KB\"");
         let replicated = cct(&format!("replicate = 2\n{keys}"), std::slice::from_ref(&both));
         assert_eq!(replicated, us * 1_000 * NS + two, "{keys}");
@@ -380,7 +381,7 @@ fn a_job_is_the_same_on_any_number_of_threads() {
     assert_eq!((&one.run.digest, &one.run.digest), (&two.run.digest, &three.run.digest));
 }
 
-/// Samples of the projects of the formats, where they are available.
+/// Sample files from the projects that define the formats, if they are available.
 #[test]
 fn published_files_run_to_their_end() {
     let Some(folder) = std::env::var_os("ANABRANCH_PEERS").map(std::path::PathBuf::from) else {
@@ -388,14 +389,15 @@ fn published_files_run_to_their_end() {
         return;
     };
     let file = |name: &str| std::fs::read_to_string(folder.join("data/jobs").join(name)).unwrap();
-    // A binomial tree of depth 5: the last leaf is five messages away. Each rank sends to up to five at once.
+    // The job is a binomial tree of depth 5, so the last leaf is five messages away. Each rank sends to up to five
+    // ranks at the same time.
     let tree = simulated(32, GOAL, &file("goal/binary_tree_32.goal"), 1).unwrap();
     let hop = 2 * (65 * 20 + D);
     let cct = tree.jobs[0].cct_ps.unwrap();
     assert!((5 * hop + BACK..=5 * (hop + 5 * 65 * 20) + BACK).contains(&cct), "{cct}");
     assert_eq!(tree.run.flows, 31);
     let ring = file("msccl/custom_allreduce.xml");
-    // With LL128 a block of 125,000 or 125,001 B has 1,042 times 8 B of flags.
+    // With LL128, a block of 125,000 or 125,001 B has 1,042 flags of 8 B.
     let bytes = 1_000_003 + 8 * 1_042 * 8;
     let own =
         collective(8, &format!("algorithm = \"allreduce-ring\"\nbytes = \"{bytes}B\"\nchunk = \"1GB\""));
@@ -412,16 +414,17 @@ fn published_files_run_to_their_end() {
     let chakra = |keys: &str, files: &[Vec<u8>]| of_ranks(keys, files).unwrap().jobs[0].cct_ps;
     let own =
         |ranks, keys: &str| Some(collective(ranks, &format!("{keys}\nbytes = \"1MiB\"\nchunk = \"1MB\"")));
-    // Each rank has 1 MiB before, and 4 MiB after.
+    // Each rank has 1 MiB before the collective and 4 MiB after it.
     let gather = ranks("all_gather_4/all_gather", 4);
     let expected = collective(4, "algorithm = \"allgather-ring\"\nbytes = \"4MiB\"\nchunk = \"1MB\"");
     assert_eq!(chakra("chunk = \"1MB\"", &gather), Some(expected));
     let ring = own(8, "algorithm = \"allreduce-ring\"");
     assert_eq!(chakra("chunk = \"1MB\"", &ranks("all_reduce_8/all_reduce", 8)), ring);
-    // A rank computes for 7 us after each of 7 reductions; meanwhile the ACK is sent that a block would wait for.
+    // A rank computes for 7 us after each of 7 reductions. During this time it sends the ACK for which a block would
+    // otherwise wait.
     let posted = chakra("ends = \"posted\"", &ranks("custom_ring_allreduce_8/custom_allreduce", 8));
     assert_eq!(posted, ring.map(|ring| ring + 7 * (7_000 * NS - A)));
-    // Rank 0 of a run under PyTorch, with broadcasts and AllReduces.
+    // The trace is that of rank 0 of a run under PyTorch, with broadcasts and AllReduces.
     let traced = std::process::Command::new("tar")
         .arg("xzOf")
         .arg(folder.join("data/jobs/chakra/feeder_tests_trace.tar.gz"))
@@ -443,7 +446,7 @@ fn published_files_run_to_their_end() {
     assert!(large.contains("without_pipeline = true"), "{large}");
 }
 
-/// The example of the book. A step of the GPT has 50 million packets, so it is only built.
+/// The examples in `examples/jobs`. A step of the GPT has 50 million packets, so that one is only built.
 #[test]
 fn examples_are_jobs() {
     let read = |name: &str| {
@@ -455,7 +458,7 @@ fn examples_are_jobs() {
         ["pipeline.goal", "gpt-13b.txt"].into_iter().map(|name| (name.to_owned(), read(name))).collect(),
     );
     let pipeline = run_in(&folder, &text("pipeline.toml"), 1).unwrap_or_else(|error| panic!("{error}"));
-    // Three stages pass data on, and the last micro-batch comes two computations after the first.
+    // Three stages pass data on, and the last micro-batch is two computations behind the first.
     let cct = pipeline.jobs[0].cct_ps.unwrap();
     assert!(cct > (3 + 3) * 40_000 * NS && pipeline.run.extra["compute_max_us"] == 120.0, "{cct}");
     let gpt = scenario::read("gpt-13b.toml", &text("gpt-13b.toml"), &folder, &Overrides::default());
@@ -463,6 +466,6 @@ fn examples_are_jobs() {
     let built = gpt.points().unwrap().remove(0);
     let workload = anabranch_sim::build(&built).unwrap_or_else(|error| panic!("{error}")).workload;
     assert_eq!(workload.jobs[0].hosts.len(), 128);
-    // 40 layers and the embedding, 8 rings of 16 ranks each, 30 blocks of 5 chunks per rank.
+    // There are 40 layers and the embedding, 8 rings of 16 ranks each, and 30 blocks of 5 chunks per rank.
     assert_eq!(workload.messages.len(), 8 * 16 * 30 * (40 * 5 + 5));
 }

@@ -1,17 +1,17 @@
-//! Collectives of Chakra among a part of the ranks.
+//! Collectives of Chakra traces among some of the ranks.
 
 use super::formats::{BOOL, INT64, Proto, UINT64, file, node};
 use super::*;
 
 const KEYS: &str = "comm_groups = \"groups.json\"\nchunk = \"1MB\"";
 
-/// An AllReduce with its size as a number of this type.
+/// An AllReduce whose size is stored as a number of the given type.
 fn reduce(id: u64, bytes: u64, number: u64, after: &[u64]) -> Proto {
     let node = node(id, 7, after).attribute("is_cpu_op", BOOL, 0);
     node.attribute("comm_type", number, 0).attribute("comm_size", number, bytes)
 }
 
-/// An AllReduce with the text attribute `pg_name`.
+/// The node with the text attribute `pg_name`, which names its group.
 fn named(node: Proto, group: &str) -> Proto {
     let attribute = Proto::default().bytes(1, b"pg_name").bytes(29, group.as_bytes());
     node.bytes(10, attribute.as_bytes())
@@ -26,7 +26,8 @@ fn ring(ranks: u32, bytes: u64) -> u64 {
     collective(ranks, &format!("algorithm = \"allreduce-ring\"\nbytes = \"{bytes}B\"\nchunk = \"1MB\""))
 }
 
-/// Two groups at once, and then all ranks: by the name of a group and by its number, with sizes of either type.
+/// Two groups reduce at the same time, and then all ranks. Groups are given by name and by number, with sizes of either
+/// type.
 #[test]
 fn ranks_of_a_group_reduce_among_themselves() {
     let groups = "{\"7\": [0, 2, 4], \"12\": [1, 3, 5]}";
@@ -44,7 +45,7 @@ fn ranks_of_a_group_reduce_among_themselves() {
         };
         (0..6).map(rank).collect()
     };
-    // Blocks are equal, so that ranks end together.
+    // All blocks have the same size, so that ranks end at the same time.
     let expected = ring(3, 408_600) + ring(3, 40_860) + ring(6, 122_580);
     for number in [INT64, UINT64] {
         for as_text in [true, false] {
@@ -53,7 +54,7 @@ fn ranks_of_a_group_reduce_among_themselves() {
     }
 }
 
-/// The resolved form of a run contains the groups of the trace.
+/// The resolved scenario of a run contains the groups of the trace.
 #[test]
 fn the_resolved_form_needs_no_files() {
     let files: Vec<Vec<u8>> = (0..2).map(|_| file(&[named(reduce(1, 40_860, INT64, &[]), "1")])).collect();

@@ -1,5 +1,5 @@
-//! The error of a mistake in an imported file names the line of that file and a fix in its format. The fix, applied to the
-//! file, makes it valid.
+//! The error about a mistake in an imported file names the line of that file and a correction in its format. If the
+//! correction is applied to the file, the file is valid.
 
 mod mistakes;
 
@@ -7,44 +7,45 @@ use super::*;
 use anabranch_sim::scenario::Diagnostic;
 use mistakes::{of_cm, of_connections, of_goal, of_msccl, of_shapes, of_simai, of_topo};
 
-/// The place of the text of a fix.
+/// The place in the file where the text of a correction is written.
 #[derive(Clone, Copy, Debug)]
 enum FixPlace {
-    /// Instead of this text, in the line of the error.
+    /// In the line of the error, in place of this text.
     Of(&'static str),
-    /// Instead of this text, in all lines.
+    /// In all lines, in place of this text.
     AllOf(&'static str),
-    /// Instead of this line.
+    /// In place of this line.
     Line(&'static str),
-    /// In the tag of the line of the error.
+    /// In the XML tag in the line of the error.
     Tag,
     /// At the end of the line of the error.
     Behind,
-    /// A new line above the line of the error, or above all lines.
+    /// In a new line above the line of the error, or above all lines.
     Above,
-    /// A new line below the line of the error, or at the end if the error names no line.
+    /// In a new line below the line of the error, or at the end if the error names no line.
     Below,
-    /// A new line at the end.
+    /// In a new line at the end.
     End,
-    /// A new line below this line.
+    /// In a new line below this line.
     After(&'static str),
-    /// The line of the error is removed.
+    /// Nowhere: the line of the error is removed.
     Nowhere,
-    /// A line below `[workload]` in the scenario.
+    /// In the scenario, in a line below `[workload]`.
     Scenario,
 }
 
-/// A mistake in a file.
+/// A mistake in a file, with its correction.
 struct Mistake {
-    /// A valid file.
+    /// The valid file.
     meant: &'static str,
-    /// A passage of the valid file, and the text that replaces it.
+    /// A text in the valid file, and the wrong text that replaces it.
     written: (&'static str, &'static str),
-    /// The line that the error names; 0 for none.
+    /// The line that the error names, or 0 if it names none.
     line: usize,
-    /// The end of the error: the fix with its context. Empty where the message itself says what to remove.
+    /// The end of the error message: the correction with its context. It is empty if the message itself states what to
+    /// remove.
     help: &'static str,
-    /// The text of the fix, and its place.
+    /// The text of the correction, and its place.
     write: (&'static str, FixPlace),
 }
 
@@ -65,7 +66,7 @@ fn mistake(
     Mistake { meant, written, line, help, write }
 }
 
-/// A scenario of 16 hosts around a file.
+/// A scenario with 16 hosts that refers to the file.
 fn around(kind: FileFormat, keys: &str) -> String {
     let fabric = "[topology]\nkind = \"single-switch\"\nhosts = 16\nlink = \"400Gbps\"\n";
     match kind {
@@ -90,7 +91,7 @@ fn name(kind: FileFormat) -> &'static str {
     }
 }
 
-/// The fabric and the messages of a file.
+/// The fabric and the messages that result from a file.
 fn read(kind: FileFormat, file: &str, keys: &str) -> Result<(String, anabranch_sim::Built), Diagnostic> {
     let folder = Folder([(name(kind).to_owned(), file.as_bytes().to_vec())].into());
     let scenario = scenario::read("s.toml", &around(kind, keys), &folder, &Overrides::default())?;
@@ -100,7 +101,7 @@ fn read(kind: FileFormat, file: &str, keys: &str) -> Result<(String, anabranch_s
     Ok((format!("{:?}", point.topology), built))
 }
 
-/// The error of a mistake. Its fix, applied to the file, must make it valid.
+/// The error about a mistake. The correction must make the file valid when it is applied.
 fn follow(kind: FileFormat, mistake: &Mistake) -> String {
     let Mistake { meant, written: (good, bad), line, help, write: (write, place) } = *mistake;
     let wrong = meant.replacen(good, bad, 1);
@@ -108,7 +109,7 @@ fn follow(kind: FileFormat, mistake: &Mistake) -> String {
     let Err(error) = read(kind, &wrong, "") else { panic!("nothing is wrong with:\n{wrong}") };
     assert_eq!((error.span.file.as_str(), error.span.line.unwrap_or(0)), (name(kind), line), "{error}");
     assert_eq!(error.help().as_deref().unwrap_or_default(), help, "{error}");
-    // Without a fix, the message says what to remove.
+    // If there is no correction, the message states what to remove.
     let message = &error.message;
     let says = |line: &str| match help.is_empty() {
         true => message.contains(line) || message.contains("remove one"),
@@ -148,7 +149,7 @@ fn follow(kind: FileFormat, mistake: &Mistake) -> String {
     let (fabric, built) = read(kind, &mended, &keys).unwrap_or_else(|error| panic!("{error}\n{mended}"));
     let (meant_fabric, meant) = read(kind, meant, &keys).unwrap_or_else(|error| panic!("{error}\n{meant}"));
     assert_eq!(fabric, meant_fabric, "{mended}");
-    // The line of a collective may have moved, so places are not compared.
+    // The lines of collectives may have moved, so they are not compared.
     let content = |built: &anabranch_sim::Built| {
         let mut workload = built.workload.clone();
         workload.jobs.iter_mut().flat_map(|job| &mut job.collectives).for_each(|its| its.place = 0);
@@ -161,9 +162,9 @@ fn follow(kind: FileFormat, mistake: &Mistake) -> String {
     }
 }
 
-/// Fixes of the readers that no rule can apply to a file, each group with the reason.
+/// Corrections of the readers that this test cannot apply to a file, in groups that each have a reason.
 const NOT_FOLLOWED: &[(&str, &str)] = &[
-    // Keys of the scenario; servers.rs tests those of shares and of the order of ranks.
+    // The correction changes keys of the scenario. `servers.rs` tests those of shares and of the order of ranks.
     ("cm.rs", "a unit of time cannot be 0"),
     ("simai.rs", "are no share of its groups"),
     ("simai.rs", "its groups of _DP_EP overlap"),
@@ -174,7 +175,7 @@ const NOT_FOLLOWED: &[(&str, &str)] = &[
     ("fat_tree.rs", "hosts a ToR do not fit"),
     ("fat_tree.rs", "ports up, which is no whole number"),
     ("fat_tree.rs", "hosts do not fill {filled}; write"),
-    // Only the author of the file knows the intended one of several.
+    // Several corrections are possible, and only the author of the file knows the intended one.
     ("cm.rs", "messages with id"),
     ("lines.rs", "to itself"),
     ("goal.rs", "is here for the second time"),
@@ -183,17 +184,17 @@ const NOT_FOLLOWED: &[(&str, &str)] = &[
     ("msccl.rs", "stands behind step"),
     ("msccl.rs", "depid and deps"),
     ("fat_tree.rs", "hosts are not possible"),
-    // More than this is missing.
+    // The file lacks more than the correction states.
     ("lines.rs", "it has no `Nodes` line"),
     ("simai.rs", "there are at most"),
     ("msccl.rs", "it is no XML"),
 ];
 
-/// The calls that make a problem with its fix, or one of the two.
+/// The calls that construct a problem with its correction, or one of the two.
 const CALLS: [&str; 5] =
     ["Problem::with_text(", "Problem::with_value(", "Fix::text(", "Fix::value(", "message = format!("];
 
-/// The first string literal in each of the first two arguments of a call. `call` begins behind its opening bracket.
+/// The first string literal in each of the first two arguments of a call. `call` begins after the opening bracket.
 fn literals(call: &str) -> [Option<&str>; 2] {
     let (mut depth, mut argument, mut literals) = (1, 0, [None; 2]);
     for (number, part) in call.split('"').enumerate() {
@@ -218,7 +219,7 @@ fn literals(call: &str) -> [Option<&str>; 2] {
     literals
 }
 
-/// The texts of problems with their fixes in a source file, in pieces between placeholders.
+/// The texts of problems with their corrections in a source file, split at placeholders.
 fn offers(source: &str) -> Vec<Vec<String>> {
     let source = source.split("#[cfg(test)]").next().unwrap();
     let mut joined = String::new();
@@ -289,7 +290,7 @@ fn what_is_offered_for_a_file_works_there() {
         ("fat_tree.rs", include_str!("../../../fabric/src/fat_tree.rs")),
     ] {
         for mut pieces in offers(source) {
-            // The reader of a file puts its own key before the fix.
+            // The reader of a fabric file writes its own key before the correction.
             if let (true, Some(at)) =
                 (file == "fat_tree.rs", pieces.iter().position(|piece| piece == "; write "))
             {
@@ -311,7 +312,8 @@ fn what_is_offered_for_a_file_works_there() {
     assert_eq!(unused, [("", ""); 0], "nobody offers this any more");
 }
 
-/// Traces of Chakra are written by tools, so their fixes apply to the file of groups or say to name one.
+/// Chakra traces are written by tools, so corrections change the file of groups or state that such a file must be
+/// named.
 #[test]
 fn what_is_offered_for_groups_of_chakra_works() {
     use super::formats::{BOOL, INT64, file, node};

@@ -1,4 +1,4 @@
-//! Jobs from traces: closed forms of their CCTs, and errors.
+//! Jobs from traces: closed forms of their CCTs, and error messages.
 
 mod aicb;
 mod algorithms;
@@ -16,12 +16,12 @@ use std::collections::BTreeMap;
 
 /// The payload of a packet, in bytes.
 const PAYLOAD: u64 = 4086;
-/// The times of a full packet and of an ACK at 400 Gb/s, in ps.
+/// The serialisation times of a full packet and of an ACK at 400 Gb/s, in ps.
 const T: u64 = 4150 * 20;
 const A: u64 = 64 * 20;
 /// The latency of a link, in ps.
 const D: u64 = 1_000_000;
-/// The times from a sender to a receiver, and of an ACK back, with a store-and-forward switch between them.
+/// The time of a packet from sender to receiver over a store-and-forward switch, and the time of an ACK back.
 const THERE: u64 = 2 * (T + D);
 const BACK: u64 = 2 * (A + D);
 const NS: u64 = 1_000;
@@ -49,7 +49,7 @@ fn scenario(hosts: u32, workload: &str, scheme: &str) -> String {
     )
 }
 
-/// The result of a file under these keys of `[workload]`.
+/// The result of a file that is read with these keys of `[workload]`.
 fn simulated(hosts: u32, keys: &str, file: &str, threads: usize) -> Result<RunResult, String> {
     let text = scenario(hosts, &format!("kind = \"trace\"\nfile = \"job\"\n{keys}"), "reps");
     run(&text, file, threads)
@@ -59,12 +59,12 @@ fn run(text: &str, file: &str, threads: usize) -> Result<RunResult, String> {
     run_in(&Folder([("job".to_owned(), file.as_bytes().to_vec())].into()), text, threads)
 }
 
-/// The result of a job from these files of ranks.
+/// The result of a job whose ranks have these files.
 fn of_ranks(keys: &str, files: &[Vec<u8>]) -> Result<RunResult, String> {
     of_ranks_beside(keys, files, Vec::new())
 }
 
-/// The result of a job from files of ranks, with other files beside them.
+/// The result of a job whose ranks have these files, with additional files in the same folder.
 fn of_ranks_beside(
     keys: &str,
     files: &[Vec<u8>],

@@ -1,14 +1,14 @@
-//! Plans of MSCCL++: closed forms of their CCTs, and errors.
+//! Execution plans of MSCCL++: closed forms of their CCTs, and error messages.
 
 use super::*;
 
-/// A signal on the wire, in ps: 8 B of payload and headers of 64 B.
+/// The time of a signal on the wire, in ps: 8 B of payload and 64 B of headers.
 const S: u64 = 72 * 20;
-/// A read request on the wire, in ps.
+/// The time of a read request on the wire, in ps.
 const R: u64 = 80 * 20;
 
-/// A GPU with one channel to each of these others, all of one kind, and buffers of this number of chunks. Remote buffer 0 is the
-/// output of the first one, 1 its scratch buffer, 2 the output of the second one, and so on.
+/// A GPU with one channel of the given kind to each of the GPUs `others`, and with buffers of `chunks` chunks. Remote
+/// buffer 0 is the output of the first of them, 1 its scratch buffer, 2 the output of the second one, and so on.
 fn gpu(id: u32, kind: &str, chunks: u32, others: &[u32], blocks: &[&[String]]) -> String {
     let counted =
         |numbers: std::ops::Range<usize>| numbers.map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
@@ -70,13 +70,13 @@ fn keys(bytes: u64) -> String {
     format!("format = \"mscclpp\"\nbytes = \"{bytes}B\"")
 }
 
-/// The CCT of two GPUs with these operations and buffers of one packet, in ps.
+/// The CCT of two GPUs that execute these operations with buffers of one packet, in ps.
 fn pair(first: &[&[String]], second: &[&[String]]) -> u64 {
     let plan = plan(&[gpu(0, "port", 1, &[1], first), gpu(1, "port", 1, &[0], second)]);
     cct(2, &keys(PAYLOAD), &plan)
 }
 
-/// A wait ends when the signal arrives, which is sent after the data of the put, so that the data has arrived, too.
+/// A wait ends when the signal arrives. The signal is sent after the data of the put, so the data has arrived as well.
 #[test]
 fn a_wait_takes_a_signal_and_what_was_put_before_it() {
     let there = [put(), on_channel("signal")];
@@ -86,7 +86,8 @@ fn a_wait_takes_a_signal_and_what_was_put_before_it() {
     let and_back = [put(), on_channel("signal"), on_channel("wait")];
     // The ACK of the signal is sent before the answer.
     assert_eq!(pair(&[&and_back], &[&answers]), 2 * (THERE + S) + A + BACK);
-    // The time is equal in one operation, and after another thread block that puts.
+    // The time is the same if put, signal and wait are one operation, and if another thread block does the put before
+    // the signal.
     assert_eq!(pair(&[&[moves("pws", "port", ("i", 0), (0, 0))]], &[&[on_channel("wait")]]), once);
     let release = says("\"name\": \"sem_release\", \"semaphore_ids\": [0]");
     let acquire = says("\"name\": \"sem_acquire\", \"semaphore_ids\": [0]");
@@ -94,7 +95,7 @@ fn a_wait_takes_a_signal_and_what_was_put_before_it() {
     assert_eq!(pair(&[blocks[0], blocks[1]], &[&[on_channel("wait")]]), once);
 }
 
-/// A signal on another channel overtakes the data of a put; a wait is for both, unless the signal is relaxed.
+/// A signal on another channel overtakes the data of a put. A wait then waits for both, unless the signal is relaxed.
 #[test]
 fn a_relaxed_signal_says_nothing_of_what_was_put() {
     let cct_with = |signal: &str, wait: &str| {
@@ -105,7 +106,8 @@ fn a_relaxed_signal_says_nothing_of_what_was_put() {
         cct(2, &keys(10 * PAYLOAD), &plan)
     };
     let (told, relaxed) = (cct_with("signal", "wait"), cct_with("rlxsignal", "rlxwait"));
-    // One put after the other, with the signal between packets of the first, and the ACK of its last packet before the second.
+    // The second put follows the first. The signal is between packets of the first put, and the ACK of the first put's
+    // last packet precedes the second put.
     assert_eq!(told, 2 * (9 * T + THERE) + S + A + BACK);
     assert!(told - relaxed > 7 * T, "{told} and {relaxed}");
 }
@@ -114,7 +116,7 @@ fn a_relaxed_signal_says_nothing_of_what_was_put() {
 fn a_flush_waits_for_acks_and_a_put_does_not() {
     assert_eq!(pair(&[&[put(), put()]], &[&[]]), T + THERE + BACK);
     assert_eq!(pair(&[&[put(), on_channel("flush"), put()]], &[&[]]), 2 * (THERE + BACK));
-    // With the signal after it.
+    // The signal follows the put and precedes the flush.
     let flushes = moves("pwsf", "port", ("i", 0), (0, 0));
     assert_eq!(pair(&[&[flushes, put()]], &[&[on_channel("wait")]]), S + 2 * (THERE + BACK));
 }
@@ -125,7 +127,7 @@ fn a_read_is_asked_for() {
     // The ACK of the request is sent before the data.
     let read = 2 * (R + D) + A + THERE;
     assert_eq!(pair(&[&[get]], &[&[]]), read + BACK);
-    // Read, reduced and put back, after the ACK of the read data.
+    // The data is read, reduced and written back, after the ACK of the read data.
     let both =
         "[{\"type\": \"i\", \"index\": 0, \"size\": 1}, {\"buffer_id\": 0, \"index\": 0, \"size\": 1}]";
     let words =
@@ -133,7 +135,7 @@ fn a_read_is_asked_for() {
     assert_eq!(pair(&[&[says(&words)]], &[&[]]), read + A + THERE + BACK);
 }
 
-/// Thread blocks at a barrier continue when the last one has arrived.
+/// Thread blocks at a barrier continue when the last of them has arrived.
 #[test]
 fn thread_blocks_meet() {
     let barrier = says("\"name\": \"barrier\", \"barrier_id\": 0, \"num_threadblocks\": 2");
@@ -141,8 +143,8 @@ fn thread_blocks_meet() {
     assert_eq!(pair(&first, &[&[on_channel("signal")]]), 2 * (S + D) + A + THERE + BACK);
 }
 
-/// A ring AllReduce of packets with flags as long as the data, without signals: it takes as long as the built-in one of twice the
-/// bytes.
+/// A ring AllReduce with packets that contain flags, which are as long as the data, and without signals. It takes as
+/// long as the built-in ring with twice the bytes.
 #[test]
 fn a_ring_of_packets_takes_as_long_as_our_own_of_twice_the_bytes() {
     for (ranks, bytes) in [(2_u32, 20_430), (4, 81_720), (8, 400_000)] {
@@ -172,7 +174,7 @@ fn a_ring_of_packets_takes_as_long_as_our_own_of_twice_the_bytes() {
     }
 }
 
-/// Thread blocks of a group each move their share of a chunk.
+/// The thread blocks of a group each move their part of a chunk.
 #[test]
 fn a_group_shares_a_chunk() {
     let share = |which: u32| {

@@ -1,4 +1,4 @@
-//! Errors of files and keys that make no job: place, expectation and fix.
+//! Errors of files and keys that do not result in a job: the place, the expected form and the correction.
 
 use super::*;
 

@@ -1,9 +1,9 @@
-//! Ranks that share a server, and shares of a SimAI file.
+//! Ranks that share a server, and simulated shares of a SimAI file.
 
 use super::formats::{BOOL, INT64, file, node};
 use super::*;
 
-/// A server link of 400 Gb/s and 3 us: 100,000 B take 2 us.
+/// A server link of 400 Gb/s and 3 us, on which 100,000 B take 2 us.
 const SERVER: &str = "[workload.server]\nranks = 2\nlink = \"400Gbps\"\nlink_latency = \"3us\"\n";
 const GOAL: &str = "format = \"goal\"\n";
 const US: u64 = 1_000 * NS;
@@ -13,7 +13,7 @@ fn four(statements: [&str; 4]) -> String {
     format!("num_ranks 4\n{}", ranks.collect::<String>())
 }
 
-/// A message within the server of ranks 0 and 1, and then one to the next server.
+/// A message within the server of ranks 0 and 1, and then a message to the next server.
 #[test]
 fn what_stays_in_a_server_takes_latency_and_bytes_over_rate() {
     let file = four([
@@ -24,7 +24,7 @@ fn what_stays_in_a_server_takes_latency_and_bytes_over_rate() {
     ]);
     assert_eq!(cct(4, &format!("{GOAL}{SERVER}"), &file), (20 + 3) * US + THERE + BACK);
     let result = simulated(4, &format!("{GOAL}{SERVER}"), &file, 1).unwrap();
-    // One message crosses the network, and nobody computes.
+    // One message crosses the network, and no rank computes.
     assert_eq!((result.run.flows, result.jobs[0].bytes), (1, 4086));
     assert_eq!(result.run.extra["compute_max_us"], 0.0);
 }
@@ -87,7 +87,7 @@ fn a_transfer_that_finds_the_receiver_free_is_not_delayed() {
     assert_eq!(cct(4, &format!("{GOAL}{three}"), &sooner), (2 + 2 + 3) * US);
 }
 
-/// An operation after a send begins when the message has arrived, or when it was handed over.
+/// An operation after a send begins when the message has arrived or, with `ends = "posted"`, when it was handed over.
 #[test]
 fn a_send_within_a_server_ends_as_others_do() {
     let file = four([
@@ -97,7 +97,8 @@ fn a_send_within_a_server_ends_as_others_do() {
         "",
     ]);
     assert_eq!(cct(4, &format!("{GOAL}{SERVER}"), &file), (2 + 3) * US + THERE + BACK);
-    // The message ends before the arrival in the server.
+    // The message over the network is acknowledged before the message within the server arrives, so the latter
+    // determines the completion time.
     let posted = THERE + BACK;
     assert!(posted < 6 * US);
     let slow = SERVER.replace("3us", "30us");
@@ -112,7 +113,7 @@ fn simai(tensor: u32, ranks: u32, layers: &[&str]) -> String {
     )
 }
 
-/// A ring of n ranks takes 2 (n - 1) times the time of a block and the latency.
+/// A ring of n ranks takes 2 (n - 1) times the sum of a block's time and the latency.
 #[test]
 fn a_collective_within_servers_is_its_closed_form() {
     for ranks in [2, 4, 8] {
@@ -120,16 +121,16 @@ fn a_collective_within_servers_is_its_closed_form() {
         let server =
             format!("[workload.server]\nranks = {ranks}\nlink = \"3.2Tbps\"\nlink_latency = \"1us\"\n");
         let keys = format!("format = \"simai\"\nchunk = \"1MB\"\n{server}");
-        // A byte takes 2.5 ps.
+        // The transmission of a byte takes 2.5 ps.
         let block = 800_000 / u64::from(ranks) * 5 / 2;
         let within = 2 * u64::from(ranks - 1) * (block + US);
-        // Then pairs of ranks across the two servers, all at once.
+        // Afterwards, pairs of ranks in the two servers reduce at the same time.
         let across = collective(2, "algorithm = \"allreduce-ring\"\nbytes = \"400000B\"\nchunk = \"1MB\"");
         assert_eq!(cct(2 * ranks, &keys, &file), within + across, "{ranks}");
     }
 }
 
-/// Chunks that follow each other round a ring which leaves and enters servers.
+/// Chunks follow each other around a ring that leaves and enters servers.
 #[test]
 fn a_ring_over_servers_is_the_same_on_any_number_of_threads() {
     let file = simai(8, 8, &["1000 ALLREDUCE 3000000 5000 ALLTOALL 100000 1000 NONE 0"]);
@@ -160,7 +161,7 @@ fn servers_that_make_no_sense_are_explained() {
     }
 }
 
-/// A job without network traffic takes equally long under every scheme, with a warning.
+/// A job without network traffic takes the same time under every scheme, and causes a warning.
 #[test]
 fn a_job_within_servers_runs_and_says_that_the_network_has_nothing_of_it() {
     let goal = four(["s: send 100000b to 1\nc: calc 500\nc requires s", "r: recv 100000b from 0", "", ""]);
@@ -170,7 +171,7 @@ fn a_job_within_servers_runs_and_says_that_the_network_has_nothing_of_it() {
     };
     let tensor = simai(4, 4, &["700 ALLREDUCE 400000 0 NONE 0 0 NONE 0"]);
     let wide = SERVER.replace("ranks = 2", "ranks = 4");
-    // A block of 100,000 B takes 2 us and the latency 3.
+    // A block of 100,000 B takes 2 us plus the latency of 3 us.
     for (what, cct_ps, result) in [
         ("goal", (2 + 3) * US + 500 * NS, simulated(4, &format!("{GOAL}{SERVER}"), &goal, 1)),
         (
@@ -196,7 +197,7 @@ fn a_job_within_servers_runs_and_says_that_the_network_has_nothing_of_it() {
         );
         assert!(result.parts.iter().any(|part| part.part == "rank"), "{what}");
     }
-    // Another job beside it takes as long as alone, and only the first has a warning.
+    // A second job takes as long as if it were alone, and only the first job has a warning.
     let job = |more: &str| format!("[[workload.job]]\nformat = \"goal\"\nfile = \"job\"\n{more}");
     let within = job(&SERVER.replace("[workload.server]", "[workload.job.server]"));
     let both = run(&scenario(8, &format!("kind = \"jobs\"\n{within}{}", job("")), "reps"), &goal, 1).unwrap();
@@ -209,7 +210,7 @@ fn a_job_within_servers_runs_and_says_that_the_network_has_nothing_of_it() {
     assert_eq!(one.run.digest, three.run.digest);
 }
 
-/// Two data-parallel groups of expert pairs in each of two pipeline stages.
+/// A file with two data-parallel groups of expert pairs in each of two pipeline stages.
 fn staged() -> String {
     let text = simai(
         2,
@@ -234,7 +235,7 @@ fn a_share_of_layers_and_ranks_is_simulated_and_said() {
     assert_eq!(of("layers = [1, 1]\nranks = 4"), 1_000 * NS + tensor + ring(2, 400_000));
     assert_eq!(of("layers = [1, 1]\nranks = 8"), 1_000 * NS + tensor + ring(4, 400_000));
     assert_eq!(of("layers = [2, 2]\nranks = 4"), 2_000 * NS + experts);
-    // A single group of experts has no other one with which to reduce.
+    // A single group of experts has no other group with which it could reduce.
     assert_eq!(of("layers = [2, 3]\nranks = 4"), 6_000 * NS + experts);
     assert_eq!(of("layers = [3, 3]\nranks = 8"), 4_000 * NS + ring(2, 81_720));
     assert_eq!(of("ranks = 16"), of(""));
@@ -283,7 +284,8 @@ fn groups_that_overlap_in_the_order_of_simai_run_in_the_other_order() {
     assert_eq!(ordered("tp-dp-pp"), Ok(16));
 }
 
-/// A file that does not say how many ranks it has: they are the scenario's, and so is a number that does not fit.
+/// The file does not state its number of ranks, so the scenario's number applies. The scenario must also correct a
+/// number that does not fit.
 #[test]
 fn ranks_that_do_not_fill_the_groups_are_answered_with_some_that_do() {
     let text = staged();

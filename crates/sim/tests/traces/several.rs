@@ -1,4 +1,4 @@
-//! Several jobs at once, and GOAL in binary form.
+//! Several jobs at the same time, and GOAL in binary form.
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn each_job_has_hosts_of_its_own_and_its_own_beginning() {
     assert_eq!(result.run.completion_us, (7_000 * NS + message) as f64 / 1e6);
 }
 
-/// The hosts of the ranks of each job.
+/// The hosts of the ranks, for each job.
 fn hosts_of(seed: u64, fabric: &str, tables: &[&str]) -> Vec<Vec<u32>> {
     let tables: String =
         tables.iter().map(|table| format!("[[workload.job]]\nformat = \"goal\"\n{table}\n")).collect();
@@ -68,7 +68,7 @@ fn jobs_are_placed_on_what_earlier_ones_leave() {
         drawn.insert(all);
     }
     assert!(drawn.len() > 15);
-    // A single job in the form of several takes as long as alone.
+    // A list of jobs with a single job takes as long as that job alone.
     let alone = format!(
         "schemes = [\"reps\"]\nseeds = [3]\n[topology]\n{fabric}\n[workload]\nkind = \"trace\"\nformat = \"goal\"\n{random}\n"
     );
@@ -80,7 +80,7 @@ fn jobs_are_placed_on_what_earlier_ones_leave() {
     );
 }
 
-/// Each job in a table of its own, with all keys of a job.
+/// The resolved scenario has a separate table for each job, with all keys of the job.
 #[test]
 fn jobs_resolve_to_themselves() {
     let text = scenario(
@@ -126,7 +126,7 @@ fn jobs_that_make_no_sense_are_explained() {
         let error = jobs(hosts, tables).map(|_| ()).unwrap_err();
         assert!(error.contains(says), "{error}\nexpected: {says}");
     }
-    // An error of a job has the place of its key.
+    // An error about a job has the place of the job's key.
     let second = |keys: &str| {
         let first = "[[workload.job]]\nformat = \"goal\"\nfile = \"one\"\n";
         let text = format!("kind = \"jobs\"\n{first}[[workload.job]]\nformat = \"goal\"\n{keys}");
@@ -149,10 +149,11 @@ fn jobs_that_make_no_sense_are_explained() {
     assert!(alone.contains("unknown key \"start\" in [workload]"), "{alone}");
 }
 
-/// An operation of a binary GOAL file: type, peer, size, tag, CPU, and the operations that wait for its end or its begin.
+/// An operation of a binary GOAL file: its type, peer, size, tag and CPU, and the operations that wait for its end or
+/// its begin.
 type Operation<'a> = (u8, u32, u64, u32, u8, &'a [u32], &'a [u32]);
 
-/// The file of these ranks, in the layout of `txt2bin`.
+/// The binary GOAL file of these ranks, as LogGOPSim's `txt2bin` would write it.
 fn binary(ranks: &[&[Operation]]) -> Vec<u8> {
     let mut parts: Vec<Vec<u8>> = Vec::new();
     for operations in ranks {
@@ -202,7 +203,8 @@ fn of_binary(file: Vec<u8>) -> Result<u64, String> {
     run_in(&Folder([("job".to_owned(), file)].into()), &text, 1).map(|result| result.jobs[0].cct_ps.unwrap())
 }
 
-/// A request, an answer after computing on another CPU, and a message that only waits for the begin of another.
+/// A file with a request, an answer after computing on another CPU, and a message that only waits for the begin of
+/// another one.
 fn answered() -> Vec<u8> {
     binary(&[
         &[(1, 1, 4086, 7, 0, &[], &[2]), (2, 1, 4086, 8, 0, &[], &[]), (1, 1, 4086, 9, 0, &[], &[])],
@@ -228,7 +230,8 @@ fn binary_goal_is_as_its_text() {
 #[test]
 fn binary_goal_that_does_not_hold_together_is_explained() {
     let file = answered();
-    // A file that is cut anywhere, or has any byte changed, is read or refused.
+    // A file that is cut off at any position, or in which any byte is changed, is read or refused, and never causes a
+    // panic.
     for length in 8..file.len() {
         assert!(of_binary(file[..length].to_vec()).is_err(), "{length}");
     }
@@ -242,7 +245,8 @@ fn binary_goal_that_does_not_hold_together_is_explained() {
         other[place] = byte;
         of_binary(other).unwrap_err()
     };
-    // The cookie; the end of rank 1; the type of rank 0's first operation, after 2 numbers and 2 roots; its waits.
+    // The changed values are the cookie, the end of rank 1, the type of rank 0's first operation (after 2 numbers and 2
+    // roots), and the number of its waits.
     for (place, byte, says) in [
         (8 + 6 + 24, 255, "job: rank 1 is not within it"),
         (8 + 6 + 32 + 16 + 4, 9, "job: rank 0: operation 0 has type 9, and there are 1, 2 and 3"),

@@ -1,4 +1,4 @@
-//! The answers of the searches, scheme by scheme.
+//! The answers of the searches, for each scheme.
 
 use super::measured::measured_at_ends;
 use super::search::Lane;
@@ -8,14 +8,14 @@ use crate::source::Folder;
 use anabranch_sim::scenario::{Answer, Extremum, Find};
 use serde_json::{Value, json};
 
-/// The searches of a scheme.
+/// The searches of one scheme.
 pub(super) struct SchemeAnswer<'a> {
     pub scheme: &'a str,
-    /// The searches seed by seed, the least demanding first.
+    /// The scheme's searches, one for each seed, beginning with the least demanding seed.
     pub lanes: Vec<&'a Lane<'a>>,
 }
 
-/// The searches by scheme.
+/// The searches grouped by scheme.
 pub(super) fn answers<'a>(find: &Find, lanes: &'a [Lane<'a>]) -> Vec<SchemeAnswer<'a>> {
     let mut answers: Vec<SchemeAnswer> = Vec::new();
     for lane in lanes {
@@ -31,8 +31,8 @@ pub(super) fn answers<'a>(find: &Find, lanes: &'a [Lane<'a>]) -> Vec<SchemeAnswe
     answers
 }
 
-/// The place of the value that the most demanding seed needs; none where a seed has no answer. A seed for which the condition
-/// holds at both ends needs no value.
+/// The position of the value that the most demanding seed needs, or none if a seed has no answer. A seed for which the
+/// condition holds at both ends needs no particular value.
 pub(super) fn hardest<'l, 's: 'l>(find: &Find, lanes: impl Iterator<Item = &'l Lane<'s>>) -> Option<f64> {
     let mut places = Vec::new();
     for lane in lanes {
@@ -49,7 +49,8 @@ pub(super) fn hardest<'l, 's: 'l>(find: &Find, lanes: impl Iterator<Item = &'l L
 }
 
 impl<'a> SchemeAnswer<'a> {
-    /// The values that were found, by seed, the least demanding first, without seeds that have none.
+    /// The values that were found for each seed, beginning with the least demanding one. Seeds without a value are left
+    /// out.
     fn found(&self) -> Vec<(&'a Lane<'a>, toml::Value, toml::Value)> {
         let of = |lane: &&'a Lane<'a>| match lane.search.answer()? {
             Answer::Bracket { value, fails } => Some((*lane, value, fails)),
@@ -58,7 +59,8 @@ impl<'a> SchemeAnswer<'a> {
         self.lanes.iter().filter_map(of).collect()
     }
 
-    /// The value that was found for the most demanding seed and holds with every seed, and the next one, which does not.
+    /// The value that was found for the most demanding seed, if it holds with every seed, and the next value, which
+    /// does not hold.
     pub(super) fn in_every_seed(&self, find: &Find) -> Option<(toml::Value, toml::Value)> {
         let place = hardest(find, self.lanes.iter().copied())?;
         let holds = self.lanes.iter().all(|lane| lane.search.held(place) == Some(true));
@@ -66,7 +68,7 @@ impl<'a> SchemeAnswer<'a> {
         found.find(|(lane, ..)| lane.search.place() == place).map(|(_, value, fails)| (value, fails))
     }
 
-    /// The range of the values that the seeds need; none where a seed has no answer.
+    /// The range of the values that the seeds need, or none if a seed has no answer.
     pub(super) fn over_seeds(&self, find: &Find) -> Option<String> {
         hardest(find, self.lanes.iter().copied())?;
         let found: Vec<String> = self.found().iter().map(|(_, value, _)| plain(value)).collect();
@@ -83,7 +85,7 @@ impl<'a> SchemeAnswer<'a> {
         })
     }
 
-    /// The values of the seeds, where no value is the answer of all.
+    /// A sentence with the values of the seeds, if no value is the answer for all of them.
     fn by_seed(&self, find: &Find) -> Option<String> {
         if self.lanes.len() < 2 || self.in_every_seed(find).is_some() {
             return None;
@@ -114,7 +116,7 @@ impl<'a> SchemeAnswer<'a> {
         self.lanes.iter().map(|lane| lane.search.tried().count()).sum()
     }
 
-    /// Sentences that a reader needs beside the table.
+    /// Sentences that a reader needs in addition to the table.
     pub(super) fn notes(&self, find: &Find, holds: &Condition, folder: &Folder) -> Vec<String> {
         let mut notes: Vec<String> = self.by_seed(find).into_iter().collect();
         for answer in [Answer::Everywhere, Answer::Nowhere, Answer::Backwards] {
@@ -164,7 +166,7 @@ impl<'a> SchemeAnswer<'a> {
 
     pub(super) fn json(&self, find: &Find) -> Value {
         let found = self.found();
-        // The value is null where a seed has none.
+        // The lowest and the highest value are null unless every seed has an answer.
         let all = found.len() == self.lanes.len();
         let values: Vec<toml::Value> = found.into_iter().filter(|_| all).map(|(_, value, _)| value).collect();
         let (easiest, hardest) = (values.first().cloned(), values.last().cloned());
@@ -201,7 +203,7 @@ impl<'a> SchemeAnswer<'a> {
     }
 }
 
-/// The table of answers, a row of heads first.
+/// The table of answers, whose first row holds the headings.
 pub(super) fn table(find: &Find, answers: &[SchemeAnswer]) -> Vec<Vec<String>> {
     let seeds = answers.iter().map(|answer| answer.lanes.len()).max().unwrap_or(0);
     let mut rows = vec![vec!["scheme".to_owned(), find.key().to_owned(), "fails at".to_owned()]];

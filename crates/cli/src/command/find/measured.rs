@@ -1,4 +1,4 @@
-//! The numbers that the searches measured.
+//! The values that the searches measured.
 
 use super::search::{Lane, Measurement};
 use super::words::{plain, significant};
@@ -6,10 +6,10 @@ use crate::question::Condition;
 use anabranch_results::{SearchMeasure, Trial};
 use anabranch_sim::scenario::Find;
 
-/// The most seeds whose numbers at the ends a note names.
+/// The largest number of seeds whose values at the ends a note lists.
 const MOST_SEEDS_NAMED: usize = 5;
 
-/// `. At "10KB" fct_max(scheme) is 81.3 (seed 1), ...`: the measured numbers where the ends gave no answer.
+/// A text with the measured values if the ends gave no answer: `. At "10KB" fct_max(scheme) is 81.3 (seed 1), ...`.
 pub(super) fn measured_at_ends(find: &Find, holds: &Condition, lanes: &[&Lane]) -> String {
     let mut text = String::new();
     let Some([words, _]) = holds.words() else { return text };

@@ -1,4 +1,4 @@
-//! `anabranch find`: the smallest or largest value of a parameter for which something still holds.
+//! `anabranch find`: the smallest or largest value of a parameter for which a condition still holds.
 
 mod answers;
 mod measured;
@@ -30,13 +30,14 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
-/// The last part of the path of the parameter whose answer does not include the headroom, where that is apart.
+/// The end of the path of the parameter that sets a switch's buffer. If the headroom is separate from the buffer, the
+/// answer does not include it.
 const BUFFER_OF_SWITCH: &str = ".fabric.pfc.buffer";
 
-/// Searches, for each scheme and seed.
+/// Carries out a search for each scheme and seed.
 ///
 /// # Errors
-/// Bad input, a folder that cannot be written, a run that broke, Ctrl-C.
+/// Bad input, a folder that cannot be written, a run that failed, Ctrl-C.
 pub fn find(args: &FindArgs) -> Result<(), Failure> {
     interrupt::catch()?;
     let begin = clock::now();
@@ -69,7 +70,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
         runs.iter_mut().for_each(|run| kept.keep(run.index, &mut run.ran));
         return Err(failure);
     }
-    // The order of a sweep over the values: by value, scheme and seed. Lanes are already by scheme and seed.
+    // Runs are sorted by value, scheme and seed, as in a sweep. Lanes are already sorted by scheme and seed.
     runs.sort_by(|a, b| a.place.total_cmp(&b.place));
     let count = runs.len();
     let changes = Changes { moved: &moved, headroom: &headroom, not_asked: &not_asked };
@@ -108,7 +109,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
     ))
 }
 
-/// A search and the scenario of the ends of its range.
+/// A search, and the scenario at the two ends of its range.
 struct Question {
     written: ScenarioText,
     find: Find,
@@ -138,7 +139,7 @@ fn results(prepared: &Prepared, answer: &SearchAnswer, runs: Vec<Run>) -> Result
     }
 }
 
-/// The headroom of each scheme's switches, where the searched buffer is without it.
+/// The headroom of each scheme's switches, if the searched buffer does not include the headroom.
 fn headroom<'a>(prepared: &'a Prepared, find: &Find) -> Result<Vec<(&'a str, Bytes)>, Failure> {
     match find.parameter.ends_with(BUFFER_OF_SWITCH) {
         true => prepared.scenario.headroom_apart(&prepared.facts).map_err(input),
@@ -146,7 +147,7 @@ fn headroom<'a>(prepared: &'a Prepared, find: &Find) -> Result<Vec<(&'a str, Byt
     }
 }
 
-/// The schemes and seeds of the searches: those that the parameter affects.
+/// The schemes and seeds of the searches. Schemes that the parameter does not affect are left out.
 fn searched<'a>(prepared: &'a Prepared, not_asked: &[&str]) -> Vec<(&'a str, u64)> {
     let mut searched: Vec<(&str, u64)> = Vec::new();
     for point in &prepared.points {
@@ -158,7 +159,7 @@ fn searched<'a>(prepared: &'a Prepared, not_asked: &[&str]) -> Vec<(&'a str, u64
     searched
 }
 
-/// Runs the searches for these schemes and seeds on this many threads; 0: as many as there are cores.
+/// Carries out the searches for these schemes and seeds on the given number of threads. With 0 there is one per core.
 fn run_searches<'a>(
     searches: &Searches<'a>,
     searched: &[(&str, u64)],
@@ -176,8 +177,8 @@ fn run_searches<'a>(
             let mut lanes: Vec<Lane> = all
                 .map(|(number, ((scheme, seed), control))| searches.lane(number, scheme, *seed, control))
                 .collect();
-            // The value that the most demanding seed needs is the answer for all seeds only if the condition holds with each of
-            // them.
+            // The value that the most demanding seed needs is the answer for all seeds only if the condition holds with
+            // every seed. The other seeds are therefore also run at that value.
             let hardest: Vec<Option<f64>> = lanes
                 .iter()
                 .map(|lane| hardest(searches.find, lanes.iter().filter(|o| o.scheme == lane.scheme)))
@@ -194,7 +195,7 @@ fn run_searches<'a>(
     }))
 }
 
-/// The searches, their runs, and the first failure.
+/// The completed searches, their runs, and the first failure.
 fn ended(lanes: Vec<Lane<'_>>) -> (Vec<Lane<'_>>, Vec<Run>, Option<Failure>) {
     let (mut done, mut runs, mut failure) = (Vec::new(), Vec::new(), None);
     for mut lane in lanes {
@@ -206,13 +207,13 @@ fn ended(lanes: Vec<Lane<'_>>) -> (Vec<Lane<'_>>, Vec<Run>, Option<Failure>) {
     (done, runs, failure)
 }
 
-/// The effects of a search beside its parameter.
+/// The effects of a search in addition to the change of its parameter.
 struct Changes<'a> {
-    /// Parameters that follow it.
+    /// The parameters that change with the searched one.
     moved: &'a [DerivedChange],
-    /// The headroom of each scheme's switches beside the buffer.
+    /// The headroom of each scheme's switches, which is in addition to the buffer.
     headroom: &'a [(&'a str, Bytes)],
-    /// Schemes that the parameter does not affect.
+    /// The schemes that the parameter does not affect.
     not_asked: &'a [&'a str],
 }
 

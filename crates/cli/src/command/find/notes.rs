@@ -1,4 +1,4 @@
-//! Notes on what a search changes beside its parameter.
+//! Notes on parameters that a search changes in addition to its own.
 
 use super::answers::SchemeAnswer;
 use super::words::plain;
@@ -6,10 +6,10 @@ use crate::source::Folder;
 use anabranch_base::Bytes;
 use anabranch_sim::scenario::{DerivedChange, Find};
 
-/// The thresholds of ECN marking, which go together.
+/// The two thresholds of ECN marking, which must be set together.
 const THRESHOLDS: [&str; 2] = ["fabric.ecn_kmin", "fabric.ecn_kmax"];
 
-/// A note on the parameters that follow the searched one: the answer holds for all of these together.
+/// A note on the parameters that change with the searched one: the answer holds for the combination of all of them.
 pub(super) fn followers_note(
     find: &Find,
     moved: &[DerivedChange],
@@ -39,14 +39,15 @@ pub(super) fn followers_note(
                 held.join(" and ")
             )
         }
-        // There is no answer whose values they could be held at.
+        // No answer was found, so there are no values at which these parameters could be held.
         None => "A parameter that is set below [set] does not move".to_owned(),
     };
     Some(format!("Over the whole range these follow {} and move with it: {changes}. {hold}.", find.parameter))
 }
 
-/// The value of the first scheme's answer, and lines for `[set]` that hold some of the parameters that follow (`moved`) at
-/// their values for that answer, so that it stays the answer. None where no answer was found.
+/// The value of the first scheme's answer, and lines for `[set]`. The lines hold some of the parameters that change
+/// with the searched one (`moved`) at their values for that answer, so that the answer stays valid. The result is none
+/// if no answer was found.
 pub(super) fn overrides_to_hold(
     find: &Find,
     moved: &[DerivedChange],
@@ -57,7 +58,7 @@ pub(super) fn overrides_to_hold(
     let of_it = answers.iter().find(|answer| answer.scheme == scheme);
     let (at, _) = of_it?.in_every_seed(find)?;
     let of_scheme: Vec<&DerivedChange> = moved.iter().filter(|moved| moved.scheme == *scheme).collect();
-    // The two thresholds make sense together only.
+    // It only makes sense to hold both thresholds together.
     let both: Vec<&DerivedChange> =
         of_scheme.iter().copied().filter(|moved| THRESHOLDS.contains(&&*moved.parameter)).collect();
     let chosen = if both.is_empty() { &of_scheme[..1] } else { &both[..] };
@@ -76,7 +77,7 @@ pub(super) fn overrides_to_hold(
     Some((at, held.collect()))
 }
 
-/// A note on the headroom that switches have beside the searched buffer.
+/// A note on the headroom that switches have in addition to the searched buffer.
 pub(super) fn headroom_note(find: &Find, headroom: &[(&str, Bytes)]) -> Option<String> {
     let each = headroom.iter().map(|(scheme, bytes)| format!("{} ({scheme})", bytes.about()));
     let each: Vec<String> = each.collect();

@@ -1,4 +1,4 @@
-//! The searches, one for each scheme and seed, and their runs.
+//! The searches, one for each scheme and seed, and the runs of each search.
 
 use crate::execute::{RunEnd, one_alone};
 use crate::failure::Failure;
@@ -14,10 +14,11 @@ use anabranch_sim::{Control, RunResult};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// More values than any search tries: runs are stored by the number of their search and their place in it.
+/// A number that is larger than the number of values that any search tries. Runs are stored by the number of their
+/// search and their position in it.
 const MOST_TRIED: usize = 1000;
 
-/// Splits results into their runs.
+/// Splits a result set into its runs.
 pub(super) fn split(set: ResultSet) -> Vec<RunOutcome> {
     let ResultSet { runs, flows, jobs, parts, filed, .. } = set;
     let mut rans: Vec<RunOutcome> = runs
@@ -54,7 +55,7 @@ pub(super) struct Searches<'a> {
     pub kept: &'a RunCache,
     pub spool: &'a Spool,
     pub simulated: AtomicUsize,
-    /// The limit of simulated time, in microseconds.
+    /// The limit on simulated time, in microseconds.
     pub max_time_us: f64,
 }
 
@@ -65,19 +66,19 @@ pub(super) struct Run {
     pub ran: RunOutcome,
 }
 
-/// The numbers of a run.
+/// The values that were measured in a run.
 pub(super) struct Measurement {
     pub place: f64,
     pub value: toml::Value,
     pub finished: bool,
-    /// Whether the run ended at the limit of simulated time.
+    /// Whether the run ended because it reached the limit on simulated time.
     pub cut_off: bool,
     /// Both sides of the comparison.
     pub measured: Option<f64>,
     pub bound: Option<f64>,
 }
 
-/// The condition `where` with the numbers of the ends.
+/// The condition `where`, with the measured values of the ends inserted.
 pub(super) struct ResolvedCondition {
     pub whole: Measure,
     pub bound: Option<Measure>,
@@ -89,15 +90,15 @@ pub(super) struct Lane<'a> {
     pub seed: u64,
     pub search: Search<'a>,
     pub runs: Vec<Run>,
-    /// Runs of the ends that the search has not reached yet.
+    /// Runs at the ends of the range that the search has not requested yet.
     pub ahead: Vec<Run>,
-    /// The numbers at each value.
+    /// The measurements, one for each value that was tried.
     pub measurements: Vec<Measurement>,
-    /// The condition; none before the numbers of the ends are known, and where an end did not finish.
+    /// The condition. It is `None` before the values at the ends are known, and if a run at an end did not finish.
     pub holds: Option<ResolvedCondition>,
     /// The number of runs that were started.
     pub started: usize,
-    /// The failure that ended it.
+    /// The failure that ended this search, if any.
     pub ended: Option<Failure>,
 }
 
@@ -124,7 +125,7 @@ impl<'a> Searches<'a> {
         lane
     }
 
-    /// The next run of a lane, at a value.
+    /// The next run of a lane, with the given value of the parameter.
     fn next_run(
         &self,
         number: usize,
@@ -137,7 +138,7 @@ impl<'a> Searches<'a> {
         Ok((index, self.run(index, &lane.scheme, lane.seed, value, control)?))
     }
 
-    /// Runs the ends at which the condition measures something; the search reuses these runs.
+    /// Runs the ends at which the condition measures a value. The search uses these runs again.
     fn run_ends(&self, number: usize, lane: &mut Lane<'a>, control: &Control) -> Result<(), Failure> {
         let mut numbers = vec![Some(0.0); self.holds.count()];
         for largest in self.holds.ends() {
@@ -148,7 +149,7 @@ impl<'a> Searches<'a> {
             }
             lane.ahead.push(Run { index, place, ran });
         }
-        // Nothing holds where an end did not finish.
+        // If a run at an end did not finish, the condition holds nowhere.
         lane.holds = match numbers.into_iter().collect::<Option<Vec<f64>>>() {
             Some(numbers) => Some(ResolvedCondition {
                 whole: self.holds.with(&numbers).map_err(Failure::Input)?,
@@ -159,7 +160,7 @@ impl<'a> Searches<'a> {
         Ok(())
     }
 
-    /// Runs the values that the search requests, until it requests no more.
+    /// Runs the values that the search requests, until it requests no further value.
     pub(super) fn run_search(
         &self,
         number: usize,
@@ -190,7 +191,7 @@ impl<'a> Searches<'a> {
         Ok(())
     }
 
-    /// The run of a scheme and a seed at a value: a stored one, a kept one, or a new one.
+    /// The run of a scheme and a seed at a value: from stored results, from the run cache, or a new simulation.
     fn run(
         &self,
         index: usize,
@@ -236,7 +237,8 @@ impl<'a> Searches<'a> {
         }
     }
 
-    /// Whether the condition holds, by the number of `where`; false for a run in which something did not finish.
+    /// Whether the condition holds, given the value of `where`. It does not hold for a run in which a message or job
+    /// did not finish.
     fn is_true(&self, number: Option<f64>) -> Result<bool, Failure> {
         match number {
             None | Some(0.0) => Ok(false),
@@ -249,14 +251,14 @@ impl<'a> Searches<'a> {
     }
 }
 
-/// The result of `read` for a run whose scheme has the name that `where` uses; none for a run in which something did not
-/// finish.
+/// The result of `read` for a run whose scheme is given the name that `where` uses. It is none for a run in which a
+/// message or job did not finish.
 fn with_results<T>(ran: &mut RunOutcome, read: impl FnOnce(&ResultSet) -> T) -> Option<T> {
     let row = &ran.result.run;
     if row.flows_finished < row.flows || row.jobs_finished < row.jobs {
         return None;
     }
-    // Rows are moved and given back: a second copy of them may be larger than memory.
+    // The rows are moved into the set and moved back, because a second copy of them may be larger than memory.
     let mut set = ResultSet {
         runs: vec![RunRow { scheme: SCHEME.to_owned(), ..row.clone() }],
         flows: std::mem::take(&mut ran.result.flows),

@@ -1,10 +1,10 @@
-//! A search and its answer in words.
+//! The texts for a search and its answer.
 
 use crate::question::Condition;
 use crate::source::Folder;
 use anabranch_sim::scenario::{Answer, Extremum, Find, Search};
 
-/// A number with four significant digits.
+/// A number as text, with four significant digits.
 pub(super) fn significant(number: f64) -> String {
     let whole = format!("{:.0}", number.abs().trunc()).len();
     let text = format!("{number:.places$}", places = 4_usize.saturating_sub(whole));
@@ -14,7 +14,7 @@ pub(super) fn significant(number: f64) -> String {
     }
 }
 
-/// A clause about a value that was found between two ends at which it does not hold.
+/// A clause about a value that was found although the condition holds at neither end of the range.
 pub(super) fn holds_between_ends(find: &Find, value: &toml::Value) -> String {
     let [first, last] = find.ends();
     let (key, range) = match find.wanted {
@@ -28,7 +28,8 @@ pub(super) fn holds_between_ends(find: &Find, value: &toml::Value) -> String {
     format!(", so that it holds at neither end ({first} and {last}), but between them{other}")
 }
 
-/// `smallest *.fabric.queue from 16KB to 8MB where drops(scheme) == 0, to 2 % at each of these seeds`.
+/// The question as text: `smallest *.fabric.queue from 16KB to 8MB where drops(scheme) == 0, to 2 % at each of these
+/// seeds`.
 pub(super) fn question(find: &Find) -> String {
     let [first, last] = find.ends().map(|end| plain(&end));
     let near = if find.is_list() {
@@ -39,12 +40,12 @@ pub(super) fn question(find: &Find) -> String {
     format!("{} {} from {first} to {last} where {}{near}", find.key(), find.parameter, find.holds)
 }
 
-/// A value without quotes.
+/// A value as text without quotes.
 pub(super) fn plain(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A clause about a search without an answer, with a range to try instead.
+/// A clause about a search without an answer, with another range to try.
 pub(super) fn unanswered(
     find: &Find,
     holds: &Condition,
@@ -85,8 +86,8 @@ pub(super) fn unanswered(
     }
 }
 
-/// The widest range beyond the last or the first end whose values the parameter may have, or why there is none; none for a
-/// list.
+/// The widest permitted range of the parameter beyond the last or the first end, or the reason why there is none. The
+/// result is none for a list of values.
 fn range_beyond(
     find: &Find,
     holds: &Condition,
@@ -94,7 +95,7 @@ fn range_beyond(
     folder: &Folder,
 ) -> Option<Result<[toml::Value; 2], String>> {
     let mut refused = None;
-    // An end at which the condition measures something keeps its place.
+    // An end at which the condition measures a value must stay the same.
     let [lowest, highest] = find.ends();
     let stays = |mut range: [toml::Value; 2]| {
         if holds.ends().any(|largest| largest != last) {

@@ -4,7 +4,8 @@ use super::*;
 
 #[test]
 fn the_mean_of_a_league_is_over_the_scenarios_asked_of_every_scheme() {
-    // REPS is the faster one in the two scenarios of both, and a third scheme is alone in a scenario of its own.
+    // REPS is the faster scheme in the two scenarios in which both schemes run. A third scheme runs alone in another
+    // scenario.
     let of_three_seeds = || {
         let mut set = two_schemes();
         let third = set.runs.iter().filter(|run| run.seed == 1);
@@ -32,7 +33,8 @@ fn the_mean_of_a_league_is_over_the_scenarios_asked_of_every_scheme() {
     assert!(row("annulus").contains("1 of 1</td><td>-</td><td>1.00</td>"), "{}", row("annulus"));
 }
 
-/// Four schemes with two seeds, of which the slower ones retransmit more: 100, 120, 140 and 400 us over an ideal of 50.
+/// Four schemes with two seeds each. Their times are 100, 120, 140 and 400 us with an ideal of 50 us, and slower
+/// schemes retransmit more.
 fn four_schemes() -> ResultSet {
     let mut set = two_schemes();
     set.runs.retain(|run| run.scheme == "ops" && run.sweep["workload.bytes"] == Value::Text("8MiB".into()));
@@ -71,7 +73,7 @@ fn four_schemes() -> ResultSet {
     set
 }
 
-/// The plots of a scenario of a league whose times are plotted against `measure`.
+/// The plots of a league's scenario in which the times are plotted against `measure`.
 fn explained(set: &ResultSet, measure: &str) -> (LeagueEntry, Vec<serde_json::Value>) {
     let explanation = Explanation { measure: measure.into(), called: None, says: "It is <so>.".into() };
     let entry = LeagueEntry::of("loss", set, String::new(), None, Some(&explanation));
@@ -91,7 +93,7 @@ fn a_scenario_of_a_league_holds_times_against_what_its_file_names() {
         "It is &lt;so&gt;. A point is a scheme, the mean over 2 seeds",
         "over the 4 schemes: 1.00. It says what goes together, not why.",
         "Zero stands at the left.",
-        // The numbers, for readers who do not see the plot.
+        // The page has the numbers as text for readers who cannot see the plot.
         "<th scope=\"row\">dcp</th><td>2.43</td>",
         "<td>40</td><td>switches, trims</td>",
     ] {
@@ -100,7 +102,7 @@ fn a_scenario_of_a_league_holds_times_against_what_its_file_names() {
     let against = &plots[0];
     assert_eq!(against["data"][0]["names"], json!(["reps", "ops"]));
     assert_eq!((&against["data"][0]["x"], &against["layout"]["x"]["foot"]), (&json!([0, 500]), &json!(10)));
-    // The first, the median and the last, up to a time at which the first can still be seen.
+    // The plot shows the first scheme, the median one and the last, up to a time at which the first is still visible.
     let goodput = &plots[1];
     let names: Vec<_> =
         goodput["data"].as_array().unwrap().iter().map(|trace| trace["name"].clone()).collect();

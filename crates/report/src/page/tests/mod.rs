@@ -15,7 +15,7 @@ use anabranch_results::{
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// The page without uPlot's own script, which is not tested here.
+/// The page without uPlot's own script, which these tests do not cover.
 fn own_part(set: &ResultSet) -> String {
     let page = page_of(set);
     assert!(page.contains(UPLOT) && page.contains(UPLOT_LICENCE), "uPlot is in the page, with its licence");
@@ -26,12 +26,12 @@ fn page_of(set: &ResultSet) -> String {
     html(set, &Provenance::default())
 }
 
-/// The plots of a set.
+/// The plots of a result set.
 fn plots_of(set: &ResultSet) -> Vec<Plot> {
     plots::of(&Index::new(set))
 }
 
-/// Points of two schemes at many links.
+/// Results with 60,000 queue-delay points for each of two runs, over 300 links.
 fn delays() -> ResultSet {
     let mut set = collectives();
     for run in 0..2 {
@@ -303,7 +303,7 @@ fn a_scheme_whose_jobs_did_not_finish_is_named_and_not_drawn() {
     assert_eq!(bars.note, "Only of the messages that finished: rocev2.");
     let bars = drawn(&set, spec(None, "rounds"));
     assert_eq!(bars.note, "Not drawn, as there is no such number: strack; rocev2.");
-    // A second seed that finished does not replace the first, and other points are drawn.
+    // A second seed that finished does not replace the one that did not. The other points are drawn.
     set.runs.push(RunRow { seed: 2, ..set.runs[1].clone() });
     set.runs.push(set.runs[1].clone());
     for (run, load) in set.runs.iter_mut().zip([1, 1, 1, 2]) {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Titles of the pictures with the names of their curves.
+/// The titles of the pictures, with the names of their curves.
 fn drawn(spec: PlotSpec) -> Vec<(String, Vec<String>)> {
     let mut set = with_figure();
     set.figure.as_mut().unwrap().plots = vec![spec];
@@ -19,7 +19,7 @@ fn per_says_what_has_a_curve_of_its_own() {
     };
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     let queue = "queue_depth_bytes";
-    // A dimension that is not named has a picture per value.
+    // A dimension that `per` does not name has a separate picture for each of its values.
     let default = drawn(spec(PlotKind::Series, queue, &[]));
     assert_eq!(default.len(), 2);
     assert_eq!(default[0].0, "T (workload.bytes = 8MiB)");
@@ -137,7 +137,7 @@ fn a_large_run_stays_small_and_keeps_its_largest_fct() {
     assert_eq!(x.last().unwrap().as_f64(), Some(1.0 + 99.999));
 }
 
-/// A million messages and as many points: scanning all of them for each run and claim would take minutes.
+/// A million messages and as many points. If each run and claim searched all of them, the test would take minutes.
 #[test]
 fn a_page_of_many_runs_looks_at_each_row_once() {
     let small = two_schemes();
@@ -251,7 +251,7 @@ fn bars_tell_of_their_whiskers_and_stand_on_a_power_of_ten() {
         both.note,
         "Mean over the seeds; the whiskers are the least and the largest, not the 95 % interval of ±."
     );
-    // The shortest bar is 100 us high, the longest whisker ends at 405.
+    // The shortest bar is at 100 us, and the longest whisker ends at 405 us.
     assert_eq!(both.layout["panels"][0]["y"]["range"], json!([10.0, 405.0 * 1.25]));
     let mut one = set.clone();
     one.runs.retain(|run| run.seed == 1);
@@ -377,7 +377,7 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
     ] {
         assert!(page.contains(text), "{text}");
     }
-    // A search without a measure, as in files of an older version.
+    // A search without a measure, as in result files of an older version.
     let plot = plots_of(&set).remove(0);
     assert_eq!(plot.title, "Largest FCT against *.fabric.queue");
     assert_eq!(plot.data[0]["x"], json!([10.0, 4000.0]));
@@ -393,7 +393,7 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
     let plot = with(&compared);
     assert_eq!(plot.title, "drops(scheme) against *.fabric.queue");
     assert_eq!(plot.layout["panels"][0]["y"]["title"], "Drops (count)");
-    // Each seed tried values of its own, so no line joins them.
+    // Each seed tried its own values, so no line joins the points of different seeds.
     let of = |name: &str| plot.data.iter().find(|curve| curve["name"] == name).unwrap();
     assert_eq!(of("reps")["x"], json!([10.0, 4000.0, 98.0, 98.0]));
     assert_eq!(of("reps")["y"], json!([40.0, 0.0, null, 2.0]));
@@ -405,7 +405,7 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
         (&json!(true), &json!("*.fabric.queue (KB)"))
     );
 
-    // Words are in their order, and bounds that differ belong to one scheme each.
+    // Words keep their order, and different bounds each belong to one scheme.
     let mut of_words = compared.clone();
     of_words.values = ["off", "half", "on"].map(str::to_owned).into();
     for (tried, value) in of_words.tried.iter_mut().zip(["off", "on", "half", "off", "on"]) {
@@ -416,7 +416,7 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
     let of = |name: &str| plot.data.iter().find(|curve| curve["name"] == name).unwrap();
     assert_eq!(of("reps: 1")["y"], json!([1.0, 1.0, null, 2.0]));
 
-    // Where nothing finished the default plots are drawn.
+    // If nothing finished, the default plots are drawn.
     of_words.tried.iter_mut().for_each(|tried| tried.measured = None);
     assert_eq!(with(&of_words).title, "Largest FCT against *.fabric.queue");
 }

@@ -1,4 +1,4 @@
-//! Random result sets that are written and read back.
+//! Tests that write and read random result sets.
 
 use super::*;
 use proptest::prelude::*;
@@ -112,7 +112,7 @@ proptest! {
         prop_assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
     }
 
-    /// Written curves of which some runs are in memory and others in files are the same rows.
+    /// If some curves are in memory and others in files, the same rows are written as if all were in memory.
     #[test]
     fn filed_curves_are_those_that_were_held(
         points in proptest::collection::vec((0u32..5, 0u8..3, 0u8..3, any::<u64>(), finite()), 0..200),

@@ -1,4 +1,4 @@
-//! Mistakes in files of each format, one for each fix.
+//! Mistakes in files of each format, one for each correction.
 
 use super::{FixPlace, Mistake, mistake};
 
@@ -14,7 +14,7 @@ pub(super) fn of_cm() -> Vec<Mistake> {
     let three = "`Connections 3`";
     vec![
         mistake(CM, ("Connections 3", "Connections 4"), 2, three, ("Connections 3", Of("Connections 4"))),
-        // htsim also treats a smaller count as a mistake.
+        // htsim also treats a count that is too small as a mistake.
         mistake(CM, ("Connections 3", "Connections 2"), 2, three, ("Connections 3", Of("Connections 2"))),
         mistake(CM, ("Triggers 1", "Triggers 2"), 3, "`Triggers 1`", ("Triggers 1", Of("Triggers 2"))),
         mistake(
@@ -316,7 +316,7 @@ pub(super) fn of_goal() -> Vec<Mistake> {
     ]
 }
 
-/// The element of GPU `number`, which has one block with one step of this type.
+/// The element of GPU `number`, which has one thread block with one step of the given type.
 fn gpu(number: u32, [send, recv]: [&str; 2], step: &str) -> String {
     format!(
         "<gpu id=\"{number}\" i_chunks=\"2\">\n<tb id=\"0\" send=\"{send}\" recv=\"{recv}\" chan=\"0\">\n\
