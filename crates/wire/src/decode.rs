@@ -48,14 +48,14 @@ pub fn decode<'a>(
     let frame = RoceFrame::decode(bytes, format.entropy)?;
     let reader = Reader { format, reference, frame };
     let mut cursor = if reader.is_cut() { frame.trimmed_fields() } else { frame.fields()? };
-    let mut found = Found { repr: Repr::Cnp, extension: Extension::default(), reth: None, offset: None };
+    let mut body = Body { repr: Repr::Cnp, extension: Extension::default(), reth: None, offset: None };
     match format.headers {
         Headers::Dcp if dcp::Tag::of_dscp(frame.link.dscp) != dcp::Tag::Other => {
-            reader.read_dcp(&mut cursor, &mut found)?;
+            reader.read_dcp(&mut cursor, &mut body)?;
         }
-        _ => reader.read(&mut cursor, &mut found)?,
+        _ => reader.read(&mut cursor, &mut body)?,
     }
-    if !matches!(found.repr, Repr::Data { .. }) {
+    if !matches!(body.repr, Repr::Data { .. }) {
         cursor.end("payload")?;
     }
     let reserved = frame.bth.reserved;
@@ -66,16 +66,16 @@ pub fn decode<'a>(
         wire_bytes: reader.wire_bytes(),
         ev: frame.link.ev,
         marked: frame.link.ecn == CE,
-        tag: found.extension.tag | bit(SPRAYED_BIT, SPRAYED) | bit(AVOIDANCE_BIT, PATH_AVOIDANCE_SIGNAL),
-        repr: found.repr,
+        tag: body.extension.tag | bit(SPRAYED_BIT, SPRAYED) | bit(AVOIDANCE_BIT, PATH_AVOIDANCE_SIGNAL),
+        repr: body.repr,
     };
     Ok(Received {
         packet,
         route: frame.link.route,
         payload: cursor.rest(),
         payload_at: cursor.at(),
-        offset: found.offset,
-        reth: found.reth,
+        offset: body.offset,
+        reth: body.reth,
     })
 }
 
@@ -104,7 +104,7 @@ pub fn trim(format: &Format, bytes: &mut Vec<u8>) -> Result<(), WireError> {
 }
 
 /// The parts of a packet behind the BTH.
-struct Found {
+struct Body {
     repr: Repr,
     extension: Extension,
     reth: Option<Reth>,
@@ -157,23 +157,23 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Reads what follows the BTH, in the headers that all transports but DCP have.
-    fn read(&self, cursor: &mut Cursor<'a>, found: &mut Found) -> Result<(), WireError> {
+    fn read(&self, cursor: &mut Cursor<'a>, body: &mut Body) -> Result<(), WireError> {
         let bth = &self.frame.bth;
         match bth.opcode {
             opcode::WRITE_FIRST | opcode::WRITE_MIDDLE | opcode::WRITE_LAST | opcode::WRITE_ONLY => {
                 if matches!(bth.opcode, opcode::WRITE_FIRST | opcode::WRITE_ONLY) {
-                    found.reth = Some(read_reth(cursor)?);
+                    body.reth = Some(read_reth(cursor)?);
                 }
-                found.extension = self.frame.extension(cursor)?;
-                self.read_write(found);
+                body.extension = self.frame.extension(cursor)?;
+                self.read_write(body);
             }
-            opcode::ACKNOWLEDGE => self.read_ack(cursor, found)?,
+            opcode::ACKNOWLEDGE => self.read_ack(cursor, body)?,
             opcode::CNP => {
                 cursor.zeros("reserved bytes of a CNP", CNP_BYTES)?;
-                found.extension = self.frame.extension(cursor)?;
+                body.extension = self.frame.extension(cursor)?;
             }
             other => {
-                found.repr = match other {
+                body.repr = match other {
                     opcode::PULL => Repr::Pull { number: cursor.u32("pull")? },
                     opcode::RTS => Repr::Rts { target: cursor.u32("demand")? },
                     opcode::PROGRAM => Repr::Program { word: cursor.u64("message of a program")? },
@@ -191,9 +191,9 @@ impl<'a> Reader<'a, '_> {
                         return Err(WireError::value("BTH opcode", at, other, expected));
                     }
                 };
-                found.extension = self.frame.extension(cursor)?;
-                if let (Repr::HeaderOnly { .. }, Some(msn)) = (found.repr, found.extension.number) {
-                    found.repr = found.repr.with_msn(msn);
+                body.extension = self.frame.extension(cursor)?;
+                if let (Repr::HeaderOnly { .. }, Some(msn)) = (body.repr, body.extension.number) {
+                    body.repr = body.repr.with_msn(msn);
                 }
             }
         }
@@ -201,17 +201,17 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// The packet of a Write: data, a trimmed packet or a probe.
-    fn read_write(&self, found: &mut Found) {
-        let (extension, bth) = (&found.extension, &self.frame.bth);
+    fn read_write(&self, body: &mut Body) {
+        let (extension, bth) = (&body.extension, &self.frame.bth);
         let sent_at = self.time(extension);
         let msn = extension.number.unwrap_or(Msn::NONE);
-        let is_empty = found.reth.is_some_and(|reth| reth.length == 0);
-        found.repr = match extension.message {
+        let is_empty = body.reth.is_some_and(|reth| reth.length == 0);
+        body.repr = match extension.message {
             _ if self.is_cut() => Repr::trimmed(self.psn()).with_msn(msn).with_sent_at(sent_at),
             None if is_empty && extension.time.is_some() => Repr::probe(self.psn()).with_sent_at(sent_at),
             message => {
                 let id = message.map_or(MessageId(0), |part| MessageId(part.message));
-                found.offset = message.map(|part| part.offset);
+                body.offset = message.map(|part| part.offset);
                 Repr::data(self.psn())
                     .with_message(id, message.map_or(1, |part| part.packets))
                     .with_sent_at(sent_at)
@@ -222,7 +222,7 @@ impl<'a> Reader<'a, '_> {
         };
     }
 
-    fn read_ack(&self, cursor: &mut Cursor<'a>, found: &mut Found) -> Result<(), WireError> {
+    fn read_ack(&self, cursor: &mut Cursor<'a>, body: &mut Body) -> Result<(), WireError> {
         let at = cursor.at();
         let aeth = Aeth::read(cursor)?;
         let is_nack = match aeth.syndrome {
@@ -237,25 +237,25 @@ impl<'a> Reader<'a, '_> {
             Headers::Irn => {
                 cursor.zeros("PSN of the cause", 1)?;
                 let low = cursor.u24("PSN of the cause")?;
-                found.extension = self.frame.extension(cursor)?;
+                body.extension = self.frame.extension(cursor)?;
                 let cumulative = self.cumulative();
                 let base = nearest_psn(low, cumulative);
                 if (base >= cumulative) != is_nack {
                     let expected = "0x1f (ACK) up to the ePSN, 0x60 (NACK) beyond it";
                     return Err(WireError::value("AETH syndrome", at, aeth.syndrome, expected));
                 }
-                found.repr = self.ack(&found.extension, cumulative).with_received(base, 1);
+                body.repr = self.ack(&body.extension, cumulative).with_received(base, 1);
             }
             Headers::Strack if !is_nack => {
-                found.repr = self.sack(cursor)?;
-                found.extension = self.frame.extension(cursor)?;
+                body.repr = self.sack(cursor)?;
+                body.extension = self.frame.extension(cursor)?;
             }
             _ => {
-                found.extension = self.frame.extension(cursor)?;
-                found.repr = if is_nack {
-                    Repr::nack(self.psn()).with_sent_at(self.time(&found.extension))
+                body.extension = self.frame.extension(cursor)?;
+                body.repr = if is_nack {
+                    Repr::nack(self.psn()).with_sent_at(self.time(&body.extension))
                 } else {
-                    self.ack(&found.extension, self.cumulative())
+                    self.ack(&body.extension, self.cumulative())
                 };
             }
         }
@@ -282,7 +282,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Reads what follows the BTH of a packet for which DCP defines the headers.
-    fn read_dcp(&self, cursor: &mut Cursor<'a>, found: &mut Found) -> Result<(), WireError> {
+    fn read_dcp(&self, cursor: &mut Cursor<'a>, body: &mut Body) -> Result<(), WireError> {
         let (frame, bth) = (&self.frame, &self.frame.bth);
         match (dcp::Tag::of_dscp(frame.link.dscp), bth.opcode) {
             (dcp::Tag::Ack, opcode::ACKNOWLEDGE) => {
@@ -292,26 +292,26 @@ impl<'a> Reader<'a, '_> {
                     let fault = Fault::Reserved { found: syndrome, reserved: 0xff };
                     return Err(WireError::new("AETH syndrome", at, fault));
                 }
-                found.extension = frame.extension(cursor)?;
-                found.repr = self.ack(&found.extension, msn);
+                body.extension = frame.extension(cursor)?;
+                body.repr = self.ack(&body.extension, msn);
             }
             (dcp::Tag::HeaderOnly, opcode) if dcp::is_data(opcode) => {
                 let msn = dcp::msn(bth, cursor)?;
                 // At the sender it is on its way back.
                 let is_back = !self.reference.at_receiver;
                 let repr = if is_back { Repr::header_only(self.psn()) } else { Repr::trimmed(self.psn()) };
-                found.repr = repr.with_msn(msn);
+                body.repr = repr.with_msn(msn);
             }
             (dcp::Tag::Data, opcode) if dcp::is_data(opcode) => {
                 let headers = dcp::DataHeaders::read(frame, cursor)?;
-                found.extension = frame.extension(cursor)?;
-                self.read_write(found);
-                found.repr = found.repr.with_msn(headers.msn);
+                body.extension = frame.extension(cursor)?;
+                self.read_write(body);
+                body.repr = body.repr.with_msn(headers.msn);
                 match headers.operation {
                     Operation::Write(reth) | Operation::WriteWithImmediate { reth, .. } => {
-                        found.reth = Some(reth)
+                        body.reth = Some(reth)
                     }
-                    Operation::Send { offset, .. } => found.offset = found.offset.or(Some(offset)),
+                    Operation::Send { offset, .. } => body.offset = body.offset.or(Some(offset)),
                 }
             }
             _ => return Err(dcp::wrong_tag(frame)),

@@ -17,7 +17,7 @@
 //! | control packet | 16 | probe's number (2), PSN (4), SPDCID (2), DPDCID (2) as in a request, payload (4) |
 //!
 //! CC state of NSCC: service time (2), restore (1 bit), pending penalty (7 bits), received bytes (3), out-of-order count (2).
-//! Of RCCC: credit (3), reserved (3), out-of-order count (2).
+//! CC state of RCCC: credit (3), reserved (3), out-of-order count (2).
 
 use crate::bytes::{Cursor, put_u24};
 use crate::error::{Fault, WireError};
@@ -125,7 +125,7 @@ pub struct Ack {
     pub source: u16,
     /// The PDC at its destination.
     pub destination: u16,
-    /// What an ACK_CC has in addition.
+    /// The part that only an ACK_CC has.
     pub congestion: Option<AckCc>,
 }
 

@@ -1,6 +1,8 @@
 //! The division of a message into packets.
 
 use super::interface::OutOfPsns;
+use super::payload_range::PayloadRange;
+use anabranch_base::MessageId;
 
 /// The largest distance between the lowest unacknowledged PSN and the newest one, for transports with order-tolerant
 /// receivers. It bounds the memory of a queue pair whose lowest packet is lost repeatedly.
@@ -32,6 +34,29 @@ impl Claim {
     /// The PSN after the last one.
     pub fn end(&self) -> u32 {
         self.first + self.packets
+    }
+
+    /// The payload of the packet `psn`; none if the PSN is not among those of this message.
+    pub fn payload_range(
+        &self,
+        message: MessageId,
+        psn: u32,
+        payload: u32,
+        header: u16,
+    ) -> Option<PayloadRange> {
+        let place = psn.checked_sub(self.first).filter(|&place| place < self.packets)?;
+        let last_payload = self.last_bytes - header;
+        let is_last = place + 1 == self.packets;
+        let offset = u64::from(place) * u64::from(payload);
+        let message_bytes = u64::from(self.packets - 1) * u64::from(payload) + u64::from(last_payload);
+        Some(PayloadRange {
+            message,
+            offset,
+            bytes: if is_last { last_payload } else { payload as u16 },
+            message_bytes,
+            request_offset: offset,
+            request_bytes: message_bytes,
+        })
     }
 }
 

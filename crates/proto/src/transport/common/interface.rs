@@ -150,13 +150,13 @@ pub enum Headers {
     /// RoCEv2 where each packet is a Write of its own with a RETH, so that it is placed in any order (Themis-spraying,
     /// section 2.2).
     Direct,
-    /// Those of [`Direct`](Self::Direct), and behind them an extension header with the fields that RoCEv2 lacks.
+    /// As [`Direct`](Self::Direct), and behind those headers an extension header with the fields that RoCEv2 lacks.
     Extended,
-    /// Those of [`Extended`](Self::Extended), with IRN's acknowledgements: the ePSN, and the PSN of their cause.
+    /// As [`Extended`](Self::Extended), with IRN's acknowledgements: the ePSN, and the PSN of their cause.
     Irn,
-    /// Those of [`Extended`](Self::Extended), with STrack's acknowledgements (STrack, figure 7).
+    /// As [`Extended`](Self::Extended), with STrack's acknowledgements (STrack, figure 7).
     Strack,
-    /// Those of DCP (DCP, figure 4).
+    /// DCP's (DCP, figure 4).
     Dcp,
 }
 

@@ -1,6 +1,5 @@
 //! The bytes of a message that a data packet carries.
 
-use super::claim::Claim;
 use anabranch_base::MessageId;
 
 /// The payload of a data packet: where it lies in its message, as posted on this queue pair. A driver with real buffers
@@ -19,29 +18,4 @@ pub struct PayloadRange {
     pub request_offset: u64,
     /// `dcp`: length of that request in bytes. Otherwise `message_bytes`.
     pub request_bytes: u64,
-}
-
-impl PayloadRange {
-    /// The payload of the packet `psn` of a message with these PSNs; none for another message's PSN.
-    pub(in crate::transport) fn of(
-        message: MessageId,
-        claim: &Claim,
-        psn: u32,
-        payload: u32,
-        header: u16,
-    ) -> Option<PayloadRange> {
-        let place = psn.checked_sub(claim.first).filter(|&place| place < claim.packets)?;
-        let last_payload = claim.last_bytes - header;
-        let is_last = place + 1 == claim.packets;
-        let offset = u64::from(place) * u64::from(payload);
-        let message_bytes = u64::from(claim.packets - 1) * u64::from(payload) + u64::from(last_payload);
-        Some(PayloadRange {
-            message,
-            offset,
-            bytes: if is_last { last_payload } else { payload as u16 },
-            message_bytes,
-            request_offset: offset,
-            request_bytes: message_bytes,
-        })
-    }
 }

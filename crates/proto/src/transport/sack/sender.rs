@@ -188,13 +188,7 @@ impl Sender for SackSender {
         let slot = self.message_of(psn);
         let message = if slot == 0 { &self.first } else { self.later.get(slot - 1)? };
         let &OutgoingMessage { id, first, packets, last_bytes, .. } = message;
-        PayloadRange::of(
-            id,
-            &Claim { first, packets, last_bytes },
-            psn,
-            self.payload.into(),
-            self.header_bytes,
-        )
+        Claim { first, packets, last_bytes }.payload_range(id, psn, self.payload.into(), self.header_bytes)
     }
 
     /// The next data packet, if there is one and window and rate allow it now. Lost packets come first.

@@ -83,7 +83,7 @@ impl Outgoing {
         let slot = self.slot_of(psn);
         let message = if slot == 0 { &self.first } else { self.later.get(slot - 1)? };
         let &Message { id, first, packets, last_bytes, .. } = message;
-        PayloadRange::of(id, &Claim { first, packets, last_bytes }, psn, self.payload, self.header)
+        Claim { first, packets, last_bytes }.payload_range(id, psn, self.payload, self.header)
     }
 
     /// Counts a packet as acknowledged; its message is not acknowledged completely yet.
