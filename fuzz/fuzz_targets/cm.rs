@@ -11,6 +11,7 @@ fuzz_target!(|text: &str| {
         host_rate: Rate::from_gbps(400),
         tor_of: (0..16).map(|h| h / 4).collect(),
         dcs: 1,
+        dims: Vec::new(),
         file_nodes: Vec::new(),
     };
     let spec = WorkloadSpec::Cm { file: "fuzz.cm".to_owned(), start_unit: Duration(1) };

@@ -11,6 +11,7 @@ fuzz_target!(|text: &str| {
         host_rate: Rate::from_gbps(100),
         tor_of: (0..16).map(|h| h / 4).collect(),
         dcs: 1,
+        dims: Vec::new(),
         file_nodes: Vec::new(),
     };
     let origin = Duration::from_us(2_000_000);

@@ -26,6 +26,7 @@ fuzz_target!(|text: &str| {
         host_rate: Rate::from_gbps(400),
         tor_of: (0..16).map(|h| h / 4).collect(),
         dcs: 1,
+        dims: Vec::new(),
         file_nodes: Vec::new(),
     };
     let spec: TraceSpec = toml::from_str(SPEC).expect("a trace's table");

@@ -359,8 +359,15 @@ class Job(_JobNeeded, total=False):
     ranks: Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with fewer
         data-parallel ranks. Where the file does not say how many it has, that; otherwise all hosts. (a number, 1 or
         more; unless said: all)
+    rank_order: Of `simai`: which parallel groups have neighbouring ranks, and which the largest stride; SimAI's own
+        is `tp-pp-dp`. (`tp-dp-pp` or `tp-pp-dp`; unless said: `"tp-dp-pp"`)
     comm_groups: Of `chakra`: the file of groups of ranks, as ASTRA-sim reads it. (a file's name, from the scenario's
         folder; unless said: collectives of all ranks alone)
+    system: Of `chakra`: ASTRA-sim's system file, by which collectives of all ranks go through the dimensions of the
+        network in parts. (a file's name, from the scenario's folder; unless said: rings of all ranks)
+    dims: Of `chakra`: ranks of each dimension for `system`, the one that varies fastest first. (a list of numbers, or
+        a file of ASTRA-sim's logical dimensions; unless said: those of the topology, if it is a network of ASTRA-sim;
+        otherwise one)
     replicate: Of `chakra`: the trace has the file of rank 0 alone, and so many ranks do what it does. (a number, 2 or
         more; unless said: each rank has a file)
     without_missing: Of `chakra`: nodes that others wait for and that are not in the trace count as over. (`true` or
@@ -384,7 +391,10 @@ class Job(_JobNeeded, total=False):
     without_pipeline: bool
     layers: Sequence[int]
     ranks: int
+    rank_order: Literal["tp-dp-pp", "tp-pp-dp"]
     comm_groups: File
+    system: File
+    dims: Sequence[int] | File
     replicate: int
     without_missing: bool
     without_control: bool
@@ -2097,14 +2107,18 @@ class Builder(dict[str, Any]):
         kind: Literal["rails"],
         *,
         servers: int,
-        link: Rate,
+        server: File = ...,
         nics: int = ...,
         gpus: int = ...,
+        gpu_nics: Sequence[int] = ...,
         ports: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16] = ...,
         nvlink_domain: int = ...,
+        nvlink: Rate = ...,
+        nvlink_latency: Time = ...,
         segment: int = ...,
         pod: int = ...,
         tiers: Literal[1, 2, 3] = ...,
+        link: Rate = ...,
         uplink: Rate = ...,
         core_link: Rate = ...,
         link_latency: Time = ...,
@@ -2121,16 +2135,24 @@ class Builder(dict[str, Any]):
         """A rail-optimised cluster: a leaf has the NICs of one rail of a segment.
 
         servers: Servers of the cluster. (a number, 1 or more; needed)
+        server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink; what
+            is said beside it goes before. (a file's name, from the scenario's folder; unless said: the keys beside
+            it)
         nics: NICs of a server, each of a rail of its own. (a number, 1 or more; unless said: `8`)
         gpus: GPUs of a server. (a number, 1 or more; unless said: `nics`)
+        gpu_nics: The NIC of each GPU of a server. (a list of numbers; unless said: GPU g of a server has NIC g x
+            `nics` / `gpus`)
         ports: Ports of a NIC, each in a plane of its own. (a number, 1 to 16; unless said: `1`)
         nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; unless said:
             `1`)
+        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; unless said: none)
+        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; unless
+            said: 50ns)
         segment: Servers of a segment, which share their leaves. (a number, 1 or more; unless said: so many that
             leaves have up to 32 NICs, or by `radix`)
         pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: all)
         tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
-        link: Rate of the links. (a rate above 0; needed)
+        link: Rate of a NIC's port. (a rate above 0; unless said: must be said without `server`)
         uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: `link`)
         core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
         link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
@@ -2158,14 +2180,18 @@ class Builder(dict[str, Any]):
         kind: Literal["multi-plane"],
         *,
         servers: int,
-        link: Rate,
+        server: File = ...,
         nics: int = ...,
         gpus: int = ...,
+        gpu_nics: Sequence[int] = ...,
         ports: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16] = ...,
         nvlink_domain: int = ...,
+        nvlink: Rate = ...,
+        nvlink_latency: Time = ...,
         segment: int = ...,
         pod: int = ...,
         tiers: Literal[1, 2, 3] = ...,
+        link: Rate = ...,
         uplink: Rate = ...,
         core_link: Rate = ...,
         link_latency: Time = ...,
@@ -2181,17 +2207,25 @@ class Builder(dict[str, Any]):
         """A Clos network in each plane: NICs of several ports, and leaves with all NICs of their servers.
 
         servers: Servers of the cluster. (a number, 1 or more; needed)
+        server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink; what
+            is said beside it goes before. (a file's name, from the scenario's folder; unless said: the keys beside
+            it)
         nics: NICs of a server, each of a rail of its own. (a number, 1 or more; unless said: `8`)
         gpus: GPUs of a server. (a number, 1 or more; unless said: `nics`)
+        gpu_nics: The NIC of each GPU of a server. (a list of numbers; unless said: GPU g of a server has NIC g x
+            `nics` / `gpus`)
         ports: Ports of a NIC, each in a plane of its own. (a number, 1 to 16; unless said: `4`)
         nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; unless said:
             `1`)
+        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; unless said: none)
+        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; unless
+            said: 50ns)
         segment: Servers of a segment, which share their leaves. (a number, 1 or more; unless said: so many that
             leaves have up to 32 NICs, or by `radix`)
         pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: all; with three tiers so
             many that a pod has as many leaves as a leaf has NICs)
         tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
-        link: Rate of the links. (a rate above 0; needed)
+        link: Rate of a NIC's port. (a rate above 0; unless said: must be said without `server`)
         uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: `link`)
         core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
         link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
@@ -2217,14 +2251,18 @@ class Builder(dict[str, Any]):
         kind: Literal["hpn"],
         *,
         servers: int,
-        link: Rate,
+        server: File = ...,
         nics: int = ...,
         gpus: int = ...,
+        gpu_nics: Sequence[int] = ...,
         ports: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16] = ...,
         nvlink_domain: int = ...,
+        nvlink: Rate = ...,
+        nvlink_latency: Time = ...,
         segment: int = ...,
         pod: int = ...,
         tiers: Literal[1, 2, 3] = ...,
+        link: Rate = ...,
         uplink: Rate = ...,
         core_link: Rate = ...,
         link_latency: Time = ...,
@@ -2241,16 +2279,24 @@ class Builder(dict[str, Any]):
         """Alibaba's HPN: rails in two planes, with two ToRs for each NIC.
 
         servers: Servers of the cluster. (a number, 1 or more; needed)
+        server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink; what
+            is said beside it goes before. (a file's name, from the scenario's folder; unless said: the keys beside
+            it)
         nics: NICs of a server, each of a rail of its own. (a number, 1 or more; unless said: `8`)
         gpus: GPUs of a server. (a number, 1 or more; unless said: `nics`)
+        gpu_nics: The NIC of each GPU of a server. (a list of numbers; unless said: GPU g of a server has NIC g x
+            `nics` / `gpus`)
         ports: Ports of a NIC, each in a plane of its own. (a number, 1 to 16; unless said: `2`)
         nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; unless said:
             `1`)
+        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; unless said: none)
+        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; unless
+            said: 50ns)
         segment: Servers of a segment, which share their leaves. (a number, 1 or more; unless said: up to 128, or by
             `radix`)
         pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: up to 15)
         tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
-        link: Rate of the links. (a rate above 0; needed)
+        link: Rate of a NIC's port. (a rate above 0; unless said: must be said without `server`)
         uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: twice `link`)
         core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
         link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
@@ -2278,14 +2324,18 @@ class Builder(dict[str, Any]):
         kind: Literal["dcn-plus"],
         *,
         servers: int,
-        link: Rate,
+        server: File = ...,
         nics: int = ...,
         gpus: int = ...,
+        gpu_nics: Sequence[int] = ...,
         ports: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16] = ...,
         nvlink_domain: int = ...,
+        nvlink: Rate = ...,
+        nvlink_latency: Time = ...,
         segment: int = ...,
         pod: int = ...,
         tiers: Literal[1, 2, 3] = ...,
+        link: Rate = ...,
         uplink: Rate = ...,
         core_link: Rate = ...,
         link_latency: Time = ...,
@@ -2301,16 +2351,24 @@ class Builder(dict[str, Any]):
         """Alibaba's DCN+: two ToRs for each NIC in one network, without rails and planes.
 
         servers: Servers of the cluster. (a number, 1 or more; needed)
+        server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink; what
+            is said beside it goes before. (a file's name, from the scenario's folder; unless said: the keys beside
+            it)
         nics: NICs of a server, each of a rail of its own. (a number, 1 or more; unless said: `8`)
         gpus: GPUs of a server. (a number, 1 or more; unless said: `nics`)
+        gpu_nics: The NIC of each GPU of a server. (a list of numbers; unless said: GPU g of a server has NIC g x
+            `nics` / `gpus`)
         ports: Ports of a NIC, each to a ToR of its own. (a number, 1 to 16; unless said: `2`)
         nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; unless said:
             `1`)
+        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; unless said: none)
+        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; unless
+            said: 50ns)
         segment: Servers of a segment, which share their leaves. (a number, 1 or more; unless said: up to 16, or by
             `radix`)
         pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: up to 4)
         tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
-        link: Rate of the links. (a rate above 0; needed)
+        link: Rate of a NIC's port. (a rate above 0; unless said: must be said without `server`)
         uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: `link`)
         core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
         link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
@@ -2605,7 +2663,10 @@ class Builder(dict[str, Any]):
         without_pipeline: bool = ...,
         layers: Sequence[int] = ...,
         ranks: int = ...,
+        rank_order: Literal["tp-dp-pp", "tp-pp-dp"] = ...,
         comm_groups: File = ...,
+        system: File = ...,
+        dims: Sequence[int] | File = ...,
         replicate: int = ...,
         without_missing: bool = ...,
         without_control: bool = ...,
@@ -2634,8 +2695,15 @@ class Builder(dict[str, Any]):
         ranks: Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with
             fewer data-parallel ranks. Where the file does not say how many it has, that; otherwise all hosts. (a
             number, 1 or more; unless said: all)
+        rank_order: Of `simai`: which parallel groups have neighbouring ranks, and which the largest stride; SimAI's
+            own is `tp-pp-dp`. (`tp-dp-pp` or `tp-pp-dp`; unless said: `"tp-dp-pp"`)
         comm_groups: Of `chakra`: the file of groups of ranks, as ASTRA-sim reads it. (a file's name, from the
             scenario's folder; unless said: collectives of all ranks alone)
+        system: Of `chakra`: ASTRA-sim's system file, by which collectives of all ranks go through the dimensions of
+            the network in parts. (a file's name, from the scenario's folder; unless said: rings of all ranks)
+        dims: Of `chakra`: ranks of each dimension for `system`, the one that varies fastest first. (a list of
+            numbers, or a file of ASTRA-sim's logical dimensions; unless said: those of the topology, if it is a
+            network of ASTRA-sim; otherwise one)
         replicate: Of `chakra`: the trace has the file of rank 0 alone, and so many ranks do what it does. (a number,
             2 or more; unless said: each rank has a file)
         without_missing: Of `chakra`: nodes that others wait for and that are not in the trace count as over. (`true`

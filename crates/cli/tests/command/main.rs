@@ -5,6 +5,7 @@ mod bad_input;
 mod bench;
 mod book;
 mod campaign;
+mod cases;
 mod common;
 mod curves;
 mod error_rates;

@@ -163,11 +163,12 @@ fn follow(kind: FileFormat, mistake: &Mistake) -> String {
 
 /// Fixes of the readers that no rule can apply to a file, each group with the reason.
 const NOT_FOLLOWED: &[(&str, &str)] = &[
-    // Keys of the scenario; servers.rs tests those of shares.
+    // Keys of the scenario; servers.rs tests those of shares and of the order of ranks.
     ("cm.rs", "a unit of time cannot be 0"),
     ("simai.rs", "are no share of its groups"),
     ("simai.rs", "its groups of _DP_EP overlap"),
     ("simai.rs", "has layers 1 to"),
+    ("simai.rs", "its groups of _DP_EP overlap"),
     ("simai.rs", "and the most is"),
     ("graph.rs", "it comes to"),
     ("fat_tree.rs", "hosts a ToR do not fit"),

@@ -272,6 +272,17 @@ fn shares_that_there_are_not_are_explained() {
     assert!(error.contains("layers is for format = \"simai\", not \"goal\""), "{error}");
 }
 
+#[test]
+fn groups_that_overlap_in_the_order_of_simai_run_in_the_other_order() {
+    let ordered = |order: &str| {
+        let keys = format!("format = \"simai\"\nwithout_pipeline = true\nrank_order = \"{order}\"");
+        simulated(16, &keys, &staged(), 1).map(|result| result.jobs[0].ranks)
+    };
+    let error = ordered("tp-pp-dp").unwrap_err();
+    assert!(error.ends_with("write: rank_order = \"tp-dp-pp\" in [workload]"), "{error}");
+    assert_eq!(ordered("tp-dp-pp"), Ok(16));
+}
+
 /// A file that does not say how many ranks it has: they are the scenario's, and so is a number that does not fit.
 #[test]
 fn ranks_that_do_not_fill_the_groups_are_answered_with_some_that_do() {

@@ -15,7 +15,7 @@
 //! - `MICRO`: the lines are executed one after the other, each among all ranks, as AICB does on GPUs (`apply_workload` of its
 //!   `workload_applyer.py`). SimAI itself issues only the first line (`iterate_micro_benchmark`).
 //! - Ranks are numbered with tensor parallelism innermost, then data parallelism, then pipeline stages, or in the order of
-//!   SimAI, with data parallelism last ([`RankOrder`](super::RankOrder)). A collective without a suffix is in the tensor group
+//!   SimAI, with data parallelism last ([`RankOrder`]). A collective without a suffix is in the tensor group
 //!   for F and I, and in the data group for W; `_EP` is in the expert groups, which join neighbouring tensor groups, and
 //!   `_DP_EP` joins the ranks at equal positions of all expert groups. In SimAI's order with several stages expert groups
 //!   reach over stages, and its groups of `_DP_EP` overlap (`MockNcclGroup.cc`), so that these are refused.
