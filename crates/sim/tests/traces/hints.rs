@@ -167,7 +167,6 @@ const NOT_FOLLOWED: &[(&str, &str)] = &[
     // The correction changes keys of the scenario. `servers.rs` tests those of shares and of the order of ranks.
     ("cm.rs", "a unit of time cannot be 0"),
     ("simai.rs", "are no share of its groups"),
-    ("simai.rs", "its groups of _DP_EP overlap"),
     ("simai.rs", "has layers 1 to"),
     ("simai.rs", "its groups of _DP_EP overlap"),
     ("simai.rs", "and the most is"),

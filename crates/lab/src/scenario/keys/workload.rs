@@ -251,7 +251,7 @@ const NCCL_TESTS: Section = Section {
         .with_example("4"),
         key("step_bytes", SIZE, Described("none"), "Each size is so much more than the one before (`-i`).")
             .with_example("\"16MiB\""),
-        key("ranks", KeyType::Whole(Ends::from(2)), Described("all hosts"), "Ranks.").with_example("32"),
+        key("ranks", KeyType::Whole(Ends::from(2)), Described("all hosts"), "Ranks.").with_example("16"),
         key("placement", PLACEMENTS, Value("\"blocks\""), "Where the ranks are, as of a collective.")
             .with_example("\"random\""),
         key(
