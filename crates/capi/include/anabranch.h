@@ -26,6 +26,10 @@
  *             fprintf(stderr, "%s\n", anabranch_error(network));
  *             return 1;
  *         }
+ *         double dropped;
+ *         if (anabranch_counter(network, "drops", &dropped) == 0) {
+ *             printf("%.0f packets dropped\n", dropped);
+ *         }
  *         anabranch_free(network);
  *         return 0;
  *     }
@@ -134,8 +138,8 @@ uint64_t anabranch_time_ps(const anabranch *simulation);
  * same error. */
 int anabranch_run(anabranch *simulation);
 
-/* Ends the present anabranch_run: it returns 0 as soon as your function that calls this has returned. Messages in flight stay in
- * flight, and another anabranch_run goes on with them. A simulator that knows that all its ranks are done calls this, so that
+/* Ends the present anabranch_run: it returns 0 as soon as your function that calls this has returned. Messages in flight stay
+ * in flight, and another anabranch_run goes on with them. A simulator that knows that all its ranks are done calls this, so that
  * acknowledgements that are still on the way, or lost, do not matter. Outside of anabranch_run it has no effect. */
 void anabranch_stop(anabranch *simulation);
 
