@@ -70,7 +70,7 @@ const char *anabranch_version(void);
  * scenarios but `workload`. Returns NULL on an error, and writes its description to `error`, truncated to `error_bytes`. */
 anabranch *anabranch_new(const char *scenario, char *error, size_t error_bytes);
 
-/* The same with a folder: the names of files in the scenario (`file = "x.topo"`) are relative to it. With NULL, as in
+/* Like anabranch_new, with a folder: the names of files in the scenario (`file = "x.topo"`) are relative to it. With NULL, as in
  * anabranch_new, a scenario that names a file is an error. */
 anabranch *anabranch_new_in(const char *scenario, const char *folder, char *error, size_t error_bytes);
 

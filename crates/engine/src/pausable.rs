@@ -72,18 +72,16 @@ impl<'a> PausableRun<'a> {
     /// After the end.
     pub fn advance(&mut self) -> Option<Result<RunResult, RunError>> {
         let PausablePoint { point, fabric } = self.of;
+        let Some(engine) = &mut self.engine else { panic!("the run is over") };
+        let outcome = with_panic_context(point, || Ok(engine.run_here(&self.control)));
+        let outcome = outcome.transpose()?;
         // After a panic there is no engine either.
-        let Some(mut engine) = self.engine.take() else { panic!("the run is over") };
+        let engine = self.engine.take()?;
         let run =
             RunContext { point, fabric, limits: &point.limits, ideal: &self.ideal, control: &self.control };
-        let end = with_panic_context(point, || match engine.run_here(&self.control) {
-            None => {
-                self.engine = Some(engine);
-                Ok(None)
-            }
-            Some(outcome) => run.conclude(engine, outcome, |_, _| Vec::new()).map(Some),
-        });
-        end.transpose()
+        let conclude =
+            |outcome| with_panic_context(point, || run.conclude(engine, outcome, |_, _| Vec::new()));
+        Some(outcome.and_then(conclude))
     }
 
     /// The totals until now; none after the end.
