@@ -97,7 +97,7 @@ fn gpus_without_nvlink_use_their_nics() {
     let why = online.send(2, 3, BYTES, 0, None).unwrap_err().to_string();
     assert_eq!(
         why,
-        "send from 2 to 3: both use the NIC of host 1, and no NVLink joins them; write nvlink = \"3600Gbps\" in [topology], or as many NICs as GPUs"
+        "send from 2 to 3: both use the NIC of host 1, and no NVLink joins them; write: nvlink = \"3600Gbps\" in [topology], or as many NICs as GPUs"
     );
     open(&rails(", gpus = 4, nvlink = \"3600Gbps\"")).send(2, 3, BYTES, 0, None).unwrap();
     let why = online.send(2, 8, BYTES, 0, None).unwrap_err().to_string();
@@ -115,7 +115,7 @@ fn rails_without_spines_are_refused_message_by_message() {
     let text = "schemes = [\"reps\"]\ntopology = { kind = \"rails\", servers = 4, nics = 2, link = \"400Gbps\", tiers = 1 }\n";
     let mut online = open(text);
     let why = online.send(0, 3, BYTES, 0, None).unwrap_err().to_string();
-    assert!(why.contains("send from 0 to 3: no links lead from host 0 to host 3; write tiers = 2"), "{why}");
+    assert!(why.contains("send from 0 to 3: no links lead from host 0 to host 3; write: tiers = 2"), "{why}");
     open(&text.replace("tiers = 1", "tiers = 2")).send(0, 3, BYTES, 0, None).unwrap();
     online.send(0, 4, BYTES, 0, Some("sent")).unwrap();
     assert_eq!(callbacks(&mut online).len(), 1);
@@ -174,7 +174,7 @@ fn files_are_those_of_the_folder() {
 #[test]
 fn warnings_and_counters_can_be_read() {
     assert_eq!(open(&rails("")).warnings(), [""; 0]);
-    let text = rails("") + "[[measure]]\nlinks = \"host-links\"\nseries = \"queue\"\n";
+    let text = rails("") + "[[measure]]\nlinks = \"host-links\"\nseries = \"queue-depth\"\n";
     let online = open(&text);
     let [warning] = online.warnings() else { panic!("{:?}", online.warnings()) };
     assert!(warning.contains("[[measure]] has no effect"), "{warning}");
@@ -189,7 +189,10 @@ fn warnings_and_counters_can_be_read() {
         assert_eq!(count(&online, name), Ok(value), "{name}");
     }
     let why = count(&online, "dropped").unwrap_err().to_string();
-    assert!(why.starts_with("there is no counter \"dropped\"; write one of flows, flows_finished,"), "{why}");
+    assert!(
+        why.starts_with("there is no counter \"dropped\"; write: one of flows, flows_finished,"),
+        "{why}"
+    );
 }
 
 #[test]

@@ -168,7 +168,7 @@ fn a_run_within_a_run_returns_first() {
 #[test]
 fn the_fabric_and_warnings_can_be_read() {
     let measure = c"schemes = [\"reps\"]
-measure = [{ links = \"host-links\", series = \"queue\" }]
+measure = [{ links = \"host-links\", series = \"queue-depth\" }]
 topology = { kind = \"rails\", servers = 2, nics = 2, gpus = 4, ports = 2, link = \"100Gbps\", nvlink = \"3600Gbps\" }
 ";
     let mut why = [0 as c_char; 500];
