@@ -224,6 +224,21 @@ fn a_ring_of_the_adapter_for_astra_sim_takes_as_long_as_our_own() {
     }
 }
 
+/// A workload that is over does not wait for acknowledgements that are lost.
+#[test]
+fn the_adapter_for_astra_sim_ends_with_its_workload() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled_astra_sim(folder.path()) else { return };
+    let scenario = fabric("rocev2", 8);
+    let received = finished(&program, &scenario, "received:3276800", &[]);
+    let down =
+        format!("[[fault]]\nkind = \"link-down\"\nlinks = \"host-links\"\nat = \"{}ns\"\n", received + 500);
+    let scenario = scenario + &down;
+    assert_eq!(finished(&program, &scenario, "received:3276800", &[]), received);
+    let (code, printed) = astra_sim(&program, &scenario, "acknowledged:3276800", &[]);
+    assert!(code == Some(1) && printed.contains("anabranch: ") && printed.contains("flow"), "{printed}");
+}
+
 #[test]
 fn the_adapter_for_astra_sim_takes_its_options() {
     let folder = tempfile::tempdir().unwrap();
