@@ -23,12 +23,13 @@ const COMPLETIONS: [(&str, &str); 3] = [
 ];
 
 /// Files of the repository that the archive holds, with their places in it.
-const COPIED: [(&str, &str); 5] = [
+const COPIED: [(&str, &str); 6] = [
     ("LICENSE", "LICENSE"),
     ("README.md", "README.md"),
     ("CHANGELOG.md", "CHANGELOG.md"),
     ("crates/capi/include/anabranch.h", "include/anabranch.h"),
     ("crates/capi/c/ring_all_reduce.c", "share/doc/anabranch/ring_all_reduce.c"),
+    ("crates/capi/astra-sim/anabranch_network.cc", "share/doc/anabranch/anabranch_network.cc"),
 ];
 
 /// The name of the C library, without `lib` and ending.

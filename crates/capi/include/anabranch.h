@@ -1,6 +1,6 @@
 /* The network behind the calls that simulators of training need (ASTRA-sim's network interface): send, receive, schedule,
- * time. Messages are posted during the simulation, and packets are simulated one by one. For ASTRA-sim itself there is a ready
- * adapter, astra-sim/anabranch_network.cc in the sources.
+ * time. Messages are posted during the simulation, and packets are simulated one by one. ASTRA-sim itself
+ * has a ready adapter, anabranch_network.cc.
  *
  *     #include "anabranch.h"
  *     #include <inttypes.h>
