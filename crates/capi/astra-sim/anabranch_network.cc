@@ -247,6 +247,16 @@ anabranch *open_scenario(const std::string &path) {
     return network;
 }
 
+/* Begins the logs of ASTRA-sim, whose older versions have no folder for them: the second function is for those. */
+template <typename Factory>
+auto begin_logs(const Options &options, int) -> decltype(Factory::init(std::string(), std::string())) {
+    return Factory::init(options.text("logging-configuration"), options.text("logging-folder"));
+}
+
+template <typename Factory> void begin_logs(const Options &options, long) {
+    Factory::init(options.text("logging-configuration"));
+}
+
 /* The numbers of NPUs by dimension. */
 std::vector<int> dimensions(const Options &options, int ranks) {
     std::vector<int> sizes;
@@ -270,7 +280,7 @@ std::vector<int> dimensions(const Options &options, int ranks) {
 
 int main(int count, char **arguments) {
     Options options(count, arguments);
-    AstraSim::LoggerFactory::init(options.text("logging-configuration"), options.text("logging-folder"));
+    begin_logs<AstraSim::LoggerFactory>(options, 0);
 
     static Fabric fabric;
     fabric.queue_pairs = queue_pairs_of(options.text("queue-pairs"));

@@ -170,10 +170,14 @@ fn the_rest_of_the_header_can_be_called_from_c() {
 
 /// The adapter for ASTRA-sim with the stand-in for ASTRA-sim; `None` without a C++ compiler.
 fn compiled_astra_sim(into: &Path) -> Option<PathBuf> {
+    compiled_astra_sim_with(&[], into)
+}
+
+fn compiled_astra_sim_with(more: &[&str], into: &Path) -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let stand_in = here.join("tests/astra-sim-stand-in");
     let options = ["-std=c++17", "-I", stand_in.to_str().unwrap()];
-    compiled_by("c++", &options, &here.join("astra-sim/anabranch_network.cc"), into)
+    compiled_by("c++", &[&options, more].concat(), &here.join("astra-sim/anabranch_network.cc"), into)
 }
 
 /// The exit code of the adapter, and what it prints; the error behind the output.
@@ -228,7 +232,7 @@ fn a_ring_of_the_adapter_for_astra_sim_takes_as_long_as_our_own() {
 #[test]
 fn the_adapter_for_astra_sim_ends_with_its_workload() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compiled_astra_sim(folder.path()) else { return };
+    let Some(program) = compiled_astra_sim_with(&["-DOLDER_LOGGING"], folder.path()) else { return };
     let scenario = fabric("rocev2", 8);
     let received = finished(&program, &scenario, "received:3276800", &[]);
     let down =

@@ -28,7 +28,7 @@ pub struct Cluster {
 /// stale: a node that has run since may be in the queue twice.
 type TurnQueue = BinaryHeap<Reverse<(Time, u32)>>;
 
-/// Whose turn it is in a cluster with an injection.
+/// The next turn in a cluster with an injection.
 enum Turn {
     /// The injector was called.
     Called,
