@@ -1,4 +1,4 @@
-//! Tests that compile, link and run the programs in C, and compare their ring with this simulator's own.
+//! Tests that compile, link and run programs in C and the adapter for ASTRA-sim, and compare their rings with our own.
 
 use anabranch_sim::scenario::{NoFiles, Overrides, read};
 use anabranch_sim::{Control, run};
