@@ -24,12 +24,13 @@ const COMPLETIONS: [(&str, &str); 3] = [
 ];
 
 /// The files of the repository that the archive contains, with their paths in the archive.
-const COPIED: [(&str, &str); 5] = [
+const COPIED: [(&str, &str); 6] = [
     ("LICENSE", "LICENSE"),
     ("README.md", "README.md"),
     ("CHANGELOG.md", "CHANGELOG.md"),
     ("crates/capi/include/anabranch.h", "include/anabranch.h"),
     ("crates/capi/c/ring_all_reduce.c", "share/doc/anabranch/ring_all_reduce.c"),
+    ("crates/capi/astra-sim/anabranch_network.cc", "share/doc/anabranch/anabranch_network.cc"),
 ];
 
 /// The name of the C library, without the prefix `lib` and the file extension.

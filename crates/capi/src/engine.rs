@@ -1,18 +1,17 @@
-//! The engine in a separate thread, which pauses at an instant while the caller decides which messages to post there.
+//! The engine in the caller's thread, which pauses at an instant while the caller decides which messages to post there.
 //!
-//! The engine calls its injector in the middle of a run. Here the caller's functions decide; they must run in the caller's
-//! thread, and may return from a call and continue in a later one at the same instant. So the injector waits for their posts,
-//! and they wait for the engine's next instant: only one of the two threads runs at a time.
+//! The engine calls its injector in the middle of a run. Here the caller's functions decide, and they may return from a call
+//! and continue in a later one at the same instant. So the injector is not ready until the caller has answered, and the run
+//! pauses meanwhile ([`PausableRun`]).
 
 use crate::error::OnlineError;
 use anabranch_base::Time;
+use anabranch_sim::results::RunRow;
 use anabranch_sim::scenario::RunPoint;
 use anabranch_sim::workload::Done;
-use anabranch_sim::{Control, InjectedEnd, InjectedMessage, Injector, run_injected};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{Builder, JoinHandle};
+use anabranch_sim::{Built, InjectedEnd, InjectedMessage, Injector, PausablePoint, PausableRun};
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An instant at which the engine pauses, after all events of the fabric at that time.
 pub struct Instant {
@@ -34,70 +33,105 @@ pub struct Answer {
 
 /// An engine that pauses at an instant, or has failed.
 pub struct Engine {
-    instants: Receiver<Instant>,
-    /// `None` when the engine must end.
-    answers: Option<Sender<Answer>>,
-    control: Arc<Control>,
-    /// The thread, which returns the reason for the end of the run; `None` after that has been reported.
-    thread: Option<JoinHandle<String>>,
+    /// `None` after a failure. It refers to `point`, and is dropped before it.
+    run: Option<PausableRun<'static>>,
+    point: PointInPlace,
+    mailbox: Arc<Mutex<Mailbox>>,
+    /// The totals until a failure.
+    last_totals: Option<RunRow>,
     failed: String,
 }
 
 impl Engine {
-    /// Starts the engine of a run, which will pause at time 0.
+    /// Builds the engine of a run, and returns it with its first pause, which is at time 0.
     ///
     /// # Errors
-    /// A system that provides no thread.
-    pub fn start(point: RunPoint) -> Result<Engine, OnlineError> {
-        let (to_caller, instants) = channel();
-        let (answers, from_caller) = channel();
-        let control = Arc::new(Control::default());
-        let engine_control = control.clone();
-        let injector =
-            CallerInjector { to_caller, from_caller, pause_at_ack: Vec::new(), left: 0, due: None };
-        let simulate = move || match run_injected(&point, &engine_control, Box::new(injector)) {
-            Ok(_) => "the run is over".to_owned(),
-            Err(error) => error.to_string(),
-        };
-        let thread = Builder::new().name("anabranch".to_owned()).spawn(simulate);
-        let thread =
-            thread.map_err(|error| OnlineError::Scenario(format!("the system gives no thread: {error}")))?;
-        Ok(Engine { instants, answers: Some(answers), control, thread: Some(thread), failed: String::new() })
+    /// A run that cannot be built.
+    pub fn start(point: RunPoint) -> Result<(Engine, Instant), OnlineError> {
+        let wrong = |error: anabranch_sim::RunError| OnlineError::Scenario(error.to_string());
+        let point = PointInPlace::new(PausablePoint::new(point).map_err(wrong)?);
+        let mailbox: Arc<Mutex<Mailbox>> = Arc::default();
+        // SAFETY: the reference is used by the run alone, which is dropped before `point`: here and in `Engine`.
+        let of = unsafe { point.reference() };
+        let run =
+            PausableRun::new(of, Box::new(CallerInjector { mailbox: mailbox.clone() })).map_err(wrong)?;
+        let mut engine = Engine { run: Some(run), point, mailbox, last_totals: None, failed: String::new() };
+        let first = engine.advance()?;
+        Ok((engine, first))
     }
 
-    /// Waits until the engine pauses.
+    /// The fabric.
+    pub fn fabric(&self) -> &Built {
+        // SAFETY: the reference does not outlive `self`.
+        unsafe { self.point.reference() }.fabric()
+    }
+
+    /// The totals until now.
+    pub fn totals(&self) -> Option<RunRow> {
+        self.run.as_ref().and_then(PausableRun::totals).or_else(|| self.last_totals.clone())
+    }
+
+    /// Resumes the engine, and returns its next pause.
     ///
     /// # Errors
-    /// A run that cannot be built or has failed. Later calls return the same error.
-    pub fn wait(&mut self) -> Result<Instant, OnlineError> {
-        self.instants.recv().map_err(|_| {
-            if let Some(thread) = self.thread.take() {
-                self.failed = thread.join().unwrap_or_else(|panic| crate::panic_message(&*panic));
+    /// A run that has failed. Later calls return the same error.
+    pub fn resume(&mut self, answer: Answer) -> Result<Instant, OnlineError> {
+        lock(&self.mailbox).answer = Some(answer);
+        self.advance()
+    }
+
+    fn advance(&mut self) -> Result<Instant, OnlineError> {
+        if let Some(end) = self.run.as_mut().map(PausableRun::advance) {
+            match end {
+                None => {
+                    let instant = lock(&self.mailbox).instant.take();
+                    return instant
+                        .ok_or_else(|| OnlineError::Scenario("the engine has not paused".to_owned()));
+                }
+                Some(Ok(_)) => self.failed = "the run is over".to_owned(),
+                Some(Err(error)) => {
+                    self.failed = error.to_string();
+                    self.last_totals = error.into_failure().1.map(|partial| partial.run);
+                }
             }
-            OnlineError::Scenario(self.failed.clone())
-        })
-    }
-
-    /// Resumes the engine.
-    pub fn resume(&self, answer: Answer) {
-        // A failed engine reports it in `wait`.
-        self.answers.as_ref().map(|answers| answers.send(answer).ok());
+            self.run = None;
+        }
+        Err(OnlineError::Scenario(self.failed.clone()))
     }
 }
 
-impl Drop for Engine {
+/// A point that does not move and is not borrowed as a whole, so that a run may refer to it.
+struct PointInPlace(NonNull<PausablePoint>);
+
+impl PointInPlace {
+    fn new(point: PausablePoint) -> Self {
+        PointInPlace(NonNull::from(Box::leak(Box::new(point))))
+    }
+
+    /// A reference of any lifetime.
+    ///
+    /// # Safety
+    /// It is not used after this has been dropped.
+    unsafe fn reference<'a>(&self) -> &'a PausablePoint {
+        // SAFETY: the point lives until `drop`, and nothing borrows it mutably.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for PointInPlace {
     fn drop(&mut self) {
-        self.control.cancel.store(true, Ordering::Relaxed);
-        self.answers = None;
-        // Nobody needs the result any more.
-        self.thread.take().map(|thread| thread.join().ok());
+        // SAFETY: the pointer is that of a box, and nothing refers to the point any more.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
 
-/// An injector that leaves the decisions to the caller.
-struct CallerInjector {
-    to_caller: Sender<Instant>,
-    from_caller: Receiver<Answer>,
+/// The state that the caller and its injector share.
+#[derive(Default)]
+struct Mailbox {
+    /// The instant of the present pause, until the caller has taken it.
+    instant: Option<Instant>,
+    /// The answer of the caller, until the injector has taken it.
+    answer: Option<Answer>,
     /// Whether the engine must pause at the acknowledgement of each message.
     pause_at_ack: Vec<bool>,
     /// The number of messages that are not acknowledged.
@@ -105,21 +139,41 @@ struct CallerInjector {
     due: Option<Time>,
 }
 
+/// An injector that leaves the decisions to the caller.
+struct CallerInjector {
+    mailbox: Arc<Mutex<Mailbox>>,
+}
+
 impl Injector for CallerInjector {
-    fn inject(&mut self, now: Time, ends: &[InjectedEnd], posts: &mut Vec<InjectedMessage>) -> Option<Time> {
-        self.left -= ends.iter().filter(|end| end.on == Done::Acknowledged).count();
-        let is_idle = self.left == 0;
-        let pauses = |end: &InjectedEnd| end.on == Done::Delivered || self.pause_at_ack[end.message.index()];
-        if !is_idle && self.due.is_none_or(|due| due > now) && !ends.iter().any(pauses) {
-            return self.due;
+    fn is_ready(&mut self, now: Time, ends: &[InjectedEnd]) -> bool {
+        let mut mailbox = lock(&self.mailbox);
+        if mailbox.answer.is_some() {
+            return true;
         }
-        // A caller that has dropped its end has cancelled the run.
-        self.to_caller.send(Instant { at: now, ends: ends.to_vec(), is_idle }).ok()?;
-        let answer = self.from_caller.recv().ok()?;
-        self.left += answer.posts.len();
-        self.pause_at_ack.extend(answer.posts.iter().map(|(_, pauses)| pauses));
-        posts.extend(answer.posts.iter().map(|(post, _)| post));
-        self.due = answer.due;
-        self.due
+        mailbox.left -= ends.iter().filter(|end| end.on == Done::Acknowledged).count();
+        let is_idle = mailbox.left == 0;
+        let pauses =
+            |end: &InjectedEnd| end.on == Done::Delivered || mailbox.pause_at_ack[end.message.index()];
+        if !is_idle && mailbox.due.is_none_or(|due| due > now) && !ends.iter().any(pauses) {
+            return true;
+        }
+        mailbox.instant = Some(Instant { at: now, ends: ends.to_vec(), is_idle });
+        false
     }
+
+    fn inject(&mut self, _: Time, _: &[InjectedEnd], posts: &mut Vec<InjectedMessage>) -> Option<Time> {
+        let mut mailbox = lock(&self.mailbox);
+        // Without an answer there was no reason to pause at this instant.
+        if let Some(answer) = mailbox.answer.take() {
+            mailbox.left += answer.posts.len();
+            mailbox.pause_at_ack.extend(answer.posts.iter().map(|(_, pauses)| pauses));
+            posts.extend(answer.posts.iter().map(|(post, _)| post));
+            mailbox.due = answer.due;
+        }
+        mailbox.due
+    }
+}
+
+fn lock(mailbox: &Mutex<Mailbox>) -> MutexGuard<'_, Mailbox> {
+    mailbox.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -86,6 +86,13 @@ fn null_is_an_error_and_no_fault() {
         assert_eq!(anabranch_run(null_mut()), FAILED);
         assert_eq!(anabranch_time_ps(null()), 0);
         assert!(anabranch_new(null(), null_mut(), 0).is_null());
+        assert!(anabranch_new_in(null(), null(), null_mut(), 0).is_null());
+        assert_eq!(anabranch_send_on(null_mut(), 3, 0, 1, 1, 0, None, null_mut()), FAILED);
+        anabranch_stop(null_mut());
+        assert_eq!([anabranch_ranks(null()), anabranch_hosts(null())], [0, 0]);
+        assert_eq!(anabranch_host_rate(null(), 0), 0);
+        assert_eq!(anabranch_counter(null_mut(), c"drops".as_ptr(), null_mut()), FAILED);
+        assert!(CStr::from_ptr(anabranch_warnings(null())).is_empty());
     }
     assert_eq!(error_of(null()), "there is no simulation");
     let shared = Shared::new();
@@ -93,7 +100,90 @@ fn null_is_an_error_and_no_fault() {
     unsafe {
         assert_eq!(anabranch_receive(shared.simulation, 0, 1, 1, 0, None, null_mut()), FAILED);
         assert!(error_of(shared.simulation).contains("the function is NULL"));
+        assert_eq!(anabranch_counter(shared.simulation, null(), null_mut()), FAILED);
+        assert!(error_of(shared.simulation).contains("there is no counter \"\""));
         anabranch_free(shared.simulation);
+    }
+}
+
+/// Ends the run, and posts a message for the next one.
+extern "C" fn stop(argument: *mut c_void) {
+    note(argument);
+    let shared: *mut Shared = argument.cast();
+    // SAFETY: as in `note`.
+    unsafe {
+        let simulation = (*shared).simulation;
+        anabranch_stop(simulation);
+        assert_eq!(anabranch_send_on(simulation, u64::MAX, 1, 2, 1000, 0, Some(note), argument), SUCCESS);
+    }
+}
+
+/// Runs the simulation to its end within a callback.
+extern "C" fn nest(argument: *mut c_void) {
+    note(argument);
+    let shared: *mut Shared = argument.cast();
+    // SAFETY: as in `note`.
+    unsafe { assert_eq!(anabranch_run((*shared).simulation), SUCCESS) };
+}
+
+#[test]
+fn a_run_that_was_stopped_goes_on_in_the_next_one() {
+    let mut shared = Shared::new();
+    let argument: *mut c_void = (&raw mut shared).cast();
+    let simulation = shared.simulation;
+    // SAFETY: the simulation is alive, and `shared` outlives it.
+    unsafe {
+        // Outside of a run it has no effect.
+        anabranch_stop(simulation);
+        assert_eq!(anabranch_send_on(simulation, 3, 0, 1, 100_000, 7, Some(note), argument), SUCCESS);
+        assert_eq!(anabranch_schedule(simulation, 5, Some(stop), argument), SUCCESS);
+        assert_eq!(anabranch_schedule(simulation, 5, Some(note), argument), SUCCESS);
+        let times = || (*argument.cast::<Shared>()).times.clone();
+        assert_eq!(anabranch_run(simulation), SUCCESS);
+        assert_eq!((times(), anabranch_time_ps(simulation)), (vec![5], 5));
+        assert_eq!(anabranch_run(simulation), SUCCESS, "{}", error_of(simulation));
+        assert!(times().len() == 4 && times()[1] == 5 && times()[2] > 5, "{:?}", times());
+        let mut finished = 0.0;
+        assert_eq!(anabranch_counter(simulation, c"flows_finished".as_ptr(), &raw mut finished), SUCCESS);
+        assert_eq!(finished, 2.0);
+        anabranch_free(simulation);
+    }
+}
+
+#[test]
+fn a_run_within_a_run_returns_first() {
+    let mut shared = Shared::new();
+    let argument: *mut c_void = (&raw mut shared).cast();
+    let simulation = shared.simulation;
+    // SAFETY: the simulation is alive, and `shared` outlives it.
+    unsafe {
+        assert_eq!(anabranch_schedule(simulation, 5, Some(nest), argument), SUCCESS);
+        assert_eq!(anabranch_send(simulation, 0, 1, 1000, 0, Some(note), argument), SUCCESS);
+        assert_eq!(anabranch_run(simulation), SUCCESS);
+        assert_eq!((*argument.cast::<Shared>()).times.len(), 2);
+        anabranch_free(simulation);
+    }
+}
+
+#[test]
+fn the_fabric_and_warnings_can_be_read() {
+    let measure = c"schemes = [\"reps\"]
+measure = [{ links = \"host-links\", series = \"queue-depth\" }]
+topology = { kind = \"rails\", servers = 2, nics = 2, gpus = 4, ports = 2, link = \"100Gbps\", nvlink = \"3600Gbps\" }
+";
+    let mut why = [0 as c_char; 500];
+    // SAFETY: the texts end with a zero byte, and there is room for the error.
+    unsafe {
+        let simulation = anabranch_new_in(measure.as_ptr(), c".".as_ptr(), why.as_mut_ptr(), why.len());
+        assert!(!simulation.is_null(), "{:?}", CStr::from_ptr(why.as_ptr()));
+        assert_eq!([anabranch_ranks(simulation), anabranch_hosts(simulation)], [8, 4]);
+        assert_eq!(
+            [0, 3, 4].map(|host| anabranch_host_rate(simulation, host)),
+            [200_000_000_000, 200_000_000_000, 0]
+        );
+        let warnings = CStr::from_ptr(anabranch_warnings(simulation)).to_str().unwrap();
+        assert!(warnings.contains("[[measure]] has no effect"), "{warnings}");
+        anabranch_free(simulation);
     }
 }
 

@@ -3,16 +3,21 @@
 //!
 //! [`Online`] is the implementation in Rust.
 
+mod counters;
 mod engine;
 mod error;
 #[cfg(test)]
 mod ffi_tests;
+mod files;
 mod online;
+mod opened;
+mod ranks;
 
 pub use error::OnlineError;
 pub use online::Online;
 
 use anabranch_base::Duration;
+use anabranch_sim::QueuePair;
 use std::any::Any;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,7 +37,14 @@ pub struct Anabranch {
     online: Online<Callback>,
     /// The error of the last failed call.
     error: CString,
+    /// The warnings about the scenario, one after the other.
+    warnings: CString,
+    /// Whether `anabranch_run` is to return.
+    stops: bool,
 }
+
+/// The number of a queue pair that carries one message: `ANABRANCH_OWN_QUEUE_PAIR` in C.
+const OWN_QUEUE_PAIR: u64 = u64::MAX;
 
 /// The result of a successful call.
 const SUCCESS: c_int = 0;
@@ -87,6 +99,19 @@ fn required(function: Option<Function>, argument: *mut c_void) -> Result<Callbac
     callback(function, argument).ok_or_else(|| OnlineError::Call("the function is NULL; give one".to_owned()))
 }
 
+/// A text from C; none for NULL.
+///
+/// # Safety
+/// `text` is null or ends with a zero byte, and lives for `'a`.
+unsafe fn text_from<'a>(text: *const c_char, what: &str) -> Result<Option<&'a str>, OnlineError> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: guaranteed by the caller.
+    let text = unsafe { CStr::from_ptr(text) }.to_str();
+    text.map(Some).map_err(|_| OnlineError::Call(format!("{what} is not UTF-8")))
+}
+
 /// The version of this package, for C.
 const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
     Ok(version) => version,
@@ -102,23 +127,40 @@ pub extern "C" fn anabranch_version() -> *const c_char {
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `scenario` is a text that ends with a zero byte; `error` is null or has room for `error_bytes` bytes.
+/// `scenario` is null or a text that ends with a zero byte; `error` is null or has room for `error_bytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_new(
     scenario: *const c_char,
     error: *mut c_char,
     error_bytes: usize,
 ) -> *mut Anabranch {
+    // SAFETY: guaranteed by the caller.
+    unsafe { anabranch_new_in(scenario, std::ptr::null(), error, error_bytes) }
+}
+
+/// See `anabranch.h`.
+///
+/// # Safety
+/// `scenario` and `folder` are null or texts that end with a zero byte; `error` is null or has room for `error_bytes` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anabranch_new_in(
+    scenario: *const c_char,
+    folder: *const c_char,
+    error: *mut c_char,
+    error_bytes: usize,
+) -> *mut Anabranch {
     let result = guarded(|| {
-        if scenario.is_null() {
-            return Err(OnlineError::Scenario("the scenario is NULL; give its text".to_owned()));
-        }
         // SAFETY: guaranteed by the caller.
-        let scenario = unsafe { CStr::from_ptr(scenario) }.to_str();
-        Online::new(scenario.map_err(|_| OnlineError::Scenario("the scenario is not UTF-8".to_owned()))?)
+        let (scenario, folder) =
+            unsafe { (text_from(scenario, "the scenario")?, text_from(folder, "the folder's path")?) };
+        let no_scenario = || OnlineError::Scenario("the scenario is NULL; give its text".to_owned());
+        Online::new(scenario.ok_or_else(no_scenario)?, folder.map(Into::into))
     });
     match result {
-        Ok(online) => Box::into_raw(Box::new(Anabranch { online, error: CString::default() })),
+        Ok(online) => {
+            let warnings = text(&online.warnings().join("\n"));
+            Box::into_raw(Box::new(Anabranch { online, error: CString::default(), warnings, stops: false }))
+        }
         Err(why) => {
             let why = text(&why);
             let bytes = why.as_bytes();
@@ -163,7 +205,35 @@ pub unsafe extern "C" fn anabranch_send(
     argument: *mut c_void,
 ) -> c_int {
     // SAFETY: guaranteed by the caller.
-    unsafe { call(simulation, |online| online.send(from, to, bytes, tag, callback(on_sent, argument))) }
+    unsafe { anabranch_send_on(simulation, 0, from, to, bytes, tag, on_sent, argument) }
+}
+
+/// See `anabranch.h`.
+///
+/// # Safety
+/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
+#[unsafe(no_mangle)]
+#[expect(clippy::too_many_arguments, reason = "they are those of anabranch_send and a queue pair")]
+pub unsafe extern "C" fn anabranch_send_on(
+    simulation: *mut Anabranch,
+    queue_pair: u64,
+    from: u32,
+    to: u32,
+    bytes: u64,
+    tag: u64,
+    on_sent: Option<Function>,
+    argument: *mut c_void,
+) -> c_int {
+    let queue_pair = match queue_pair {
+        OWN_QUEUE_PAIR => QueuePair::Own,
+        number => QueuePair::Shared(number),
+    };
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        call(simulation, |online| {
+            online.send_on(queue_pair, (from, to), bytes, tag, callback(on_sent, argument))
+        })
+    }
 }
 
 /// See `anabranch.h`.
@@ -222,6 +292,10 @@ pub unsafe extern "C" fn anabranch_time_ps(simulation: *const Anabranch) -> u64 
 /// `simulation` is null or from [`anabranch_new`], and neither in use by another thread nor inside `anabranch_run`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_run(simulation: *mut Anabranch) -> c_int {
+    // SAFETY: guaranteed by the caller.
+    if let Some(simulation) = unsafe { simulation.as_mut() } {
+        simulation.stops = false;
+    }
     loop {
         let mut due = None;
         // SAFETY: guaranteed by the caller. The borrow ends before the function is called, which may call this library again.
@@ -235,7 +309,86 @@ pub unsafe extern "C" fn anabranch_run(simulation: *mut Anabranch) -> c_int {
             Some(Callback { function, argument }) => function(argument),
             None => return ended,
         }
+        // SAFETY: guaranteed by the caller; the function has returned.
+        if unsafe { simulation.as_mut() }.is_some_and(|simulation| std::mem::take(&mut simulation.stops)) {
+            return SUCCESS;
+        }
     }
+}
+
+/// See `anabranch.h`.
+///
+/// # Safety
+/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anabranch_stop(simulation: *mut Anabranch) {
+    // SAFETY: guaranteed by the caller.
+    if let Some(simulation) = unsafe { simulation.as_mut() } {
+        simulation.stops = true;
+    }
+}
+
+/// See `anabranch.h`.
+///
+/// # Safety
+/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anabranch_ranks(simulation: *const Anabranch) -> u32 {
+    // SAFETY: guaranteed by the caller.
+    unsafe { simulation.as_ref() }.map_or(0, |simulation| simulation.online.ranks())
+}
+
+/// See `anabranch.h`.
+///
+/// # Safety
+/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anabranch_hosts(simulation: *const Anabranch) -> u32 {
+    // SAFETY: guaranteed by the caller.
+    unsafe { simulation.as_ref() }.map_or(0, |simulation| simulation.online.hosts())
+}
+
+/// See `anabranch.h`.
+///
+/// # Safety
+/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anabranch_host_rate(simulation: *const Anabranch, host: u32) -> u64 {
+    // SAFETY: guaranteed by the caller.
+    let simulation = unsafe { simulation.as_ref() };
+    simulation.and_then(|simulation| simulation.online.host_rate(host)).map_or(0, |rate| rate.0)
+}
+
+/// See `anabranch.h`.
+///
+/// # Safety
+/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread; `name` is null or a text that ends
+/// with a zero byte; `value` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anabranch_counter(
+    simulation: *mut Anabranch,
+    name: *const c_char,
+    value: *mut f64,
+) -> c_int {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        call(simulation, |online| {
+            let name = text_from(name, "the name of the counter")?;
+            let count = counters::counter(online.totals().as_ref(), name.unwrap_or_default())?;
+            value.as_mut().map(|value| *value = count);
+            Ok(())
+        })
+    }
+}
+
+/// See `anabranch.h`.
+///
+/// # Safety
+/// `simulation` is null or from [`anabranch_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anabranch_warnings(simulation: *const Anabranch) -> *const c_char {
+    // SAFETY: guaranteed by the caller.
+    unsafe { simulation.as_ref() }.map_or(c"".as_ptr(), |simulation| simulation.warnings.as_ptr())
 }
 
 /// See `anabranch.h`.

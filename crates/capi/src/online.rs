@@ -5,15 +5,19 @@
 
 use crate::engine::{Answer, Engine, Instant};
 use crate::error::OnlineError;
-use anabranch_base::{Duration, HostId, Problem, Refused, Time};
-use anabranch_sim::InjectedMessage;
-use anabranch_sim::scenario::{NoFiles, Overrides, Registry, read_with};
-use anabranch_sim::workload::{Done, Start};
+use crate::opened::{Opened, open};
+use crate::ranks::{Ranks, Way};
+use anabranch_base::{Duration, HostId, Problem, Rate, Time};
+use anabranch_sim::results::RunRow;
+use anabranch_sim::workload::Done;
+use anabranch_sim::{InjectedMessage, QueuePair};
 use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
 
 /// A fabric on which messages are posted during the run. `C` is the type of callbacks.
 pub struct Online<C> {
-    hosts: u32,
+    ranks: Ranks,
+    warnings: Vec<String>,
     max_time: Duration,
     now: Time,
     engine: Engine,
@@ -26,6 +30,8 @@ pub struct Online<C> {
     posts: Vec<(InjectedMessage, bool)>,
     /// All messages, in the order of posting.
     states: Vec<State<C>>,
+    /// The numbers among `states` of the messages that the engine carries, in the order of posting.
+    carried: Vec<usize>,
     /// The known future events, in their order.
     due: BTreeMap<Due, Option<C>>,
     scheduled: u64,
@@ -66,42 +72,18 @@ struct Match<C> {
 }
 
 impl<C> Online<C> {
-    /// A fabric without messages, from a scenario without `[workload]`, with one scheme and at most one seed (default 1).
+    /// A fabric without messages, from a scenario without `[workload]`, with one scheme and at most one seed (default 1). The
+    /// files that it names are in `folder`.
     ///
     /// # Errors
     /// A wrong scenario.
-    pub fn new(scenario: &str) -> Result<Self, OnlineError> {
-        let wrong = |what: String| OnlineError::Scenario(what);
-        let table: toml::Table =
-            toml::from_str(scenario).map_err(|error| wrong(format!("the scenario: {error}")))?;
-        if table.contains_key("workload") {
-            return Err(wrong(
-                "the scenario has a [workload]; leave it out: messages come by anabranch_send".to_owned(),
-            ));
-        }
-        // A scenario needs a workload with a message. The run does not use it.
-        let registry = Registry::new().workload("posted", [], |workload, _, _, _| -> Result<(), Refused> {
-            let qp = workload.add_qp(HostId(0), HostId(1));
-            workload.add_message(qp, 1, Start::At(Time::ZERO));
-            Ok(())
-        });
-        // The workload follows the rest, so that lines keep their numbers.
-        let whole = format!("{scenario}\n[workload]\nkind = \"posted\"\n");
-        let scenario = read_with(&registry, "scenario.toml", &whole, &NoFiles, &Overrides::default())
-            .map_err(|error| wrong(error.to_string()))?;
-        let mut points = scenario.points().map_err(|error| wrong(error.to_string()))?;
-        let runs = points.len();
-        let (Some(point), 1) = (points.pop(), runs) else {
-            return Err(wrong(format!(
-                "the scenario has {runs} runs; name one scheme, one seed and no sweep: schemes = [\"reps\"], seeds = [1]"
-            )));
-        };
-        let hosts = anabranch_sim::build(&point).map_err(|error| wrong(error.to_string()))?.topology.hosts;
+    pub fn new(scenario: &str, folder: Option<PathBuf>) -> Result<Self, OnlineError> {
+        let Opened { point, warnings } = open(scenario, folder)?;
         let max_time = point.limits.max_time;
-        let mut engine = Engine::start(point)?;
-        let Instant { at, is_idle, .. } = engine.wait()?;
+        let (engine, Instant { at, is_idle, .. }) = Engine::start(point)?;
         Ok(Online {
-            hosts,
+            ranks: Ranks::of(&engine.fabric().topology),
+            warnings,
             max_time,
             now: Time::ZERO,
             engine,
@@ -109,10 +91,36 @@ impl<C> Online<C> {
             is_idle,
             posts: Vec::new(),
             states: Vec::new(),
+            carried: Vec::new(),
             due: BTreeMap::new(),
             scheduled: 0,
             matches: BTreeMap::new(),
         })
+    }
+
+    /// The number of ranks: of the GPUs of servers, or without servers of the hosts.
+    pub fn ranks(&self) -> u32 {
+        self.ranks.count()
+    }
+
+    /// The number of hosts.
+    pub fn hosts(&self) -> u32 {
+        self.engine.fabric().topology.hosts
+    }
+
+    /// The rate of all ports of a host; none if there is no such host.
+    pub fn host_rate(&self, host: u32) -> Option<Rate> {
+        (host < self.hosts()).then(|| self.engine.fabric().topology.host_rate(HostId(host)))
+    }
+
+    /// Warnings about the scenario.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The totals until now, or until the failure of the run; none if it failed without results.
+    pub fn totals(&self) -> Option<RunRow> {
+        self.engine.totals()
     }
 
     /// The time of the last event.
@@ -120,10 +128,10 @@ impl<C> Online<C> {
         self.now
     }
 
-    /// Posts a message now. `on_sent` is due when the sender has its last acknowledgement.
+    /// Posts a message now, on the queue pair from one rank to another that all such messages share.
     ///
     /// # Errors
-    /// Hosts that do not exist or are equal, no bytes, or a receive of another length.
+    /// As for [`send_on`](Self::send_on).
     pub fn send(
         &mut self,
         from: u32,
@@ -132,7 +140,23 @@ impl<C> Online<C> {
         tag: u64,
         on_sent: Option<C>,
     ) -> Result<(), OnlineError> {
-        self.check("send", from, to, bytes)?;
+        self.send_on(QueuePair::Shared(0), (from, to), bytes, tag, on_sent)
+    }
+
+    /// Posts a message now. `on_sent` is due when the sender has its last acknowledgement, or by NVLink when the last byte has
+    /// left.
+    ///
+    /// # Errors
+    /// Ranks that do not exist, are equal or cannot reach each other, no bytes, or a receive of another length.
+    pub fn send_on(
+        &mut self,
+        queue_pair: QueuePair,
+        (from, to): (u32, u32),
+        bytes: u64,
+        tag: u64,
+        on_sent: Option<C>,
+    ) -> Result<(), OnlineError> {
+        let way = self.check("send", from, to, bytes)?;
         if self.now > Time::ZERO + self.max_time {
             let problem = Problem::with_text(
                 format!("send from {from} to {to}: the run ends after {}", self.max_time),
@@ -143,7 +167,7 @@ impl<C> Online<C> {
         let key = (from, to, tag);
         let unmatched = self.matches.entry(key).or_insert_with(Match::empty);
         if let Some((expected, _)) = unmatched.receives.front() {
-            check_length(key, bytes, *expected)?;
+            check_length(self.ranks.word(), key, bytes, *expected)?;
         }
         let on_received = unmatched.receives.pop_front().map(|(_, on_received)| on_received);
         if on_received.is_none() {
@@ -151,8 +175,18 @@ impl<C> Online<C> {
         } else if unmatched.is_empty() {
             self.matches.remove(&key);
         }
-        let post = InjectedMessage { src: HostId(from), dst: HostId(to), bytes };
-        self.posts.push((post, on_sent.is_some()));
+        let number = self.states.len();
+        match way {
+            Way::Network(src, dst) => {
+                self.posts.push((InjectedMessage { src, dst, queue_pair, bytes }, on_sent.is_some()));
+                self.carried.push(number);
+            }
+            Way::NvLink(nvlink) => {
+                let [sent, arrived] = self.ranks.send_by_nvlink(nvlink, (from, to), bytes, self.now);
+                self.due.insert(Due { at: sent, event: Event::Acknowledged(number) }, None);
+                self.due.insert(Due { at: arrived, event: Event::Delivered(number) }, None);
+            }
+        }
         self.states.push(State { bytes, on_sent, on_received, has_arrived: false });
         Ok(())
     }
@@ -161,7 +195,7 @@ impl<C> Online<C> {
     /// due when that message has arrived, or now if it has already.
     ///
     /// # Errors
-    /// Hosts that do not exist or are equal, no bytes, or a message of another length.
+    /// Ranks that do not exist, are equal or cannot reach each other, no bytes, or a message of another length.
     pub fn receive(
         &mut self,
         from: u32,
@@ -178,7 +212,7 @@ impl<C> Online<C> {
             return Ok(());
         };
         let state = &mut self.states[message];
-        check_length(key, state.bytes, bytes)?;
+        check_length(self.ranks.word(), key, state.bytes, bytes)?;
         unmatched.messages.pop_front();
         if unmatched.is_empty() {
             self.matches.remove(&key);
@@ -211,10 +245,11 @@ impl<C> Online<C> {
             }
             let Some((due, callback)) = self.due.pop_first() else {
                 let left = self.matches.iter().find(|(_, unmatched)| !unmatched.receives.is_empty());
+                let word = self.ranks.word();
                 return match left {
                     None => Ok(None),
                     Some(((from, to, tag), _)) => Err(OnlineError::Call(format!(
-                        "nothing is left that could happen, and host {to} waits for a message of host {from} with tag {tag}: nobody sent it"
+                        "nothing is left that could happen, and {word} {to} waits for a message of {word} {from} with tag {tag}: nobody sent it"
                     ))),
                 };
             };
@@ -244,11 +279,10 @@ impl<C> Online<C> {
                 Answer { posts: std::mem::take(&mut self.posts), due: next }
             }
         };
-        self.engine.resume(answer);
-        let Instant { at, ends, is_idle } = self.engine.wait()?;
+        let Instant { at, ends, is_idle } = self.engine.resume(answer)?;
         (self.engine_at, self.is_idle) = (at, is_idle);
         for end in ends {
-            let message = end.message.index();
+            let message = self.carried[end.message.index()];
             let event = match end.on {
                 Done::Delivered => Event::Delivered(message),
                 Done::Acknowledged => Event::Acknowledged(message),
@@ -258,14 +292,15 @@ impl<C> Online<C> {
         Ok(())
     }
 
-    fn check(&self, call: &str, from: u32, to: u32, bytes: u64) -> Result<(), OnlineError> {
-        let wrong = |what: String| Err(OnlineError::Call(format!("{call} from {from} to {to}: {what}")));
-        let last = self.hosts - 1;
-        match () {
-            () if from > last || to > last => wrong(format!("the fabric has the hosts 0 to {last}")),
-            () if from == to => wrong("a message goes to another host".to_owned()),
-            () if bytes == 0 => wrong("a message has a byte at least".to_owned()),
-            () => Ok(()),
+    /// The way of a message.
+    fn check(&self, call: &str, from: u32, to: u32, bytes: u64) -> Result<Way, OnlineError> {
+        let wrong = |problem: Problem| {
+            OnlineError::Call(problem.prefixed(format_args!("{call} from {from} to {to}: ")).to_string())
+        };
+        let way = self.ranks.way(from, to, self.engine.fabric()).map_err(wrong)?;
+        match bytes {
+            0 => Err(wrong("a message has a byte at least".into())),
+            _ => Ok(way),
         }
     }
 }
@@ -280,15 +315,24 @@ impl<C> Match<C> {
     }
 }
 
-fn check_length((from, to, tag): (u32, u32, u64), sent: u64, expected: u64) -> Result<(), OnlineError> {
+/// Checks that a message and its receive have the same length. `word` is that for a rank.
+fn check_length(
+    word: &str,
+    (from, to, tag): (u32, u32, u64),
+    sent: u64,
+    expected: u64,
+) -> Result<(), OnlineError> {
     if sent == expected {
         return Ok(());
     }
     Err(OnlineError::Call(format!(
-        "host {to} waits for {expected} B of host {from} with tag {tag}, and what was sent has {sent} B; send and receive the same, in the same order"
+        "{word} {to} waits for {expected} B of {word} {from} with tag {tag}, and what was sent has {sent} B; send and receive the same, in the same order"
     )))
 }
 
+#[cfg(test)]
+#[path = "cluster_tests.rs"]
+mod cluster_tests;
 #[cfg(test)]
 #[path = "online_tests.rs"]
 mod tests;

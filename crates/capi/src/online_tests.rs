@@ -1,5 +1,7 @@
 use super::*;
-use anabranch_base::{Purpose, stream};
+use anabranch_base::{Purpose, Refused, stream};
+use anabranch_sim::scenario::{NoFiles, Overrides, Registry, read_with};
+use anabranch_sim::workload::Start;
 use anabranch_sim::{Control, RunError, run};
 
 fn scenario(scheme: &str) -> String {
@@ -33,7 +35,7 @@ enum Callback {
 /// messages between any hosts, some of them at the same instant and some in the reverse direction, and timers.
 fn chain(scheme: &str, messages: usize) -> (Vec<(u64, Callback)>, Vec<Posted>) {
     let mut random = stream(7, 0, Purpose::WorkloadPairs);
-    let mut online: Online<Callback> = Online::new(&scenario(scheme)).unwrap();
+    let mut online: Online<Callback> = Online::new(&scenario(scheme), None).unwrap();
     let mut posted: Vec<Posted> = Vec::new();
     let mut post = |online: &mut Online<Callback>, posted: &mut Vec<Posted>| {
         let from = random.next_u32() % 16;
@@ -132,7 +134,7 @@ fn a_run_goes_on_after_its_end_and_at_any_time() {
     let at = Time::ZERO + Duration::from_ns(700_000);
     let posted = [(0, 9, 5_000, Time::ZERO), (9, 0, 70_000, at), (0, 9, 90_000, at)];
     let ends = known_before("reps", &posted);
-    let mut online: Online<u32> = Online::new(&scenario("reps")).unwrap();
+    let mut online: Online<u32> = Online::new(&scenario("reps"), None).unwrap();
     online.send(0, 9, 5_000, 0, None).unwrap();
     assert_eq!(all(&mut online, |_, _| {}), []);
     // The acknowledgement of the last message is the end, even without a callback.
@@ -154,7 +156,7 @@ fn a_run_goes_on_after_its_end_and_at_any_time() {
 #[test]
 fn a_run_that_fails_says_so_each_time() {
     let down = "fault = [{ kind = \"link-down\", links = \"host-links\", at = \"1us\" }]\n";
-    let mut online: Online<()> = Online::new(&(scenario("reps") + down)).unwrap();
+    let mut online: Online<()> = Online::new(&(scenario("reps") + down), None).unwrap();
     online.send(0, 9, 10_000_000, 0, None).unwrap();
     let why = online.advance().unwrap_err().to_string();
     assert!(why.contains("flow 0 (host 0 -> host 9, 10000000 B"), "{why}");
@@ -163,7 +165,7 @@ fn a_run_that_fails_says_so_each_time() {
 
 #[test]
 fn callbacks_come_in_the_order_of_time_and_receives_may_be_late() {
-    let mut online: Online<&str> = Online::new(&scenario("reps")).unwrap();
+    let mut online: Online<&str> = Online::new(&scenario("reps"), None).unwrap();
     online.schedule(Duration::from_ns(500_000), "late");
     online.send(0, 9, 1000, 5, Some("sent")).unwrap();
     let heard = all(&mut online, |online, what| match *what {
@@ -191,7 +193,7 @@ fn receives_get_messages_in_the_order_of_posting() {
         let text = format!(
             "schemes = [\"{scheme}\"]\ntopology = {{ kind = \"fat-tree\", hosts = 16, link = \"400Gbps\" }}\n"
         );
-        let new = || Online::new(&text).unwrap();
+        let new = || Online::new(&text, None).unwrap();
         let (mut before, mut behind, mut late) = (new(), new(), new());
         receive(&mut before);
         send(&mut before);
@@ -214,12 +216,12 @@ fn receives_get_messages_in_the_order_of_posting() {
 
 #[test]
 fn what_is_wrong_is_told_with_what_to_do() {
-    let of = |text: &str| Online::<()>::new(text).err().unwrap().to_string();
+    let of = |text: &str| Online::<()>::new(text, None).err().unwrap().to_string();
     assert!(of(&(scenario("reps") + "workload = 1\n")).contains("leave it out"));
     assert!(of(&scenario("rep")).contains("write: \"reps\""));
     let two = scenario("reps").replace("[\"reps\"]", "[\"reps\", \"ops\"]");
     assert!(of(&two).contains("2 runs; name one scheme"));
-    let mut online: Online<()> = Online::new(&scenario("reps")).unwrap();
+    let mut online: Online<()> = Online::new(&scenario("reps"), None).unwrap();
     let wrong = |online: &mut Online<()>, from, to, bytes| online.send(from, to, bytes, 0, None).unwrap_err();
     assert_eq!(
         wrong(&mut online, 0, 16, 1).to_string(),
@@ -245,7 +247,7 @@ fn what_is_wrong_is_told_with_what_to_do() {
 /// Simulators of training may give each message a tag of its own.
 #[test]
 fn a_tag_takes_memory_only_while_a_partner_is_missing() {
-    let mut online: Online<()> = Online::new(&scenario("reps")).unwrap();
+    let mut online: Online<()> = Online::new(&scenario("reps"), None).unwrap();
     for tag in 0..10 {
         online.send(0, 1, 10, tag, None).unwrap();
         online.receive(1, 0, 10, tag, ()).unwrap();

@@ -99,7 +99,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
 }
 
 /// The totals of a run, without ideal times, slowdowns, faults and warnings.
-fn run_row<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, jobs: &[JobRow]) -> RunRow {
+pub(crate) fn run_row<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, jobs: &[JobRow]) -> RunRow {
     let network = engine.network();
     let count = network.board.messages();
     let times = (0..count).map(|message| network.board.times(MessageId(message)));

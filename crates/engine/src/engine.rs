@@ -23,7 +23,6 @@ use crate::faults::{FaultPlan, Hits};
 use crate::goodput::Goodput;
 use crate::host::Host;
 use crate::injection::Injection;
-use crate::injector::Injector;
 use crate::link::LinkKindTable;
 use crate::mail::{MAX_WINDOWS_AHEAD, MOST_THREADS, Sources, WindowMail};
 use crate::network::{Network, NetworkInputs, OwnPath};
@@ -119,8 +118,8 @@ pub struct EngineInputs<'a> {
     pub facts: PathFacts,
     /// Facts of the path between two hosts, where the congestion control uses them.
     pub own_path: Option<OwnPath<'a>>,
-    /// A source of messages that are posted while the run goes on.
-    pub injector: Option<Box<dyn Injector>>,
+    /// A source of messages that are posted while the run goes on. A run that may pause for it has one thread.
+    pub injection: Option<Injection>,
     /// Limits at which the run ends.
     pub limits: &'a Limits,
     /// The number of points that its curves may have.
@@ -146,7 +145,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             switches,
             facts,
             own_path,
-            injector,
+            injection,
             limits,
             points,
             seed,
@@ -177,7 +176,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         });
         let link_kind_of = |link: LinkId| link_kind_of[link.index()];
         let notify_programs = switches.program.as_ref().is_some_and(|program| program.wants_qps());
-        let shards = shards(&network, switches, injector, &observer, threads, link_kind_of);
+        let shards = shards(&network, switches, injection, &observer, threads, link_kind_of);
         let length = network.window.0;
         // The present window and those in which a usual packet may arrive. Longer delays go through `FarCalendar`.
         let ahead = (network.longest_delay().0.div_ceil(length) as usize).clamp(1, MAX_WINDOWS_AHEAD);
@@ -212,15 +211,39 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// The reason for an early end, or a broken invariant.
     pub fn run(&mut self, control: &Control) -> Result<(), Failure> {
         lock(&self.state).goodput = control.goodput.then(|| Goodput::new(self.network.facts.base_rtt));
-        let outcome = match self.shards.len() {
+        match self.shards.len() {
             1 => loop {
-                if let Some(outcome) = self.between_windows(control) {
-                    break outcome;
+                if let Some(outcome) = self.run_here(control) {
+                    return outcome;
                 }
-                self.work(0);
             },
-            threads => self.run_on(threads, control),
-        };
+            threads => {
+                let outcome = self.run_on(threads, control);
+                self.checked(outcome)
+            }
+        }
+    }
+
+    /// Runs in this thread, which is the only one, until the run has ended, or pauses because its injector is not ready: none.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    pub fn run_here(&mut self, control: &Control) -> Option<Result<(), Failure>> {
+        loop {
+            if !lock(&self.shards[0]).is_paused()
+                && let Some(outcome) = self.between_windows(control)
+            {
+                return Some(self.checked(outcome));
+            }
+            self.work(0);
+            if lock(&self.shards[0]).is_paused() {
+                return None;
+            }
+        }
+    }
+
+    /// The outcome of the run, or the invariant that its remaining state breaks.
+    fn checked(&mut self, outcome: Result<(), Failure>) -> Result<(), Failure> {
         if let Err(Failure::LosslessDrop(_) | Failure::Invariant(_)) = outcome {
             // The checks would find the same rules broken, and say less about it.
             return outcome;
@@ -332,20 +355,19 @@ impl<'a, O: Observer> Engine<'a, O> {
 fn shards<O: Observer>(
     network: &Network<'_>,
     mut plan: SwitchPlan,
-    injector: Option<Box<dyn Injector>>,
+    mut injection: Option<Injection>,
     observer: &O,
     threads: usize,
     link_kind_of: impl Fn(LinkId) -> u16 + Copy,
 ) -> Vec<Mutex<Shard<O>>> {
     let topology = network.topology;
     let mut hosts: Vec<Option<Host>> = Host::all(network, link_kind_of).into_iter().map(Some).collect();
-    let clusters = partition::clusters(network, observer, injector.is_some());
+    let clusters = partition::clusters(network, observer, injection.is_some());
     let is_merged = clusters.iter().flatten().any(|node| !network.is_host(*node));
     plan.by_port &= !is_merged && !observer.wants_node_order() && threads <= MOST_THREADS;
     let mut switches: Vec<Option<Switch>> = (0..topology.switches.len() as u32)
         .map(|index| Some(Switch::new(network, &mut plan, index, link_kind_of)))
         .collect();
-    let mut injection = injector.map(Injection::new);
     let parts = partition::parts(topology, &clusters, threads.max(1));
     let shard = |part: &partition::ThreadNodes| {
         let here = |node: &NodeId| part.contains(node);

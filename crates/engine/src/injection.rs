@@ -11,7 +11,7 @@
 use crate::context::Context;
 use crate::frame::{Order, event_kind};
 use crate::host::Host;
-use crate::injector::{InjectedMessage, Injector};
+use crate::injector::{InjectedMessage, Injector, QueuePair};
 use crate::observer::Observer;
 use anabranch_base::{HostId, QpId, Time, foreign};
 use anabranch_workload::{Message, Qp, Start};
@@ -20,16 +20,30 @@ use std::collections::BTreeMap;
 /// The injector with the state that the cluster of all hosts keeps for it.
 pub struct Injection {
     injector: Box<dyn Injector>,
+    /// Whether the run may pause when the injector is not ready.
+    may_pause: bool,
     due: Time,
-    /// Connections by sender and receiver.
-    connections: BTreeMap<(HostId, HostId), QpId>,
+    /// Shared connections by sender, receiver and number.
+    connections: BTreeMap<(HostId, HostId, u64), QpId>,
     new: Vec<InjectedMessage>,
 }
 
 impl Injection {
     /// The state before the first call, which is at time 0.
-    pub fn new(injector: Box<dyn Injector>) -> Self {
-        Injection { injector, due: Time::ZERO, connections: BTreeMap::new(), new: Vec::new() }
+    pub fn new(injector: Box<dyn Injector>, may_pause: bool) -> Self {
+        Injection { injector, may_pause, due: Time::ZERO, connections: BTreeMap::new(), new: Vec::new() }
+    }
+
+    /// Whether the injector can be called at the instant `at.now`.
+    ///
+    /// # Panics
+    /// As a panic of the part "injector": if it is not ready and the run cannot pause.
+    pub fn is_ready<O>(&mut self, at: &Context<'_, O>) -> bool {
+        foreign("injector", || {
+            let is_ready = self.injector.is_ready(at.now, &at.effects.injected_ends);
+            assert!(is_ready || self.may_pause, "it is not ready at {}, in a run that cannot pause", at.now);
+            is_ready
+        })
     }
 
     /// The time at which the injector is to be called; never, if only an end of a message causes a call.
@@ -68,17 +82,23 @@ impl Injection {
         });
         at.effects.injected_ends.clear();
         let split = at.network.scheme.qps;
-        for InjectedMessage { src, dst, bytes } in self.new.drain(..) {
-            let connect = || {
+        for InjectedMessage { src, dst, bytes, queue_pair } in self.new.drain(..) {
+            let mut connect = || {
                 let slots = [hosts[src.index()].next_outgoing(), hosts[dst.index()].next_incoming()];
                 let connection = at.network.connect(Qp { src, dst }, slots);
                 for part in 0..split {
-                    hosts[src.index()].add_outgoing(QpId(connection.0 * split + part));
+                    let qp = QpId(connection.0 * split + part);
+                    hosts[src.index()].add_outgoing(qp, queue_pair != QueuePair::Own);
                     hosts[dst.index()].add_incoming();
                 }
                 connection
             };
-            let qp = *self.connections.entry((src, dst)).or_insert_with(connect);
+            let qp = match queue_pair {
+                QueuePair::Shared(number) => {
+                    *self.connections.entry((src, dst, number)).or_insert_with(&mut connect)
+                }
+                QueuePair::Own => connect(),
+            };
             let start = Start::At(at.now);
             let message = Message { bytes, qp, activations_from: 0, activations_len: 0, start };
             let message = at.network.board.add(message);

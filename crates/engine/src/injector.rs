@@ -5,6 +5,13 @@ use anabranch_workload::Done;
 
 /// A source of messages that are posted while a run goes on.
 pub trait Injector: Send {
+    /// Whether it can decide now on messages at the instant `now`; called before each call of [`inject`](Self::inject), with
+    /// the same arguments. If it cannot, a [`PausableRun`](crate::PausableRun) pauses, and calls this again when it goes on;
+    /// in any other run it must be ready.
+    fn is_ready(&mut self, _now: Time, _ends: &[InjectedEnd]) -> bool {
+        true
+    }
+
     /// Called when all other events of hosts at the instant `now` are done. `ends` has the ends, at this instant, of injected
     /// messages: by rising number of the host that noticed them, and in the order of events at each host. Messages added to
     /// `messages` are posted at this instant, in their order. Returns the time of the next call, after `now`, if no message
@@ -25,11 +32,21 @@ pub trait Injector: Send {
 pub struct InjectedMessage {
     /// The sender.
     pub src: HostId,
-    /// The receiver, which must not be the sender. Messages from one host to another share a queue pair, which stays open to
-    /// the end of the run.
+    /// The receiver, which must not be the sender.
     pub dst: HostId,
+    /// The queue pair that carries it.
+    pub queue_pair: QueuePair,
     /// Length in bytes, at least 1.
     pub bytes: u64,
+}
+
+/// The queue pair of an injected message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueuePair {
+    /// The one that messages of this sender and receiver with this number share. It stays open to the end of the run.
+    Shared(u64),
+    /// One of its own.
+    Own,
 }
 
 /// One of the two ends of an injected message.

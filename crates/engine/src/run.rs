@@ -7,22 +7,22 @@ use crate::empty_measures::{empty_measures, selector_stream};
 use crate::engine::{Engine, EngineInputs, PointBudget};
 use crate::explain::Stalled;
 use crate::ideal::Ideal;
+use crate::injection::Injection;
 use crate::injector::Injector;
 use crate::network::OwnPath;
 use crate::observer::{HookNodes, NamedObservers, NoObserver, Observer, PerNode, QpSelector};
 use crate::points::{event_points_exceeded, interval_points_exceeded};
+use crate::run_error::RunError;
 use crate::series::SeriesObserver;
 use crate::span::spans;
 use crate::spec::{Limits, RunPoint, Scheme};
-use crate::switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, SwitchPlan, WeightError, weights};
-use anabranch_base::{
-    Duration, HostId, MessageId, OutOfRange, Panicked, Refused, Time, catch_panicked, foreign,
-};
-use anabranch_fabric::{Routing, Selector, SelectorError, Topology, TopologyError};
+use crate::switch::{PfcPlan, ProgramPlan, SwitchPlan, weights};
+use anabranch_base::{Duration, HostId, MessageId, Panicked, Time, catch_panicked, foreign};
+use anabranch_fabric::{Routing, Selector, Topology};
 use anabranch_proto::cc::RegisteredCc;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, TransportConfig};
-use anabranch_results::{LongerLimits, RunFailure, SeriesRow, StallReason};
-use anabranch_workload::{self as workload, Fabric, Qp, Workload, WorkloadError};
+use anabranch_results::{SeriesRow, StallReason};
+use anabranch_workload::{self as workload, Fabric, Qp, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -47,7 +47,8 @@ pub fn run_injected(
     injector: Box<dyn Injector>,
 ) -> Result<RunResult, RunError> {
     let point = &RunPoint { measures: Vec::new(), observers: Vec::new(), ..point.clone() };
-    with_panic_context(point, || run_point(point, control, Some(injector), |_| NoObserver, drop))
+    let injection = Injection::new(injector, false);
+    with_panic_context(point, || run_point(point, control, Some(injection), |_| NoObserver, drop))
 }
 
 /// [`run()`] with an observer, which does not affect the result. The observer also has the events of a run that fails.
@@ -67,10 +68,10 @@ pub fn run_observed<O: Observer>(
 }
 
 /// Calls `run`. A panic in a registered part becomes an error with the name of the part and the scheme.
-fn with_panic_context(
+pub(crate) fn with_panic_context<T>(
     point: &RunPoint,
-    run: impl FnOnce() -> Result<RunResult, RunError>,
-) -> Result<RunResult, RunError> {
+    run: impl FnOnce() -> Result<T, RunError>,
+) -> Result<T, RunError> {
     catch_panicked(run).unwrap_or_else(|Panicked { part, message }| {
         let Scheme { name, cc, transport, fabric, .. } = &point.scheme;
         let mut lbs = point.scheme.all_lbs();
@@ -96,13 +97,12 @@ fn with_panic_context(
 fn run_point<O: Observer>(
     point: &RunPoint,
     control: &Control,
-    injector: Option<Box<dyn Injector>>,
+    injection: Option<Injection>,
     caller_observer: impl FnOnce(&Built) -> O,
     give_back: impl FnOnce(O),
 ) -> Result<RunResult, RunError> {
-    let refused = |error| RunError::Parameter { scheme: point.scheme.name.clone(), error };
-    point.scheme.check().map_err(refused)?;
-    let fabric = match injector {
+    check_scheme(point)?;
+    let fabric = match injection {
         None => build(point)?,
         Some(_) => build_fabric(point)?,
     };
@@ -116,24 +116,12 @@ fn run_point<O: Observer>(
     let time_for_points = Duration((points.most as f64 / per_second * 1e12) as u64);
     let limits = Limits { max_time: point.limits.max_time.min(time_for_points), ..point.limits.clone() };
     publish_totals(point, &fabric, control);
-    let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
-    let ideal = ideal.carried_by(&point.scheme);
-    let facts = point.scheme.fabric.facts(ideal.path_facts());
-    let own_path = |src, dst| PathFacts { queue: facts.queue, ..ideal.path_facts_of(src, dst) };
+    let ideal = ideal(point, &fabric);
     let inputs = EngineInputs {
-        topology: &fabric.topology,
-        routing: &fabric.routing,
-        workload: &fabric.workload,
-        faults: &point.faults,
-        scheme: &point.scheme,
-        switches: switch_plan(point, &fabric, &facts, control)?,
-        facts,
-        own_path: point.scheme.cc.wants_own_path().then(|| Box::new(own_path) as OwnPath<'_>),
-        injector,
-        limits: &limits,
+        injection,
         points,
-        seed: point.seed,
         threads: control.threads,
+        ..engine_inputs(point, &fabric, &limits, &ideal, control.merge_ports)?
     };
     let run = RunContext { point, fabric: &fabric, limits: &limits, ideal: &ideal, control };
     let topology = &fabric.topology;
@@ -164,6 +152,46 @@ fn run_point<O: Observer>(
     }
 }
 
+/// Checks the scheme of a point.
+pub(crate) fn check_scheme(point: &RunPoint) -> Result<(), RunError> {
+    let refused = |error| RunError::Parameter { scheme: point.scheme.name.clone(), error };
+    point.scheme.check().map_err(refused)
+}
+
+/// Ideal times under the scheme of a point.
+pub(crate) fn ideal<'a>(point: &RunPoint, fabric: &'a Built) -> Arc<Ideal<'a>> {
+    let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
+    Arc::new(ideal.carried_by(&point.scheme))
+}
+
+/// The inputs of an engine of one thread, without injection and curves.
+pub(crate) fn engine_inputs<'a>(
+    point: &'a RunPoint,
+    fabric: &'a Built,
+    limits: &'a Limits,
+    ideal: &Arc<Ideal<'a>>,
+    merge_ports: bool,
+) -> Result<EngineInputs<'a>, RunError> {
+    let facts = point.scheme.fabric.facts(ideal.path_facts());
+    let of_paths = ideal.clone();
+    let own_path = move |src, dst| PathFacts { queue: facts.queue, ..of_paths.path_facts_of(src, dst) };
+    Ok(EngineInputs {
+        topology: &fabric.topology,
+        routing: &fabric.routing,
+        workload: &fabric.workload,
+        faults: &point.faults,
+        scheme: &point.scheme,
+        switches: switch_plan(point, fabric, &facts, merge_ports)?,
+        facts,
+        own_path: point.scheme.cc.wants_own_path().then(|| Box::new(own_path) as OwnPath<'_>),
+        injection: None,
+        limits,
+        points: PointBudget { most: point.most_points, per_second: 0.0 },
+        seed: point.seed,
+        threads: 1,
+    })
+}
+
 /// Publishes the totals of the workload to `control`.
 fn publish_totals(point: &RunPoint, fabric: &Built, control: &Control) {
     let messages = &fabric.workload.messages;
@@ -178,13 +206,13 @@ fn switch_plan(
     point: &RunPoint,
     fabric: &Built,
     facts: &PathFacts,
-    control: &Control,
+    merge_ports: bool,
 ) -> Result<SwitchPlan, RunError> {
     let (spec, topology) = (&point.scheme.fabric, &fabric.topology);
     let program = ProgramPlan::new(&point.scheme, topology, &fabric.routing, facts, point.seed)?;
     let weights = weights(spec, topology, facts, point.scheme.transport.framing().header)?;
     let pfc = spec.pfc.as_ref().map(|pfc| PfcPlan::new(pfc, topology, facts, spec.clock_ppm)).transpose()?;
-    Ok(SwitchPlan { pfc, program, by_port: !control.merge_ports, weights })
+    Ok(SwitchPlan { pfc, program, by_port: !merge_ports, weights })
 }
 
 fn series_rows(series: SeriesObserver, topology: &Topology, end: Time) -> Vec<SeriesRow> {
@@ -234,7 +262,7 @@ pub fn build(point: &RunPoint) -> Result<Built, RunError> {
 }
 
 /// Builds fabric and routes of a point, with an empty workload.
-fn build_fabric(point: &RunPoint) -> Result<Built, RunError> {
+pub(crate) fn build_fabric(point: &RunPoint) -> Result<Built, RunError> {
     let text = |name: &str| point.files.get(name).map(String::as_str);
     let topology = anabranch_fabric::build(&point.topology, point.topology.file().and_then(text))?;
     let routing = Routing::new(&topology, &|_| true);
@@ -276,12 +304,12 @@ fn series_observer(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, 
 }
 
 /// A run whose engine is ready, with the parts of its point.
-struct RunContext<'a> {
-    point: &'a RunPoint,
-    fabric: &'a Built,
-    limits: &'a Limits,
-    ideal: &'a Ideal<'a>,
-    control: &'a Control,
+pub(crate) struct RunContext<'a> {
+    pub point: &'a RunPoint,
+    pub fabric: &'a Built,
+    pub limits: &'a Limits,
+    pub ideal: &'a Ideal<'a>,
+    pub control: &'a Control,
 }
 
 /// The state of a run that ended early, for its error.
@@ -305,8 +333,18 @@ impl RunContext<'_> {
         mut engine: Engine<'_, O>,
         series: impl FnOnce(O, Time) -> Vec<SeriesRow>,
     ) -> Result<RunResult, RunError> {
+        let outcome = engine.run(self.control);
+        self.conclude(engine, outcome, series)
+    }
+
+    /// Collects the results of an engine that has ended with `outcome`.
+    pub fn conclude<O: Observer>(
+        &self,
+        engine: Engine<'_, O>,
+        outcome: Result<(), Failure>,
+        series: impl FnOnce(O, Time) -> Vec<SeriesRow>,
+    ) -> Result<RunResult, RunError> {
         let RunContext { point, fabric, limits, ideal, control } = *self;
-        let outcome = engine.run(control);
         if matches!(outcome, Err(Failure::Limit("max_time"))) && limits.max_time < point.limits.max_time {
             let what = interval_points_exceeded(
                 &point.measures,
@@ -402,189 +440,6 @@ impl RunContext<'_> {
             help,
             limits,
             partial: Box::new(result),
-        }
-    }
-}
-
-/// The reason why a run has no complete result.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The run was cancelled.
-    #[error("stopped")]
-    Cancelled,
-    /// Messages are unfinished and nothing new has been delivered for longer than the patience of the run.
-    #[error("{}", RunFailure::Stalled {
-        at_us: at.as_us(),
-        reason: reason.clone(),
-        unfinished: *unfinished,
-        flows: flows.clone(),
-        help: help.clone(),
-        limits: limits.clone(),
-    })]
-    Stalled {
-        /// Simulated time.
-        at: Time,
-        /// The condition that ended the run.
-        reason: StallReason,
-        /// Some of the unfinished flows, by name.
-        flows: Vec<String>,
-        /// The number of unfinished flows.
-        unfinished: u64,
-        /// Lines of help.
-        help: Vec<String>,
-        /// Limits under which the flows may end as the scenario stands.
-        limits: Option<LongerLimits>,
-        /// The results until then.
-        partial: Box<RunResult>,
-    },
-    /// A cycle of paused links, each of which waits for the next (PFC deadlock).
-    #[error(
-        "{}",
-        RunFailure::Deadlock { at_us: at.as_us(), cycle: cycle.clone(), unfinished: *unfinished }
-    )]
-    Deadlock {
-        /// Simulated time at which the deadlock was found.
-        at: Time,
-        /// The links, by name.
-        cycle: Vec<String>,
-        /// The number of unfinished flows.
-        unfinished: u64,
-        /// The results until then.
-        partial: Box<RunResult>,
-    },
-    /// A lossless class had no room for a packet.
-    #[error("{}", RunFailure::LosslessDrop { at_us: at.as_us(), message: what.clone() })]
-    LosslessDrop {
-        /// Simulated time.
-        at: Time,
-        /// The link and its buffer, with a remedy.
-        what: String,
-    },
-    /// The lossless class cannot be built on this fabric.
-    #[error("{}: {error}", .error.parameter())]
-    Pfc {
-        /// The error of the parameters.
-        #[from]
-        error: PfcError,
-    },
-    /// No weight keeps trimmed packets from being lost on this fabric.
-    #[error("fabric.wrr: {error}")]
-    Weight {
-        /// The error of the fabric.
-        #[from]
-        error: WeightError,
-    },
-    /// A switch's program cannot be on this fabric.
-    #[error("{}: {error}", .error.remedy().0)]
-    Program {
-        /// The error of the program or its parameters.
-        #[from]
-        error: ProgramError,
-    },
-    /// A limit of the scenario was reached.
-    #[error("{}", RunFailure::Limit {
-        limit: (*limit).to_owned(),
-        at_us: at.as_us(),
-        unfinished: *unfinished,
-        is_largest: is_largest(limit, *at),
-    })]
-    Limit {
-        /// The key of the limit.
-        limit: &'static str,
-        /// Simulated time.
-        at: Time,
-        /// The number of unfinished flows.
-        unfinished: u64,
-        /// The results until then.
-        partial: Box<RunResult>,
-    },
-    /// The curves would have more points than the run may have.
-    #[error("{what}")]
-    TooManyPoints {
-        /// The time by which the budget was used, with a remedy.
-        what: String,
-    },
-    /// A registered part or an observer panicked.
-    #[error("{}", RunFailure::Panicked { scheme: scheme.clone(), part: part.clone(), message: what.clone() })]
-    Panicked {
-        /// The scheme that ran.
-        scheme: String,
-        /// The part that panicked, with its name where it has one: `load balancer "sticky"`.
-        part: String,
-        /// The message of the panic. The panic hook has printed its place.
-        what: String,
-    },
-    /// A check found a broken invariant: a defect of Anabranch, or of a registered part.
-    #[error(
-        "an invariant is broken, which is a defect of anabranch or of what is registered with it: {what}"
-    )]
-    Invariant {
-        /// The invariant, with the numbers.
-        what: String,
-    },
-    /// A queue pair has more packets than PSNs.
-    #[error(
-        "queue pair {qp} would need more than 2^32 packets, or with the transport dcp 2^24 requests; use smaller messages or a larger payload"
-    )]
-    OutOfPsns {
-        /// The queue pair.
-        qp: u32,
-    },
-    /// A parameter of the scheme is out of its range.
-    #[error("scheme {scheme:?}: {error}")]
-    Parameter {
-        /// The scheme's name.
-        scheme: String,
-        /// The parameter, with a remedy.
-        error: OutOfRange,
-    },
-    /// An observer of the scenario refuses its parameters on this fabric.
-    #[error("observer {observer:?}: {error}")]
-    Observer {
-        /// The observer's name.
-        observer: String,
-        /// The parameter and the reason.
-        error: Refused,
-    },
-    /// The fabric cannot be built.
-    #[error(transparent)]
-    Topology(#[from] TopologyError),
-    /// The workload cannot be made.
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
-    /// A selector names nothing on this fabric or in this workload.
-    #[error(transparent)]
-    Selector(#[from] SelectorError),
-}
-
-/// Whether a limit that was reached at `at` cannot be raised.
-fn is_largest(limit: &str, at: Time) -> bool {
-    limit == "max_time" && at >= Time::ZERO + Limits::MAX_TIME
-}
-
-impl RunError {
-    /// The cause of the failure as a value, and the results until then.
-    pub fn into_failure(self) -> (RunFailure, Option<Box<RunResult>>) {
-        match self {
-            RunError::Stalled { at, reason, flows, unfinished, help, limits, partial } => {
-                let at_us = at.as_us();
-                (RunFailure::Stalled { at_us, reason, unfinished, flows, help, limits }, Some(partial))
-            }
-            RunError::Deadlock { at, cycle, unfinished, partial } => {
-                (RunFailure::Deadlock { at_us: at.as_us(), cycle, unfinished }, Some(partial))
-            }
-            RunError::Limit { limit, at, unfinished, partial } => {
-                let is_largest = is_largest(limit, at);
-                let (limit, at_us) = (limit.to_owned(), at.as_us());
-                (RunFailure::Limit { limit, at_us, unfinished, is_largest }, Some(partial))
-            }
-            RunError::LosslessDrop { at, what } => {
-                (RunFailure::LosslessDrop { at_us: at.as_us(), message: what }, None)
-            }
-            RunError::Panicked { scheme, part, what } => {
-                (RunFailure::Panicked { scheme, part, message: what }, None)
-            }
-            other => (RunFailure::Other { message: other.to_string() }, None),
         }
     }
 }

@@ -4,6 +4,8 @@
 //! cache. Nodes that are not (hosts whose messages start each other's without delay, switches whose queues an observer
 //! compares) form a *cluster*: their events run merged, in the full order (time, node, kind, port).
 
+mod cluster;
+
 use crate::backlog::Backlogs;
 use crate::context::{Context, Counters, Effects, Notice};
 use crate::far_calendar::FarCalendar;
@@ -15,12 +17,14 @@ use crate::network::Network;
 use crate::node::{self, Node};
 use crate::observer::Observer;
 use crate::switch::{PortScratch, Switch};
-use anabranch_base::{HostId, NodeId, Time};
+use anabranch_base::{NodeId, Time};
 use anabranch_fabric::Routing;
+use cluster::Cluster;
 use smallvec::SmallVec;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
+
+/// By node of the fabric: its index in its shard, its work unit and its position within that unit.
+type NodeLocations = [Option<(NodeIndex, u32, u32)>];
 
 /// The present window.
 #[derive(Clone)]
@@ -69,14 +73,6 @@ enum WorkUnit {
 
 /// The number of work units in a block.
 const BLOCK: usize = u64::BITS as usize;
-
-/// Nodes by rising number, whose events run merged.
-struct Cluster {
-    positions: Vec<NodeIndex>,
-    inboxes: Vec<Inbox>,
-    /// The injection of messages, where there is one. The cluster then has all hosts, before any switch.
-    injection: Option<Injection>,
-}
 
 /// The nodes of one thread, and the state that they share.
 pub struct Shard<O> {
@@ -144,8 +140,7 @@ impl<O: Observer> Shard<O> {
                     positions.push(*position);
                 }
             }
-            let inboxes = positions.iter().map(|_| Inbox::default()).collect();
-            units.push(WorkUnit::Cluster(Cluster { positions, inboxes, injection: injection.take() }));
+            units.push(WorkUnit::Cluster(Cluster::new(positions, injection.take())));
         }
         for (position, unit, _) in position_of.iter_mut().flatten().filter(|(_, unit, _)| *unit == u32::MAX) {
             *unit = units.len() as u32;
@@ -222,6 +217,14 @@ impl<O: Observer> Shard<O> {
         }
     }
 
+    /// Whether it waits in the middle of a window until its injector is ready.
+    pub fn is_paused(&self) -> bool {
+        match self.units.first() {
+            Some(WorkUnit::Cluster(cluster)) => cluster.is_paused(),
+            Some(WorkUnit::One(_)) | None => false,
+        }
+    }
+
     /// The time of the next own event of a node, or of the next arrival over a long link.
     pub fn next_time(&self) -> Time {
         first_of(&self.first).time().min(self.far_calendar.first())
@@ -238,7 +241,7 @@ impl<O: Observer> Shard<O> {
     }
 
     /// Runs its nodes through `window`: arrivals come from `sources`, and packets sent go into `slots`, which belong to the
-    /// following windows.
+    /// following windows. A shard that [has paused](Self::is_paused) continues in the same window at the next call.
     pub fn run<'w>(
         &'w mut self,
         network: &'w Network<'w>,
@@ -246,6 +249,7 @@ impl<O: Observer> Shard<O> {
         sources: &Sources<'_>,
         slots: SmallVec<[&'w mut WindowMail; MAX_WINDOWS_AHEAD]>,
     ) {
+        let resumes = self.is_paused();
         let Shard { hosts, switches, units, next, first, position_of, inbox, far_calendar, .. } = self;
         let (active, called, port_scratch) = (&mut self.active, &mut self.called, &mut self.port_scratch);
         let mut at = Context {
@@ -260,19 +264,22 @@ impl<O: Observer> Shard<O> {
             backlogs: &mut self.backlogs,
             effects: &mut self.effects,
         };
-        start_window((hosts, switches), position_of, window, &mut at);
-        if !window.program_notices.is_empty() || !window.tasks.is_empty() {
-            update_all(units, (hosts, switches), first, next);
-        }
         let end = window.ends[0].min(window.stop);
         let bound = Order::before(end);
-        far_calendar.take_due(end);
-        for node in sources.touched().chain(far_calendar.due().iter().map(|far| far.node)) {
-            if let Some((_, unit, _)) = position_of[node.index()] {
-                called[unit as usize / BLOCK] |= 1 << (unit as usize % BLOCK);
+        // The cluster that has paused is the first unit, so that no other one has run in the window.
+        if !resumes {
+            start_window((hosts, switches), position_of, window, &mut at);
+            if !window.program_notices.is_empty() || !window.tasks.is_empty() {
+                update_all(units, (hosts, switches), first, next);
             }
+            far_calendar.take_due(end);
+            for node in sources.touched().chain(far_calendar.due().iter().map(|far| far.node)) {
+                if let Some((_, unit, _)) = position_of[node.index()] {
+                    called[unit as usize / BLOCK] |= 1 << (unit as usize % BLOCK);
+                }
+            }
+            find_active(called, (first, next), bound, active);
         }
-        find_active(called, (first, next), bound, active);
         for (number, &index) in active.iter().enumerate() {
             prefetch_ahead(units, &active[number + 1..], (hosts, switches), &window.routing, sources);
             let (unit, next) = (&mut units[index as usize], &mut next[index as usize]);
@@ -301,6 +308,10 @@ impl<O: Observer> Shard<O> {
                     let from = (sources, &*far_calendar, window.start);
                     cluster.run((hosts, switches), position_of, from, bound, &mut at);
                     at.link.finish(&mut at.out);
+                    if cluster.is_paused() {
+                        self.latest = self.latest.max(at.now);
+                        return;
+                    }
                     *next = unit.next(hosts, switches);
                 }
             }
@@ -445,139 +456,6 @@ impl WorkUnit {
             }
         }
     }
-}
-
-/// By node of the fabric: its index in its shard, its work unit and its position within that unit.
-type NodeLocations = [Option<(NodeIndex, u32, u32)>];
-
-/// Nodes of a cluster with an event in a window: the time of the event and the position in the cluster. Entries may be
-/// stale: a node that has run since may be in the queue twice.
-type TurnQueue = BinaryHeap<Reverse<(Time, u32)>>;
-
-impl Cluster {
-    /// Runs the nodes through a window, one instant of one node after the other.
-    fn run<O: Observer>(
-        &mut self,
-        (hosts, switches): (&mut [Host], &mut [Switch]),
-        position_of: &NodeLocations,
-        (sources, far_calendar, start): (&Sources<'_>, &FarCalendar, Time),
-        bound: Order,
-        at: &mut Context<'_, O>,
-    ) {
-        let mut queue = TurnQueue::new();
-        for (within, position) in self.positions.iter().enumerate() {
-            let (node, own) = match position {
-                NodeIndex::Host(index) => (hosts[*index as usize].node(), hosts[*index as usize].next()),
-                NodeIndex::Switch(index) => {
-                    (switches[*index as usize].node(), switches[*index as usize].next())
-                }
-            };
-            self.inboxes[within].open(sources, node, start, far_calendar.due_at(node), |_| {});
-            let first = own.min(self.inboxes[within].next());
-            if first < bound {
-                queue.push(Reverse((first.time(), within as u32)));
-            }
-        }
-        loop {
-            if self.inject_next(&mut queue, hosts, bound, at) {
-                continue;
-            }
-            let Some(Reverse((time, within))) = queue.pop() else { break };
-            let inbox = &mut self.inboxes[within as usize];
-            let own = match self.positions[within as usize] {
-                NodeIndex::Host(index) => hosts[index as usize].next(),
-                NodeIndex::Switch(index) => switches[index as usize].next(),
-            };
-            if own.min(inbox.next()).time() != time {
-                // A stale entry: the node has run since, after another node had posted a message here.
-                continue;
-            }
-            let until = Order::before(Time(time.0 + 1));
-            let own = match self.positions[within as usize] {
-                NodeIndex::Host(index) => {
-                    let host = &mut hosts[index as usize];
-                    node::run(host, inbox, (sources, far_calendar.due_at(host.node())), until, at);
-                    host.next()
-                }
-                NodeIndex::Switch(index) => {
-                    let switch = &mut switches[index as usize];
-                    node::run(switch, inbox, (sources, far_calendar.due_at(switch.node())), until, at);
-                    let own = switch.next();
-                    count_victims(switches, position_of, index, at);
-                    own
-                }
-            };
-            let next = own.min(inbox.next());
-            if next < bound {
-                queue.push(Reverse((next.time(), within)));
-            }
-            start_remote_work(&mut queue, hosts, position_of, bound, at);
-        }
-    }
-
-    /// Calls the injector, if there is one and its turn is before that of any node in `queue`. Returns whether it was called.
-    fn inject_next<O: Observer>(
-        &mut self,
-        queue: &mut TurnQueue,
-        hosts: &mut [Host],
-        bound: Order,
-        at: &mut Context<'_, O>,
-    ) -> bool {
-        let Some(injection) = &mut self.injection else { return false };
-        let instant = if at.effects.injected_ends.is_empty() { injection.due() } else { at.now };
-        let others_are_later = queue.peek().is_none_or(|Reverse((time, _))| *time > instant);
-        if instant >= bound.time() || !others_are_later {
-            return false;
-        }
-        at.now = instant;
-        injection.call(hosts, at, |host| {
-            let next = host.next();
-            if next < bound {
-                // The cluster has all hosts before anything else, so the position of a host is its number.
-                queue.push(Reverse((next.time(), host.node().0)));
-            }
-        });
-        true
-    }
-}
-
-/// Posts messages and begins steps that a node made ready at other hosts of its cluster, at the same instant.
-fn start_remote_work<O: Observer>(
-    queue: &mut TurnQueue,
-    hosts: &mut [Host],
-    position_of: &NodeLocations,
-    bound: Order,
-    at: &mut Context<'_, O>,
-) {
-    let time = at.now;
-    let mut visit =
-        |host: HostId, at: &mut Context<'_, O>, visit: &dyn Fn(&mut Host, &mut Context<'_, O>)| {
-            let Some((NodeIndex::Host(index), _, within)) = position_of[host.index()] else {
-                unreachable!("a gate opens something of a host outside of its cluster")
-            };
-            at.now = time;
-            visit(&mut hosts[index as usize], at);
-            let next = hosts[index as usize].next();
-            if next < bound {
-                queue.push(Reverse((next.time(), within)));
-            }
-        };
-    let mut messages = std::mem::take(&mut at.effects.remote_messages);
-    let mut steps = std::mem::take(&mut at.effects.remote_steps);
-    // Work that begins there may make more work ready at other hosts.
-    while !messages.is_empty() || !steps.is_empty() {
-        let workload = at.network.workload;
-        for message in messages.drain(..) {
-            let src = workload.qps[workload.messages[message.index()].qp.index()].src;
-            visit(src, at, &|host, at| host.post(message, at));
-        }
-        for step in steps.drain(..) {
-            visit(workload.steps[step as usize].host, at, &|host, at| host.begin_remote_step(step, at));
-        }
-        std::mem::swap(&mut messages, &mut at.effects.remote_messages);
-        std::mem::swap(&mut steps, &mut at.effects.remote_steps);
-    }
-    (at.effects.remote_messages, at.effects.remote_steps) = (messages, steps);
 }
 
 /// Reports to the observer the victim flows of the pauses that have just begun at a switch.

@@ -76,7 +76,7 @@ impl TestRun {
             switches,
             facts,
             own_path: None,
-            injector: None,
+            injection: None,
             limits: &self.limits,
             points: PointBudget { most: u64::MAX, per_second: 0.0 },
             seed: 1,

@@ -16,10 +16,11 @@ impl Host {
         self.incoming.len() as u32
     }
 
-    /// Adds a queue pair on which it sends, to the end of the run.
-    pub fn add_outgoing(&mut self, qp: QpId) {
-        // One message more than will be posted, so that the queue pair is never done.
-        self.outgoing.push(Outgoing { qp, index: NOT_OPENED, messages_left: 1, stats: QpStats::default() });
+    /// Adds a queue pair on which it sends: to the end of the run, or until it has sent what is posted.
+    pub fn add_outgoing(&mut self, qp: QpId, stays: bool) {
+        // One message more than will be posted, so that a queue pair that stays is never done.
+        let messages_left = u32::from(stays);
+        self.outgoing.push(Outgoing { qp, index: NOT_OPENED, messages_left, stats: QpStats::default() });
     }
 
     /// Adds a queue pair on which it receives.

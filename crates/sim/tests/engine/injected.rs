@@ -5,12 +5,19 @@ use super::support::*;
 use anabranch_base::{HostId, Purpose, Stream, stream};
 use anabranch_sim::workload::Done;
 use anabranch_sim::{
-    Control, Duration, InjectedEnd, InjectedMessage, Injector, RunResult, Time, run_injected,
+    Control, Duration, InjectedEnd, InjectedMessage, Injector, PausablePoint, PausableRun, QueuePair,
+    RunResult, Time, run, run_injected,
 };
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The ends that were reported to the injector: the time, the message, and the kind of end.
 type Log = Arc<Mutex<Vec<(Time, u32, Done)>>>;
+
+/// A message on the queue pair that all messages of its hosts share.
+fn message(src: u32, dst: u32, bytes: u64) -> InjectedMessage {
+    InjectedMessage { src: HostId(src), dst: HostId(dst), queue_pair: QueuePair::Shared(0), bytes }
+}
 
 /// A random injector. It posts a few messages at the beginning and at times that it chooses, and, for each end, some
 /// messages at any host.
@@ -27,7 +34,7 @@ impl AtRandom {
             let src = self.random.below(15);
             let dst = (src + 1 + self.random.below(14)) % 15;
             let bytes = u64::from(1 + self.random.below(120_000));
-            posts.push(InjectedMessage { src: HostId(src), dst: HostId(dst), bytes });
+            posts.push(message(src, dst, bytes));
         }
     }
 }
@@ -96,6 +103,102 @@ fn it_depends_neither_on_threads_nor_on_windows() {
     }
 }
 
+/// An injector that is ready only when its caller says so, once for each call.
+struct WhenAllowed {
+    injector: AtRandom,
+    is_allowed: Arc<AtomicBool>,
+}
+
+impl Injector for WhenAllowed {
+    fn is_ready(&mut self, _: Time, _: &[InjectedEnd]) -> bool {
+        self.is_allowed.swap(false, Ordering::Relaxed)
+    }
+
+    fn inject(&mut self, now: Time, ends: &[InjectedEnd], posts: &mut Vec<InjectedMessage>) -> Option<Time> {
+        self.injector.inject(now, ends, posts)
+    }
+}
+
+fn paused_injector(heard: &Log, is_allowed: &Arc<AtomicBool>) -> Box<WhenAllowed> {
+    let injector = AtRandom { random: stream(99, 0, Purpose::Registered), left: 150, heard: heard.clone() };
+    Box::new(WhenAllowed { injector, is_allowed: is_allowed.clone() })
+}
+
+#[test]
+fn a_run_that_pauses_at_each_call_of_its_injector_has_the_same_result() {
+    for (scheme, cut) in
+        [("reps", true), ("rocev2", false), ("dcp", true), ("eqds", false), ("conweave", false)]
+    {
+        let (result, whole) = run_on(1, scheme, cut);
+        let (heard, is_allowed) = (Log::default(), Arc::default());
+        let point = PausablePoint::new(points(&text(scheme, cut), &[]).remove(0)).unwrap();
+        let mut paused = PausableRun::new(&point, paused_injector(&heard, &is_allowed)).unwrap();
+        let (mut pauses, mut finished) = (0, 0);
+        let end = loop {
+            match paused.advance() {
+                Some(end) => break end.unwrap_or_else(|e| panic!("{scheme}: {e}")),
+                // A second pause at the same instant changes nothing.
+                None if pauses % 3 == 1 => pauses += 1,
+                None => {
+                    pauses += 1;
+                    is_allowed.store(true, Ordering::Relaxed);
+                    let totals = paused.totals().unwrap();
+                    assert!(totals.flows_finished >= finished, "{scheme}");
+                    finished = totals.flows_finished;
+                }
+            }
+        };
+        assert!(pauses > 200 && finished > 100, "{scheme}: {pauses}, {finished}");
+        assert_eq!(end.flows, result.flows, "{scheme}");
+        assert_eq!(end.run.digest, result.run.digest, "{scheme}");
+        assert_eq!(*heard.lock().unwrap(), whole, "{scheme}");
+        assert!(paused.totals().is_none());
+    }
+}
+
+#[test]
+fn an_injector_must_be_ready_in_a_run_that_cannot_pause() {
+    let point = points(&text("reps", false), &[]).remove(0);
+    let injector = paused_injector(&Log::default(), &Arc::default());
+    let error = run_injected(&point, &Control::default(), injector).unwrap_err().to_string();
+    assert!(error.contains("the injector of scheme \"reps\" panicked: it is not ready at"), "{error}");
+}
+
+/// Messages from one host to another on queue pairs of their own are as fast as those of a workload that gives each its own.
+#[test]
+fn queue_pairs_are_shared_by_number_or_of_one_message() {
+    for scheme in ["rocev2", "rocev2-4qp", "conweave", "reps"] {
+        let point = points(&text(scheme, false), &[]).remove(0);
+        let run = |queue_pairs: [QueuePair; 3]| {
+            let posts =
+                queue_pairs.map(|queue_pair| InjectedMessage { queue_pair, ..message(3, 9, 50 * PAYLOAD) });
+            let end = run_injected(&point, &Control::default(), Box::new(Once(posts.to_vec()))).unwrap();
+            (end.flows.iter().map(|row| row.qp).collect::<Vec<_>>(), end.run.fct_max_us, end.run.fct_p50_us)
+        };
+        let shared = QueuePair::Shared;
+        let (one, alone, _) = run([shared(0); 3]);
+        assert_eq!(one, [0, 0, 0], "{scheme}");
+        let (numbered, ..) = run([shared(7), shared(0), shared(7)]);
+        assert_eq!(numbered, [0, 1, 0], "{scheme}");
+        let (own, longest, middle) = run([QueuePair::Own; 3]);
+        assert_eq!(own, [0, 1, 2], "{scheme}");
+        // Queue pairs take turns, so that the middle message ends late; on one queue pair messages go one after the other.
+        assert!(middle > 0.8 * longest, "{scheme}: {middle} of {longest}");
+        assert!((longest / alone - 1.0).abs() < 0.2, "{scheme}: {longest}, {alone}");
+        let of_workload = own_queue_pairs(scheme);
+        assert_eq!(of_workload, longest, "{scheme}");
+    }
+}
+
+/// The longest FCT of three such messages of a workload, each on its own queue pair.
+fn own_queue_pairs(scheme: &str) -> f64 {
+    let setup = paper(scheme);
+    let message = format!("[[workload.message]]\nfrom = 3\nto = 9\nbytes = \"{}B\"\n", 50 * PAYLOAD);
+    let workload = format!("[workload]\nkind = \"messages\"\n{}", message.repeat(3));
+    let text = format!("schemes = [\"{scheme}\"]\nsetup = \"{setup}\"\n{LEAF_SPINE}{workload}");
+    run(&points(&text, &[])[0], &Control::default()).unwrap().run.fct_max_us
+}
+
 /// An injector that posts all its messages at the first call.
 struct Once(Vec<InjectedMessage>);
 
@@ -111,7 +214,7 @@ fn a_run_ends_when_nothing_is_left_that_could_happen() {
     let point = points(&text("reps", false), &[]).remove(0);
     let run = |posts| run_injected(&point, &Control::default(), Box::new(Once(posts))).unwrap();
     assert_eq!(run(Vec::new()).run.sim_time_us, 0.0);
-    let post = InjectedMessage { src: HostId(3), dst: HostId(9), bytes: 10 * PAYLOAD };
+    let post = message(3, 9, 10 * PAYLOAD);
     let alone = run(vec![post]);
     assert_eq!(alone.flows[0].fct_ps, Some(alone.flows[0].ideal_fct_ps));
     assert_eq!(alone.run.sim_time_us, alone.run.fct_max_us);
@@ -122,7 +225,7 @@ fn what_an_injector_may_not_post_is_its_fault() {
     let point = points(&text("reps", false), &[]).remove(0);
     let wrong = [(3, 3, 1), (3, 16, 1), (3, 4, 0)];
     for (src, dst, bytes) in wrong {
-        let post = InjectedMessage { src: HostId(src), dst: HostId(dst), bytes };
+        let post = message(src, dst, bytes);
         let error = run_injected(&point, &Control::default(), Box::new(Once(vec![post]))).unwrap_err();
         assert!(error.to_string().contains("the injector of scheme \"reps\" panicked: it posts"), "{error}");
     }

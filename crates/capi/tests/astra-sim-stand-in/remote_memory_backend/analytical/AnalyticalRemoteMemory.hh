@@ -1,0 +1,12 @@
+/* A stand-in for the remote memory of ASTRA-sim, which is never used. */
+#pragma once
+
+#include <string>
+
+namespace Analytical {
+
+struct AnalyticalRemoteMemory {
+    explicit AnalyticalRemoteMemory(const std::string &) {}
+};
+
+} // namespace Analytical

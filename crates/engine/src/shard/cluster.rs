@@ -1,0 +1,201 @@
+//! Clusters: nodes whose events run merged, in the full order (time, node, kind, port).
+
+use super::{NodeIndex, NodeLocations, count_victims};
+use crate::context::Context;
+use crate::far_calendar::FarCalendar;
+use crate::frame::Order;
+use crate::host::Host;
+use crate::injection::Injection;
+use crate::mail::{Inbox, Sources};
+use crate::node::{self, Node};
+use crate::observer::Observer;
+use crate::switch::Switch;
+use anabranch_base::{HostId, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Nodes by rising number, whose events run merged.
+pub struct Cluster {
+    pub positions: Vec<NodeIndex>,
+    inboxes: Vec<Inbox>,
+    /// The injection of messages, where there is one. The cluster then has all hosts, before any switch.
+    pub injection: Option<Injection>,
+    /// The instant in the middle of a window at which the injector was not ready, with the turns that remain of the window.
+    paused: Option<(Time, TurnQueue)>,
+}
+
+/// Nodes of a cluster with an event in a window: the time of the event and the position in the cluster. Entries may be
+/// stale: a node that has run since may be in the queue twice.
+type TurnQueue = BinaryHeap<Reverse<(Time, u32)>>;
+
+/// The next turn in a cluster with an injection.
+enum Turn {
+    /// The injector was called.
+    Called,
+    /// The injector is not ready: the run pauses.
+    Paused,
+    /// The turn of a node, if one is left.
+    OfNode,
+}
+
+impl Cluster {
+    /// A cluster before its first event.
+    pub fn new(positions: Vec<NodeIndex>, injection: Option<Injection>) -> Self {
+        let inboxes = positions.iter().map(|_| Inbox::default()).collect();
+        Cluster { positions, inboxes, injection, paused: None }
+    }
+
+    /// Whether it waits in the middle of a window until its injector is ready.
+    pub fn is_paused(&self) -> bool {
+        self.paused.is_some()
+    }
+
+    /// Runs the nodes through a window, one instant of one node after the other; what is left of the window, if it has paused.
+    pub fn run<O: Observer>(
+        &mut self,
+        (hosts, switches): (&mut [Host], &mut [Switch]),
+        position_of: &NodeLocations,
+        (sources, far_calendar, start): (&Sources<'_>, &FarCalendar, Time),
+        bound: Order,
+        at: &mut Context<'_, O>,
+    ) {
+        let mut queue = match self.paused.take() {
+            Some((instant, queue)) => {
+                at.now = instant;
+                queue
+            }
+            None => self.open((hosts, switches), (sources, far_calendar, start), bound),
+        };
+        loop {
+            match self.inject_next(&mut queue, hosts, bound, at) {
+                Turn::Called => continue,
+                Turn::Paused => {
+                    self.paused = Some((at.now, queue));
+                    return;
+                }
+                Turn::OfNode => {}
+            }
+            let Some(Reverse((time, within))) = queue.pop() else { break };
+            let inbox = &mut self.inboxes[within as usize];
+            let own = match self.positions[within as usize] {
+                NodeIndex::Host(index) => hosts[index as usize].next(),
+                NodeIndex::Switch(index) => switches[index as usize].next(),
+            };
+            if own.min(inbox.next()).time() != time {
+                // A stale entry: the node has run since, after another node had posted a message here.
+                continue;
+            }
+            let until = Order::before(Time(time.0 + 1));
+            let own = match self.positions[within as usize] {
+                NodeIndex::Host(index) => {
+                    let host = &mut hosts[index as usize];
+                    node::run(host, inbox, (sources, far_calendar.due_at(host.node())), until, at);
+                    host.next()
+                }
+                NodeIndex::Switch(index) => {
+                    let switch = &mut switches[index as usize];
+                    node::run(switch, inbox, (sources, far_calendar.due_at(switch.node())), until, at);
+                    let own = switch.next();
+                    count_victims(switches, position_of, index, at);
+                    own
+                }
+            };
+            let next = own.min(inbox.next());
+            if next < bound {
+                queue.push(Reverse((next.time(), within)));
+            }
+            start_remote_work(&mut queue, hosts, position_of, bound, at);
+        }
+    }
+
+    /// Sorts the arrivals of a window. Returns the nodes with an event in it.
+    fn open(
+        &mut self,
+        (hosts, switches): (&[Host], &[Switch]),
+        (sources, far_calendar, start): (&Sources<'_>, &FarCalendar, Time),
+        bound: Order,
+    ) -> TurnQueue {
+        let mut queue = TurnQueue::new();
+        for (within, position) in self.positions.iter().enumerate() {
+            let (node, own) = match position {
+                NodeIndex::Host(index) => (hosts[*index as usize].node(), hosts[*index as usize].next()),
+                NodeIndex::Switch(index) => {
+                    (switches[*index as usize].node(), switches[*index as usize].next())
+                }
+            };
+            self.inboxes[within].open(sources, node, start, far_calendar.due_at(node), |_| {});
+            let first = own.min(self.inboxes[within].next());
+            if first < bound {
+                queue.push(Reverse((first.time(), within as u32)));
+            }
+        }
+        queue
+    }
+
+    /// Calls the injector, if there is one, it is ready, and its turn is before that of any node in `queue`.
+    fn inject_next<O: Observer>(
+        &mut self,
+        queue: &mut TurnQueue,
+        hosts: &mut [Host],
+        bound: Order,
+        at: &mut Context<'_, O>,
+    ) -> Turn {
+        let Some(injection) = &mut self.injection else { return Turn::OfNode };
+        let instant = if at.effects.injected_ends.is_empty() { injection.due() } else { at.now };
+        let others_are_later = queue.peek().is_none_or(|Reverse((time, _))| *time > instant);
+        if instant >= bound.time() || !others_are_later {
+            return Turn::OfNode;
+        }
+        at.now = instant;
+        if !injection.is_ready(at) {
+            return Turn::Paused;
+        }
+        injection.call(hosts, at, |host| {
+            let next = host.next();
+            if next < bound {
+                // The cluster has all hosts before anything else, so the position of a host is its number.
+                queue.push(Reverse((next.time(), host.node().0)));
+            }
+        });
+        Turn::Called
+    }
+}
+
+/// Posts messages and begins steps that a node made ready at other hosts of its cluster, at the same instant.
+fn start_remote_work<O: Observer>(
+    queue: &mut TurnQueue,
+    hosts: &mut [Host],
+    position_of: &NodeLocations,
+    bound: Order,
+    at: &mut Context<'_, O>,
+) {
+    let time = at.now;
+    let mut visit =
+        |host: HostId, at: &mut Context<'_, O>, visit: &dyn Fn(&mut Host, &mut Context<'_, O>)| {
+            let Some((NodeIndex::Host(index), _, within)) = position_of[host.index()] else {
+                unreachable!("a gate opens something of a host outside of its cluster")
+            };
+            at.now = time;
+            visit(&mut hosts[index as usize], at);
+            let next = hosts[index as usize].next();
+            if next < bound {
+                queue.push(Reverse((next.time(), within)));
+            }
+        };
+    let mut messages = std::mem::take(&mut at.effects.remote_messages);
+    let mut steps = std::mem::take(&mut at.effects.remote_steps);
+    // Work that begins there may make more work ready at other hosts.
+    while !messages.is_empty() || !steps.is_empty() {
+        let workload = at.network.workload;
+        for message in messages.drain(..) {
+            let src = workload.qps[workload.messages[message.index()].qp.index()].src;
+            visit(src, at, &|host, at| host.post(message, at));
+        }
+        for step in steps.drain(..) {
+            visit(workload.steps[step as usize].host, at, &|host, at| host.begin_remote_step(step, at));
+        }
+        std::mem::swap(&mut messages, &mut at.effects.remote_messages);
+        std::mem::swap(&mut steps, &mut at.effects.remote_steps);
+    }
+    (at.effects.remote_messages, at.effects.remote_steps) = (messages, steps);
+}
