@@ -26,16 +26,21 @@ Algorithm = Literal[
     "allreduce-double-binary-tree",
     "allreduce-halving-doubling",
     "allreduce-recursive-doubling",
+    "allreduce-hierarchical",
+    "allreduce-nccl",
     "allgather-ring",
     "reducescatter-ring",
     "broadcast-ring",
     "alltoall",
+    "sendrecv",
 ]
 #: How ranks are put on hosts.
 Placement = Literal[
     "random",
     "blocks",
     "spread",
+    "servers",
+    "rails",
 ]
 #: The schemes that come with the package.
 Base = Literal[
@@ -343,8 +348,8 @@ class Job(_JobNeeded, total=False):
     format: What the file is. (`goal`, `msccl`, `mscclpp`, `simai` or `chakra`; needed)
     file: The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on. (a file's name, from the scenario's folder;
         needed)
-    placement: Where the ranks are, a rank a host: in host order, or at random. (`random`, `blocks` or `spread`;
-        unless said: `"blocks"`)
+    placement: Where the ranks are, a rank a host: in host order, or at random. (`random`, `blocks`, `spread`,
+        `servers` or `rails`; unless said: `"blocks"`)
     rank_hosts: The host of each rank, in the order of the ranks. (numbers of hosts, or a file with one per line;
         unless said: as `placement` says)
     ends: When a send is over, so that what follows it may begin. (`posted` or `acknowledged`; unless said:
@@ -376,8 +381,8 @@ class Job(_JobNeeded, total=False):
         it. (`true` or `false`; unless said: `false`)
     streams: Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`). (`one` or
         `each`; unless said: `"one"`)
-    server: `[workload.server]`: ranks of one server have another way to each other, as NVLink. (unless said: every
-        message crosses the network)
+    server: `[workload.server]`: ranks of one server reach each other over NVLink. (unless said: every message crosses
+        the network)
     algorithm: `[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done. (unless said:
         rings)
     start: When it begins. (a time; unless said: `"0us"`)
@@ -404,18 +409,29 @@ class Job(_JobNeeded, total=False):
     start: Time
 
 
-class Server(TypedDict):
-    """Servers of some ranks each, in the order of the ranks. What ranks of one send each other is no packet of the
-    network: it takes the sender's link within the server, one after the other, and then its latency.
+class Server(TypedDict, total=False):
+    """NVLink within servers: those of the topology, whose GPUs are then the ranks, or servers of some ranks each.
+    Transfers over NVLink are no packets of the network: they take the pipe of the sending GPU and that of the
+    receiving one, one after the other, and then the latency.
 
-    ranks: Ranks of each server. (a number, 2 or more; needed)
-    link: Rate of each rank's link within its server. (a rate above 0; needed)
-    link_latency: From the end of sending to the arrival. (a time; needed)
+    ranks: Ranks of each server, in the order of the ranks, each on a host of its own. (a number, 2 or more; unless
+        said: the GPUs of the topology's servers)
+    link: Rate of each GPU's NVLink, per direction. (a rate above 0; unless said: `nvlink` of the topology)
+    link_latency: From the end of sending to the arrival. (a time; unless said: `nvlink_latency` of the topology)
+    pxn: Data for a NIC of another rail go over NVLink first, to the GPU of the server whose NIC has that rail.
+        (`true` or `false`; unless said: true; with `ranks`, false)
+    channels: Rings or trees of a collective, each of which leaves servers by a rail of its own. (a number, 1 to 64;
+        unless said: one for each rail; with `ranks`, collectives know nothing of servers)
+    nvls: In an `allreduce-hierarchical` the NVLink switch adds up and distributes what GPUs send it once. (`true` or
+        `false`; unless said: `false`)
     """
 
     ranks: int
     link: Rate
     link_latency: Time
+    pxn: bool
+    channels: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64]
+    nvls: bool
 
 
 class _TraceAlgorithmNeeded(TypedDict):
@@ -426,9 +442,8 @@ class TraceAlgorithm(_TraceAlgorithmNeeded, total=False):
     """How the collectives of a trace are done, from a size on. Of several for one collective, the largest `min_bytes`
     that is not above its size counts.
 
-    algorithm: The algorithm, which also says of which collective. (`allreduce-ring`, `allreduce-double-binary-tree`,
-        `allreduce-halving-doubling`, `allreduce-recursive-doubling`, `allgather-ring`, `reducescatter-ring`,
-        `broadcast-ring` or `alltoall`; needed)
+    algorithm: The algorithm, which also says of which collective. (`allreduce-ring`, `allreduce-double-binary-tree`
+        and others; needed)
     min_bytes: The size of a collective, as its trace gives it, from which on it counts. (a size; unless said: `"0B"`)
     """
 
@@ -2584,17 +2599,16 @@ class Builder(dict[str, Any]):
         depth: int = ...,
         clock: Literal["ack", "delivered"] = ...,
         jitter: Time = ...,
+        server: Server = ...,
     ) -> S:
         """AllReduce, AllGather, ReduceScatter or AllToAll, by many jobs at once.
 
-        algorithm: How it is done. (`allreduce-ring`, `allreduce-double-binary-tree`, `allreduce-halving-doubling`,
-            `allreduce-recursive-doubling`, `allgather-ring`, `reducescatter-ring`, `broadcast-ring` or `alltoall`;
-            needed)
+        algorithm: How it is done. (`allreduce-ring`, `allreduce-double-binary-tree` and others; needed)
         bytes: The size that each rank has (of an AllToAll, what it sends to all others). (a size above 0; needed)
         ranks: Ranks of a job. (a number, 2 or more; unless said: all hosts)
         jobs: Jobs at once. (a number, 1 or more; unless said: `1`)
-        placement: Where the ranks are: in host order, or at random. (`random`, `blocks` or `spread`; unless said:
-            `"blocks"`)
+        placement: Where the ranks are: in host order, at random, each under another ToR, from a whole server on, or
+            rail by rail. (`random`, `blocks`, `spread`, `servers` or `rails`; unless said: `"blocks"`)
         groups: The hosts of each job, one by one. (lists of hosts; unless said: by `ranks` and `jobs`)
         chunk: A block goes in chunks of so much, which follow each other. (a size above 0; unless said: 128KB, and
             none for an AllToAll)
@@ -2603,6 +2617,44 @@ class Builder(dict[str, Any]):
         depth: Most chunks that a rank has outstanding to any other rank. (a number, 1 or more; unless said: no limit)
         clock: What ends a chunk: its ACK, or its arrival. (`ack` or `delivered`; unless said: `ack`, with a depth)
         jitter: Of an `alltoall`: each rank begins at a time drawn from 0 to this. (a time; unless said: `"0us"`)
+        server: `[workload.server]`: ranks of one server reach each other over NVLink. (unless said: every message
+            crosses the network)
+        """
+
+    @overload
+    def workload(
+        self: S,
+        kind: Literal["nccl-tests"],
+        *,
+        operation: Literal["all_reduce", "all_gather", "reduce_scatter", "broadcast", "alltoall", "sendrecv"],
+        min_bytes: Size,
+        max_bytes: Size,
+        algorithm: Algorithm = ...,
+        factor: int = ...,
+        step_bytes: Size = ...,
+        ranks: int = ...,
+        placement: Placement = ...,
+        chunk: Size = ...,
+        server: Server = ...,
+    ) -> S:
+        """A collective at one size after the other, as nccl-tests measures it: a sweep over `workload.bytes`.
+
+        operation: Which of the programs of nccl-tests: `all_reduce` is `all_reduce_perf`. (`all_reduce`,
+            `all_gather`, `reduce_scatter`, `broadcast`, `alltoall` or `sendrecv`; needed)
+        algorithm: How it is done, as with `NCCL_ALGO`. (`allreduce-ring`, `allreduce-double-binary-tree` and others;
+            unless said: NCCL's choice for an AllReduce among known servers, otherwise a ring)
+        min_bytes: The first size (`-b`). (a size above 0; needed)
+        max_bytes: The size that none exceeds (`-e`). (a size above 0; needed)
+        factor: Each size is so many times the one before (`-f`). (a number, 2 or more; unless said: 2, without
+            `step_bytes`)
+        step_bytes: Each size is so much more than the one before (`-i`). (a size above 0; unless said: none)
+        ranks: Ranks. (a number, 2 or more; unless said: all hosts)
+        placement: Where the ranks are, as of a collective. (`random`, `blocks`, `spread`, `servers` or `rails`;
+            unless said: `"blocks"`)
+        chunk: A block goes in chunks of so much, which follow each other. (a size above 0; unless said: 128KB, and
+            none for an AllToAll)
+        server: `[workload.server]`: ranks of one server reach each other over NVLink. (unless said: every message
+            crosses the network)
         """
 
     @overload
@@ -2679,8 +2731,8 @@ class Builder(dict[str, Any]):
         format: What the file is. (`goal`, `msccl`, `mscclpp`, `simai` or `chakra`; needed)
         file: The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on. (a file's name, from the scenario's folder;
             needed)
-        placement: Where the ranks are, a rank a host: in host order, or at random. (`random`, `blocks` or `spread`;
-            unless said: `"blocks"`)
+        placement: Where the ranks are, a rank a host: in host order, or at random. (`random`, `blocks`, `spread`,
+            `servers` or `rails`; unless said: `"blocks"`)
         rank_hosts: The host of each rank, in the order of the ranks. (numbers of hosts, or a file with one per line;
             unless said: as `placement` says)
         ends: When a send is over, so that what follows it may begin. (`posted` or `acknowledged`; unless said:
@@ -2712,8 +2764,8 @@ class Builder(dict[str, Any]):
             has it. (`true` or `false`; unless said: `false`)
         streams: Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`). (`one` or
             `each`; unless said: `"one"`)
-        server: `[workload.server]`: ranks of one server have another way to each other, as NVLink. (unless said:
-            every message crosses the network)
+        server: `[workload.server]`: ranks of one server reach each other over NVLink. (unless said: every message
+            crosses the network)
         algorithm: `[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done. (unless
             said: rings)
         """
@@ -2731,7 +2783,8 @@ class Builder(dict[str, Any]):
         """
 
     def workload(self: S, kind: str, **keys: Any) -> S:
-        """Sets the traffic. There are: permutation, tornado, incast, poisson, collective, messages, cm, ns3-flows, trace, jobs."""
+        """Sets the traffic. There are: permutation, tornado, incast, poisson, collective, nccl-tests, messages, cm, ns3-flows,
+        trace, jobs."""
         self["workload"] = {"kind": kind, **keys}
         return self
 
