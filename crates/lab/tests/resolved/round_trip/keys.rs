@@ -286,7 +286,7 @@ fn of_nccl_tests(key: &str) -> Option<Case> {
         "max_bytes" => others(&["\"8MiB\""]),
         "factor" => others(&["3"]),
         "step_bytes" => others(&["\"1MiB\""]),
-        "ranks" => others(&["16"]),
+        "ranks" => others(&["8"]),
         "chunk" => others(&["\"64KB\""]),
         "server" => others(&["{ ranks = 4, link = \"3600Gbps\", link_latency = \"1us\", channels = 4 }"]),
         _ => return None,
