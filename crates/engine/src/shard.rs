@@ -273,11 +273,8 @@ impl<O: Observer> Shard<O> {
                 update_all(units, (hosts, switches), first, next);
             }
             far_calendar.take_due(end);
-            for node in sources.touched().chain(far_calendar.due().iter().map(|far| far.node)) {
-                if let Some((_, unit, _)) = position_of[node.index()] {
-                    called[unit as usize / BLOCK] |= 1 << (unit as usize % BLOCK);
-                }
-            }
+            let nodes = sources.touched().chain(far_calendar.due().iter().map(|far| far.node));
+            mark_called(called, position_of, nodes);
             find_active(called, (first, next), bound, active);
         }
         for (number, &index) in active.iter().enumerate() {
@@ -286,15 +283,8 @@ impl<O: Observer> Shard<O> {
             match unit {
                 WorkUnit::One(NodeIndex::Host(index)) => {
                     let host = &mut hosts[*index as usize];
-                    let far = far_calendar.due_at(host.node());
-                    inbox.open(sources, host.node(), window.start, far, |_| {});
-                    if inbox.next().min(*next) < bound {
-                        node::run(host, inbox, (sources, far), bound, &mut at);
-                        at.link.finish(&mut at.out);
-                        *next = host.next();
-                    }
-                    let stays = at.effects.remote_messages.is_empty() && at.effects.remote_steps.is_empty();
-                    assert!(stays, "a gate across hosts outside of a cluster");
+                    let mail = (sources, far_calendar.due_at(host.node()));
+                    run_host(host, next, inbox, mail, (window.start, bound), &mut at);
                 }
                 WorkUnit::One(NodeIndex::Switch(index)) => {
                     let switch = &mut switches[*index as usize];
@@ -319,6 +309,26 @@ impl<O: Observer> Shard<O> {
         }
         update_first(first, next, active);
     }
+}
+
+/// Runs the events of a host from `start` until before `bound`, in their order. `next` is its next own event.
+#[inline]
+fn run_host<O: Observer>(
+    host: &mut Host,
+    next: &mut Order,
+    inbox: &mut Inbox,
+    (sources, far): (&Sources<'_>, &[FarArrival]),
+    (start, bound): (Time, Order),
+    at: &mut Context<'_, O>,
+) {
+    inbox.open(sources, host.node(), start, far, |_| {});
+    if inbox.next().min(*next) < bound {
+        node::run(host, inbox, (sources, far), bound, at);
+        at.link.finish(&mut at.out);
+        *next = host.next();
+    }
+    let stays = at.effects.remote_messages.is_empty() && at.effects.remote_steps.is_empty();
+    assert!(stays, "a gate across hosts outside of a cluster");
 }
 
 /// Runs the events of a switch from `start` until before `bound`, in their order.
@@ -373,6 +383,16 @@ fn start_window<O: Observer>(
                 switches[index as usize].purge(*fault, at);
             }
             (Some((NodeIndex::Host(_), ..)), NodeTask::Purge(_)) | (None, _) => {}
+        }
+    }
+}
+
+/// Sets the bits of the units to which `nodes` belong.
+#[inline]
+fn mark_called(called: &mut [u64], position_of: &NodeLocations, nodes: impl Iterator<Item = NodeId>) {
+    for node in nodes {
+        if let Some((_, unit, _)) = position_of[node.index()] {
+            called[unit as usize / BLOCK] |= 1 << (unit as usize % BLOCK);
         }
     }
 }
