@@ -25,7 +25,7 @@ pub struct Instant {
 
 /// The caller's instructions for an instant.
 pub struct Answer {
-    /// The posts at this instant, each with whether the engine must pause at its acknowledgement.
+    /// The posts at this instant. The flag tells whether the engine must pause at its acknowledgement.
     pub posts: Vec<(InjectedMessage, bool)>,
     /// The time at which the engine pauses at the latest.
     pub due: Option<Time>,
@@ -132,9 +132,9 @@ struct Mailbox {
     instant: Option<Instant>,
     /// The answer of the caller, until the injector has taken it.
     answer: Option<Answer>,
-    /// Whether the engine must pause at the acknowledgement of each message.
+    /// For each message, whether the engine must pause at its acknowledgement.
     pause_at_ack: Vec<bool>,
-    /// The number of messages that are not acknowledged.
+    /// The number of messages that are not acknowledged yet.
     left: usize,
     due: Option<Time>,
 }

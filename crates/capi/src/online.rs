@@ -1,7 +1,8 @@
-//! A simulation in which messages are posted during the run, as another simulator decides when earlier ones arrive.
+//! A simulation in which messages are posted during the run, since another simulator decides to post them when earlier
+//! messages arrive.
 //!
-//! The fabric is simulated once ([`crate::engine`]). It pauses at each arrival, acknowledgement and scheduled callback; all
-//! callbacks and posts there have that time.
+//! The fabric is simulated once ([`crate::engine`]). The engine pauses at each arrival, acknowledgement and scheduled
+//! callback. All callbacks and posts of such a pause have its time.
 
 use crate::engine::{Answer, Engine, Instant};
 use crate::error::OnlineError;
@@ -23,10 +24,11 @@ pub struct Online<C> {
     engine: Engine,
     /// The time at which the engine pauses.
     engine_at: Time,
-    /// Whether the engine has no messages in flight there. Then it stays, while scheduled callbacks advance the time.
+    /// Whether no message is in flight at `engine_at`. The engine then stays at that time, while scheduled callbacks
+    /// advance the current time.
     is_idle: bool,
-    /// The posts of the current instant that the engine does not have yet, each with whether it must pause at the
-    /// acknowledgement.
+    /// The posts of the current instant that the engine has not received yet. The flag tells whether it must pause at
+    /// the message's acknowledgement.
     posts: Vec<(InjectedMessage, bool)>,
     /// All messages, in the order of posting.
     states: Vec<State<C>>,
@@ -35,7 +37,7 @@ pub struct Online<C> {
     /// The known future events, in their order.
     due: BTreeMap<Due, Option<C>>,
     scheduled: u64,
-    /// The receives without a message and the messages without a receive, by sender, receiver and tag.
+    /// The receives without a message and the messages without a receive, for each sender, receiver and tag.
     matches: BTreeMap<(u32, u32, u64), Match<C>>,
 }
 
@@ -43,7 +45,7 @@ pub struct Online<C> {
 struct State<C> {
     bytes: u64,
     on_sent: Option<C>,
-    /// The callback of its receive, if that is posted before it arrives.
+    /// The callback of the receive that matches this message, if the receive is posted before the message arrives.
     on_received: Option<C>,
     has_arrived: bool,
 }
@@ -62,12 +64,12 @@ enum Event {
     Scheduled(u64),
 }
 
-/// The unmatched receives and messages of one sender, receiver and tag, each in the order of posting. The n-th receive gets
-/// the n-th message, as in MPI (version 4.1, section 3.5, Order), whichever arrives first: a short message may overtake a
-/// long one in schemes that spread packets over paths. So one of the two queues is always empty.
+/// The unmatched receives and messages with one sender, receiver and tag, in the order of posting. The n-th receive
+/// gets the n-th message, as in MPI (version 4.1, section 3.5, Order), whichever message arrives first: in schemes that
+/// spread packets over paths, a short message may overtake a long one. One of the two queues is therefore always empty.
 struct Match<C> {
     receives: VecDeque<(u64, C)>,
-    /// The numbers of the messages.
+    /// The positions of the unmatched messages in `states`.
     messages: VecDeque<usize>,
 }
 
@@ -234,7 +236,7 @@ impl<C> Online<C> {
     /// Advances the time to the next callback and returns it; `None` if there is none.
     ///
     /// # Errors
-    /// A failed run, or receives without a message at the end.
+    /// The run failed, or some receives have no message when nothing else can happen.
     pub fn advance(&mut self) -> Result<Option<C>, OnlineError> {
         loop {
             let next = self.due.first_key_value().map(|(due, _)| due.at);
@@ -269,10 +271,10 @@ impl<C> Online<C> {
         }
     }
 
-    /// Resumes the engine, to `next` at most, and takes the events at the instant at which it pauses.
+    /// Resumes the engine until its next pause, at `next` at the latest, and adds the events at that instant to `due`.
     fn simulate(&mut self, next: Option<Time>) -> Result<(), OnlineError> {
         let answer = match self.engine_at < self.now {
-            // The engine is behind the current time, and the posts belong to the instant to which it advances.
+            // The engine is behind the current time. The posts must wait until it has advanced to that time.
             true => Answer { posts: Vec::new(), due: Some(self.now) },
             false => {
                 self.is_idle &= self.posts.is_empty();

@@ -34,7 +34,7 @@ pub fn open(scenario: &str, folder: Option<PathBuf>) -> Result<Opened, OnlineErr
         workload.add_message(qp, 1 << 20, Start::At(Time::ZERO));
         Ok(())
     });
-    // The workload follows the rest, so that lines keep their numbers.
+    // The workload is appended at the end, so that the lines of the scenario keep their numbers in errors.
     let whole = format!("{scenario}\n[workload]\nkind = \"posted\"\n");
     let scenario = read_with(&registry, "scenario.toml", &whole, &Folder(folder), &Overrides::default())
         .map_err(|error| wrong(error.to_string()))?;

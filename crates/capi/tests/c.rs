@@ -5,11 +5,11 @@ use anabranch_sim::{Control, run};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The ranks, and the bytes of a block. With few ranks a block is smaller than a window.
+/// The ranks, and the bytes of a block. With few ranks, a block is smaller than the congestion window.
 const FEW: (u32, u64) = (8, 100 * 4096);
 const MANY: (u32, u64) = (64, 4 * 4096);
 
-/// A scenario with few hosts on one switch, or many on two tiers.
+/// A scenario for these ranks: few hosts on one switch, or many hosts on two tiers.
 fn fabric(scheme: &str, ranks: u32) -> String {
     let kind = if ranks > 8 { "fat-tree" } else { "single-switch" };
     format!(
@@ -22,7 +22,7 @@ fn library_folder() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
-/// A program in C, compiled and linked with the library; `None` without a C compiler.
+/// A program in C that is compiled and linked with the library. `None` if there is no C compiler.
 fn compiled(source: &Path, into: &Path) -> Option<PathBuf> {
     compiled_by("cc", &["-std=c99"], source, into)
 }
@@ -56,7 +56,7 @@ fn compiled_ring(into: &Path) -> Option<PathBuf> {
     compiled(&Path::new(env!("CARGO_MANIFEST_DIR")).join("c/ring_all_reduce.c"), into)
 }
 
-/// The program in the header's first comment, whose lines are indented by four spaces.
+/// The program in the first comment of the header, in which its lines are indented by four spaces.
 fn example_of_the_header() -> String {
     let header = include_str!("../include/anabranch.h");
     let (comment, _) = header.split_once("*/").unwrap();
@@ -68,7 +68,7 @@ fn run_program(program: &Path, scenario: &str, ranks: u32, bytes: u64) -> Output
     Command::new(program).args([scenario, &ranks.to_string(), &bytes.to_string()]).output().unwrap()
 }
 
-/// The CCT of this simulator's own ring, in ps.
+/// The CCT of this simulator's own ring all-reduce, in ps.
 fn own_ring(scheme: &str, (ranks, block): (u32, u64)) -> u64 {
     let text = fabric(scheme, ranks)
         + &format!(
@@ -105,7 +105,7 @@ fn the_example_in_the_header_runs() {
     let said = String::from_utf8(output.stdout).unwrap();
     let at = said.strip_prefix("1 MB after ").and_then(|said| said.strip_suffix(" ps\n0 packets dropped\n"));
     let at: u64 = at.and_then(|at| at.parse().ok()).unwrap_or_else(|| panic!("{said}"));
-    // More than the serialization of its bytes at 400 Gb/s.
+    // The time exceeds the serialisation time of the message's bytes at 400 Gb/s.
     assert!(at > 20_000_000, "{said}");
 }
 

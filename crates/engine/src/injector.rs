@@ -1,4 +1,5 @@
-//! The interface of an injector, which posts messages while a run goes on: another simulator. [`crate::injection`] calls it.
+//! The interface of an injector, such as another simulator, which posts messages while a run goes on.
+//! [`crate::injection`] calls it.
 
 use anabranch_base::{HostId, MessageId, Time};
 use anabranch_workload::Done;
@@ -12,13 +13,15 @@ pub trait Injector: Send {
         true
     }
 
-    /// Called when all other events of hosts at the instant `now` are done. `ends` has the ends, at this instant, of injected
-    /// messages: by rising number of the host that noticed them, and in the order of events at each host. Messages added to
-    /// `messages` are posted at this instant, in their order. Returns the time of the next call, after `now`, if no message
-    /// ends before; none for a call only when a message ends.
+    /// Called when all other events of hosts at the instant `now` are done. `ends` lists the injected messages that
+    /// were delivered or acknowledged at this instant. It is sorted by the number of the host that noticed this, and
+    /// within a host by the order of events. Messages added to `messages` are posted at this instant, in their order.
+    /// Returns the time of the next call, which must be after `now`. A message that ends earlier causes an earlier
+    /// call. With none, only the end of a message causes a call.
     ///
-    /// The first call is at time 0, the others at each instant at which an injected message ends or which the injector has
-    /// named. The run ends when the injector has named none and every message is acknowledged.
+    /// The first call is at time 0. Later calls are at each instant that the injector has named and at each instant at
+    /// which an injected message is delivered or acknowledged. The run ends when the injector has named no instant and
+    /// every message is acknowledged.
     fn inject(
         &mut self,
         now: Time,
@@ -27,10 +30,10 @@ pub trait Injector: Send {
     ) -> Option<Time>;
 }
 
-/// A message to be posted. Messages are numbered in the order of posting, after those of the workload.
+/// A message to be posted. Injected messages are numbered in the order of posting, after the messages of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InjectedMessage {
-    /// The sender.
+    /// The sending host.
     pub src: HostId,
     /// The receiver, which must not be the sender.
     pub dst: HostId,
@@ -49,11 +52,11 @@ pub enum QueuePair {
     Own,
 }
 
-/// One of the two ends of an injected message.
+/// The delivery or the acknowledgement of an injected message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InjectedEnd {
     /// The number of the message.
     pub message: MessageId,
-    /// Whether it was delivered or acknowledged.
+    /// Whether the message was delivered or acknowledged.
     pub on: Done,
 }

@@ -23,7 +23,7 @@ impl Host {
         self.outgoing.push(Outgoing { qp, index: NOT_OPENED, messages_left, stats: QpStats::default() });
     }
 
-    /// Adds a queue pair on which it receives.
+    /// Adds a queue pair on which the host receives.
     pub fn add_incoming(&mut self) {
         self.incoming.push(Incoming { index: NOT_OPENED, telemetry: 0, port: PORT });
     }

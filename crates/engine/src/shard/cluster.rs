@@ -14,18 +14,18 @@ use anabranch_base::{HostId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Nodes by rising number, whose events run merged.
+/// Nodes sorted by number, whose events are merged.
 pub struct Cluster {
     pub positions: Vec<NodeIndex>,
     inboxes: Vec<Inbox>,
-    /// The injection of messages, where there is one. The cluster then has all hosts, before any switch.
+    /// The injection of messages, if there is one. The cluster then begins with all hosts.
     pub injection: Option<Injection>,
     /// The instant in the middle of a window at which the injector was not ready, with the turns that remain of the window.
     paused: Option<(Time, TurnQueue)>,
 }
 
-/// Nodes of a cluster with an event in a window: the time of the event and the position in the cluster. Entries may be
-/// stale: a node that has run since may be in the queue twice.
+/// The nodes of a cluster with an event in a synchronisation window: the time of the event and the node's position. An
+/// entry is stale if the node has run since it was added, so a node may be in the queue twice.
 type TurnQueue = BinaryHeap<Reverse<(Time, u32)>>;
 
 /// The next turn in a cluster with an injection.
@@ -82,7 +82,7 @@ impl Cluster {
                 NodeIndex::Switch(index) => switches[index as usize].next(),
             };
             if own.min(inbox.next()).time() != time {
-                // A stale entry: the node has run since, after another node had posted a message here.
+                // The entry is stale: the node has run since, after another node had posted a message at this node.
                 continue;
             }
             let until = Order::before(Time(time.0 + 1));
@@ -153,7 +153,7 @@ impl Cluster {
         injection.call(hosts, at, |host| {
             let next = host.next();
             if next < bound {
-                // The cluster has all hosts before anything else, so the position of a host is its number.
+                // The cluster begins with all hosts, so the position of a host is its number.
                 queue.push(Reverse((next.time(), host.node().0)));
             }
         });
@@ -161,7 +161,8 @@ impl Cluster {
     }
 }
 
-/// Posts messages and begins steps that a node made ready at other hosts of its cluster, at the same instant.
+/// Posts messages and begins steps at other hosts of a node's cluster, which the node made ready. This happens at the
+/// same instant.
 fn start_remote_work<O: Observer>(
     queue: &mut TurnQueue,
     hosts: &mut [Host],
@@ -184,7 +185,7 @@ fn start_remote_work<O: Observer>(
         };
     let mut messages = std::mem::take(&mut at.effects.remote_messages);
     let mut steps = std::mem::take(&mut at.effects.remote_steps);
-    // Work that begins there may make more work ready at other hosts.
+    // Work that begins at one host may make more work ready at other hosts.
     while !messages.is_empty() || !steps.is_empty() {
         let workload = at.network.workload;
         for message in messages.drain(..) {
