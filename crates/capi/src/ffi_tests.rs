@@ -106,7 +106,7 @@ fn null_is_an_error_and_no_fault() {
     }
 }
 
-/// Ends the run, and posts a message for the next one.
+/// Ends the run, and posts a message for the next run.
 extern "C" fn stop(argument: *mut c_void) {
     note(argument);
     let shared: *mut Shared = argument.cast();
@@ -118,7 +118,7 @@ extern "C" fn stop(argument: *mut c_void) {
     }
 }
 
-/// Runs the simulation to its end within a callback.
+/// Runs the simulation within a callback.
 extern "C" fn nest(argument: *mut c_void) {
     note(argument);
     let shared: *mut Shared = argument.cast();
@@ -133,7 +133,7 @@ fn a_run_that_was_stopped_goes_on_in_the_next_one() {
     let simulation = shared.simulation;
     // SAFETY: the simulation is alive, and `shared` outlives it.
     unsafe {
-        // Outside of a run it has no effect.
+        // Outside of a run, the call has no effect.
         anabranch_stop(simulation);
         assert_eq!(anabranch_send_on(simulation, 3, 0, 1, 100_000, 7, Some(note), argument), SUCCESS);
         assert_eq!(anabranch_schedule(simulation, 5, Some(stop), argument), SUCCESS);
@@ -172,7 +172,7 @@ measure = [{ links = \"host-links\", series = \"queue-depth\" }]
 topology = { kind = \"rails\", servers = 2, nics = 2, gpus = 4, ports = 2, link = \"100Gbps\", nvlink = \"3600Gbps\" }
 ";
     let mut why = [0 as c_char; 500];
-    // SAFETY: the texts end with a zero byte, and there is room for the error.
+    // SAFETY: the texts end with a zero byte, and the buffer has room for the error.
     unsafe {
         let simulation = anabranch_new_in(measure.as_ptr(), c".".as_ptr(), why.as_mut_ptr(), why.len());
         assert!(!simulation.is_null(), "{:?}", CStr::from_ptr(why.as_ptr()));

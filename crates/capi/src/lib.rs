@@ -39,11 +39,11 @@ pub struct Anabranch {
     error: CString,
     /// The warnings about the scenario, one after the other.
     warnings: CString,
-    /// Whether `anabranch_run` is to return.
+    /// Whether `anabranch_run` must return after the present callback.
     stops: bool,
 }
 
-/// The number of a queue pair that carries one message: `ANABRANCH_OWN_QUEUE_PAIR` in C.
+/// The queue pair number that gives a message its own queue pair: `ANABRANCH_OWN_QUEUE_PAIR` in C.
 const OWN_QUEUE_PAIR: u64 = u64::MAX;
 
 /// The result of a successful call.
@@ -99,7 +99,7 @@ fn required(function: Option<Function>, argument: *mut c_void) -> Result<Callbac
     callback(function, argument).ok_or_else(|| OnlineError::Call("the function is NULL; give one".to_owned()))
 }
 
-/// A text from C; none for NULL.
+/// The text that C passes. None for NULL.
 ///
 /// # Safety
 /// `text` is null or ends with a zero byte, and lives for `'a`.

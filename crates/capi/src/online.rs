@@ -32,7 +32,7 @@ pub struct Online<C> {
     posts: Vec<(InjectedMessage, bool)>,
     /// All messages, in the order of posting.
     states: Vec<State<C>>,
-    /// The numbers among `states` of the messages that the engine carries, in the order of posting.
+    /// The positions in `states` of the messages that the engine carries, in the order of posting.
     carried: Vec<usize>,
     /// The known future events, in their order.
     due: BTreeMap<Due, Option<C>>,
@@ -74,11 +74,11 @@ struct Match<C> {
 }
 
 impl<C> Online<C> {
-    /// A fabric without messages, from a scenario without `[workload]`, with one scheme and at most one seed (default 1). The
-    /// files that it names are in `folder`.
+    /// A fabric without messages, from a scenario without `[workload]`, with one scheme and at most one seed (default
+    /// 1). The files that the scenario names are in `folder`.
     ///
     /// # Errors
-    /// A wrong scenario.
+    /// The scenario is wrong.
     pub fn new(scenario: &str, folder: Option<PathBuf>) -> Result<Self, OnlineError> {
         let Opened { point, warnings } = open(scenario, folder)?;
         let max_time = point.limits.max_time;
@@ -100,7 +100,7 @@ impl<C> Online<C> {
         })
     }
 
-    /// The number of ranks: of the GPUs of servers, or without servers of the hosts.
+    /// The number of ranks, which are the GPUs of the servers, or the hosts if there are no servers.
     pub fn ranks(&self) -> u32 {
         self.ranks.count()
     }
@@ -110,7 +110,7 @@ impl<C> Online<C> {
         self.engine.fabric().topology.hosts
     }
 
-    /// The rate of all ports of a host; none if there is no such host.
+    /// The rate of all ports of a host together. None if there is no such host.
     pub fn host_rate(&self, host: u32) -> Option<Rate> {
         (host < self.hosts()).then(|| self.engine.fabric().topology.host_rate(HostId(host)))
     }
@@ -120,7 +120,7 @@ impl<C> Online<C> {
         &self.warnings
     }
 
-    /// The totals until now, or until the failure of the run; none if it failed without results.
+    /// The totals until now, or until the run failed. None if the run failed without results.
     pub fn totals(&self) -> Option<RunRow> {
         self.engine.totals()
     }
@@ -130,7 +130,7 @@ impl<C> Online<C> {
         self.now
     }
 
-    /// Posts a message now, on the queue pair from one rank to another that all such messages share.
+    /// Posts a message now, on the queue pair that all messages from one rank to the other share.
     ///
     /// # Errors
     /// As for [`send_on`](Self::send_on).
@@ -145,11 +145,12 @@ impl<C> Online<C> {
         self.send_on(QueuePair::Shared(0), (from, to), bytes, tag, on_sent)
     }
 
-    /// Posts a message now. `on_sent` is due when the sender has its last acknowledgement, or by NVLink when the last byte has
-    /// left.
+    /// Posts a message now. `on_sent` is due when the sender receives the message's last acknowledgement, or, over
+    /// NVLink, when the last byte has left.
     ///
     /// # Errors
-    /// Ranks that do not exist, are equal or cannot reach each other, no bytes, or a receive of another length.
+    /// A rank does not exist, the ranks are equal or cannot reach each other, the message has no bytes, or the matching
+    /// receive has another length.
     pub fn send_on(
         &mut self,
         queue_pair: QueuePair,
@@ -193,11 +194,12 @@ impl<C> Online<C> {
         Ok(())
     }
 
-    /// Posts a receive for the first message of this sender, receiver and tag that no earlier receive gets. `on_received` is
-    /// due when that message has arrived, or now if it has already.
+    /// Posts a receive for the first message of this sender, receiver and tag that no earlier receive gets.
+    /// `on_received` is due when that message arrives, or now if it has already arrived.
     ///
     /// # Errors
-    /// Ranks that do not exist, are equal or cannot reach each other, no bytes, or a message of another length.
+    /// A rank does not exist, the ranks are equal or cannot reach each other, the receive has no bytes, or the matching
+    /// message has another length.
     pub fn receive(
         &mut self,
         from: u32,
@@ -294,7 +296,7 @@ impl<C> Online<C> {
         Ok(())
     }
 
-    /// The way of a message.
+    /// Checks the arguments of a call, and returns the route of its message.
     fn check(&self, call: &str, from: u32, to: u32, bytes: u64) -> Result<Way, OnlineError> {
         let wrong = |problem: Problem| {
             OnlineError::Call(problem.prefixed(format_args!("{call} from {from} to {to}: ")).to_string())
@@ -317,7 +319,7 @@ impl<C> Match<C> {
     }
 }
 
-/// Checks that a message and its receive have the same length. `word` is that for a rank.
+/// Checks that a message and its receive have the same length. Errors call a rank `word`.
 fn check_length(
     word: &str,
     (from, to, tag): (u32, u32, u64),

@@ -120,7 +120,8 @@ pub struct EngineInputs<'a> {
     pub facts: PathFacts,
     /// Facts of the path between two hosts, if the congestion control uses them.
     pub own_path: Option<OwnPath<'a>>,
-    /// A source of messages that are posted while the run goes on. A run that may pause for it has one thread.
+    /// The injection of messages that are posted while the run goes on. A run that may pause for its injector has one
+    /// thread.
     pub injection: Option<Injection>,
     /// Limits at which the run ends.
     pub limits: &'a Limits,
@@ -226,7 +227,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
     }
 
-    /// Runs in this thread, which is the only one, until the run has ended, or pauses because its injector is not ready: none.
+    /// Runs in this thread, which is the only one, and returns the outcome when the run has ended. Returns none if the
+    /// run pauses because its injector is not ready.
     ///
     /// # Errors
     /// As for [`run`](Self::run).
@@ -244,7 +246,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
     }
 
-    /// The outcome of the run, or the invariant that its remaining state breaks.
+    /// The outcome of the run, or the invariant that its final state breaks.
     fn checked(&mut self, outcome: Result<(), Failure>) -> Result<(), Failure> {
         if let Err(Failure::LosslessDrop(_) | Failure::Invariant(_)) = outcome {
             // The checks could only find consequences of this failure, and would say less about it.

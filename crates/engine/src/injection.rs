@@ -24,7 +24,7 @@ pub struct Injection {
     /// Whether the run may pause when the injector is not ready.
     may_pause: bool,
     due: Time,
-    /// Shared connections by sender, receiver and number.
+    /// The shared connections. The key is the sender, the receiver and the number.
     connections: BTreeMap<(HostId, HostId, u64), QpId>,
     new: Vec<InjectedMessage>,
 }
@@ -38,7 +38,7 @@ impl Injection {
     /// Whether the injector can be called at the instant `at.now`.
     ///
     /// # Panics
-    /// As a panic of the part "injector": if it is not ready and the run cannot pause.
+    /// The injector is not ready, and the run cannot pause. The panic is attributed to the part "injector".
     pub fn is_ready<O>(&mut self, at: &Context<'_, O>) -> bool {
         foreign("injector", || {
             let is_ready = self.injector.is_ready(at.now, &at.effects.injected_ends);

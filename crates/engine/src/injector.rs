@@ -6,9 +6,10 @@ use anabranch_workload::Done;
 
 /// A source of messages that are posted while a run goes on.
 pub trait Injector: Send {
-    /// Whether it can decide now on messages at the instant `now`; called before each call of [`inject`](Self::inject), with
-    /// the same arguments. If it cannot, a [`PausableRun`](crate::PausableRun) pauses, and calls this again when it goes on;
-    /// in any other run it must be ready.
+    /// Whether the injector can decide now on the messages at the instant `now`. This is called before each call of
+    /// [`inject`](Self::inject), with the same arguments. If the injector is not ready, a
+    /// [`PausableRun`](crate::PausableRun) pauses, and calls this again when it continues. In any other run, the
+    /// injector must always be ready.
     fn is_ready(&mut self, _now: Time, _ends: &[InjectedEnd]) -> bool {
         true
     }
@@ -35,9 +36,9 @@ pub trait Injector: Send {
 pub struct InjectedMessage {
     /// The sending host.
     pub src: HostId,
-    /// The receiver, which must not be the sender.
+    /// The receiving host, which must differ from the sender.
     pub dst: HostId,
-    /// The queue pair that carries it.
+    /// The queue pair that carries the message.
     pub queue_pair: QueuePair,
     /// Length in bytes, at least 1.
     pub bytes: u64,
@@ -46,9 +47,10 @@ pub struct InjectedMessage {
 /// The queue pair of an injected message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueuePair {
-    /// The one that messages of this sender and receiver with this number share. It stays open to the end of the run.
+    /// The queue pair that all messages with the same sender, receiver and number share. It stays open until the end of
+    /// the run.
     Shared(u64),
-    /// One of its own.
+    /// A queue pair that carries only this message.
     Own,
 }
 

@@ -159,13 +159,13 @@ pub(crate) fn check_scheme(point: &RunPoint) -> Result<(), RunError> {
     point.scheme.check().map_err(refused)
 }
 
-/// Ideal times under the scheme of a point.
+/// The ideal times under the scheme of a point.
 pub(crate) fn ideal<'a>(point: &RunPoint, fabric: &'a Built) -> Arc<Ideal<'a>> {
     let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
     Arc::new(ideal.carried_by(&point.scheme))
 }
 
-/// The inputs of an engine of one thread, without injection and curves.
+/// The inputs of an engine with one thread, without injection and curves.
 pub(crate) fn engine_inputs<'a>(
     point: &'a RunPoint,
     fabric: &'a Built,

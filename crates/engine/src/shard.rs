@@ -217,7 +217,7 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// Whether it waits in the middle of a window until its injector is ready.
+    /// Whether the shard waits within a synchronisation window until its injector is ready.
     pub fn is_paused(&self) -> bool {
         match self.units.first() {
             Some(WorkUnit::Cluster(cluster)) => cluster.is_paused(),
@@ -240,8 +240,9 @@ impl<O: Observer> Shard<O> {
         self.far_calendar.packets()
     }
 
-    /// Runs its nodes through `window`: arrivals come from `sources`, and packets sent go into `slots`, which belong to the
-    /// following windows. A shard that [has paused](Self::is_paused) continues in the same window at the next call.
+    /// Runs the shard's nodes through the synchronisation window `window`. Arrivals come from `sources`. Sent packets
+    /// go into `slots`, which belong to the following windows. A shard that [has paused](Self::is_paused) continues in
+    /// the same window at the next call.
     pub fn run<'w>(
         &'w mut self,
         network: &'w Network<'w>,
@@ -266,7 +267,7 @@ impl<O: Observer> Shard<O> {
         };
         let end = window.ends[0].min(window.stop);
         let bound = Order::before(end);
-        // The cluster that has paused is the first unit, so that no other one has run in the window.
+        // The paused cluster is the first unit, so no other unit has run in the window yet.
         if !resumes {
             start_window((hosts, switches), position_of, window, &mut at);
             if !window.program_notices.is_empty() || !window.tasks.is_empty() {

@@ -1,13 +1,13 @@
 //! Headers of Ultra Ethernet Transport's packet delivery sublayer (UE Specification 1.0, section 3.5.10, tables 3-31 to
-//! 3-39). They stand behind UDP's header, and what their `next_header` says behind them. They are not connected with the
-//! cores: a transport of UET encodes its packets by them. With Ethernet (18 bytes), IPv4 (20), UDP (8) and a standard request of
-//! the semantic sublayer (44), data has 102 bytes besides its payload, or 106 with CC state; an ACK_CC has 78 bytes, a NACK or
-//! control packet 62.
+//! 3-39). They come after the UDP header, and the header that their `next_header` names comes after them. They are not
+//! connected with the protocol cores: a UET transport encodes its packets with them. With Ethernet (18 bytes), IPv4
+//! (20), UDP (8) and a standard request of the semantic sublayer (44), a data packet has 102 bytes besides its payload,
+//! or 106 with CC state. An ACK_CC has 78 bytes, and a NACK or control packet has 62.
 //!
-//! All begin with the prologue of two bytes: type (5 bits), next header or control type (4), flags (7). Numbers are in network
-//! byte order.
+//! All headers begin with the prologue of two bytes: type (5 bits), next header or control type (4), flags (7). Numbers
+//! are in network byte order.
 //!
-//! | Header | Bytes | Behind the prologue |
+//! | Header | Bytes | Fields after the prologue |
 //! |---|---|---|
 //! | request | 12 | clear PSN offset (2, signed), PSN (4), SPDCID (2), DPDCID (2); with SYN the last is 1 bit, 3 reserved, PSN offset (12 bits) |
 //! | request with CC state | 16 | the same, CCC (1), credit target (3) |
@@ -16,8 +16,8 @@
 //! | NACK | 16 | code (1), vendor code (1), PSN (4), SPDCID (2), DPDCID (2), payload (4) |
 //! | control packet | 16 | probe's number (2), PSN (4), SPDCID (2), DPDCID (2) as in a request, payload (4) |
 //!
-//! CC state of NSCC: service time (2), restore (1 bit), pending penalty (7 bits), received bytes (3), out-of-order count (2).
-//! CC state of RCCC: credit (3), reserved (3), out-of-order count (2).
+//! The CC state of NSCC consists of service time (2), restore (1 bit), pending penalty (7 bits), received bytes (3) and
+//! out-of-order count (2). The CC state of RCCC consists of credit (3), reserved (3) and out-of-order count (2).
 
 use crate::bytes::{Cursor, put_u24};
 use crate::error::{Fault, WireError};
@@ -126,7 +126,7 @@ pub struct Ack {
     pub source: u16,
     /// The PDC at the destination of the ACK.
     pub destination: u16,
-    /// The part that only an ACK_CC has.
+    /// The fields that only an ACK_CC has.
     pub congestion: Option<AckCc>,
 }
 

@@ -1,4 +1,4 @@
-//! Clusters: nodes whose events run merged, in the full order (time, node, kind, port).
+//! Clusters: nodes whose events are merged and run in the full order (time, node, kind, port).
 
 use super::{NodeIndex, NodeLocations, count_victims};
 use crate::context::Context;
@@ -20,7 +20,8 @@ pub struct Cluster {
     inboxes: Vec<Inbox>,
     /// The injection of messages, if there is one. The cluster then begins with all hosts.
     pub injection: Option<Injection>,
-    /// The instant in the middle of a window at which the injector was not ready, with the turns that remain of the window.
+    /// The instant at which the injector was not ready, if the cluster has paused within a synchronisation window. It
+    /// comes with the turns that remain in the window.
     paused: Option<(Time, TurnQueue)>,
 }
 
@@ -28,13 +29,13 @@ pub struct Cluster {
 /// entry is stale if the node has run since it was added, so a node may be in the queue twice.
 type TurnQueue = BinaryHeap<Reverse<(Time, u32)>>;
 
-/// The next turn in a cluster with an injection.
+/// The next turn in a cluster that has an injection.
 enum Turn {
     /// The injector was called.
     Called,
-    /// The injector is not ready: the run pauses.
+    /// The injector is not ready, so the run pauses.
     Paused,
-    /// The turn of a node, if one is left.
+    /// It is the turn of a node, if one is left.
     OfNode,
 }
 
@@ -45,12 +46,13 @@ impl Cluster {
         Cluster { positions, inboxes, injection, paused: None }
     }
 
-    /// Whether it waits in the middle of a window until its injector is ready.
+    /// Whether the cluster waits within a synchronisation window until its injector is ready.
     pub fn is_paused(&self) -> bool {
         self.paused.is_some()
     }
 
-    /// Runs the nodes through a window, one instant of one node after the other; what is left of the window, if it has paused.
+    /// Runs the nodes through a synchronisation window, one instant of one node after the other. If the cluster has
+    /// paused in it, the rest of the window is run.
     pub fn run<O: Observer>(
         &mut self,
         (hosts, switches): (&mut [Host], &mut [Switch]),
@@ -108,7 +110,7 @@ impl Cluster {
         }
     }
 
-    /// Sorts the arrivals of a window. Returns the nodes with an event in it.
+    /// Sorts the arrivals of a synchronisation window. Returns the nodes that have an event in it.
     fn open(
         &mut self,
         (hosts, switches): (&[Host], &[Switch]),
@@ -132,7 +134,8 @@ impl Cluster {
         queue
     }
 
-    /// Calls the injector, if there is one, it is ready, and its turn is before that of any node in `queue`.
+    /// Calls the injector if there is one, if its next call is before the event of any node in `queue`, and if it is
+    /// ready.
     fn inject_next<O: Observer>(
         &mut self,
         queue: &mut TurnQueue,
