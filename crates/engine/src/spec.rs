@@ -409,8 +409,8 @@ parameters! {
     /// Weighted round robin between a port's control queue and its data queue (DCP, section 4.2).
     ///
     /// A weight of w means that w bytes of control packets are sent for each byte of data while both queues wait. Let
-    /// data packets be r times as long as trimmed packets, and a switch have N ports of one rate. The weight w = (N -
-    /// 1) / (r - N + 1) then lets an egress port keep up with the headers from all N - 1 other ports, even if every
+    /// data packets be r times as long as trimmed packets, and a switch have N ports of one rate. With
+    /// w = (N - 1) / (r - N + 1), an egress port keeps up with the headers from all N - 1 other ports, even if every
     /// packet is trimmed.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
