@@ -40,7 +40,7 @@ constexpr double BYTES_PER_GB = 1073741824.0;
 [[noreturn]] void fail(const std::string &why) {
     std::fflush(stdout);
     std::fprintf(stderr, "anabranch: %s\n", why.c_str());
-    // ASTRA-sim's objects are not destroyed: see the end of main.
+    // ASTRA-sim's objects are not destroyed, for the reason at the end of main.
     std::_Exit(1);
 }
 
@@ -78,7 +78,7 @@ class Network : public AstraSim::AstraNetworkAPI {
 
     int sim_send(void *, uint64_t count, int, int dst, int tag, AstraSim::sim_request *, void (*handler)(void *),
                  void *argument) override {
-        // A handler that is NULL stays NULL: Anabranch then need not stop at the acknowledgement.
+        // A handler that is NULL stays NULL, so that Anabranch need not pause at the acknowledgement.
         fabric.check(anabranch_send_on(fabric.network, fabric.queue_pair(tag), rank, dst, bytes(count), key(tag, count),
                                        handler, argument));
         return 0;
@@ -99,7 +99,7 @@ class Network : public AstraSim::AstraNetworkAPI {
         fabric.check(anabranch_schedule(fabric.network, static_cast<uint64_t>(std::roundl(ps)), handler, argument));
     }
 
-    /* Whole nanoseconds, which ASTRA-sim's ticks are. */
+    /* The time in whole nanoseconds, which are ASTRA-sim's ticks. */
     AstraSim::timespec_t sim_get_time() override {
         AstraSim::timespec_t now;
         now.time_res = AstraSim::NS;
@@ -107,7 +107,7 @@ class Network : public AstraSim::AstraNetworkAPI {
         return now;
     }
 
-    /* Acknowledgements that are still on the way, or lost, do not matter to a workload that is over. */
+    /* When a workload has ended, acknowledgements that are still on the way, or lost, do not matter. */
     void sim_notify_finished() override {
         if (++fabric.finished == fabric.ranks) {
             anabranch_stop(fabric.network);
@@ -125,10 +125,10 @@ class Network : public AstraSim::AstraNetworkAPI {
   private:
     Fabric &fabric;
 
-    /* ASTRA-sim may send messages of no bytes, which are one byte here. */
+    /* ASTRA-sim may send messages of no bytes. Here they have one byte. */
     static uint64_t bytes(uint64_t count) { return count == 0 ? 1 : count; }
 
-    /* Messages and receives of one tag but different lengths are different ones in ASTRA-sim. */
+    /* In ASTRA-sim, messages and receives with the same tag but different lengths do not match. */
     static uint64_t key(int tag, uint64_t count) { return count << 32 | static_cast<uint32_t>(tag); }
 
     static long double picoseconds(AstraSim::time_type_e unit) {
@@ -247,7 +247,7 @@ anabranch *open_scenario(const std::string &path) {
     return network;
 }
 
-/* Begins the logs of ASTRA-sim, whose older versions have no folder for them: the second function is for those. */
+/* Starts the logs of ASTRA-sim. The second function is for older versions, which have no folder for logs. */
 template <typename Factory>
 auto begin_logs(const Options &options, int) -> decltype(Factory::init(std::string(), std::string())) {
     return Factory::init(options.text("logging-configuration"), options.text("logging-folder"));
@@ -257,7 +257,7 @@ template <typename Factory> void begin_logs(const Options &options, long) {
     Factory::init(options.text("logging-configuration"));
 }
 
-/* The numbers of NPUs by dimension. */
+/* The number of NPUs in each dimension. */
 std::vector<int> dimensions(const Options &options, int ranks) {
     std::vector<int> sizes;
     for (double size : options.numbers("logical-dims")) {
@@ -311,6 +311,6 @@ int main(int count, char **arguments) {
                 static_cast<unsigned long long>(anabranch_time_ps(fabric.network) / 1000));
     AstraSim::LoggerFactory::shutdown();
     anabranch_free(fabric.network);
-    // No Sys is destroyed: with communicator groups ASTRA-sim frees some of their parts twice.
+    // No Sys is destroyed, since ASTRA-sim frees parts of it twice if there are communicator groups.
     return 0;
 }

@@ -1,11 +1,11 @@
-//! Ranks of servers, queue pairs, files, warnings and counters.
+//! Tests of ranks on servers, queue pairs, files, warnings and counters.
 
 use super::*;
 use crate::counters::counter;
 use anabranch_sim::scenario::{NoFiles, Overrides, read};
 use anabranch_sim::{Control, run};
 
-/// Two servers of two GPUs, on two tiers.
+/// A scenario with two servers of two GPUs each, on a network of two tiers.
 fn rails(more: &str) -> String {
     format!(
         "schemes = [\"reps\"]\ntopology = {{ kind = \"rails\", servers = 2, nics = 2, link = \"400Gbps\", segment = 2, uplinks = 2{more} }}\n"
@@ -14,7 +14,7 @@ fn rails(more: &str) -> String {
 
 const NVLINK: &str = ", nvlink = \"3600Gbps\", nvlink_latency = \"25ns\"";
 
-/// 128 KiB at 3.6 Tb/s, in ps.
+/// The serialisation time of 128 KiB at 3.6 Tb/s, in ps.
 const SERIALIZATION: u64 = 291_272;
 const BYTES: u64 = 128 << 10;
 
@@ -31,7 +31,7 @@ fn callbacks(online: &mut Online<&'static str>) -> Vec<(u64, &'static str)> {
     heard
 }
 
-/// The delivery of a message alone in a network, as this simulator's own workload has it.
+/// The delivery time of a message that is alone in the network, from a run with this simulator's own workload.
 fn alone(text: &str, from: u32, to: u32, bytes: u64) -> u64 {
     let text = format!(
         "{text}seeds = [1]\nworkload = {{ kind = \"messages\", message = [{{ from = {from}, to = {to}, bytes = \"{bytes}B\" }}] }}\n"
@@ -50,7 +50,7 @@ fn gpus_of_a_domain_use_nvlink_one_message_after_the_other() {
     online.receive(0, 1, BYTES, 0, "first").unwrap();
     online.send(0, 1, BYTES, 1, None).unwrap();
     online.receive(0, 1, BYTES, 1, "second").unwrap();
-    // To another server it is the network.
+    // A message to another server goes over the network.
     online.send(2, 1, BYTES, 2, None).unwrap();
     online.receive(2, 1, BYTES, 2, "network").unwrap();
     let network = alone(&text, 2, 1, BYTES);
@@ -61,7 +61,7 @@ fn gpus_of_a_domain_use_nvlink_one_message_after_the_other() {
         (network, "network"),
     ];
     assert_eq!(callbacks(&mut online), expected);
-    // A later message begins at the time of its posting.
+    // A message that is posted later begins at the time of its posting.
     let now = online.now().0;
     online.send(1, 0, BYTES, 0, None).unwrap();
     online.receive(1, 0, BYTES, 0, "back").unwrap();
@@ -91,7 +91,7 @@ fn gpus_without_nvlink_use_their_nics() {
     online.send(0, 1, BYTES, 0, None).unwrap();
     online.receive(0, 1, BYTES, 0, "network").unwrap();
     assert_eq!(callbacks(&mut online), [(alone(&text, 0, 1, BYTES), "network")]);
-    // Two GPUs of a server share each NIC: GPUs 2 and 3 have NIC 1, GPUs 4 and 5 have NIC 0 of the other server.
+    // Two GPUs of a server share each NIC. GPUs 2 and 3 have NIC 1, and GPUs 4 and 5 have NIC 0 of the other server.
     let mut online = open(&rails(", gpus = 4"));
     assert_eq!((online.ranks(), online.hosts()), (8, 4));
     let why = online.send(2, 3, BYTES, 0, None).unwrap_err().to_string();
@@ -137,7 +137,7 @@ fn fabrics_with_planes_and_several_ports_can_be_opened() {
     }
 }
 
-/// Messages on queue pairs of their own end together, on a common one one after the other.
+/// Messages on separate queue pairs end together. On a shared queue pair they end one after the other.
 #[test]
 fn queue_pairs_are_common_numbered_or_of_one_message() {
     let text =
@@ -159,7 +159,7 @@ fn queue_pairs_are_common_numbered_or_of_one_message() {
 #[test]
 fn files_are_those_of_the_folder() {
     let folder = tempfile::tempdir().unwrap();
-    // Two hosts and a switch, as HPCC's files have them.
+    // The file has two hosts and a switch, in the format of HPCC.
     std::fs::write(folder.path().join("two.topo"), "3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n")
         .unwrap();
     let text = "schemes = [\"reps\"]\ntopology = { kind = \"graph\", file = \"two.topo\" }\n";

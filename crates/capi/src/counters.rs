@@ -1,10 +1,10 @@
-//! The counters of a run, by the names of the columns of results.
+//! The counters of a run. Their names are those of the columns of results.
 
 use crate::error::OnlineError;
 use anabranch_base::Problem;
 use anabranch_sim::results::RunRow;
 
-/// A counter of all runs.
+/// A counter that every run has.
 type Counter = (&'static str, fn(&RunRow) -> f64);
 
 const COUNTERS: [Counter; 13] = [
@@ -26,7 +26,7 @@ const COUNTERS: [Counter; 13] = [
 /// The counter with this name among the totals of a run.
 ///
 /// # Errors
-/// No counter with this name, or a run without totals.
+/// There is no counter with this name, or the run has no totals.
 pub fn counter(totals: Option<&RunRow>, name: &str) -> Result<f64, OnlineError> {
     let Some(row) = totals else {
         let what = "the run has failed without totals: the error of anabranch_run says why";

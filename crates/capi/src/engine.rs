@@ -1,8 +1,8 @@
-//! The engine in the caller's thread, which pauses at an instant while the caller decides which messages to post there.
+//! The engine in the caller's thread. It pauses at an instant while the caller decides which messages to post there.
 //!
-//! The engine calls its injector in the middle of a run. Here the caller's functions decide, and they may return from a call
-//! and continue in a later one at the same instant. So the injector is not ready until the caller has answered, and the run
-//! pauses meanwhile ([`PausableRun`]).
+//! The engine calls its injector in the middle of a run. Here the caller's functions make the injector's decisions.
+//! They may return from one call and continue at the same instant in a later call. The injector is therefore not ready
+//! until the caller has answered, and the run pauses until then ([`PausableRun`]).
 
 use crate::error::OnlineError;
 use anabranch_base::Time;
@@ -25,7 +25,7 @@ pub struct Instant {
 
 /// The caller's instructions for an instant.
 pub struct Answer {
-    /// The posts at this instant, each with whether the engine must pause at its acknowledgement.
+    /// The posts at this instant. The flag tells whether the engine must pause at its acknowledgement.
     pub posts: Vec<(InjectedMessage, bool)>,
     /// The time at which the engine pauses at the latest.
     pub due: Option<Time>,
@@ -33,25 +33,25 @@ pub struct Answer {
 
 /// An engine that pauses at an instant, or has failed.
 pub struct Engine {
-    /// `None` after a failure. It refers to `point`, and is dropped before it.
+    /// The run. `None` after a failure. It refers to `point`, and is dropped before it.
     run: Option<PausableRun<'static>>,
     point: PointInPlace,
     mailbox: Arc<Mutex<Mailbox>>,
-    /// The totals until a failure.
+    /// The totals at the time of a failure.
     last_totals: Option<RunRow>,
     failed: String,
 }
 
 impl Engine {
-    /// Builds the engine of a run, and returns it with its first pause, which is at time 0.
+    /// Builds the engine of a run. Returns it with its first pause, which is at time 0.
     ///
     /// # Errors
-    /// A run that cannot be built.
+    /// The run cannot be built.
     pub fn start(point: RunPoint) -> Result<(Engine, Instant), OnlineError> {
         let wrong = |error: anabranch_sim::RunError| OnlineError::Scenario(error.to_string());
         let point = PointInPlace::new(PausablePoint::new(point).map_err(wrong)?);
         let mailbox: Arc<Mutex<Mailbox>> = Arc::default();
-        // SAFETY: the reference is used by the run alone, which is dropped before `point`: here and in `Engine`.
+        // SAFETY: only the run uses the reference, and it is dropped before `point`, both here and in `Engine`.
         let of = unsafe { point.reference() };
         let run =
             PausableRun::new(of, Box::new(CallerInjector { mailbox: mailbox.clone() })).map_err(wrong)?;
@@ -74,7 +74,7 @@ impl Engine {
     /// Resumes the engine, and returns its next pause.
     ///
     /// # Errors
-    /// A run that has failed. Later calls return the same error.
+    /// The run has failed. Later calls return the same error.
     pub fn resume(&mut self, answer: Answer) -> Result<Instant, OnlineError> {
         lock(&self.mailbox).answer = Some(answer);
         self.advance()
@@ -100,7 +100,7 @@ impl Engine {
     }
 }
 
-/// A point that does not move and is not borrowed as a whole, so that a run may refer to it.
+/// A point that stays at one address in memory and is not borrowed as a whole, so that a run may refer to it.
 struct PointInPlace(NonNull<PausablePoint>);
 
 impl PointInPlace {
@@ -108,10 +108,10 @@ impl PointInPlace {
         PointInPlace(NonNull::from(Box::leak(Box::new(point))))
     }
 
-    /// A reference of any lifetime.
+    /// A reference with any lifetime.
     ///
     /// # Safety
-    /// It is not used after this has been dropped.
+    /// The reference is not used after `self` has been dropped.
     unsafe fn reference<'a>(&self) -> &'a PausablePoint {
         // SAFETY: the point lives until `drop`, and nothing borrows it mutably.
         unsafe { self.0.as_ref() }
@@ -120,7 +120,7 @@ impl PointInPlace {
 
 impl Drop for PointInPlace {
     fn drop(&mut self) {
-        // SAFETY: the pointer is that of a box, and nothing refers to the point any more.
+        // SAFETY: the pointer comes from a box, and nothing refers to the point any more.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
@@ -128,13 +128,13 @@ impl Drop for PointInPlace {
 /// The state that the caller and its injector share.
 #[derive(Default)]
 struct Mailbox {
-    /// The instant of the present pause, until the caller has taken it.
+    /// The instant of the present pause, until the caller has received it.
     instant: Option<Instant>,
-    /// The answer of the caller, until the injector has taken it.
+    /// The answer of the caller, until the injector has received it.
     answer: Option<Answer>,
-    /// Whether the engine must pause at the acknowledgement of each message.
+    /// For each message, whether the engine must pause at its acknowledgement.
     pause_at_ack: Vec<bool>,
-    /// The number of messages that are not acknowledged.
+    /// The number of messages that are not acknowledged yet.
     left: usize,
     due: Option<Time>,
 }
@@ -163,7 +163,7 @@ impl Injector for CallerInjector {
 
     fn inject(&mut self, _: Time, _: &[InjectedEnd], posts: &mut Vec<InjectedMessage>) -> Option<Time> {
         let mut mailbox = lock(&self.mailbox);
-        // Without an answer there was no reason to pause at this instant.
+        // Without an answer, there was no reason to pause at this instant.
         if let Some(answer) = mailbox.answer.take() {
             mailbox.left += answer.posts.len();
             mailbox.pause_at_ack.extend(answer.posts.iter().map(|(_, pauses)| pauses));

@@ -1,12 +1,10 @@
-//! Errors.
-
 /// An error, with a hint for its correction.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum OnlineError {
-    /// A wrong scenario, or a failed run.
+    /// The scenario is wrong, or the run failed.
     #[error("{0}")]
     Scenario(String),
-    /// A wrong call.
+    /// The caller passed wrong arguments.
     #[error("{0}")]
     Call(String),
 }

@@ -1,4 +1,4 @@
-//! The functions that C calls, called from Rust: under miri (`make miri`) every use of memory in them is checked.
+//! Calls of the C functions from Rust. Under miri (`make miri`), every memory access in them is checked.
 
 use super::*;
 use std::ptr::{null, null_mut};
@@ -22,14 +22,14 @@ impl Shared {
     }
 }
 
-/// Notes the time; `argument` is a [`Shared`].
+/// Records the time. `argument` is a [`Shared`].
 extern "C" fn note(argument: *mut c_void) {
     let shared: *mut Shared = argument.cast();
     // SAFETY: the test passes a `Shared`, which it does not touch while the simulation runs.
     unsafe { (*shared).times.push(anabranch_time_ps((*shared).simulation)) };
 }
 
-/// Notes the time, and sends a message on.
+/// Records the time and sends another message.
 extern "C" fn forward(argument: *mut c_void) {
     note(argument);
     let shared: *mut Shared = argument.cast();
@@ -77,7 +77,7 @@ fn a_simulation_ends_in_the_middle_of_a_run() {
 
 #[test]
 fn null_is_an_error_and_no_fault() {
-    // SAFETY: null is allowed everywhere.
+    // SAFETY: every pointer may be null.
     unsafe {
         anabranch_free(null_mut());
         assert_eq!(anabranch_send(null_mut(), 0, 1, 1, 0, None, null_mut()), FAILED);
@@ -106,7 +106,7 @@ fn null_is_an_error_and_no_fault() {
     }
 }
 
-/// Ends the run, and posts a message for the next one.
+/// Ends the run, and posts a message for the next run.
 extern "C" fn stop(argument: *mut c_void) {
     note(argument);
     let shared: *mut Shared = argument.cast();
@@ -118,7 +118,7 @@ extern "C" fn stop(argument: *mut c_void) {
     }
 }
 
-/// Runs the simulation to its end within a callback.
+/// Runs the simulation within a callback.
 extern "C" fn nest(argument: *mut c_void) {
     note(argument);
     let shared: *mut Shared = argument.cast();
@@ -133,7 +133,7 @@ fn a_run_that_was_stopped_goes_on_in_the_next_one() {
     let simulation = shared.simulation;
     // SAFETY: the simulation is alive, and `shared` outlives it.
     unsafe {
-        // Outside of a run it has no effect.
+        // Outside of a run, the call has no effect.
         anabranch_stop(simulation);
         assert_eq!(anabranch_send_on(simulation, 3, 0, 1, 100_000, 7, Some(note), argument), SUCCESS);
         assert_eq!(anabranch_schedule(simulation, 5, Some(stop), argument), SUCCESS);
@@ -172,7 +172,7 @@ measure = [{ links = \"host-links\", series = \"queue-depth\" }]
 topology = { kind = \"rails\", servers = 2, nics = 2, gpus = 4, ports = 2, link = \"100Gbps\", nvlink = \"3600Gbps\" }
 ";
     let mut why = [0 as c_char; 500];
-    // SAFETY: the texts end with a zero byte, and there is room for the error.
+    // SAFETY: the texts end with a zero byte, and the buffer has room for the error.
     unsafe {
         let simulation = anabranch_new_in(measure.as_ptr(), c".".as_ptr(), why.as_mut_ptr(), why.len());
         assert!(!simulation.is_null(), "{:?}", CStr::from_ptr(why.as_ptr()));
@@ -190,15 +190,15 @@ topology = { kind = \"rails\", servers = 2, nics = 2, gpus = 4, ports = 2, link 
 #[test]
 fn an_error_is_cut_to_the_room_that_there_is() {
     let mut room = [b'x' as c_char; 6];
-    // SAFETY: the text ends with a zero byte, and the room is one byte longer than said.
+    // SAFETY: the text ends with a zero byte, and the buffer is one byte longer than its stated length.
     assert!(unsafe { anabranch_new(c"schemes = 1".as_ptr(), room.as_mut_ptr(), 5) }.is_null());
     assert!(room[..4].iter().all(|&byte| byte != 0 && byte != b'x' as c_char), "{room:?}");
     assert_eq!(room[4..], [0, b'x' as c_char]);
-    // SAFETY: as above, with no room at all.
+    // SAFETY: as above, with a buffer of no bytes.
     assert!(unsafe { anabranch_new(c"schemes = 1".as_ptr(), room.as_mut_ptr(), 0) }.is_null());
 }
 
-/// The text that is left is UTF-8, wherever it is cut.
+/// An error is cut between two characters, so that the remaining text is UTF-8 whatever the buffer's length.
 #[test]
 fn an_error_is_cut_between_characters() {
     let scenario =
@@ -206,9 +206,9 @@ fn an_error_is_cut_between_characters() {
     let mut cuts = 0;
     for bytes in 1..80 {
         let mut room = [1 as c_char; 80];
-        // SAFETY: the text ends with a zero byte, and there is room for so many bytes.
+        // SAFETY: the text ends with a zero byte, and the buffer has this many bytes.
         assert!(unsafe { anabranch_new(scenario.as_ptr(), room.as_mut_ptr(), bytes) }.is_null());
-        // SAFETY: the room has a zero byte now.
+        // SAFETY: the buffer contains a zero byte now.
         let error = unsafe { CStr::from_ptr(room.as_ptr()) };
         cuts += usize::from(error.count_bytes() < bytes - 1);
         assert!(error.to_str().is_ok(), "{error:?}");
@@ -216,7 +216,7 @@ fn an_error_is_cut_between_characters() {
     assert!(cuts > 3, "some characters have several bytes");
 }
 
-/// No number of a caller is a defect of the library.
+/// Extreme numbers from a caller give errors, and never reveal a defect of the library.
 #[test]
 fn extreme_numbers_are_errors_and_no_defects() {
     let mut shared = Shared::new();
@@ -232,7 +232,7 @@ fn extreme_numbers_are_errors_and_no_defects() {
         assert_eq!(anabranch_run(simulation), SUCCESS, "{}", error_of(simulation));
         assert_eq!(anabranch_send(simulation, 0, 1, 1000, 7, None, null_mut()), FAILED);
         anabranch_free(simulation);
-        // A message that no queue pair has numbers for.
+        // A message with more packets than a queue pair has PSNs.
         for bytes in [1 << 50, u64::MAX] {
             let simulation = Shared::new().simulation;
             assert_eq!(anabranch_send(simulation, 0, 1, 1000, 0, None, null_mut()), SUCCESS);

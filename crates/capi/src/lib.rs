@@ -1,5 +1,5 @@
-//! The network behind four calls that simulators of training need (ASTRA-sim's network interface): send, receive, schedule,
-//! time. C and C++ use `include/anabranch.h`; `c/ring_all_reduce.c` is a complete program.
+//! A network behind the four calls that simulators of training need (ASTRA-sim's network interface): send, receive,
+//! schedule and time. C and C++ programs include `include/anabranch.h`. `c/ring_all_reduce.c` is a complete example.
 //!
 //! [`Online`] is the implementation in Rust.
 
@@ -25,7 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// A callback function in C.
 pub type Function = extern "C" fn(argument: *mut c_void);
 
-/// A callback function with its argument, which is passed on unread.
+/// A callback function with its argument, which is passed to the function unread.
 #[derive(Clone, Copy)]
 struct Callback {
     function: Function,
@@ -39,19 +39,19 @@ pub struct Anabranch {
     error: CString,
     /// The warnings about the scenario, one after the other.
     warnings: CString,
-    /// Whether `anabranch_run` is to return.
+    /// Whether `anabranch_run` must return after the present callback.
     stops: bool,
 }
 
-/// The number of a queue pair that carries one message: `ANABRANCH_OWN_QUEUE_PAIR` in C.
+/// The queue pair number that gives a message its own queue pair: `ANABRANCH_OWN_QUEUE_PAIR` in C.
 const OWN_QUEUE_PAIR: u64 = u64::MAX;
 
 /// The result of a successful call.
 const SUCCESS: c_int = 0;
-/// The result of a failed call, whose error `anabranch_error` returns.
+/// The result of a failed call. `anabranch_error` returns its error.
 const FAILED: c_int = -1;
 
-/// Runs `action`, and keeps its error.
+/// Runs `action`, and stores its error for `anabranch_error`.
 ///
 /// # Safety
 /// `simulation` is null or from [`anabranch_new`], and nothing else uses it at the same time.
@@ -70,7 +70,7 @@ unsafe fn call(
     }
 }
 
-/// The result of `action`, with a panic as an error, as a panic must not leave this library.
+/// The result of `action`. A panic becomes an error, since it must not unwind into the caller's C code.
 fn guarded<T>(action: impl FnOnce() -> Result<T, OnlineError>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(action)) {
         Ok(ended) => ended.map_err(|error| error.to_string()),
@@ -78,14 +78,14 @@ fn guarded<T>(action: impl FnOnce() -> Result<T, OnlineError>) -> Result<T, Stri
     }
 }
 
-/// The message of a panic of this library.
+/// The error for a panic in this library.
 fn panic_message(panic: &(dyn Any + Send)) -> String {
     let what = panic.downcast_ref::<String>().map(String::as_str);
     let what = what.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
     format!("internal error, a defect of anabranch: {what}")
 }
 
-/// A text for C, up to its first zero byte.
+/// A C string of `what`, cut at its first zero byte.
 fn text(what: &str) -> CString {
     let until = what.bytes().position(|byte| byte == 0).unwrap_or(what.len());
     CString::new(&what[..until]).unwrap_or_default()
@@ -99,7 +99,7 @@ fn required(function: Option<Function>, argument: *mut c_void) -> Result<Callbac
     callback(function, argument).ok_or_else(|| OnlineError::Call("the function is NULL; give one".to_owned()))
 }
 
-/// A text from C; none for NULL.
+/// The text that C passes. None for NULL.
 ///
 /// # Safety
 /// `text` is null or ends with a zero byte, and lives for `'a`.
@@ -165,9 +165,9 @@ pub unsafe extern "C" fn anabranch_new_in(
             let why = text(&why);
             let bytes = why.as_bytes();
             if !error.is_null() && error_bytes > 0 {
-                // A cut in the middle of a character would leave no valid text.
+                // The text is cut between two characters, so that it stays valid UTF-8.
                 let fits = why.to_str().map_or(0, |why| why.floor_char_boundary(error_bytes - 1));
-                // SAFETY: guaranteed by the caller; there is room for `fits` bytes and a zero.
+                // SAFETY: guaranteed by the caller; the buffer has room for `fits` bytes and a zero.
                 unsafe {
                     std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), error, fits);
                     *error.add(fits) = 0;
@@ -298,7 +298,8 @@ pub unsafe extern "C" fn anabranch_run(simulation: *mut Anabranch) -> c_int {
     }
     loop {
         let mut due = None;
-        // SAFETY: guaranteed by the caller. The borrow ends before the function is called, which may call this library again.
+        // SAFETY: guaranteed by the caller. The borrow ends before the callback runs, since the callback may call this
+        // library again.
         let ended = unsafe {
             call(simulation, |online| {
                 due = online.advance()?;

@@ -1,7 +1,8 @@
-//! A simulation in which messages are posted during the run, as another simulator decides when earlier ones arrive.
+//! A simulation in which messages are posted during the run, since another simulator decides to post them when earlier
+//! messages arrive.
 //!
-//! The fabric is simulated once ([`crate::engine`]). It pauses at each arrival, acknowledgement and scheduled callback; all
-//! callbacks and posts there have that time.
+//! The fabric is simulated once ([`crate::engine`]). The engine pauses at each arrival, acknowledgement and scheduled
+//! callback. All callbacks and posts of such a pause have its time.
 
 use crate::engine::{Answer, Engine, Instant};
 use crate::error::OnlineError;
@@ -23,19 +24,20 @@ pub struct Online<C> {
     engine: Engine,
     /// The time at which the engine pauses.
     engine_at: Time,
-    /// Whether the engine has no messages in flight there. Then it stays, while scheduled callbacks advance the time.
+    /// Whether no message is in flight at `engine_at`. The engine then stays at that time, while scheduled callbacks
+    /// advance the current time.
     is_idle: bool,
-    /// The posts of the current instant that the engine does not have yet, each with whether it must pause at the
-    /// acknowledgement.
+    /// The posts of the current instant that the engine has not received yet. The flag tells whether it must pause at
+    /// the message's acknowledgement.
     posts: Vec<(InjectedMessage, bool)>,
     /// All messages, in the order of posting.
     states: Vec<State<C>>,
-    /// The numbers among `states` of the messages that the engine carries, in the order of posting.
+    /// The positions in `states` of the messages that the engine carries, in the order of posting.
     carried: Vec<usize>,
     /// The known future events, in their order.
     due: BTreeMap<Due, Option<C>>,
     scheduled: u64,
-    /// The receives without a message and the messages without a receive, by sender, receiver and tag.
+    /// The receives without a message and the messages without a receive, for each sender, receiver and tag.
     matches: BTreeMap<(u32, u32, u64), Match<C>>,
 }
 
@@ -43,7 +45,7 @@ pub struct Online<C> {
 struct State<C> {
     bytes: u64,
     on_sent: Option<C>,
-    /// The callback of its receive, if that is posted before it arrives.
+    /// The callback of the receive that matches this message, if the receive is posted before the message arrives.
     on_received: Option<C>,
     has_arrived: bool,
 }
@@ -62,21 +64,21 @@ enum Event {
     Scheduled(u64),
 }
 
-/// The unmatched receives and messages of one sender, receiver and tag, each in the order of posting. The n-th receive gets
-/// the n-th message, as in MPI (version 4.1, section 3.5, Order), whichever arrives first: a short message may overtake a
-/// long one in schemes that spread packets over paths. So one of the two queues is always empty.
+/// The unmatched receives and messages with one sender, receiver and tag, in the order of posting. The n-th receive
+/// gets the n-th message, as in MPI (version 4.1, section 3.5, Order), whichever message arrives first: in schemes that
+/// spread packets over paths, a short message may overtake a long one. One of the two queues is therefore always empty.
 struct Match<C> {
     receives: VecDeque<(u64, C)>,
-    /// The numbers of the messages.
+    /// The positions of the unmatched messages in `states`.
     messages: VecDeque<usize>,
 }
 
 impl<C> Online<C> {
-    /// A fabric without messages, from a scenario without `[workload]`, with one scheme and at most one seed (default 1). The
-    /// files that it names are in `folder`.
+    /// A fabric without messages, from a scenario without `[workload]`, with one scheme and at most one seed (default
+    /// 1). The files that the scenario names are in `folder`.
     ///
     /// # Errors
-    /// A wrong scenario.
+    /// The scenario is wrong.
     pub fn new(scenario: &str, folder: Option<PathBuf>) -> Result<Self, OnlineError> {
         let Opened { point, warnings } = open(scenario, folder)?;
         let max_time = point.limits.max_time;
@@ -98,7 +100,7 @@ impl<C> Online<C> {
         })
     }
 
-    /// The number of ranks: of the GPUs of servers, or without servers of the hosts.
+    /// The number of ranks, which are the GPUs of the servers, or the hosts if there are no servers.
     pub fn ranks(&self) -> u32 {
         self.ranks.count()
     }
@@ -108,7 +110,7 @@ impl<C> Online<C> {
         self.engine.fabric().topology.hosts
     }
 
-    /// The rate of all ports of a host; none if there is no such host.
+    /// The rate of all ports of a host together. None if there is no such host.
     pub fn host_rate(&self, host: u32) -> Option<Rate> {
         (host < self.hosts()).then(|| self.engine.fabric().topology.host_rate(HostId(host)))
     }
@@ -118,7 +120,7 @@ impl<C> Online<C> {
         &self.warnings
     }
 
-    /// The totals until now, or until the failure of the run; none if it failed without results.
+    /// The totals until now, or until the run failed. None if the run failed without results.
     pub fn totals(&self) -> Option<RunRow> {
         self.engine.totals()
     }
@@ -128,7 +130,7 @@ impl<C> Online<C> {
         self.now
     }
 
-    /// Posts a message now, on the queue pair from one rank to another that all such messages share.
+    /// Posts a message now, on the queue pair that all messages from one rank to the other share.
     ///
     /// # Errors
     /// As for [`send_on`](Self::send_on).
@@ -143,11 +145,12 @@ impl<C> Online<C> {
         self.send_on(QueuePair::Shared(0), (from, to), bytes, tag, on_sent)
     }
 
-    /// Posts a message now. `on_sent` is due when the sender has its last acknowledgement, or by NVLink when the last byte has
-    /// left.
+    /// Posts a message now. `on_sent` is due when the sender receives the message's last acknowledgement, or, over
+    /// NVLink, when the last byte has left.
     ///
     /// # Errors
-    /// Ranks that do not exist, are equal or cannot reach each other, no bytes, or a receive of another length.
+    /// A rank does not exist, the ranks are equal or cannot reach each other, the message has no bytes, or the matching
+    /// receive has another length.
     pub fn send_on(
         &mut self,
         queue_pair: QueuePair,
@@ -191,11 +194,12 @@ impl<C> Online<C> {
         Ok(())
     }
 
-    /// Posts a receive for the first message of this sender, receiver and tag that no earlier receive gets. `on_received` is
-    /// due when that message has arrived, or now if it has already.
+    /// Posts a receive for the first message of this sender, receiver and tag that no earlier receive gets.
+    /// `on_received` is due when that message arrives, or now if it has already arrived.
     ///
     /// # Errors
-    /// Ranks that do not exist, are equal or cannot reach each other, no bytes, or a message of another length.
+    /// A rank does not exist, the ranks are equal or cannot reach each other, the receive has no bytes, or the matching
+    /// message has another length.
     pub fn receive(
         &mut self,
         from: u32,
@@ -234,7 +238,7 @@ impl<C> Online<C> {
     /// Advances the time to the next callback and returns it; `None` if there is none.
     ///
     /// # Errors
-    /// A failed run, or receives without a message at the end.
+    /// The run failed, or some receives have no message when nothing else can happen.
     pub fn advance(&mut self) -> Result<Option<C>, OnlineError> {
         loop {
             let next = self.due.first_key_value().map(|(due, _)| due.at);
@@ -269,10 +273,10 @@ impl<C> Online<C> {
         }
     }
 
-    /// Resumes the engine, to `next` at most, and takes the events at the instant at which it pauses.
+    /// Resumes the engine until its next pause, at `next` at the latest, and adds the events at that instant to `due`.
     fn simulate(&mut self, next: Option<Time>) -> Result<(), OnlineError> {
         let answer = match self.engine_at < self.now {
-            // The engine is behind the current time, and the posts belong to the instant to which it advances.
+            // The engine is behind the current time. The posts must wait until it has advanced to that time.
             true => Answer { posts: Vec::new(), due: Some(self.now) },
             false => {
                 self.is_idle &= self.posts.is_empty();
@@ -292,7 +296,7 @@ impl<C> Online<C> {
         Ok(())
     }
 
-    /// The way of a message.
+    /// Checks the arguments of a call, and returns the route of its message.
     fn check(&self, call: &str, from: u32, to: u32, bytes: u64) -> Result<Way, OnlineError> {
         let wrong = |problem: Problem| {
             OnlineError::Call(problem.prefixed(format_args!("{call} from {from} to {to}: ")).to_string())
@@ -315,7 +319,7 @@ impl<C> Match<C> {
     }
 }
 
-/// Checks that a message and its receive have the same length. `word` is that for a rank.
+/// Checks that a message and its receive have the same length. Errors call a rank `word`.
 fn check_length(
     word: &str,
     (from, to, tag): (u32, u32, u64),

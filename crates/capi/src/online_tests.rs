@@ -23,7 +23,7 @@ fn all<C: Clone>(online: &mut Online<C>, mut act: impl FnMut(&mut Online<C>, &C)
 /// A posted message: source, destination, bytes and time.
 type Posted = (u32, u32, u64, Time);
 
-/// A callback: the arrival of the message with this number, its acknowledgement, or a timer.
+/// A callback: the arrival or the acknowledgement of the message with this number, or a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Callback {
     Received(usize),
@@ -31,8 +31,9 @@ enum Callback {
     Timer,
 }
 
-/// All callbacks and posts of a random run, in which each of the first arrivals, acknowledgements and timers triggers
-/// messages between any hosts, some of them at the same instant and some in the reverse direction, and timers.
+/// Runs a random simulation and returns all its callbacks and posts. Each of the first arrivals, acknowledgements and
+/// timers triggers timers and messages between any hosts, some of them at the same instant and some in the reverse
+/// direction.
 fn chain(scheme: &str, messages: usize) -> (Vec<(u64, Callback)>, Vec<Posted>) {
     let mut random = stream(7, 0, Purpose::WorkloadPairs);
     let mut online: Online<Callback> = Online::new(&scenario(scheme), None).unwrap();
@@ -63,8 +64,8 @@ fn chain(scheme: &str, messages: usize) -> (Vec<(u64, Callback)>, Vec<Posted>) {
     (heard, posted)
 }
 
-/// The times of arrival and acknowledgement of each message, if all are known before the run. A message after the end of
-/// the run keeps each queue pair open.
+/// The times of arrival and acknowledgement of each message when the same messages are known before the run starts. A
+/// message after the end of the run keeps each queue pair open, as in the simulation.
 fn known_before(scheme: &str, posted: &[Posted]) -> Vec<[u64; 2]> {
     let messages = posted.to_vec();
     let registry = Registry::new().workload("all", [], move |workload, _, _, _| -> Result<(), Refused> {
@@ -112,8 +113,8 @@ fn assert_same_as_known_before(scheme: &str) {
 
 #[test]
 fn what_is_posted_on_the_way_comes_as_if_it_had_been_known_before() {
-    // Schemes with credit from receivers, trimming, pauses, windows by each pair's path, programs that are notified of queue
-    // pairs, and connections of several queue pairs.
+    // The schemes cover credit from receivers, trimming, pauses, congestion windows that depend on each pair's path,
+    // switch programs that are notified of queue pairs, and connections with several queue pairs.
     let schemes = [
         "reps",
         "rocev2",
@@ -137,7 +138,7 @@ fn a_run_goes_on_after_its_end_and_at_any_time() {
     let mut online: Online<u32> = Online::new(&scenario("reps"), None).unwrap();
     online.send(0, 9, 5_000, 0, None).unwrap();
     assert_eq!(all(&mut online, |_, _| {}), []);
-    // The acknowledgement of the last message is the end, even without a callback.
+    // The acknowledgement of the last message is the end of the run, even if the message has no callback.
     assert_eq!(online.now().0, ends[0][1]);
     online.schedule(at.since(online.now()), 0);
     assert_eq!(all(&mut online, |_, _| {}), [(at.0, 0)]);
@@ -147,7 +148,7 @@ fn a_run_goes_on_after_its_end_and_at_any_time() {
     let mut expected = vec![(ends[1][1], 1), (ends[2][0], 2)];
     expected.sort_unstable();
     assert_eq!(all(&mut online, |_, _| {}), expected);
-    // Beyond the limit nothing can be posted, but time advances.
+    // Beyond the time limit no message can be posted, but the time still advances.
     online.schedule(Duration::from_ns(3_600_000_000_000), 3);
     assert_eq!(all(&mut online, |_, _| {}).len(), 1);
     assert!(online.send(0, 1, 1, 3, None).unwrap_err().to_string().contains("a larger max_time"));
@@ -179,7 +180,8 @@ fn callbacks_come_in_the_order_of_time_and_receives_may_be_late() {
     assert_eq!([heard[2].0, heard[3].0], [500_000_000; 2]);
 }
 
-/// A short message overtakes a long one with the same tag, and yet each receive gets its own message.
+/// A short message overtakes a long one with the same tag. Each receive still gets the message that was posted in the
+/// same position.
 #[test]
 fn receives_get_messages_in_the_order_of_posting() {
     const LENGTHS: [u64; 2] = [300_000, 100];
@@ -233,7 +235,8 @@ fn what_is_wrong_is_told_with_what_to_do() {
     assert!(
         online.advance().unwrap_err().to_string().contains("host 1 waits for a message of host 0 with tag 0")
     );
-    // A message or receive whose length does not match its partner is not posted, and the partner remains.
+    // A message or receive whose length does not match that of its partner is refused, and the partner remains
+    // unmatched.
     let why = online.send(0, 1, 11, 0, None).unwrap_err().to_string();
     assert!(why.contains("host 1 waits for 10 B of host 0 with tag 0, and what was sent has 11 B"), "{why}");
     online.send(0, 1, 10, 0, None).unwrap();
@@ -244,7 +247,8 @@ fn what_is_wrong_is_told_with_what_to_do() {
     assert_eq!(all(&mut online, |_, ()| {}).len(), 2);
 }
 
-/// Simulators of training may give each message a tag of its own.
+/// A tag uses memory only while a receive or a message is unmatched, because simulators of training may give each
+/// message its own tag.
 #[test]
 fn a_tag_takes_memory_only_while_a_partner_is_missing() {
     let mut online: Online<()> = Online::new(&scenario("reps"), None).unwrap();

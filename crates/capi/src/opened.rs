@@ -1,4 +1,4 @@
-//! From the text of a scenario without workload to its only run.
+//! The step from the text of a scenario without a workload to its only run.
 
 use crate::error::OnlineError;
 use crate::files::Folder;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The run of a scenario, with warnings about the scenario.
+/// The only run of a scenario, with warnings about the scenario.
 pub struct Opened {
     pub point: RunPoint,
     pub warnings: Vec<String>,
@@ -26,7 +26,8 @@ pub fn open(scenario: &str, folder: Option<PathBuf>) -> Result<Opened, OnlineErr
             "the scenario has a [workload]; leave it out: messages come by anabranch_send".to_owned(),
         ));
     }
-    // A scenario needs a workload with a message, to a host that can be reached. The run does not use it.
+    // A scenario needs a workload with a message, whose destination can be reached. This workload satisfies the reader,
+    // and the run ignores it.
     let reached = Arc::new(AtomicU32::new(1));
     let to = reached.clone();
     let registry = Registry::new().workload("posted", [], move |workload, _, _, _| -> Result<(), Refused> {
@@ -34,7 +35,7 @@ pub fn open(scenario: &str, folder: Option<PathBuf>) -> Result<Opened, OnlineErr
         workload.add_message(qp, 1 << 20, Start::At(Time::ZERO));
         Ok(())
     });
-    // The workload follows the rest, so that lines keep their numbers.
+    // The workload is appended at the end, so that the lines of the scenario keep their numbers in errors.
     let whole = format!("{scenario}\n[workload]\nkind = \"posted\"\n");
     let scenario = read_with(&registry, "scenario.toml", &whole, &Folder(folder), &Overrides::default())
         .map_err(|error| wrong(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! The ranks that send and receive: hosts, or the GPUs of servers, some of which NVLink joins.
+//! The ranks that send and receive. They are hosts, or GPUs of servers, of which NVLink connects some.
 
 use anabranch_base::{HostId, Problem, Time};
 use anabranch_sim::Built;
@@ -7,29 +7,29 @@ use std::collections::BTreeSet;
 
 /// The ranks of a fabric.
 pub struct Ranks {
-    /// The word for a rank in messages.
+    /// The word for a rank in error messages.
     word: &'static str,
     ranks: Vec<Rank>,
     nvlink: Option<NvLink>,
-    /// Whether some hosts have no network in common.
+    /// Whether some pairs of hosts have no network in common.
     has_gaps: bool,
 }
 
 /// A host, or a GPU with the NIC that it uses.
 struct Rank {
     host: HostId,
-    /// The NVLink domain; none for a host.
+    /// The NVLink domain of a GPU. None for a host.
     domain: Option<u32>,
-    /// The times from which its NVLinks are free to send and to receive.
+    /// The times from which the GPU's NVLinks are free to send and to receive.
     nvlink_free: [Time; 2],
 }
 
-/// The way that messages take from one rank to another.
+/// The route of messages from one rank to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Over the network, from one host to another.
+    /// The route over the network, from one host to another.
     Network(HostId, HostId),
-    /// By NVLink.
+    /// The route over NVLink.
     NvLink(NvLink),
 }
 
@@ -57,15 +57,15 @@ impl Ranks {
         self.ranks.len() as u32
     }
 
-    /// The word for a rank in messages.
+    /// The word for a rank in error messages.
     pub fn word(&self) -> &'static str {
         self.word
     }
 
-    /// The way from one rank to another.
+    /// The route from one rank to another.
     ///
     /// # Errors
-    /// The reason for which there is none.
+    /// There is no route. The error has the reason.
     pub fn way(&self, from: u32, to: u32, fabric: &Built) -> Result<Way, Problem> {
         let word = self.word;
         let (Some(src), Some(dst)) = (self.ranks.get(from as usize), self.ranks.get(to as usize)) else {
@@ -94,8 +94,8 @@ impl Ranks {
         Ok(Way::Network(src, dst))
     }
 
-    /// The times at which a message by NVLink has been sent and has arrived. One message after the other occupies the sender
-    /// and the receiver for its serialization, in the order of posting.
+    /// Sends a message over NVLink, and returns the times at which it has been sent and has arrived. Messages occupy
+    /// the sender and the receiver for their serialisation time, one after the other in the order of posting.
     pub fn send_by_nvlink(
         &mut self,
         nvlink: NvLink,

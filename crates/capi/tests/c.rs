@@ -1,15 +1,16 @@
-//! Tests that compile, link and run programs in C and the adapter for ASTRA-sim, and compare their rings with our own.
+//! Tests that compile, link and run programs in C and the adapter for ASTRA-sim. They compare the CCTs of these
+//! programs' rings with those of this simulator's own.
 
 use anabranch_sim::scenario::{NoFiles, Overrides, read};
 use anabranch_sim::{Control, run};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The ranks, and the bytes of a block. With few ranks a block is smaller than a window.
+/// The ranks, and the bytes of a block. With few ranks, a block is smaller than the congestion window.
 const FEW: (u32, u64) = (8, 100 * 4096);
 const MANY: (u32, u64) = (64, 4 * 4096);
 
-/// A scenario with few hosts on one switch, or many on two tiers.
+/// A scenario for these ranks: few hosts on one switch, or many hosts on two tiers.
 fn fabric(scheme: &str, ranks: u32) -> String {
     let kind = if ranks > 8 { "fat-tree" } else { "single-switch" };
     format!(
@@ -22,12 +23,12 @@ fn library_folder() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
-/// A program in C, compiled and linked with the library; `None` without a C compiler.
+/// A program in C that is compiled and linked with the library. `None` if there is no C compiler.
 fn compiled(source: &Path, into: &Path) -> Option<PathBuf> {
     compiled_by("cc", &["-std=c99"], source, into)
 }
 
-/// A program compiled by `compiler` and linked with the library; `None` without such a compiler.
+/// A program that is compiled by `compiler` and linked with the library. `None` if there is no such compiler.
 fn compiled_by(compiler: &str, options: &[&str], source: &Path, into: &Path) -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let library = library_folder();
@@ -56,7 +57,7 @@ fn compiled_ring(into: &Path) -> Option<PathBuf> {
     compiled(&Path::new(env!("CARGO_MANIFEST_DIR")).join("c/ring_all_reduce.c"), into)
 }
 
-/// The program in the header's first comment, whose lines are indented by four spaces.
+/// The program in the first comment of the header, in which its lines are indented by four spaces.
 fn example_of_the_header() -> String {
     let header = include_str!("../include/anabranch.h");
     let (comment, _) = header.split_once("*/").unwrap();
@@ -68,7 +69,7 @@ fn run_program(program: &Path, scenario: &str, ranks: u32, bytes: u64) -> Output
     Command::new(program).args([scenario, &ranks.to_string(), &bytes.to_string()]).output().unwrap()
 }
 
-/// The CCT of this simulator's own ring, in ps.
+/// The CCT of this simulator's own ring all-reduce, in ps.
 fn own_ring(scheme: &str, (ranks, block): (u32, u64)) -> u64 {
     let text = fabric(scheme, ranks)
         + &format!(
@@ -105,7 +106,7 @@ fn the_example_in_the_header_runs() {
     let said = String::from_utf8(output.stdout).unwrap();
     let at = said.strip_prefix("1 MB after ").and_then(|said| said.strip_suffix(" ps\n0 packets dropped\n"));
     let at: u64 = at.and_then(|at| at.parse().ok()).unwrap_or_else(|| panic!("{said}"));
-    // More than the serialization of its bytes at 400 Gb/s.
+    // The time exceeds the serialisation time of the message's bytes at 400 Gb/s.
     assert!(at > 20_000_000, "{said}");
 }
 
@@ -157,7 +158,8 @@ fn the_rest_of_the_header_can_be_called_from_c() {
     let output = Command::new(program).arg(folder.path()).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
-    // The first run stops when 128 KiB have arrived over NVLink, at 3.6 Tb/s with 25 ns: before those of the network.
+    // The first run stops when 128 KiB have arrived over NVLink, at 3.6 Tb/s with a latency of 25 ns. This is before
+    // the arrivals over the network.
     let expected = [
         "4 ranks, 4 hosts of 400 Gb/s, warnings: \"\"",
         "316272 ps, 0 of 1 flows",
@@ -168,7 +170,7 @@ fn the_rest_of_the_header_can_be_called_from_c() {
     assert_eq!(printed.lines().collect::<Vec<_>>(), expected);
 }
 
-/// The adapter for ASTRA-sim with the stand-in for ASTRA-sim; `None` without a C++ compiler.
+/// The adapter for ASTRA-sim, built with a stand-in for ASTRA-sim itself. `None` if there is no C++ compiler.
 fn compiled_astra_sim(into: &Path) -> Option<PathBuf> {
     compiled_astra_sim_with(&[], into)
 }
@@ -180,7 +182,7 @@ fn compiled_astra_sim_with(more: &[&str], into: &Path) -> Option<PathBuf> {
     compiled_by("c++", &[&options, more].concat(), &here.join("astra-sim/anabranch_network.cc"), into)
 }
 
-/// The exit code of the adapter, and what it prints; the error behind the output.
+/// The exit code of the adapter, and the text that it prints, with its error output at the end.
 fn astra_sim(program: &Path, scenario: &str, workload: &str, more: &[&str]) -> (Option<i32>, String) {
     let config = program.with_file_name("network.toml");
     std::fs::write(&config, scenario).unwrap();
@@ -219,16 +221,17 @@ fn a_ring_of_the_adapter_for_astra_sim_takes_as_long_as_our_own() {
         let scenario = fabric(scheme, ranks);
         let acknowledged = finished(&program, &scenario, &workload("acknowledged"), &[]);
         assert_eq!(acknowledged, own_ring(scheme, FEW) / 1000, "{scheme}");
-        // The workload ends at the last arrival: the last ACK has two links of 1 us before it, and does not matter.
+        // The workload ends at the last arrival. The last ACK still has two links of 1 us to cross then, and does not
+        // matter.
         let received = finished(&program, &scenario, &workload("received"), &[]);
         assert!((2_000..3_000).contains(&(acknowledged - received)), "{scheme}: {received}, {acknowledged}");
         assert_eq!(finished(&program, &scenario, &workload("computing"), &[]), received + 1_000, "{scheme}");
-        // The flags are messages of their own, whichever is received first.
+        // The flags are separate messages, whichever of the messages is received first.
         assert!(finished(&program, &scenario, &workload("flags"), &[]) > received, "{scheme}");
     }
 }
 
-/// A workload that is over does not wait for acknowledgements that are lost.
+/// When its workload has ended, the adapter does not wait for acknowledgements that are lost.
 #[test]
 fn the_adapter_for_astra_sim_ends_with_its_workload() {
     let folder = tempfile::tempdir().unwrap();
@@ -251,10 +254,11 @@ fn the_adapter_for_astra_sim_takes_its_options() {
     let time = |more: &[&str]| finished(&program, &scenario, "received:3276800", more);
     let whole = time(&[]);
     assert_eq!(time(&["--logical-dims", "4,2", "--queue-pairs=tag"]), whole);
-    // A queue pair of each message begins with its whole window, as one that several messages share here does.
+    // If each message has its own queue pair, it begins with a full congestion window. A queue pair that several
+    // messages share does so here too.
     assert_eq!(time(&["--queue-pairs=message", "--comm-scale=1"]), whole);
     let (_, printed) = astra_sim(&program, &scenario, "received:3276800", &[]);
-    // 100 Gb/s in GB of 2^30 B.
+    // The rate is 100 Gb/s in GB of 2^30 B.
     assert!(printed.contains(", 11.642 GB/s\n"), "{printed}");
     let (_, printed) = astra_sim(&program, &scenario, "received:3276800", &["--dimension-bandwidths=900,50"]);
     assert!(printed.contains(", 900.000 GB/s\n"), "{printed}");
@@ -291,7 +295,8 @@ fn the_adapter_for_astra_sim_knows_servers_and_warnings() {
     let network = finished(&program, &rails(""), "received:33554432", &["--logical-dims=4,2"]);
     let nvlink =
         finished(&program, &rails(", nvlink = \"3600Gbps\""), "received:33554432", &["--logical-dims=4,2"]);
-    // Each block crosses between the servers in either case, once a step; the other links of the ring are faster by NVLink.
+    // In either case, each block crosses between the servers once per step. NVLink makes the other links of the ring
+    // faster.
     assert!(nvlink < network && nvlink > network / 4, "{nvlink}, {network}");
     let measure = "[[measure]]\nlinks = \"host-links\"\nseries = \"queue-depth\"\n";
     let (code, printed) = astra_sim(&program, &(rails("") + measure), "received:33554432", &[]);

@@ -1,13 +1,13 @@
-//! Histogram of the bytes that data packets find waiting at the ports of switches.
+//! A histogram of the bytes that data packets find waiting at the ports of switches.
 
 use std::ops::AddAssign;
 
-/// Steps per power of two: a length is known to within a sixteenth.
+/// The number of steps per power of two. A length is therefore known to within a sixteenth.
 const STEPS: u32 = 16;
-/// The number of steps that lengths of 32 bits fall into.
+/// The number of steps needed for all 32-bit lengths.
 const LENGTHS: usize = 464;
 
-/// Counts of data packets by the bytes that they found waiting at a switch port, over the nodes of a thread.
+/// Counts of data packets by the number of bytes that they found waiting at a switch port, for all nodes of a thread.
 #[derive(Clone)]
 pub struct Backlogs {
     counts: Box<[u64; LENGTHS]>,
@@ -32,14 +32,14 @@ impl Backlogs {
         self.counts[0] += 1;
     }
 
-    /// Counts a packet that found this many bytes.
+    /// Counts a packet that found this many bytes waiting.
     #[inline]
     pub fn record(&mut self, bytes: u32) {
         self.counts[step_of(bytes)] += 1;
     }
 
-    /// The smallest number of bytes that this share of the packets did not exceed, rounded up by at most a sixteenth; none
-    /// without packets.
+    /// The smallest number of bytes that `percent` percent of the packets did not exceed, rounded up by at most a
+    /// sixteenth. None if there were no packets.
     pub fn percentile(&self, percent: u64) -> Option<u64> {
         let all: u64 = self.counts.iter().sum();
         let rank = (all * percent).div_ceil(100).max(1);
@@ -52,7 +52,7 @@ impl Backlogs {
     }
 }
 
-/// The step that a length falls into. Lengths below 32 have a step each.
+/// The number of the step that contains a length. Each length below 32 has its own step.
 #[inline]
 fn step_of(bytes: u32) -> usize {
     let shift = (bytes | STEPS).ilog2() - STEPS.ilog2();
@@ -84,8 +84,8 @@ mod tests {
         assert_eq!(next, 1 << 32);
     }
 
-    /// Packets that found 1 to 200 bytes, each once: nearest rank 198 is in the step 192 to 199, also with one more packet that
-    /// found none.
+    /// The packets found 1 to 200 bytes, one packet for each length. Nearest rank 198 is in the step from 192 to 199,
+    /// and stays there when one more packet finds an empty queue.
     #[test]
     fn percentiles_are_by_nearest_rank() {
         let mut backlogs = Backlogs::default();

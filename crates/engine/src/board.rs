@@ -1,27 +1,29 @@
-//! The progress of each message, and the work that its end makes ready.
+//! The progress of each message, and the messages and steps that become ready when it ends.
 //!
-//! Every entry has one owner. Times of posting and acknowledgement, and gates, belong to one host, or to hosts of one
-//! cluster, which never run at the same time; times of delivery belong to the receiving host. No other node writes an
-//! entry, or reads it before the run has stopped. So the atomics only make access safe, and relaxed ordering suffices.
+//! Each entry of the board has one owner, which alone writes it. No other node reads it before the run has stopped. The
+//! owner of posting times, acknowledgement times and gates is one host, or several hosts of one cluster, which never
+//! run at the same time. The owner of delivery times is the receiving host. The atomics therefore only make access
+//! safe, and relaxed ordering suffices.
 
 use crate::threads::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use anabranch_base::{GateId, HostId, MessageId, Time};
 use anabranch_workload::{Done, Gate, Message, Opens, Start, Workload};
 
-/// The progress of every message and gate.
+/// The progress of every message, gate and step. A gate holds work back until the work before it has ended.
 pub struct Board<'a> {
     workload: &'a Workload,
     posted: Vec<AtomicU64>,
     delivered: Vec<AtomicU64>,
     acknowledged: Vec<AtomicU64>,
-    /// By message: the numbers of parts that are not delivered and not acknowledged yet. Empty where messages are not split.
+    /// For each message, the number of its parts that are not delivered yet and that of its parts that are not
+    /// acknowledged yet. Empty where messages are not split.
     parts_left: Vec<[AtomicU8; 2]>,
-    /// Messages that were added after the run began, behind those of the workload.
+    /// Messages that were added after the run began. They are numbered after those of the workload.
     added: boxcar::Vec<AddedMessage>,
     split: u32,
-    /// By gate: activations so far.
+    /// The number of activations of each gate so far.
     activations: Vec<AtomicU32>,
-    /// By step: the times of its begin and end.
+    /// The times at which each step begins and ends.
     steps: Vec<[AtomicU64; 2]>,
 }
 
@@ -30,7 +32,7 @@ struct AddedMessage {
     message: Message,
     /// The times of posting, delivery and acknowledgement.
     times: [AtomicU64; 3],
-    /// The numbers of parts that are not delivered and not acknowledged yet.
+    /// The number of parts that are not delivered yet, and of parts that are not acknowledged yet.
     parts_left: [AtomicU8; 2],
 }
 
@@ -39,7 +41,7 @@ const POSTED: usize = 0;
 const DELIVERED: usize = 1;
 const ACKNOWLEDGED: usize = 2;
 
-/// Messages and steps that the end of a message or step makes ready.
+/// Messages and steps that become ready when a message or step ends.
 #[derive(Default)]
 pub struct ReadyWork {
     /// Messages to post now.
@@ -48,14 +50,14 @@ pub struct ReadyWork {
     pub steps: Vec<u32>,
 }
 
-/// The state of a message after the end of it or of a part of it.
+/// The state of a message after the message, or a part of it, was delivered or acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// Other parts are unfinished.
+    /// Other parts of the message are unfinished.
     Partial,
     /// The message is complete.
     Complete,
-    /// The message was complete before, which only a broken transport reports.
+    /// The message was already complete. Only a broken transport reports a message twice.
     Duplicate,
 }
 
@@ -91,7 +93,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Adds a message, which has no gates. Returns its number, the next one.
+    /// Adds a message without gates. Returns its number, which is the next free one.
     pub fn add(&self, message: Message) -> MessageId {
         let parts = parts(message.bytes, self.split) as u8;
         let number = self.added.push(AddedMessage {
@@ -107,7 +109,7 @@ impl<'a> Board<'a> {
         (self.workload.messages.len() + self.added.count()) as u32
     }
 
-    /// The added message with this number; none if it is of the workload or does not exist.
+    /// The added message with this number; none if the message belongs to the workload or does not exist.
     #[cold]
     fn added(&self, message: MessageId) -> Option<&AddedMessage> {
         self.added.get(message.index().checked_sub(self.workload.messages.len())?)
@@ -139,8 +141,8 @@ impl<'a> Board<'a> {
         self.time(message, POSTED).store(now.0, Relaxed);
     }
 
-    /// Records that a message or a part of one was delivered, or acknowledged to its sender. Work that becomes ready is added
-    /// to `ready`.
+    /// Records that a message, or a part of it, was delivered to its receiver or acknowledged to its sender. Messages
+    /// and steps that become ready are added to `ready`.
     pub fn end(&self, message: MessageId, on: Done, now: Time, ready: &mut ReadyWork) -> Completion {
         let is_of_workload = message.index() < self.workload.messages.len();
         let left = match is_of_workload {
@@ -149,7 +151,7 @@ impl<'a> Board<'a> {
         };
         if let Some(left) = left {
             let left = &left[usize::from(on == Done::Acknowledged)];
-            // A surplus part ends the message twice, which is detected below.
+            // A surplus report of a part completes the message a second time, which is detected below.
             let others = left.load(Relaxed).saturating_sub(1);
             left.store(others, Relaxed);
             if others > 0 {
@@ -200,7 +202,7 @@ impl<'a> Board<'a> {
         self.steps[step as usize][0].store(at.0, Relaxed);
     }
 
-    /// Records the end of a step. Work that becomes ready is added to `ready`.
+    /// Records the end of a step. Messages and steps that become ready are added to `ready`.
     pub fn end_step(&self, step: u32, now: Time, ready: &mut ReadyWork) {
         self.steps[step as usize][1].store(now.0, Relaxed);
         let step = &self.workload.steps[step as usize];
@@ -225,7 +227,7 @@ impl<'a> Board<'a> {
         })
     }
 
-    /// The time of the last acknowledgement or end of a step so far.
+    /// The time of the last acknowledgement, or of the last end of a step, so far.
     pub fn last_end(&self) -> Time {
         let steps = self.steps.iter().map(|[_, over]| over);
         let added = self.added.iter().map(|(_, added)| &added.times[ACKNOWLEDGED]);
@@ -233,7 +235,7 @@ impl<'a> Board<'a> {
         times.filter(|time| *time != Time::NEVER).max().unwrap_or(Time::ZERO)
     }
 
-    /// A message that was acknowledged before it was delivered.
+    /// A message that was acknowledged before it was delivered, if there is one.
     pub fn too_early(&self) -> Option<MessageId> {
         (0..self.messages()).map(MessageId).find(|&message| {
             let [_, delivered, acknowledged] = self.times(message);
@@ -243,21 +245,21 @@ impl<'a> Board<'a> {
     }
 }
 
-/// The number of parts of a message: one for each queue pair of its connection, of at least one byte each.
+/// The number of parts of a message: one for each queue pair of its connection, but no more than the message has bytes.
 pub fn parts(bytes: u64, split: u32) -> u32 {
     bytes.clamp(1, u64::from(split)) as u32
 }
 
-/// The messages that start at a time, host by host.
+/// The messages with a start time, host by host.
 pub struct Starts {
     /// Messages sorted by host, then by time, then by number.
     order: Vec<MessageId>,
-    /// Ranges of `order`, by host.
+    /// The range of each host's messages in `order`.
     ranges: Vec<(u32, u32)>,
 }
 
 impl Starts {
-    /// The timed messages of `workload` on a fabric with `hosts` hosts.
+    /// The messages of `workload` with a start time, on a fabric with `hosts` hosts.
     pub fn new(workload: &Workload, hosts: u32) -> Self {
         let source = |message: MessageId| workload.qps[workload.messages[message.index()].qp.index()].src;
         let mut order: Vec<MessageId> = (0..workload.messages.len() as u32)
@@ -276,14 +278,14 @@ impl Starts {
         Starts { order, ranges }
     }
 
-    /// The messages that `host` posts by itself, by time.
+    /// The messages that `host` posts at their start times, sorted by time.
     pub fn of(&self, host: HostId) -> &[MessageId] {
         let (from, until) = self.ranges[host.index()];
         &self.order[from as usize..until as usize]
     }
 }
 
-/// The start time of a message; none where a gate starts it.
+/// The start time of a message; none if a gate starts it.
 pub fn start_time(workload: &Workload, message: MessageId) -> Option<Time> {
     match workload.messages[message.index()].start {
         Start::At(time) => Some(time),

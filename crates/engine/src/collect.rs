@@ -1,4 +1,4 @@
-//! The rows of the results, from an engine that has stopped.
+//! The rows of the results, which are collected from an engine that has stopped.
 
 use crate::board::parts;
 use crate::engine::Engine;
@@ -19,20 +19,20 @@ use anabranch_workload::{Job, Step};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The results of a run. `wall_s` is 0 until a caller with a clock sets it.
+/// The results of a run. `wall_s` is 0 until a caller that has a clock sets it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
     /// Totals, with the digest of everything but the curves.
     pub run: RunRow,
-    /// One row per message, where there are no jobs.
+    /// One row per message, if the workload has no jobs.
     pub flows: Vec<FlowRow>,
-    /// One row per job, where the workload has jobs.
+    /// One row per job, if the workload has jobs.
     pub jobs: Vec<JobRow>,
-    /// One row per rank and collective of each job from a trace.
+    /// One row for each rank and each collective of each job from a trace.
     pub parts: Vec<PartRow>,
     /// Points of the measured curves.
     pub series: Vec<SeriesRow>,
-    /// The activities of hosts over time, where [`Control::spans`](crate::Control::spans) is set.
+    /// The activities of hosts over time, if [`Control::spans`](crate::Control::spans) is set.
     pub spans: Vec<Span>,
 }
 
@@ -66,8 +66,8 @@ fn name_message(network: &Network<'_>, (message, posted): (MessageId, Option<Tim
     format!("flow {message} (host {} -> host {}, {} B, {state})", qp.src, qp.dst, spec.bytes)
 }
 
-/// The rows of a run. Messages of jobs, of which there may be millions, count in the totals without rows of their own;
-/// their jobs have rows.
+/// The rows of a run. A message of a job counts in the totals but has no row of its own, since there may be millions of
+/// them. Its job has a row.
 pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> RunResult {
     let network = engine.network();
     let workload = network.workload;
@@ -98,14 +98,14 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     RunResult { parts, ..RunResult::new(run, flows, jobs, Vec::new()) }
 }
 
-/// The totals of a run, without ideal times, slowdowns, faults and warnings.
+/// The totals of a run, which does not yet include ideal times, slowdowns, faults and warnings.
 pub(crate) fn run_row<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, jobs: &[JobRow]) -> RunRow {
     let network = engine.network();
     let count = network.board.messages();
     let times = (0..count).map(|message| network.board.times(MessageId(message)));
     let mut fcts: Vec<u64> = times.clone().filter_map(|[from, _, to]| Some((to? - from?).0)).collect();
     fcts.sort_unstable();
-    // Nearest rank: the smallest FCT that at least this share of the flows does not exceed.
+    // Nearest rank: the smallest FCT that at least `share` percent of the flows do not exceed.
     let percentile =
         |share: usize| fcts.get((fcts.len() * share).div_ceil(100).max(1) - 1).map_or(0.0, |&ps| us(ps));
     let first_start = times.filter_map(|[posted, ..]| posted).min().unwrap_or(Time::ZERO);
@@ -138,7 +138,7 @@ pub(crate) fn run_row<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, job
         cct_max_us: us(ccts.iter().copied().max().unwrap_or(0)),
         algbw_gbytes_per_sec: slowest.and_then(|job| job.algbw_gbytes_per_sec),
         busbw_gbytes_per_sec: slowest.and_then(|job| job.busbw_gbytes_per_sec),
-        // Percentiles of queues are known to within a sixteenth, rounded up, which may be above the peak.
+        // A percentile of the queues is rounded up by at most a sixteenth, so it may exceed the peak.
         queue_p99_bytes: engine.queue_percentile(99).unwrap_or(0).min(peak_queue),
         peak_queue_bytes: peak_queue,
         peak_queue_link: peak_link.map_or_else(String::new, |link| network.topology.link_name(link)),
@@ -151,7 +151,7 @@ pub(crate) fn run_row<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, job
         retransmissions: senders.retransmissions,
         timeouts: senders.timeouts,
         packet_hops: counters.packet_hops,
-        // A run continues for a base RTT after its last acknowledgement.
+        // The end is not the last acknowledgement, since a run continues for a base RTT after it.
         sim_time_us: if fcts.len() < count as usize { engine.now() } else { last_end }.as_us(),
         extra: extra_counters(engine, point),
         ..RunRow::default()
@@ -196,7 +196,7 @@ fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<Faul
             fault: u32::from(fault),
             kind: spec.kind.word().to_owned(),
             on: spec.kind.names().0.to_string(),
-            // A fault at a rate that never began in this run is one after its end.
+            // If a fault with random failures never began in this run, its first failure lies after the end of the run.
             at_us: engine.fault_begin(fault).map_or(point.limits.max_time.as_us(), |at| at.as_us()),
             packets_lost: hits.lost,
             packets_refused: hits.dropped,
@@ -235,7 +235,7 @@ fn jobs_within_servers(jobs: &[Job]) -> impl Iterator<Item = RunWarning> {
     })
 }
 
-/// The mean and p99 slowdown of flows within data centres and of flows between them, where such flows finished.
+/// The mean and p99 slowdown of flows within data centres and of flows between them, if such flows finished.
 fn slowdowns_by_side(flows: &[FlowRow]) -> impl Iterator<Item = (String, f64)> {
     ["intra", "inter"].into_iter().flat_map(move |side| {
         let of_side = flows.iter().filter(|flow| flow.in_group(side));
@@ -275,7 +275,7 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
         let mixed = point.scheme.mix.as_ref().map(|mix| if mix.covers(src) { "mixed" } else { "main" });
         row.group = group_of(part, side, mixed);
         row.packets = packets(row.bytes, ideal.payload(), point.scheme.qps);
-        // Counters of a queue pair with several messages cannot be split among them.
+        // If a queue pair has several messages, its counters cannot be divided among them.
         if messages_of[row.qp as usize] == 1 {
             let QpStats { retransmissions, timeouts, path_changes, lost } = qp_stats[row.qp as usize];
             (row.retransmissions, row.timeouts) = (Some(retransmissions), Some(timeouts));
@@ -286,8 +286,9 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
     (0..count).map(row).collect()
 }
 
-/// The group of a flow: the `part` of the workload; with several data centres the `side` (`intra`, `inter`); with hosts on
-/// different balancers, whether its source is `mixed`.
+/// The group of a flow: up to three words with `/` between them. They are the `part` of the workload, if it has parts;
+/// with several data centres, the `side` (`intra` or `inter`); and with several load balancers, the word `mixed` for
+/// the source.
 fn group_of(
     part: &'static str,
     side: Option<&'static str>,
@@ -346,11 +347,11 @@ fn job_row<O: Observer>(engine: &Engine<'_, O>, number: u32, job: &Job) -> JobRo
         [begun.filter(|_| steps[step as usize].processor != Step::IDLE), over]
     }));
     let start = times.clone().filter_map(|[posted, _]| posted).min().unwrap_or(Time::ZERO);
-    // The job has no end as long as one message or step has none.
+    // The job has no end if one of its messages or steps has not ended.
     let end = times.map(|[_, end]| end).try_fold(start, |end, time| Some(end.max(time?)));
     let cct_ps = end.map(|end| (end - start).0);
     let algorithm = Algorithm::ALL.iter().find(|(name, _)| *name == job.algorithm);
-    // Bytes per picosecond, and a byte per nanosecond is a GB/s.
+    // A byte per picosecond is 1000 GB/s.
     let algbw = algorithm.and(cct_ps).filter(|cct| *cct > 0).map(|cct| job.bytes as f64 * 1e3 / cct as f64);
     let factor = algorithm.map_or(0.0, |(_, algorithm)| algorithm.bus_factor(job.hosts.len() as u32));
     JobRow {
@@ -367,7 +368,7 @@ fn job_row<O: Observer>(engine: &Engine<'_, O>, number: u32, job: &Job) -> JobRo
     }
 }
 
-/// The largest ideal FCT, over the longest message of each queue pair.
+/// The largest ideal FCT among the longest messages of all queue pairs.
 fn ideal_fct_max(network: &Network<'_>, ideal: &Ideal<'_>) -> u64 {
     let mut longest = vec![0; network.connections() as usize];
     for message in (0..network.board.messages()).map(|number| network.message(MessageId(number))) {

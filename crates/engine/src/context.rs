@@ -1,4 +1,4 @@
-//! The context of a node's handlers: the time, shared data, and the destinations of their effects.
+//! The context of a node's event handlers: the time, the shared data, and the places for their output.
 
 use crate::backlog::Backlogs;
 use crate::board::ReadyWork;
@@ -12,53 +12,57 @@ use anabranch_fabric::Routing;
 use anabranch_proto::{IntStack, Packet, Repr};
 use std::ops::AddAssign;
 
-/// The data that a handler reads beside its node, and the destinations of its effects. Each thread has one per window.
+/// The data that a handler reads besides its node's own state, and the places for its output. Each thread has one
+/// context per synchronisation window.
 pub struct Context<'w, O> {
     /// The time of the event.
     pub now: Time,
     /// The data that all nodes share.
     pub network: &'w Network<'w>,
-    /// Routes as the switches know them now.
+    /// Routes as the switches currently know them.
     pub routing: &'w Routing,
-    /// Notices of queue pairs that switch programs receive within the window, by time.
+    /// The notices of opened and finished queue pairs that switch programs receive within the synchronisation window,
+    /// sorted by time.
     pub program_notices: &'w [Notice],
     /// Frames for other nodes.
     pub out: Outbox<'w>,
-    /// The outgoing packets of the port that runs, in windows in which ports run one at a time.
+    /// The outgoing packets of the port that is being simulated, in synchronisation windows in which each port of a
+    /// switch runs on its own.
     pub link: &'w mut LinkMail,
-    /// The observer of the thread's nodes.
+    /// The observer for the thread's nodes.
     pub observer: &'w mut O,
-    /// The totals of the thread's nodes.
+    /// The totals over the thread's nodes.
     pub counters: &'w mut Counters,
-    /// Bytes that data packets found waiting at the thread's switches.
+    /// The histogram of the bytes that data packets found waiting at the thread's switches.
     pub backlogs: &'w mut Backlogs,
-    /// Effects that cross nodes without being frames.
+    /// Effects on other nodes that are not frames.
     pub effects: &'w mut Effects,
 }
 
 /// Effects of a thread's nodes that are not frames.
 #[derive(Default)]
 pub struct Effects {
-    /// Messages of other hosts of the cluster that this host made ready, to be posted now.
+    /// Messages of other hosts of the cluster that this host made ready. They are posted now.
     pub remote_messages: Vec<MessageId>,
-    /// Steps of other hosts of the cluster that this host made ready, to begin now.
+    /// Steps of other hosts of the cluster that this host made ready. They begin now.
     pub remote_steps: Vec<u32>,
-    /// Ends, at this instant, of injected messages.
+    /// The deliveries and acknowledgements of injected messages at this instant.
     pub injected_ends: Vec<InjectedEnd>,
-    /// Reusable memory for work that gates make ready.
+    /// Reusable memory for the messages and steps that gates make ready.
     pub ready_work: ReadyWork,
-    /// Queue pairs that were opened or are done, passed on between windows.
+    /// The notices of queue pairs that were opened or are done. They are passed on between synchronisation windows.
     pub notices: Vec<Notice>,
-    /// The failure that ends the run, the earliest in the order.
+    /// The failure that ends the run: the earliest one in the order (time, node).
     pub failure: Option<(Time, NodeId, Failure)>,
     /// The packets hit by each fault.
     pub hits: Hits,
-    /// By queue pair of the engine, up to the last one with losses: data packets whose payload was lost.
+    /// For each queue pair of the engine, the number of data packets whose payload was lost. The list ends with the
+    /// last queue pair that has losses.
     pub lost: Vec<u32>,
 }
 
 impl<O> Context<'_, O> {
-    /// Sends a frame to `node`, with its telemetry `stack`, if it has one.
+    /// Sends a frame to `node`, with its telemetry `stack` if it has one.
     pub fn send(&mut self, node: NodeId, arrival: Arrival, stack: Option<&IntStack>) {
         self.link.finish(&mut self.out);
         self.out.send(node, arrival, stack);
@@ -78,7 +82,8 @@ impl<O> Context<'_, O> {
 }
 
 impl Effects {
-    /// Fails the run. Of several failures the first in the order (time, node, event) is kept, whatever the threads.
+    /// Fails the run. If several nodes fail, the first failure in the order (time, node, event) is kept, whatever the
+    /// number of threads.
     #[cold]
     pub fn fail(&mut self, now: Time, node: NodeId, failure: Failure) {
         if self.failure.as_ref().is_none_or(|(time, other, _)| (now, node) < (*time, *other)) {
@@ -87,9 +92,9 @@ impl Effects {
     }
 }
 
-/// A notice that a queue pair of the engine was opened, with its first message posted, or is done, with its last one
-/// acknowledged. Switch programs receive it one [window length](Network::window) later, before the first packet of the
-/// queue pair can arrive.
+/// A notice to switch programs that a queue pair of the engine was opened or is done. The queue pair opens when its
+/// first message is posted, and is done when its last one is acknowledged. Programs receive the notice one [window
+/// length](Network::window) later, which is before the first packet of the queue pair can arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// The time of the event.
@@ -98,14 +103,14 @@ pub struct Notice {
     pub src: HostId,
     /// The queue pair.
     pub qp: QpId,
-    /// Whether it was opened; otherwise it is done.
+    /// Whether the queue pair was opened. Otherwise it is done.
     pub opens: bool,
 }
 
 /// Totals over a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Events of nodes.
+    /// Events that nodes have handled.
     pub events: u64,
     /// Packets sent on links.
     pub packet_hops: u64,
@@ -113,15 +118,15 @@ pub struct Counters {
     pub drops: u64,
     /// Packets lost on links, in switches that went down, or without a route.
     pub link_losses: u64,
-    /// Data packets cut to their header.
+    /// Data packets that were trimmed to their header.
     pub trims: u64,
-    /// Trimmed packets dropped on the way to the receiver or back; they are included in `drops`.
+    /// Trimmed packets that were dropped on the way to the receiver or back. They are included in `drops`.
     pub header_drops: u64,
     /// Data packets that were ECN-marked.
     pub ecn_marks: u64,
-    /// Packets that hosts and programs made.
+    /// Packets that hosts and switch programs created.
     pub injected: u64,
-    /// Packets that hosts and programs consumed.
+    /// Packets that hosts and switch programs consumed.
     pub consumed: u64,
     /// Messages posted.
     pub posted: u64,
@@ -131,7 +136,7 @@ pub struct Counters {
     pub steps: u64,
     /// Pause frames (XOFF) sent.
     pub pause_frames: u64,
-    /// The total time for which data classes of links were paused, without pauses that have not ended.
+    /// The total time for which the data classes of links were paused. Pauses that have not ended are not included.
     pub pause_time: Duration,
 }
 
@@ -154,14 +159,14 @@ impl AddAssign for Counters {
     }
 }
 
-/// The reason why a run ended before all its messages.
+/// The reason why a run ended before all its messages were acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Nothing new was delivered for longer than the patience of the run.
+    /// Nothing new was delivered for longer than the run's stall limit.
     Stalled,
     /// Messages are unfinished and no event is left.
     NothingLeft,
-    /// A limit of the scenario was reached: its key.
+    /// A limit of the scenario was reached. The text is the limit's key.
     Limit(&'static str),
     /// Observers have recorded more points than the run may have.
     TooManyPoints,
@@ -169,9 +174,9 @@ pub enum Failure {
     OutOfPsns(QpId),
     /// The caller cancelled the run.
     Cancelled,
-    /// The names of a cycle of paused links that wait for each other.
+    /// Paused links wait for each other in a cycle. These are the links' names.
     Deadlock(Vec<String>),
-    /// A lossless class had no room for a packet: the place with numbers, and a remedy.
+    /// A lossless class had no room for a packet. The text names the place with its numbers, and a remedy.
     LosslessDrop(String),
     /// A check found a broken invariant of the engine or of a registered part.
     Invariant(String),

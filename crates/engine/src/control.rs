@@ -3,7 +3,7 @@
 use anabranch_base::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Settings of a run that do not change its result, its progress, and requests to it while it goes on.
+/// Settings of a run that do not change its result, the run's progress, and requests to the run while it goes on.
 #[derive(Debug, Default)]
 pub struct Control {
     /// The number of threads; 0 counts as 1.
@@ -12,7 +12,8 @@ pub struct Control {
     pub goodput: bool,
     /// Whether the result has the activities of hosts over time ([`crate::RunResult::spans`]).
     pub spans: bool,
-    /// Whether switches handle all events in their full order, even where their ports share nothing, which is slower.
+    /// Whether switches handle all their events in one order over all ports, even if their ports share nothing. This is
+    /// slower.
     pub merge_ports: bool,
     /// A request to end the run soon.
     pub cancel: AtomicBool,
@@ -24,7 +25,7 @@ pub struct Control {
     pub flows_finished: AtomicU64,
     /// Messages of the workload.
     pub flows_total: AtomicU64,
-    /// A request to update [`Self::packets_delivered`] soon, which visits every host.
+    /// A request to update [`Self::packets_delivered`] soon. The update visits every host.
     pub count_packets: AtomicBool,
     /// Data packets that receivers had received for the first time at the last update.
     pub packets_delivered: AtomicU64,

@@ -18,15 +18,16 @@ use special::{Clock, Jitter};
 
 pub use free_times::{DelayQueues, FreeTimes, HostPorts, LAST_TIME, PortTimes};
 
-/// The sending end of a link, with its queues. One cache line.
+/// The sending end of a link, with its queues. It fits in one cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub struct Port {
-    /// The time at which the last bit of the packet on the wire leaves.
+    /// The time at which the last bit of the packet that is being sent leaves.
     pub busy_until: Time,
     /// The data queue.
     pub data: Fifo,
-    /// The control queue, served with strict priority or by weight, without preemption.
+    /// The control queue. It is served by strict priority or by weight, and never interrupts a packet that is being
+    /// sent.
     pub control: Fifo,
     /// Bytes in `data`.
     pub data_bytes: u32,
@@ -34,26 +35,27 @@ pub struct Port {
     pub control_bytes: u32,
     /// The most bytes that have waited at once.
     pub peak: u32,
-    /// The node at the other end.
+    /// The node at the other end of the link.
     pub peer: NodeId,
-    /// The link.
+    /// The link on which the port sends.
     pub link: LinkId,
-    /// The port at the other end.
+    /// The number of the port at the other end of the link.
     pub peer_port: u16,
     /// The index of the kind of its link.
     pub link_kind: u16,
-    /// Bytes of control sent per 2^16 bytes of data while both wait; 0 for strict priority of control.
+    /// The bytes of control that are sent per 2^16 bytes of data while both queues wait. 0 stands for strict priority
+    /// of control.
     weight: u32,
-    /// Bytes by which control is ahead of its share while both wait.
+    /// The bytes by which the control queue is ahead of its share while both queues wait.
     ahead: i64,
-    /// The wire is busy: an event at the time when it becomes free is scheduled.
+    /// Whether the link is busy. An event is then scheduled at the time when it becomes free.
     pub busy: bool,
-    /// Transmission needs the slow path ([`special`]): the link has a fault, now or later, or loses packets, or the sending
-    /// device has jitter or an inexact clock.
+    /// Whether transmission needs the slow path ([`special`]). It does if the link has a fault at any time or loses
+    /// packets, or if the sending device has jitter or an inexact clock.
     pub impaired: bool,
-    /// The other end has paused the data class.
+    /// Whether the other end has paused the data class.
     pub paused: bool,
-    /// A pause frame is pending, ahead of everything else.
+    /// Whether a pause frame is pending, which is sent ahead of everything else.
     pub pause_pending: bool,
 }
 
@@ -82,20 +84,20 @@ impl Port {
         }
     }
 
-    /// Whether a frame waits that may be sent.
+    /// Whether a frame that may be sent is waiting.
     #[inline]
     pub fn has_work(&self) -> bool {
         !self.control.is_empty() || (!self.data.is_empty() && !self.paused) || self.pause_pending
     }
 
-    /// Bytes in both queues.
+    /// The bytes in both queues together.
     #[inline]
     pub fn queued(&self) -> u32 {
         self.data_bytes + self.control_bytes
     }
 
-    /// Whether it is control's turn (DCP, section 4.2: weighted round robin). A queue that waits alone is served and the
-    /// balance is reset to 0, as deficit round robin resets the deficit of an empty queue.
+    /// Whether the control queue is served next (DCP, section 4.2: weighted round robin). A queue that waits alone is
+    /// served and the balance is reset to 0, as deficit round robin resets the deficit of an empty queue.
     #[inline]
     fn weigh(&mut self, waits: [bool; 2]) -> bool {
         if waits != [true; 2] || self.paused {
@@ -105,8 +107,8 @@ impl Port {
         self.ahead <= 0
     }
 
-    /// The class that is served next where data, control or both wait: control by strict priority or by weight, data unless it
-    /// is paused.
+    /// The class that is served next, given which of data and control wait. Control is served by strict priority or by
+    /// weight, and data only if it is not paused.
     #[inline]
     pub fn turn(&mut self, waits: [bool; 2]) -> Option<QueueClass> {
         let [data_waits, control_waits] = waits;
@@ -133,7 +135,7 @@ impl Port {
             QueueClass::Data => {
                 self.data_bytes -= u32::from(bytes);
                 if self.weight > 0 && control_waits {
-                    // It is data's turn, though control waits.
+                    // A data packet leaves while control packets wait, so it counts in the balance.
                     let share = (u64::from(bytes) * u64::from(self.weight)) >> 16;
                     self.ahead -= share as i64;
                 }
@@ -156,7 +158,7 @@ impl Port {
 /// The class of a queue at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueClass {
-    /// Packets that are marked, paused, and dropped or trimmed.
+    /// Packets that can be ECN-marked, paused, dropped and trimmed.
     Data,
     /// ACKs, headers and the like.
     Control,
@@ -170,36 +172,36 @@ pub struct Egress<F> {
     pub node: NodeId,
     /// The slots of all queues.
     pub pool: Pool,
-    /// The times at which ports become free.
+    /// The times at which busy ports become free.
     pub free_times: F,
-    /// Telemetry at the node, where the scheme's congestion control uses it.
+    /// Telemetry at the node, if the scheme's congestion control uses it.
     pub telemetry: Option<Box<NodeTelemetry>>,
-    /// By port: the time since which its data class is paused; never, if it is not.
+    /// For each port, the time since which its data class is paused. [`Time::NEVER`] if it is not paused.
     paused_since: Vec<Time>,
-    /// By port: the bytes in both queues, where adaptive routing compares them; otherwise empty.
+    /// For each port, the bytes in both queues. Empty unless adaptive routing compares these.
     depths: Vec<u32>,
     /// Whether some port is impaired.
     has_impaired: bool,
     /// The random streams of ports whose links have random losses.
     losses: Vec<(u16, Stream)>,
-    /// The jitter of the NIC, where the node is a host with jitter.
+    /// The jitter of the NIC, if the node is a host with jitter.
     jitter: Option<Box<Jitter>>,
-    /// The clock of the device, where clocks are inexact.
+    /// The clock of the device, if clocks are inexact.
     clock: Option<Box<Clock>>,
 }
 
 /// Telemetry at a node.
 #[derive(Default)]
 pub struct NodeTelemetry {
-    /// Records of packets at the node.
+    /// The telemetry records of the packets at the node.
     pub records: Telemetry,
-    /// Bytes sent, by port; empty at hosts.
+    /// The bytes sent by each port. Empty at hosts.
     sent: Vec<u64>,
 }
 
 impl<F: FreeTimes> Egress<F> {
     /// The ports of `node`, with empty queues. `weight` is the WRR weight of their control queues in 2^-16ths, or 0 for
-    /// strict priority; `link_kind_of` maps a link to the index of its kind.
+    /// strict priority. `link_kind_of` maps a link to the index of its kind.
     pub fn new(
         network: &Network<'_>,
         node: NodeId,
@@ -261,7 +263,7 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// Sends a packet that has just been dequeued on a free link.
+    /// Sends a packet, which has just left its queue, on a free link.
     #[inline(always)]
     pub fn transmit_dequeued<O: Observer>(&mut self, port: u16, taken: SlotHandle, at: &mut Context<'_, O>) {
         if self.is_plain(port) {
@@ -280,8 +282,9 @@ impl<F: FreeTimes> Egress<F> {
         !self.ports[usize::from(port)].impaired && self.telemetry.is_none()
     }
 
-    /// Sends a pause frame on a free link. MACs handle pause frames, so the latency of a switch does not apply. The frame is
-    /// lost if the link goes down; random loss does not affect it, since pauses are not refreshed in this model.
+    /// Sends a pause frame on a free link. The latency of a switch does not apply, because MACs handle pause frames.
+    /// The frame is lost if the link goes down. Random loss does not affect it, since pauses are not refreshed in this
+    /// model.
     pub fn transmit_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
         let network = at.network;
         let out = &mut self.ports[usize::from(port)];
@@ -343,7 +346,7 @@ impl<F: FreeTimes> Egress<F> {
         at.observer.queued(out.link, at.now, queued);
     }
 
-    /// By port: the bytes in both queues. None unless adaptive routing compares them and every port is healthy.
+    /// For each port, the bytes in both queues. None unless adaptive routing compares these and every port is healthy.
     #[inline]
     pub fn depths(&self) -> Option<&[u32]> {
         (!self.has_impaired && !self.depths.is_empty()).then_some(&self.depths)
@@ -357,14 +360,14 @@ impl<F: FreeTimes> Egress<F> {
         Some(taken)
     }
 
-    /// Drops a packet that was to be sent by `port`.
+    /// Drops a packet that `port` should have sent.
     #[cold]
     pub fn drop_packet<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         self.release_telemetry(frame.telemetry);
         count_drop(self.ports[usize::from(port)].link, &frame.packet, at);
     }
 
-    /// Releases the telemetry record of a packet that goes no further.
+    /// Releases the telemetry record of a packet that ends at this node.
     #[inline]
     pub fn release_telemetry(&mut self, record: u32) {
         if let Some(telemetry) = &mut self.telemetry {
@@ -372,7 +375,7 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// Pauses the data class of `port`. Returns false if it was paused before.
+    /// Pauses the data class of `port`. Returns false if it was already paused.
     pub fn pause<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> bool {
         let out = &mut self.ports[usize::from(port)];
         if out.paused {
@@ -397,7 +400,7 @@ impl<F: FreeTimes> Egress<F> {
         true
     }
 
-    /// The total duration until `now` of pauses that have not ended.
+    /// The total length until `now` of the pauses that are still in effect.
     pub fn lasting_pauses(&self, now: Time) -> Duration {
         let lasting = self.paused_since.iter().filter(|since| **since <= now);
         lasting.fold(Duration::ZERO, |sum, &since| sum + now.since(since))
@@ -412,7 +415,7 @@ impl<F: FreeTimes> Egress<F> {
     }
 }
 
-/// Counts a packet that was to be sent on `link` and is dropped.
+/// Counts a packet that should have been sent on `link` and is dropped.
 #[cold]
 pub fn count_drop<O: Observer>(link: LinkId, packet: &Packet, at: &mut Context<'_, O>) {
     at.counters.drops += 1;
@@ -421,7 +424,7 @@ pub fn count_drop<O: Observer>(link: LinkId, packet: &Packet, at: &mut Context<'
     at.observer.dropped(link, at.now);
 }
 
-/// Sends a packet on a free link that is not impaired. The event at which the port becomes free is scheduled.
+/// Sends a packet on a free link that is not impaired, and schedules the event at which the port becomes free.
 #[inline(always)]
 fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     out: &mut Port,
@@ -439,7 +442,8 @@ fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     match free_times.is_one_port() {
         true => at.link.send((out.peer, out.peer_port), arrives, &frame.packet, &mut at.out),
         false => {
-            // A host with one port in the same cluster may have opened its mail.
+            // A host with one port in the same cluster may have begun to send packets to this node. Its buffered
+            // packets must be completed first.
             at.link.finish(&mut at.out);
             at.out.send_packet(out.peer, arrives, &frame.packet, out.peer_port);
         }
@@ -450,14 +454,14 @@ fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     at.observer.sent(out.link, at.now, until, &frame.packet);
 }
 
-/// A data packet trimmed to its header of `bytes` bytes; none where switches do not trim, or for other packets.
+/// The packet trimmed to its header of `bytes` bytes. None if switches do not trim, or if it is not a data packet.
 pub fn trimmed(packet: &Packet, bytes: Option<u16>) -> Option<Packet> {
     let (Some(wire_bytes), Repr::Data { psn, sent_at, msn, .. }) = (bytes, packet.repr) else { return None };
     Some(Packet { wire_bytes, repr: Repr::Trimmed { psn, msn, sent_at }, ..*packet })
 }
 
-/// Trims a packet for which the data queue of `out` has no room, or drops it. Returns its header, for which the control queue has
-/// room.
+/// Trims a packet for which the data queue of `out` has no room. Returns its header if the control queue has room for
+/// it. Otherwise the packet is dropped.
 pub fn trim_or_drop<O: Observer>(out: &Port, packet: &Packet, at: &mut Context<'_, O>) -> Option<Packet> {
     let limits = &at.network.queues;
     let Some(header) = trimmed(packet, limits.trimmed_bytes) else {
@@ -473,13 +477,13 @@ pub fn trim_or_drop<O: Observer>(out: &Port, packet: &Packet, at: &mut Context<'
     Some(header)
 }
 
-/// Whether a packet belongs into the control queue of a switch with these limits.
+/// Whether a packet belongs in the control queue of a switch with these limits.
 #[inline]
 pub fn waits_with_control(packet: &Packet, limits: &QueueLimits) -> bool {
     packet.is_control() && (!limits.acks_with_data || is_trimmed(packet))
 }
 
-/// Whether a packet is trimmed, on its way to the receiver or back.
+/// Whether a packet has been trimmed. It may be on its way to the receiver or back.
 pub fn is_trimmed(packet: &Packet) -> bool {
     matches!(packet.repr, Repr::Trimmed { .. } | Repr::HeaderOnly { .. })
 }
@@ -489,7 +493,7 @@ mod tests {
     use super::*;
     use anabranch_base::{HostId, QpId};
 
-    /// A port whose control queue has the share of its data queue, by bytes.
+    /// A port whose control queue has the same weight as its data queue, counted in bytes.
     fn port() -> Port {
         Port::new(LinkId(0), NodeId(0), 0, 1 << 16)
     }

@@ -1,4 +1,4 @@
-//! Warnings about measures whose curves have no point above 0, which a page of curves does not show.
+//! Warnings about measures whose curves have no point above 0, since a page of curves does not show such curves.
 
 use crate::observer::QpSelector;
 use crate::spec::{MeasureSpec, RunPoint, Series};
@@ -7,8 +7,8 @@ use anabranch_fabric::{Selector, SelectorError, Topology};
 use anabranch_results::{EmptyReason, RunWarning, SeriesRow};
 use std::collections::BTreeSet;
 
-/// The random stream for the selector of a measure. It differs from those of faults, so that a fault with the same selector
-/// does not change the choice.
+/// The random stream for the selector of a measure. It differs from the streams of faults, so that a fault with the
+/// same selector does not change the selected links.
 pub(crate) fn selector_stream(seed: u64, number: usize) -> Stream {
     stream(seed, u64::MAX - number as u64, Purpose::FaultSelection)
 }
@@ -16,7 +16,7 @@ pub(crate) fn selector_stream(seed: u64, number: usize) -> Stream {
 /// A warning for each measure of `point` that has no point above 0 among `rows`, unless 0 is a meaningful result.
 ///
 /// # Errors
-/// A selector that names nothing.
+/// A selector names nothing on this fabric.
 pub(crate) fn empty_measures(
     point: &RunPoint,
     topology: &Topology,
@@ -39,7 +39,7 @@ pub(crate) fn empty_measures(
         }
         let on = [&measure.links, &measure.switches, &measure.qps].into_iter().flatten().next();
         let reason = match measure.series {
-            // Zero is a meaningful result of these.
+            // Zero is a meaningful value of these series.
             Series::Drops | Series::SenderEcn => continue,
             Series::Pauses | Series::PauseTime | Series::PauseVictims => match point.scheme.fabric.pfc {
                 Some(_) => continue,

@@ -1,9 +1,10 @@
-//! The engine: it cuts time into windows and lets threads run their nodes through each window.
+//! The engine: it cuts time into synchronisation windows, and threads run their nodes through each window.
 //!
-//! A window is at most as long as the shortest time in which anything passes from one node to another. Nodes are therefore
-//! independent within a window ([`crate::shard`]), and threads may run them in any order. Everything that crosses nodes
-//! without being a packet (faults, routing updates, notices of queue pairs, limits, the watchdog, the end of the run) is
-//! handled between windows. Windows do not depend on how nodes are spread over threads, so neither do results.
+//! A window is at most as long as the shortest time in which anything passes from one node to another. Nodes are
+//! therefore independent within a window ([`crate::shard`]), and threads may run them in any order. Everything that
+//! crosses nodes without being a packet is handled between windows: faults, routing updates, notices of queue pairs,
+//! limits, the watchdog and the end of the run. The windows do not depend on how nodes are spread over threads, and so
+//! the results do not either.
 
 mod agenda;
 mod barrier;
@@ -44,7 +45,8 @@ use watchdog::Watchdog;
 pub struct Engine<'a, O> {
     network: Network<'a>,
     shards: Vec<Mutex<Shard<O>>>,
-    /// Mail in flight, by sending thread and by the window of arrival modulo the number of slots.
+    /// The frames in flight. The first index is the sending thread, the second one is the synchronisation window of
+    /// arrival modulo the number of slots.
     mail: Vec<Vec<RwLock<WindowMail>>>,
     window: RwLock<Window>,
     state: Mutex<RunState>,
@@ -55,30 +57,30 @@ pub struct Engine<'a, O> {
 /// The number of points that the curves of a run may have.
 #[derive(Clone, Copy)]
 pub struct PointBudget {
-    /// Points of all curves together.
+    /// The number of points of all curves together.
     pub most: u64,
-    /// Points per simulated second of the curves that have a point in each interval.
+    /// The points per simulated second of those curves that have a point in each interval.
     pub per_second: f64,
 }
 
 impl PointBudget {
-    /// Whether `recorded` points and those of intervals until `now` are within the budget.
+    /// Whether the budget suffices for the `recorded` points and the points of intervals until `now`.
     fn fits(&self, recorded: u64, now: Time) -> bool {
         recorded == 0 || recorded as f64 + self.per_second * (now.0 as f64 / 1e12) <= self.most as f64
     }
 }
 
-/// The state of a run that only changes between windows.
+/// The state of a run that only changes between synchronisation windows.
 struct RunState {
-    /// The time up to which the tasks of the fault plan are done; none before the first.
+    /// The time up to which the tasks of the fault plan are done. None before the first task.
     agenda_done: Option<Time>,
     watchdog: Watchdog,
     patience: Duration,
-    /// Whether some switch program wants notices of queue pairs.
+    /// Whether some switch program needs notices of queue pairs.
     notify_programs: bool,
-    /// Notices that programs have not received yet, by time.
+    /// The notices that programs have not received yet, sorted by time.
     pending_notices: VecDeque<Notice>,
-    /// Goodput over time, where the caller wants it recorded.
+    /// Goodput over time, if the caller requests it.
     goodput: Option<Goodput>,
     outcome: Option<Result<(), Failure>>,
     /// The time of the failure that ended the run.
@@ -116,13 +118,14 @@ pub struct EngineInputs<'a> {
     pub switches: SwitchPlan,
     /// Facts of the fabric's longest path.
     pub facts: PathFacts,
-    /// Facts of the path between two hosts, where the congestion control uses them.
+    /// Facts of the path between two hosts, if the congestion control uses them.
     pub own_path: Option<OwnPath<'a>>,
-    /// A source of messages that are posted while the run goes on. A run that may pause for it has one thread.
+    /// The injection of messages that are posted while the run goes on. A run that may pause for its injector has one
+    /// thread.
     pub injection: Option<Injection>,
     /// Limits at which the run ends.
     pub limits: &'a Limits,
-    /// The number of points that its curves may have.
+    /// The number of points that the run's curves may have.
     pub points: PointBudget,
     /// Seed of every random stream.
     pub seed: u64,
@@ -134,7 +137,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// An engine before its first event.
     ///
     /// # Errors
-    /// A fault that names no link of this fabric.
+    /// A fault names no link or switch of this fabric.
     pub fn new(inputs: EngineInputs<'a>, observer: O) -> Result<Self, SelectorError> {
         let EngineInputs {
             topology,
@@ -178,13 +181,14 @@ impl<'a, O: Observer> Engine<'a, O> {
         let notify_programs = switches.program.as_ref().is_some_and(|program| program.wants_qps());
         let shards = shards(&network, switches, injection, &observer, threads, link_kind_of);
         let length = network.window.0;
-        // The present window and those in which a usual packet may arrive. Longer delays go through `FarCalendar`.
+        // The slots are for the present synchronisation window and for those in which a frame usually arrives. Frames
+        // with longer delays go through `FarCalendar`.
         let ahead = (network.longest_delay().0.div_ceil(length) as usize).clamp(1, MAX_WINDOWS_AHEAD);
         let slots = || (0..=ahead).map(|_| RwLock::new(WindowMail::new(topology.nodes() as usize))).collect();
         let window = Window {
             number: 0,
             start: Time::ZERO,
-            // The first window starts with the first event: until then there are none.
+            // All windows before the first event are empty, since no event happens in them.
             ends: SmallVec::from_elem(Time::ZERO, ahead + 1),
             routing: Arc::new(routing.clone()),
             stop: Time::NEVER,
@@ -204,11 +208,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         })
     }
 
-    /// Runs until every message is acknowledged or the run fails. Then [`check`](Self::check) examines the remaining
-    /// state.
+    /// Runs until every message is acknowledged or the run fails. Then [`check`](Self::check) examines the final state.
     ///
     /// # Errors
-    /// The reason for an early end, or a broken invariant.
+    /// The reason for the early end, or a broken invariant.
     pub fn run(&mut self, control: &Control) -> Result<(), Failure> {
         lock(&self.state).goodput = control.goodput.then(|| Goodput::new(self.network.facts.base_rtt));
         match self.shards.len() {
@@ -224,7 +227,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
     }
 
-    /// Runs in this thread, which is the only one, until the run has ended, or pauses because its injector is not ready: none.
+    /// Runs in this thread, which is the only one, and returns the outcome when the run has ended. Returns none if the
+    /// run pauses because its injector is not ready.
     ///
     /// # Errors
     /// As for [`run`](Self::run).
@@ -242,10 +246,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
     }
 
-    /// The outcome of the run, or the invariant that its remaining state breaks.
+    /// The outcome of the run, or the invariant that its final state breaks.
     fn checked(&mut self, outcome: Result<(), Failure>) -> Result<(), Failure> {
         if let Err(Failure::LosslessDrop(_) | Failure::Invariant(_)) = outcome {
-            // The checks would find the same rules broken, and say less about it.
+            // The checks could only find consequences of this failure, and would say less about it.
             return outcome;
         }
         self.check()?;
@@ -261,7 +265,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                     let outcome = self.between_windows(control);
                     lock(&self.state).outcome = outcome;
                 });
-                // The outcome is only written inside `wait`, so all threads read the same value.
+                // The outcome is only written inside `wait`, so that all threads read the same value here.
                 if waited.is_err() || lock(&self.state).outcome.is_some() {
                     return;
                 }
@@ -281,7 +285,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         lock(&self.state).outcome.take().unwrap_or(Err(Failure::Cancelled))
     }
 
-    /// Runs the nodes of one thread through the present window.
+    /// Runs the nodes of one thread through the present synchronisation window.
     fn work(&self, thread: usize) {
         let window = self.window.read().unwrap_or_else(PoisonError::into_inner);
         let mut shard = lock(&self.shards[thread]);
@@ -305,8 +309,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         shard.run(&self.network, &window, &sources, slots);
     }
 
-    /// Does everything that concerns all nodes between two windows. Returns how the run ended, or none after setting the
-    /// next window.
+    /// Does everything that concerns all nodes between two synchronisation windows. Returns how the run ended, or none
+    /// after setting the next window.
     fn between_windows(&self, control: &Control) -> Option<Result<(), Failure>> {
         let mut state = lock(&self.state);
         let mut window = self.window.write().unwrap_or_else(PoisonError::into_inner);
@@ -325,8 +329,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         let steps = self.network.workload.steps.len() as u64;
         let is_over = counters.acknowledged >= messages && counters.steps >= steps;
         if is_over && window.stop == Time::NEVER && !shards.iter().any(|shard| shard.will_post()) {
-            // Packets in flight still arrive and count. The end follows from the scenario alone: neither the cutting of
-            // windows nor the limit of the run moves it.
+            // Packets in flight still arrive and count. The time of the end follows from the scenario alone. It depends
+            // neither on where synchronisation windows end nor on the run's time limit.
             window.stop = (self.network.board.last_end() + self.network.linger).min(LAST_TIME);
         }
         if window.ends[0] >= window.stop {
@@ -339,7 +343,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let notices = gather_notices(&mut shards);
         let ran = window.number;
         if let Err(failure) = self.next_window(&mut state, &mut window, &mut shards, notices) {
-            // Later windows have not run, so their mail is still on links.
+            // Later synchronisation windows have not run, so the frames that arrive in them are still on links.
             window.number = ran;
             return Some(Err(failure));
         }
@@ -401,7 +405,7 @@ fn hits_of<O>(shards: &[MutexGuard<'_, Shard<O>>]) -> Hits {
     })
 }
 
-/// Data packets that receivers have received for the first time, over all shards.
+/// The number of data packets that receivers have received for the first time, over all shards.
 fn fresh_packets<O: Observer>(shards: &[MutexGuard<'_, Shard<O>>]) -> u64 {
     shards.iter().flat_map(|shard| shard.hosts()).map(Host::fresh_packets).sum()
 }
@@ -427,11 +431,12 @@ fn deliver_far<O: Observer>(shards: &mut [MutexGuard<'_, Shard<O>>]) {
     }
 }
 
-/// The notices of queue pairs since the last window, in the order (time, source).
+/// The notices since the last synchronisation window that queue pairs were opened or are done, sorted by time and then
+/// by source.
 fn gather_notices<O>(shards: &mut [MutexGuard<'_, Shard<O>>]) -> Vec<Notice> {
     let mut notices: Vec<Notice> =
         shards.iter_mut().flat_map(|shard| std::mem::take(&mut shard.effects.notices)).collect();
-    // All notices of a source come from one shard in their order, which a stable sort keeps.
+    // All notices of a source come from one shard in their order, and a stable sort keeps that order.
     notices.sort_by_key(|notice| (notice.time, notice.src));
     notices
 }

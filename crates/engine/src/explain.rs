@@ -12,48 +12,48 @@ use std::path::Path;
 
 const SHORTER: &str = "give the fault a shorter duration";
 
-/// The chance that a round succeeds above which the default stall is long enough.
+/// The probability of success of a round above which the default stall limit is long enough.
 const FREQUENT: f64 = 0.9;
-/// The chance that a round succeeds under losses that a run outlasts easily.
+/// The probability of success of a round at losses that a run easily outlasts.
 const EVEN: f64 = 0.5;
-/// The accepted chance that so many rounds in a row fail that a stall ends the run.
+/// The accepted probability that failed rounds in a row are taken for a stall.
 const UNLIKELY: f64 = 1e-6;
 
 /// A stalled run.
 pub(crate) struct Stalled<'a> {
-    /// The transport of its messages.
+    /// The transport of the run's messages.
     pub transport: &'a TransportConfig,
-    /// The initial window in bytes.
+    /// The initial congestion window in bytes.
     pub window: u64,
     /// The number of queue pairs per connection.
     pub qps: u32,
     /// The load balancer.
     pub balancer: &'a LbConfig,
-    /// The hosts of an unacknowledged message between which no path is left, and the number of such messages.
+    /// The hosts of an unacknowledged message that has no path left, and the number of such messages.
     pub cut_off: Option<([HostId; 2], usize)>,
-    /// The delay after which routing follows a failure; none if it never does.
+    /// The delay after which routing follows a failure. None if routing never follows.
     pub routing_delay: Option<Duration>,
     /// The faults of the run.
     pub faults: &'a [FaultSpec],
     /// The fabric.
     pub topology: &'a Topology,
-    /// The file of the fabric, where it has one.
+    /// The file of the fabric, if it is read from a file.
     pub file: Option<&'a str>,
     /// The limits of the run.
     pub limits: &'a Limits,
     /// Facts of the fabric's longest path.
     pub facts: &'a PathFacts,
-    /// The time at which it stalled.
+    /// The time at which the run stalled.
     pub at: Time,
     /// The bytes of the longest unacknowledged message.
     pub longest: u64,
 }
 
-/// Limits of a run with room for several consecutive timeouts.
+/// Longer limits for a run, which leave room for several consecutive timeouts.
 #[derive(Clone, Copy)]
 struct Longer {
     stall: Duration,
-    /// None where the scenario's is long enough.
+    /// None if the scenario's `max_time` is long enough.
     max_time: Option<Duration>,
 }
 
@@ -64,12 +64,13 @@ impl fmt::Display for Longer {
     }
 }
 
-/// A line of help with the limits that it proposes for the scenario as it stands.
+/// A line of help, with the limits that it proposes if only these need to change in the scenario.
 type Help = (String, Option<Longer>);
 
 impl Stalled<'_> {
-    /// A help line for each fault that still held, with its effect on the messages under this transport; if no fault explains
-    /// the stall, a line about how to learn more. Beside the lines the longest of the limits that they propose.
+    /// A help line for each fault that was still in effect, with its effect on the messages under this transport. If no
+    /// fault explains the stall, a line tells how to learn more. The second value has the longest of the limits that
+    /// the lines propose.
     pub(crate) fn explain(&self) -> (Vec<String>, Option<LongerLimits>) {
         let (lines, longer): (Vec<String>, Vec<Option<Longer>>) = self.lines().into_iter().unzip();
         let stall = longer.iter().flatten().map(|longer| longer.stall).max();
@@ -111,7 +112,7 @@ impl Stalled<'_> {
         lines
     }
 
-    /// Settings for a longer stall than the one that ended the run, with room for several consecutive timeouts.
+    /// A stall limit that is longer than the one that ended the run, with room for several consecutive timeouts.
     fn longer_stall(&self) -> Longer {
         let rto = self.transport.rto().on(self.facts);
         let stall = (rto * 20).max(self.limits.stall * 10).rounded_up(2);
@@ -120,9 +121,9 @@ impl Stalled<'_> {
         Longer { stall, max_time: is_over.then(|| over.rounded_up(2).min(Limits::MAX_TIME)) }
     }
 
-    /// The limits for a run in which a round (a packet or a request, with its ACK) succeeds with this chance: a stall that
-    /// outlasts the silence, and the end after `parts` further rounds, one per timeout at worst. None where that is longer than
-    /// [`Limits::MAX_TIME`].
+    /// The limits for a run in which a round (a packet or a request, with its ACK) succeeds with probability `chance`.
+    /// The stall limit exceeds the longest likely series of failed rounds, and the end time leaves room for `parts`
+    /// further rounds. None if that end lies beyond [`Limits::MAX_TIME`].
     fn stall_for(&self, chance: f64, parts: u64) -> Option<Longer> {
         if chance >= FREQUENT {
             return Some(self.longer_stall());
@@ -133,7 +134,7 @@ impl Stalled<'_> {
             let time = rto.0 as f64 * timeouts;
             (time < Limits::MAX_TIME.0 as f64).then_some(Duration(time as u64))
         };
-        // The silence lasts for so many timeouts that all of them fail with the chance `UNLIKELY`.
+        // This time holds enough timeouts for all of them to fail with a probability of only `UNLIKELY`.
         let silence = time(take(libm::log(UNLIKELY) / libm::log(1.0 - chance)))?;
         let stall = silence.max(rto * 20).max(self.limits.stall * 10).rounded_up(2);
         let rest = time(parts as f64 * take(1.0 / chance))?;
@@ -142,13 +143,13 @@ impl Stalled<'_> {
         (over <= Limits::MAX_TIME).then_some(Longer { stall, max_time })
     }
 
-    /// The replacement where no run is long enough: a loss at which every other round of `packets` packets succeeds, and a
-    /// stall for it.
+    /// The advice if no run is long enough: a loss at which half of the rounds of `packets` packets succeed, and a
+    /// stall limit that suits it.
     fn even_loss(&self, packets: u64, rounds: u64) -> String {
         let crossings = self.losses().map(|(_, crossings)| crossings).sum::<f64>().max(1.0);
         let crossings = crossings * self.round_trips() * (packets + 1) as f64 / 2.0;
         let probability = 1.0 - libm::pow(EVEN, 1.0 / crossings);
-        // Two digits, rounded down.
+        // The probability is rounded down to two digits.
         let unit = libm::pow(10.0, libm::floor(libm::log10(probability)) - 1.0);
         let probability = libm::floor(probability / unit) * unit;
         let digits = (1.0 - libm::floor(libm::log10(probability))) as usize;
@@ -161,7 +162,7 @@ impl Stalled<'_> {
         self.longest.div_ceil(self.facts.packet.0.max(1))
     }
 
-    /// The chance that a packet and its ACK get through on the longest path.
+    /// The probability that a packet and its ACK are not lost on the longest path.
     fn round_chance(&self) -> f64 {
         let once: f64 = self.losses().map(|(lost, crossings)| libm::pow(1.0 - lost, crossings)).product();
         libm::pow(once, self.round_trips())
@@ -171,8 +172,8 @@ impl Stalled<'_> {
         self.transport.round_trips().into()
     }
 
-    /// The losses that still hold: the probability for a full packet, and the number of such links that a packet and its
-    /// ACK cross, one per tier and direction.
+    /// The losses that are still in effect. Each has the probability for a full packet, and the number of lossy links
+    /// that a packet and its ACK cross, one per tier and direction.
     fn losses(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         (0..).zip(self.faults).filter_map(|(number, fault)| {
             self.holds_since(fault)?;
@@ -183,7 +184,7 @@ impl Stalled<'_> {
                 }
                 _ => return None,
             };
-            // A selector with a share draws links; their tiers do not depend on the draw.
+            // A selector with a share selects random links. Their tiers do not depend on the random choice.
             let links = fault.targets(number, self.topology, 1).ok()?.links;
             let tier = |node| self.topology.switch(node).map_or(0, |switch| switch.tier);
             let levels: BTreeSet<(u8, u8)> = links
@@ -195,7 +196,7 @@ impl Stalled<'_> {
         })
     }
 
-    /// The start of a fault that still holds.
+    /// The time at which the fault began, if it is still in effect.
     fn holds_since(&self, fault: &FaultSpec) -> Option<Duration> {
         fault.at.0.iter().copied().find(|&at| {
             let from = Time::ZERO + at;
@@ -204,8 +205,8 @@ impl Stalled<'_> {
         })
     }
 
-    /// The links or switches of a fault by their name in the scenario, with the place in the topology's file if the fault is an
-    /// error rate of that file.
+    /// The links or switches of a fault by their names in the scenario. If the fault is an error rate in the topology's
+    /// file, its place in that file follows.
     fn quoted_names(&self, fault: &FaultSpec) -> String {
         let names = format!("{:?}", fault.kind.names().0.to_string());
         let file = self.file.and_then(|file| Path::new(file).file_name()).map(|file| file.to_string_lossy());
@@ -261,9 +262,9 @@ impl Stalled<'_> {
         }
     }
 
-    /// The effect of losses on DCP, whose receiver counts packets (section 4.5). A packet that a link loses is not requested
-    /// again. Only the coarse timeout repairs the loss: it restarts the whole request, and packets of an earlier round no
-    /// longer count.
+    /// The effect of losses on DCP, whose receiver counts packets (section 4.5). A packet that a link loses is not
+    /// requested again. Only the coarse timeout repairs the loss: it restarts the whole request, and packets of the
+    /// earlier round no longer count.
     fn explain_dcp_rounds(&self, lost: f64, fault: &str, milder: &str) -> Option<Help> {
         if lost <= 0.0 {
             return None;
@@ -291,7 +292,8 @@ impl Stalled<'_> {
     }
 
     fn explain_dead_link(&self, what: &str, since: &str, duration: Option<Duration>) -> Help {
-        // With a duration, the watchdog did not end the run: no event was left that would try again.
+        // If the fault has a duration, the watchdog did not end the run. The run ended because no event was left that
+        // would send again.
         let shorter = if duration.is_none() { "give the fault a duration, or " } else { "" };
         if let Some(([from, to], flows)) = self.cut_off {
             let others = match flows - 1 {
@@ -329,7 +331,7 @@ impl Stalled<'_> {
     }
 }
 
-/// The kind of a fault, with its probability where it has one: `packet-loss = 0.01`.
+/// The kind of a fault, with its probability if it has one: `packet-loss = 0.01`.
 fn strength(fault: &FaultSpec) -> String {
     match fault.kind.probability() {
         Some(probability) => format!("{} = {probability}", fault.kind.word()),
@@ -337,7 +339,7 @@ fn strength(fault: &FaultSpec) -> String {
     }
 }
 
-/// The interval of a fault that began at `at`.
+/// The period of a fault that began at `at`, in words.
 fn since(fault: &FaultSpec, at: Duration) -> String {
     let from = if at == Duration::ZERO { "from the start".to_owned() } else { format!("from {at} on") };
     match (fault.per_hour, fault.duration) {

@@ -6,31 +6,32 @@ use anabranch_base::{NodeId, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Arrivals over long links, by time. A heap of all of them would have millions of entries over a thousand km and miss the
-/// cache with each. So arrivals wait unsorted in bins of time; only those of the bin in which the last window ended are in
-/// a heap.
+/// Arrivals over long links, sorted by time. Over a thousand kilometres, a heap of all of them would have millions of
+/// entries and cause a cache miss for each. Arrivals therefore wait unsorted in time bins. Only the arrivals of the bin
+/// in which the last synchronisation window ended are in a heap.
 #[derive(Default)]
 pub struct FarCalendar {
-    /// Arrivals in bins before `horizon`: time, and index in `slab`.
+    /// The arrivals in bins before `horizon`: their times, and their indexes in `slab`.
     near: BinaryHeap<Reverse<(Time, u32)>>,
     slab: Vec<Option<FarArrival>>,
     free: Vec<u32>,
-    /// The number of the first bin that no window has reached.
+    /// The number of the first bin that no synchronisation window has reached.
     horizon: u64,
-    /// Bins by time over 2^[`BIN_BITS`] ps, in chunks. None is empty.
+    /// The non-empty bins, by time divided by 2^[`BIN_BITS`] ps. Each bin consists of chunks.
     bins: BTreeMap<u64, Vec<Vec<FarArrival>>>,
-    /// Empty chunks.
+    /// Empty chunks for reuse.
     spare: Vec<Vec<FarArrival>>,
     /// The time of the first arrival in a bin.
     first_binned: Option<Time>,
-    /// The arrivals of the present window, by node and time.
+    /// The arrivals of the present synchronisation window, sorted by node and then by time.
     due: Vec<FarArrival>,
 }
 
-/// Bits of the length of a bin in ps: half a microsecond, no longer than most windows.
+/// The length of a bin in bits: 2^19 ps are half a microsecond, which is no longer than most synchronisation windows.
 const BIN_BITS: u32 = 19;
 
-/// Arrivals in a chunk. A bin in one growing vector would have unused capacity for half as many arrivals as it holds.
+/// The number of arrivals in a chunk. If a bin were a single growing vector, the unused capacity would be half as large
+/// as its contents.
 const CHUNK: usize = 32;
 
 impl FarCalendar {
@@ -68,13 +69,13 @@ impl FarCalendar {
         self.near.push(Reverse((time, place)));
     }
 
-    /// The time of the first arrival that is not [due](FarCalendar::due); never, if there is none.
+    /// The time of the first arrival that is not [due](FarCalendar::due); [`Time::NEVER`] if there is none.
     pub fn first(&self) -> Time {
         let near = self.near.peek().map_or(Time::NEVER, |Reverse((time, _))| *time);
         near.min(self.first_binned.unwrap_or(Time::NEVER))
     }
 
-    /// Makes the arrivals before `end` those of the present window.
+    /// Moves the arrivals before `end` to those of the present synchronisation window.
     pub fn take_due(&mut self, end: Time) {
         self.due.clear();
         while let Some(&Reverse((time, place))) = self.near.peek()
@@ -105,12 +106,12 @@ impl FarCalendar {
         self.due.sort_by_key(|far| (far.node, far.arrival.time));
     }
 
-    /// The arrivals of the present window.
+    /// The arrivals of the present synchronisation window.
     pub fn due(&self) -> &[FarArrival] {
         &self.due
     }
 
-    /// The arrivals of the present window at `node`.
+    /// The arrivals of the present synchronisation window at `node`.
     pub fn due_at(&self, node: NodeId) -> &[FarArrival] {
         if self.due.is_empty() {
             return &[];
@@ -120,7 +121,7 @@ impl FarCalendar {
         &self.due[from..until]
     }
 
-    /// Packets that are not due yet.
+    /// The number of packets that are not due yet.
     pub fn packets(&self) -> u64 {
         let all = self.bins.values().flatten().flatten().chain(self.slab.iter().flatten());
         all.filter(|far| far.arrival.frame.kind == FrameKind::Packet).count() as u64
@@ -136,7 +137,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Compares with a plain list: each window gets all arrivals before its end, by node and time.
+        /// The calendar gives the same arrivals as a plain list: each synchronisation window gets all arrivals before
+        /// its end, sorted by node and time.
         #[test]
         fn what_is_due_comes_out_by_node_and_time(
             windows in prop::collection::vec(
@@ -156,7 +158,7 @@ mod tests {
                     let packet = Packet { qp, dst, wire_bytes: 64, ev: 0, marked: false, tag: 0, repr };
                     let kind = if is_packet { FrameKind::Packet } else { FrameKind::Pause };
                     let frame = Frame { kind, ..Frame::new(packet, 0) };
-                    // Some arrive at one instant, others at several instants of one bin.
+                    // Some packets arrive at the same instant, others at different instants of the same bin.
                     let time = Time((now + delay) / 50_000 * 50_000 + 50_000);
                     arriving.add(FarArrival { node: NodeId(node), arrival: Arrival { time, frame }, stack: None });
                     plain.push((NodeId(node), time, sent, is_packet));

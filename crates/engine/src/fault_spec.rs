@@ -1,4 +1,4 @@
-//! Faults as a run gets them.
+//! The faults of a run, as its specification lists them.
 
 use anabranch_base::{Duration, LinkId, NodeId, Rate, Stream};
 use anabranch_fabric::{ErrorRate, Selector, SelectorError, Topology};
@@ -12,19 +12,21 @@ pub struct FaultSpec {
     /// The kind of the fault, with its links or switches.
     #[serde(flatten)]
     pub kind: FaultKind,
-    /// The time of its begin, or several.
+    /// The time at which the fault begins, or several such times.
     pub at: Several<Duration>,
-    /// The duration from each begin; without it, until the end of the run.
+    /// The duration of the fault from each begin. Without it, the fault lasts until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
-    /// The mean number of failures per hour of simulated time, of each selected cable or switch by itself: failures are
-    /// random from the begin on, and each lasts for the duration. Without it there is one failure at each begin.
+    /// The mean number of failures per hour of simulated time, for each selected cable or switch by itself. Failures
+    /// are random from the begin on, and each lasts for the duration. Without this rate there is one failure at each
+    /// begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_hour: Option<f64>,
 }
 
 impl FaultSpec {
-    /// The fault for an error rate of a topology file: its links lose packets from the start to the end.
+    /// The fault that stands for an error rate in a topology file: its links lose packets from the start of the run to
+    /// its end.
     pub fn of_error_rate(rate: &ErrorRate) -> FaultSpec {
         let kind = FaultKind::PacketLoss {
             links: rate.selector().into(),
@@ -34,8 +36,8 @@ impl FaultSpec {
         FaultSpec { kind, at: Duration::ZERO.into(), duration: None, per_hour: None }
     }
 
-    /// The error rates of a topology file by which a packet loss names its links: it replaces the losses that the file
-    /// gives these links.
+    /// The error rates of a topology file by which a packet loss names its links. The packet loss replaces the losses
+    /// that the file gives these links.
     pub fn replaced_error_rates(&self) -> impl Iterator<Item = f64> {
         let names: &[String] = match &self.kind {
             FaultKind::PacketLoss { links, .. } => &links.0,
@@ -60,10 +62,10 @@ impl FaultSpec {
 
 /// The kind of a fault, with its links or switches as selectors ([`anabranch_fabric::Selector`]).
 ///
-/// `both_directions` applies to all links of a fault. Without it each selector decides: one with a direction (`tor:0/up:3`)
-/// selects that direction, one of cables (`cable:tor:0/up:3`, `tor-uplinks:3%`) both. Links that go down or flap do so in
-/// both directions by default, as Ethernet links do: a port that receives no signal notifies the other end (IEEE 802.3, link
-/// fault signalling).
+/// `both_directions` applies to all links of a fault. Without it, each selector decides: one with a direction
+/// (`tor:0/up:3`) selects that direction only, and one of cables (`cable:tor:0/up:3`, `tor-uplinks:3%`) selects both.
+/// Links that go down or flap do so in both directions by default, as Ethernet links do: a port that receives no signal
+/// notifies the other end (IEEE 802.3, link fault signalling).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum FaultKind {
@@ -71,7 +73,7 @@ pub enum FaultKind {
     LinkDown {
         /// The links.
         links: Several<String>,
-        /// Both directions of each cable, or only the selected one.
+        /// Whether the fault affects both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         both_directions: Option<bool>,
     },
@@ -79,15 +81,15 @@ pub enum FaultKind {
     LinkFlap {
         /// The links.
         links: Several<String>,
-        /// Both directions of each cable, or only the selected one.
+        /// Whether the fault affects both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         both_directions: Option<bool>,
-        /// The time from one failure to the next.
+        /// The time from the begin of one failure to the begin of the next.
         period: Duration,
         /// The duration of each failure, less than the period.
         down_for: Duration,
     },
-    /// The switches lose the packets in their queues, and their links are down. Programs in them continue.
+    /// The switches lose the packets in their queues, and their links are down. The programs in the switches continue.
     SwitchDown {
         /// The switches.
         switches: Several<String>,
@@ -96,7 +98,7 @@ pub enum FaultKind {
     Rate {
         /// The links.
         links: Several<String>,
-        /// Both directions of each cable, or only the selected one.
+        /// Whether the fault affects both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         both_directions: Option<bool>,
         /// The rate during the fault.
@@ -106,28 +108,28 @@ pub enum FaultKind {
     PacketLoss {
         /// The links.
         links: Several<String>,
-        /// Both directions of each cable, or only the selected one.
+        /// Whether the fault affects both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         both_directions: Option<bool>,
         /// The probability, between 0 and 1.
         probability: f64,
     },
-    /// The switches that send on the links drop each data packet with this probability, or trim it where they trim.
-    /// Packets sent by hosts are not affected.
+    /// The switches that send on the links drop each data packet with this probability, or trim it if they trim
+    /// packets. Packets that hosts send on the links are not affected.
     SwitchLoss {
         /// The links.
         links: Several<String>,
-        /// Both directions of each cable, or only the selected one.
+        /// Whether the fault affects both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         both_directions: Option<bool>,
         /// The probability, between 0 and 1.
         probability: f64,
     },
-    /// Each bit is wrong with this probability, and a packet with a wrong bit is lost.
+    /// The links have bit errors: each bit is wrong with this probability, and a packet with a wrong bit is lost.
     BitErrors {
         /// The links.
         links: Several<String>,
-        /// Both directions of each cable, or only the selected one.
+        /// Whether the fault affects both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         both_directions: Option<bool>,
         /// The probability, between 0 and 1.
@@ -138,14 +140,14 @@ pub enum FaultKind {
 /// The switches and links of a fabric that a fault affects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FaultTargets {
-    /// Switches, ascending.
+    /// The switches, in ascending order.
     pub switches: Vec<NodeId>,
-    /// Directed links, ascending, including those of the switches.
+    /// The directed links, in ascending order. They include the links of the switches.
     pub links: Vec<LinkId>,
 }
 
 impl FaultKind {
-    /// The name of the kind in scenarios.
+    /// The name of the kind, as scenarios write it.
     pub fn word(&self) -> &'static str {
         match self {
             FaultKind::LinkDown { .. } => "link-down",
@@ -171,7 +173,7 @@ impl FaultKind {
         }
     }
 
-    /// The probability of a loss, where losses are random.
+    /// The probability of a loss, if the fault loses packets at random.
     pub fn probability(&self) -> Option<f64> {
         match self {
             FaultKind::PacketLoss { probability, .. }
@@ -184,15 +186,16 @@ impl FaultKind {
         }
     }
 
-    /// Whether the fault has no effect: a probability of 0, as at the first point of a sweep.
+    /// Whether the fault has no effect because its probability is 0, as at the first point of a sweep.
     pub fn is_nothing(&self) -> bool {
         self.probability() == Some(0.0)
     }
 
-    /// The switches and links that it affects on `topology`. Selectors with a share or a number draw from `random`.
+    /// The switches and links of `topology` that the fault affects. Selectors with a share or a number select by the
+    /// random stream `random`.
     ///
     /// # Errors
-    /// A selector that names nothing on the fabric.
+    /// A selector names nothing on the fabric.
     pub fn targets(&self, topology: &Topology, random: &mut Stream) -> Result<FaultTargets, SelectorError> {
         let mut targets = FaultTargets::default();
         let (names, both) = self.names();
@@ -224,14 +227,14 @@ impl FaultKind {
     }
 }
 
-/// The kind and its selectors: `link-down cable:tor:0/up:0`.
+/// Writes the kind and its selectors: `link-down cable:tor:0/up:0`.
 impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.word(), self.names().0)
     }
 }
 
-/// One value or several. Serialised as the value itself, or as a list.
+/// One value or several. A single value is serialised as itself, several as a list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "OneOrList<T>", into = "OneOrList<T>", bound(serialize = "T: Clone + Serialize"))]
 pub struct Several<T>(pub Vec<T>);
@@ -276,7 +279,7 @@ impl From<&str> for Several<String> {
     }
 }
 
-/// The values with commas: `tor:0/up, tor:1/up`.
+/// Writes the values with commas between them: `tor:0/up, tor:1/up`.
 impl<T: fmt::Display> fmt::Display for Several<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (slot, value) in self.0.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! The plan of all faults, and their effects on packets.
 //!
-//! All faults are known before the run starts, so the fate of a packet on a link is decided when it is sent: no event is
-//! needed for a link that goes down while packets are on it. The plan is shared and does not change. Random losses are
-//! drawn from a stream of the link, which its sending node owns.
+//! All faults are known before the run starts, so the fate of a packet on a link is decided when it is sent. If a link
+//! goes down while packets are on it, no event is needed. The plan does not change, and all threads share it. Random
+//! losses come from a random stream of the link, which its sending node owns.
 
 mod random_begins;
 mod schedule;
@@ -17,38 +17,38 @@ use std::ops::AddAssign;
 
 /// The faults of a run.
 pub struct FaultPlan {
-    /// By link: the index in `links` plus one, or 0. Empty without faults.
+    /// For each link, its index in `links` plus one, or 0 if it never has a fault. Empty in a run without faults.
     health_of: Vec<u32>,
     links: Vec<LinkHealth>,
-    /// Tasks in order of time, except those of periodic faults.
+    /// The tasks in order of time, except the tasks of periodic faults.
     agenda: Vec<(Time, Task)>,
     flaps: Vec<Flapping>,
-    /// By fault: the time at which it begins first, if it does.
+    /// For each fault, the time at which it first begins. None if it never begins.
     first_begins: Vec<Option<Time>>,
 }
 
-/// The tasks whenever the links of a periodic fault go down or up.
+/// The tasks that are due whenever the links of a periodic fault go down or come up.
 struct Flapping {
     schedule: Schedule,
     links: Vec<LinkId>,
     routing_delay: Option<Duration>,
 }
 
-/// A task between windows. Tasks of one instant are done in this order.
+/// A task between synchronisation windows. Tasks of one instant are done in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
-    /// A switch loses the packets in its queues, by the fault of this number.
+    /// The switch drops all packets in its queues because of the fault with this number.
     Purge(NodeId, u16),
-    /// A link went down or came up: its ends agree on the pause state.
+    /// The link went down or came up, and both its ends set the same pause state.
     SettlePause(LinkId),
-    /// Routing is updated to the links that were up at this time.
+    /// Routing is updated. From now on it uses the links that were up at this time.
     Reroute(Time),
 }
 
 /// The faults of one link.
 struct LinkHealth {
     faults: Vec<Interval>,
-    /// The index of the link's kind without faults.
+    /// The index of the kind that the link has without faults.
     normal: u16,
 }
 
@@ -63,15 +63,15 @@ struct Interval {
 #[derive(Clone, Copy)]
 enum Effect {
     Down,
-    /// Another [`LinkKind`].
+    /// The link has this [`LinkKind`], such as one with another rate.
     Kind(u16),
     PacketLoss(f64),
     BitErrors(f64),
-    /// The sending switch drops or trims data packets with this probability.
+    /// The sending switch drops data packets with this probability, or trims them.
     SwitchLoss(f64),
 }
 
-/// The fate of a packet on its link, with the number of the fault that decides it.
+/// The fate of a packet on its link, with the number of the fault that determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The packet arrives.
@@ -91,16 +91,16 @@ pub struct FaultHits {
     pub dropped: u64,
     /// Packets sent at another rate.
     pub slowed: u64,
-    /// The data packets in all of these counts.
+    /// The data packets among all the packets above.
     pub data: u64,
 }
 
-/// The packets hit by each fault, by number, up to the last fault that hit any.
+/// The packets hit by each fault, in the order of fault numbers. The list ends with the last fault that hit a packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hits(Vec<FaultHits>);
 
 impl Hits {
-    /// The counters of a fault.
+    /// The counters of the fault with this number.
     pub fn of(&mut self, fault: u16) -> &mut FaultHits {
         let number = usize::from(fault);
         if self.0.len() <= number {
@@ -123,11 +123,12 @@ impl AddAssign<&Hits> for Hits {
 }
 
 impl FaultPlan {
-    /// The plan of the faults `specs`, with the links and switches that they select, at random where they leave it open.
-    /// Routing follows `routing_delay` later; without it never. Faults at a rate begin before `max_time`.
+    /// The plan of the faults `specs`. Selectors that leave the choice open select links and switches at random.
+    /// Routing follows a failure after `routing_delay`, or never if there is none. Faults with random failures begin
+    /// before `max_time`.
     ///
     /// # Errors
-    /// A selector that names nothing on the fabric.
+    /// A selector names nothing on the fabric.
     pub fn new(
         specs: &[FaultSpec],
         (routing_delay, max_time): (Option<Duration>, Duration),
@@ -206,7 +207,7 @@ impl FaultPlan {
         }
     }
 
-    /// The first time at which a task is due: after `after`, or of all times without it.
+    /// The first time after `after` at which a task is due, or the first of all if `after` is none.
     pub fn next_due(&self, after: Option<Time>) -> Time {
         let listed = after.map_or(0, |after| self.agenda.partition_point(|(due, _)| *due <= after));
         let listed = self.agenda.get(listed).map_or(Time::NEVER, |(due, _)| *due);
@@ -227,8 +228,8 @@ impl FaultPlan {
         tasks
     }
 
-    /// Adds the tasks that settle the pause state of a link in both directions, since pause frames for one direction travel on
-    /// the other.
+    /// Adds the tasks that set the pause state of a link at both ends. Both directions need this, since pause frames
+    /// for one direction travel on the other.
     fn settle_pauses(&mut self, topology: &Topology, link: LinkId, from: Time, until: Time) {
         for time in [from, until].into_iter().filter(|&time| time < Time::NEVER) {
             let both = [link, topology.reverse(link)];
@@ -236,7 +237,7 @@ impl FaultPlan {
         }
     }
 
-    /// The time at which the fault of this number begins first; none if it does not.
+    /// The time at which the fault with this number first begins. None if it never begins.
     pub fn first_begin(&self, fault: u16) -> Option<Time> {
         self.first_begins.get(usize::from(fault)).copied().flatten()
     }
@@ -252,9 +253,9 @@ impl FaultPlan {
         self.find(link).is_none_or(|health| !health.faults.iter().any(down))
     }
 
-    /// The end of the last temporary fault that blocked or slowed traffic at any time from `first` to `last`; none without
-    /// such a fault. Until then a lack of new deliveries does not mean that the run has stalled. Only faults that hit packets
-    /// (`hits`) count, and flapping links only if each failure is longer than `patience`.
+    /// The end of the last temporary fault that blocked or slowed traffic at any time from `first` to `last`. None if
+    /// there was no such fault. Until that end, a lack of new deliveries does not mean that the run has stalled. Only
+    /// faults that hit packets (`hits`) count, and flapping links count only if each failure is longer than `patience`.
     pub fn blocked_until(
         &self,
         (first, last): (Time, Time),
@@ -293,7 +294,8 @@ impl FaultPlan {
             Effect::BitErrors(errors) => p * libm::pow(1.0 - errors, f64::from(packet.wire_bytes) * 8.0),
             Effect::Down | Effect::Kind(_) | Effect::SwitchLoss(_) => p,
         };
-        // One draw for all faults: the fault into whose share of the losses it falls loses the packet.
+        // All faults share one random number. Each of them owns a part of its range, and the fault whose part contains
+        // the number loses the packet.
         let lost = drawn_loss(active().fold(1.0, past), random);
         if let Some(fault) = lost.and_then(|drawn| first_loss(active(), past, drawn)) {
             return Fate::Lost(fault);
@@ -311,7 +313,7 @@ impl FaultPlan {
             .map_or(Fate::Arrives, Fate::DroppedByFault)
     }
 
-    /// The fault that makes `link` run at another rate for a packet that leaves from `now` to `leaves`.
+    /// The fault that changes the rate of `link` for a packet that is sent from `now` to `leaves`.
     pub fn slowed_by(&self, link: LinkId, now: Time, leaves: Time) -> Option<u16> {
         let health = self.find(link)?;
         let slows = |fault: &&Interval| match fault.effect {
@@ -321,7 +323,7 @@ impl FaultPlan {
         health.faults.iter().rfind(slows).map(|fault| fault.fault)
     }
 
-    /// The kind of `link` at `time`, which is `otherwise` without faults, and the time until which it holds.
+    /// The kind of `link` at `time`, and the time until which it has this kind. Without faults the kind is `otherwise`.
     pub fn kind_at(&self, link: LinkId, time: Time, otherwise: u16) -> (u16, Time) {
         let Some(health) = self.find(link) else { return (otherwise, Time::NEVER) };
         let (mut kind, mut until) = (health.normal, Time::NEVER);
@@ -335,10 +337,10 @@ impl FaultPlan {
         (kind, until)
     }
 
-    /// The time at which the last of `bytes` bytes leaves on `link` if transmission begins now. Each bit is sent at the rate of
-    /// its time.
+    /// The time at which the last of `bytes` bytes leaves on `link` if transmission begins now. The rate may change
+    /// during the transmission.
     pub fn leaves(&self, link: LinkId, kinds: &[LinkKind], now: Time, bytes: u16, otherwise: u16) -> Time {
-        // The unit is bits times picoseconds per second, so that nothing is rounded before the end.
+        // The unit is bits times picoseconds per second, so that only the final result is rounded.
         let mut left = u128::from(bytes) * 8 * 1_000_000_000_000;
         let mut at = now;
         loop {
@@ -354,7 +356,7 @@ impl FaultPlan {
         }
     }
 
-    /// The fault by which `link` is down at any time from `sent` to `arrives`.
+    /// The fault because of which `link` is down at any time from `sent` to `arrives`.
     pub fn cut_by(&self, link: LinkId, sent: Time, arrives: Time) -> Option<u16> {
         let cut = |fault: &&Interval| {
             matches!(fault.effect, Effect::Down) && fault.schedule.overlaps(sent, arrives)
@@ -393,7 +395,7 @@ impl Flapping {
     fn next_due(&self, after: Option<Time>) -> Time {
         let turn = self.schedule.next_change(after);
         let Some(delay) = self.routing_delay else { return turn };
-        // Routing learns now of changes that are one delay old.
+        // Routing follows a change after one delay, so it now learns of the changes that are that old.
         let known = after.filter(|after| after.0 >= delay.0).map(|after| Time(after.0 - delay.0));
         turn.min(self.schedule.next_change(known) + delay)
     }
@@ -412,10 +414,11 @@ impl Flapping {
 }
 
 impl FaultSpec {
-    /// The switches and links that it affects on `topology`, as the fault of this number (from 0) in a run of this seed.
+    /// The switches and links of `topology` that the fault affects, if its number is `number` (counted from 0) in a run
+    /// with this seed.
     ///
     /// # Errors
-    /// A selector that names nothing on the fabric.
+    /// A selector names nothing on the fabric.
     pub fn targets(
         &self,
         number: usize,
@@ -426,7 +429,7 @@ impl FaultSpec {
     }
 }
 
-/// A draw for a packet that survives with this probability; none if it survives.
+/// A random number that decides about a packet which survives with probability `survives`. None if the packet survives.
 fn drawn_loss(survives: f64, random: &mut Stream) -> Option<f64> {
     if survives >= 1.0 {
         return None;
@@ -434,7 +437,7 @@ fn drawn_loss(survives: f64, random: &mut Stream) -> Option<f64> {
     Some(random.unit()).filter(|drawn| *drawn >= survives)
 }
 
-/// The first fault after which the share of packets that are left is at most `drawn`.
+/// The fault that loses the packet: the first one after which the probability of survival is at most `drawn`.
 fn first_loss<'f>(
     mut faults: impl Iterator<Item = &'f Interval>,
     left: impl Fn(f64, &Interval) -> f64,

@@ -4,17 +4,18 @@ use anabranch_base::{HostId, QpId, Time};
 use anabranch_proto::Packet;
 
 /// A packet with the data that a node keeps beside it, or a pause frame.
-// The order of the fields makes copies consist of whole words.
+// This order of the fields lets copies move whole machine words.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Frame {
-    /// The packet; filler in a pause frame.
+    /// The packet. In a pause frame it has no meaning.
     pub packet: Packet,
-    /// The number, from 1, of the telemetry record at the present holder of the frame; 0 for none.
+    /// The number, from 1, of the frame's telemetry record at the node or in the mail that holds the frame. 0 if it has
+    /// none.
     pub telemetry: u32,
-    /// The ingress port at this node.
+    /// The port at which the frame arrived at this node.
     pub port: u16,
-    /// Whether it is a packet or a pause frame.
+    /// Whether the frame is a packet or a pause frame.
     pub kind: FrameKind,
 }
 
@@ -30,7 +31,8 @@ pub enum FrameKind {
     Packet,
 }
 
-/// The ingress port of a queued frame that is charged to none, because a switch program had held it outside the buffer.
+/// The ingress port of a queued frame that is charged to no port, because a switch program had held it outside the
+/// buffer.
 pub const UNCHARGED: u16 = u16::MAX;
 
 const FILLER: Packet = Packet::cnp(QpId(0), HostId(0));
@@ -49,13 +51,13 @@ impl Frame {
     }
 }
 
-/// The arrival of a frame at a node. It fills one cache line: the packet is inside its event, so that no hop has to look it
-/// up elsewhere.
+/// The arrival of a frame at a node. It fills one cache line. The packet is stored in the event itself, so that no hop
+/// has to look it up elsewhere.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Arrival {
-    /// The time at which the node may act on it: its last bit has arrived and, unless it is a pause frame, the latency of the
-    /// switch is over.
+    /// The time at which the node may act on the frame. The last bit has then arrived and, unless the frame is a pause
+    /// frame, the latency of the switch is over.
     pub time: Time,
     pub frame: Frame,
 }
@@ -70,8 +72,8 @@ impl Arrival {
     };
 }
 
-/// The kinds of events at a node, in the order in which they run at one instant: a pause takes effect before the port that
-/// it stops, and a free port serves its queues before a newly arriving packet.
+/// The kinds of events at a node, in the order in which they are handled at one instant. A pause takes effect before
+/// the port that it stops becomes free, and a free port serves its queues before a new packet arrives.
 pub mod event_kind {
     /// The arrival of a pause frame.
     pub const PAUSE: u64 = 0;
@@ -81,42 +83,42 @@ pub mod event_kind {
     pub const ARRIVAL: u64 = 2;
     /// The timer of a queue pair or of a switch program.
     pub const TIMER: u64 = 3;
-    /// The start of messages, or the end of a step.
+    /// The start of messages, or the end of a computing step.
     pub const POST: u64 = 4;
-    /// A notice of a queue pair for a switch program.
+    /// A notice to a switch program that a queue pair was opened or is done.
     pub const NOTICE: u64 = 5;
     /// The call of the injector, after all other events of hosts at the instant.
     pub const INJECTOR: u64 = 6;
 }
 
-/// The position of an event among the events of its node: its time, then its kind. Among equals the port or the queue pair
-/// decides, which is left to the container of the events of that kind.
+/// The position of an event among the events of its node: its time, then its kind. Among events with the same time and
+/// kind, the port or the queue pair decides. The container of such events is responsible for that.
 ///
-/// Together with the number of the node, by which events of a cluster are merged, this is the ordering contract. It is made
-/// of local facts alone.
+/// Events of a cluster are merged by this order and then by the number of the node. Results rely on this order, and it
+/// depends on local facts only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Order(u64);
 
 impl Order {
-    /// The order after every event.
+    /// The position after every event.
     pub const NEVER: Order = Order(u64::MAX);
     const LAST: Time = Time((u64::MAX >> 3) - 1);
 
-    /// An event of this [`event_kind`] at `time`.
+    /// The position of an event of this [`event_kind`] at `time`.
     #[inline]
     pub fn new(time: Time, kind: u64) -> Self {
         debug_assert!(time <= Order::LAST, "events end before {time}");
         Order(time.0 << 3 | kind)
     }
 
-    /// An event of this [`event_kind`] at a time that the scenario or a protocol chose. Times after the end of any run are
-    /// clipped.
+    /// The position of an event of this [`event_kind`] at a time that the scenario or a protocol chose. Times after the
+    /// end of any run are clipped.
     #[inline]
     pub fn chosen(time: Time, kind: u64) -> Self {
         Order(time.0.min(Order::LAST.0) << 3 | kind)
     }
 
-    /// The order before every event at `time`.
+    /// The position before every event at `time`.
     #[inline]
     pub fn before(time: Time) -> Self {
         Order(time.0.saturating_mul(8))

@@ -1,12 +1,13 @@
-//! Goodput over time. Packets received for the first time are counted between windows, at no cost per packet.
+//! Goodput over time. Packets received for the first time are counted between synchronisation windows, at no cost per
+//! packet.
 
 use anabranch_base::{Bytes, Duration, Time};
 use anabranch_results::{ALL_HOSTS, GOODPUT, SeriesRow};
 
-/// The number of points at which every other one is dropped.
+/// The number of points at which every second one is removed.
 const MAX_POINTS: usize = 1024;
 
-/// Counts of delivered data packets over time. The interval doubles whenever there are too many points.
+/// Counts of delivered data packets over time. The interval between points doubles whenever there are too many points.
 pub struct Goodput {
     every: Duration,
     due: Time,
@@ -14,7 +15,8 @@ pub struct Goodput {
 }
 
 impl Goodput {
-    /// Records a point in each interval of `every`, a round trip: shorter intervals show little.
+    /// Goodput with a point in each interval of `every`, which is a round trip. Shorter intervals would show little
+    /// more.
     pub fn new(every: Duration) -> Self {
         let every = Duration(every.0.max(1));
         Goodput { every, due: Time::ZERO + every, points: Vec::new() }
@@ -29,14 +31,14 @@ impl Goodput {
     pub fn record(&mut self, now: Time, packets: u64) {
         self.points.push((now, packets));
         if self.points.len() >= MAX_POINTS {
-            // Every other point is kept, the latest one among them.
+            // Every second point is kept, including the latest one.
             self.points = self.points.iter().copied().skip(1).step_by(2).collect();
             self.every = self.every * 2;
         }
         self.due = now + self.every;
     }
 
-    /// The curve in Gb/s of payload, with all packets counted as full and a last point at `end`.
+    /// The curve in Gb/s of payload. All packets count as full, and the last point is at `end`.
     pub fn into_rows(mut self, end: Time, packets: u64, payload: Bytes) -> Vec<SeriesRow> {
         if self.points.last().is_none_or(|(last, _)| *last < end) {
             self.points.push((end, packets));
@@ -71,7 +73,7 @@ mod tests {
         }
         let rows = goodput.into_rows(Time(100_001), 100_001, Bytes(125));
         assert!((MAX_POINTS / 2..=MAX_POINTS).contains(&rows.len()), "{}", rows.len());
-        // One packet of 1,000 bits per picosecond.
+        // The result is one packet of 1,000 bits per picosecond.
         assert!(rows.iter().all(|row| row.value == 1e6), "{rows:?}");
         assert_eq!(rows.last().unwrap().time_ps, 100_001);
     }

@@ -1,11 +1,11 @@
 //! Hosts: NICs with their queue pairs.
 //!
-//! A NIC sends control packets first, then serves its queue pairs round robin, one packet each (with DCP one round
-//! each), subject to window, pacing and PFC.
+//! A NIC sends control packets first, then serves its queue pairs round robin. A turn is one packet, or one round with
+//! DCP, subject to the congestion window, pacing and PFC.
 //!
 //! A sender exists from its queue pair's first message until its last acknowledgement. A receiver exists from its first
-//! packet until a base RTT after the sender is done; it answers late duplicates until then, and the host discards them
-//! after that. So memory grows with the number of concurrent flows.
+//! packet until a base RTT after the sender is done. Until then it answers late duplicates, and later the host discards
+//! them. Memory therefore grows with the number of concurrent flows only.
 
 mod endpoints;
 mod injected;
@@ -46,72 +46,74 @@ const NOT_OPENED: u32 = u32::MAX;
 /// The index of an endpoint whose queue pair is done.
 const DONE: u32 = u32::MAX - 1;
 
-/// The entry of the host's pull pacer in `timers`; no queue pair has this number.
+/// The index in `timers` that stands for the host's pull pacer. No queue pair has this number.
 const PULLS: u32 = u32::MAX;
 
-/// Cache lines at the beginning of a sender that a packet touches; the order of its fields puts the rest behind.
+/// The number of cache lines at the beginning of a sender that a packet touches. The order of the sender's fields puts
+/// the other fields after them.
 const SENDER_LINES: usize = 8;
 
-/// The only port of most hosts.
+/// The number of the only port of most hosts.
 const PORT: u16 = 0;
 
 /// The whole state of a host.
 pub struct Host {
     id: HostId,
     egress: Egress<HostPorts>,
-    /// The choice among the ports of its NIC, where it has several.
+    /// The choice among the ports of the NIC, if it has several.
     several: Option<Box<SeveralPorts>>,
-    /// The queue pairs on which it sends.
+    /// The queue pairs on which the host sends.
     outgoing: Vec<Outgoing>,
-    /// The queue pairs on which it receives.
+    /// The queue pairs on which the host receives.
     incoming: Vec<Incoming>,
     senders: Vec<SenderSlot>,
     receivers: Vec<AnyReceiver>,
     free_senders: Vec<u32>,
     free_receivers: Vec<u32>,
-    /// Receivers whose senders are done: the time at which each ends, and its place in `incoming`; by time.
+    /// The receivers whose senders are done, sorted by time. Each entry has the time at which the receiver ends and its
+    /// index in `incoming`.
     closing_receivers: VecDeque<(Time, u32)>,
     round: Round,
-    /// Timers of queue pairs: time, and index in `outgoing`.
+    /// The timers of queue pairs. Each entry has a time and an index in `outgoing`.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
-    /// The ticks at which timeouts fire; none where timers are exact.
+    /// The ticks at which timeouts fire; none if timers are exact.
     ticks: Option<Box<Ticks>>,
-    /// The next timer, start of a message or end of a step.
+    /// The next of these events: a timer, the start of a message, or the end of a computing step.
     next_call: Order,
     /// The number of timed messages that have been posted.
     started: usize,
     /// Counters of the queue pairs that are done.
     totals: Totals,
-    /// Packets that closed receivers had received for the first time.
+    /// The number of packets that closed receivers had received for the first time.
     fresh_of_closed: u64,
-    /// Running steps: the time of their end, and their number.
+    /// The running steps. Each entry has the time at which the step ends, and its number.
     steps: BinaryHeap<Reverse<(Time, u32)>>,
-    /// By processor: the time at which it is free.
+    /// The time at which each processor becomes free.
     processors: BTreeMap<u32, Time>,
-    /// By destination: state of the connection that finished last, where the next one inherits it.
+    /// For each destination, the state of the connection that finished last, if the next connection inherits it.
     cached_states: BTreeMap<HostId, CachedState>,
-    /// The pacer of pulls, where receivers grant credit.
+    /// The pacer of pulls, if receivers grant credit.
     pulls: Option<Box<Pulls>>,
 }
 
 /// A queue pair on which a host sends.
 struct Outgoing {
     qp: QpId,
-    /// Its index among the senders.
+    /// The index of its sender in `senders`.
     index: u32,
     /// Messages that are not acknowledged yet, posted or not.
     messages_left: u32,
-    /// Its statistics once it is done.
+    /// The statistics of the queue pair once it is done.
     stats: QpStats,
 }
 
 /// A queue pair on which a host receives.
 struct Incoming {
-    /// Its index among the receivers.
+    /// The index of its receiver in `receivers`.
     index: u32,
-    /// The record of telemetry that waits for an ACK, or 0.
+    /// The number of the telemetry record that waits for an ACK, or 0.
     telemetry: u32,
-    /// The port at which its last packet arrived.
+    /// The port at which the last packet of the queue pair arrived.
     port: u16,
 }
 
@@ -226,13 +228,13 @@ impl Host {
         }
     }
 
-    /// Prefetches the host itself, which [`prefetch_ends`](Self::prefetch_ends) reads.
+    /// Prefetches the host's own fields, which [`prefetch_ends`](Self::prefetch_ends) reads.
     #[inline]
     pub fn prefetch(&self) {
         prefetch_lines(self, 8);
     }
 
-    /// Prefetches the beginnings of the first sender and receiver, which most events of a host touch.
+    /// Prefetches the beginnings of the first sender and the first receiver, which most events of a host touch.
     #[inline]
     pub fn prefetch_ends(&self) {
         if let (Some(sender), Some(port)) = (self.senders.first(), self.egress.ports.first()) {
@@ -244,37 +246,38 @@ impl Host {
         }
     }
 
-    /// The port and its queues.
+    /// The ports of the NIC with their queues.
     pub fn egress(&self) -> &Egress<HostPorts> {
         &self.egress
     }
 
-    /// The port and its queues, for tests that damage them.
+    /// The ports of the NIC with their queues, for tests that damage them.
     #[cfg(test)]
     pub fn egress_mut(&mut self) -> &mut Egress<HostPorts> {
         &mut self.egress
     }
 
-    /// Replaces each receiver.
+    /// Replaces each receiver by the result of `with`.
     #[cfg(test)]
     pub fn replace_receivers(&mut self, with: impl Fn(AnyReceiver) -> AnyReceiver) {
         self.receivers = std::mem::take(&mut self.receivers).into_iter().map(with).collect();
     }
 
-    /// Replaces each sender.
+    /// Replaces each sender by the result of `with`.
     #[cfg(test)]
     pub fn replace_senders(&mut self, with: impl Fn(AnySender) -> AnySender) {
         let slots = std::mem::take(&mut self.senders).into_iter();
         self.senders = slots.map(|slot| slot.with_sender(&with)).collect();
     }
 
-    /// Counters over all its queue pairs.
+    /// The sums of the counters of all its queue pairs.
     pub fn counters(&self) -> Totals {
         self.open_qps()
             .fold(self.totals, |totals, qp| totals.add(self.senders[qp.index as usize].sender.counters()))
     }
 
-    /// The statistics so far of an outgoing queue pair of the host, by its number among these.
+    /// The statistics so far of an outgoing queue pair. `slot` is its number among the outgoing queue pairs of the
+    /// host.
     pub fn qp_stats(&self, slot: u32) -> QpStats {
         let qp = &self.outgoing[slot as usize];
         match qp.index {
@@ -283,14 +286,15 @@ impl Host {
         }
     }
 
-    /// Data packets that its receivers have received for the first time: progress as applications see it.
+    /// The number of data packets that its receivers have received for the first time, which is the progress that
+    /// applications see.
     pub fn fresh_packets(&self) -> u64 {
         let open_qps = self.incoming.iter().filter(|qp| qp.index < DONE);
         let fresh = open_qps.map(|qp| self.receivers[qp.index as usize].fresh_packets());
         self.fresh_of_closed + fresh.sum::<u64>()
     }
 
-    /// Records of telemetry that wait for an ACK.
+    /// The number of telemetry records that wait for an ACK.
     pub fn waiting_telemetry(&self) -> u64 {
         self.incoming.iter().filter(|qp| qp.telemetry > 0).count() as u64
     }
@@ -309,7 +313,7 @@ impl Host {
         }
         let slot = at.network.slots(packet.qp)[1] as usize;
         let index = match self.incoming[slot].index {
-            // A very late duplicate: its sender is done.
+            // The packet is a very late duplicate, whose sender is done.
             DONE => return,
             NOT_OPENED => self.open_receiver(slot, packet.qp, at.network),
             index => index,
@@ -344,7 +348,7 @@ impl Host {
     ) {
         at.counters.consumed += 1;
         if let Repr::Program { .. } = packet.repr {
-            // A switch program on the path would have consumed it; hosts ignore it.
+            // Such a packet is meant for a switch program on the path, which would have consumed it. Hosts ignore it.
             return;
         }
         let slot = at.network.slots(packet.qp)[0];
@@ -360,7 +364,7 @@ impl Host {
         sender.handle_packet(at.now, packet);
         self.round.make_ready(&mut self.senders, index);
         while let Some(message) = self.senders[index as usize].sender.poll_acknowledged() {
-            // The part is counted first, since the end of a message may post more to this queue pair.
+            // The part is counted before the message ends, since that end may post more messages to this queue pair.
             if !self.finish_part(slot, index, at)
                 || !self.end_message(message, packet.qp, Done::Acknowledged, at)
             {

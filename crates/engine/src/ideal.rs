@@ -1,4 +1,4 @@
-//! Closed forms for the FCT of a message alone in the network, and lower bounds for the CCT of jobs.
+//! Closed forms for the FCT of a message that is alone in the network, and lower bounds for the CCTs of jobs.
 
 mod jobs;
 
@@ -20,20 +20,21 @@ pub struct Ideal<'a> {
     split: u64,
     /// Whether packets of one queue pair may take different paths.
     spreads: bool,
-    /// Whether packets of one queue pair leave by all ports of their NIC.
+    /// Whether packets of one queue pair may leave by all ports of their NIC.
     uses_all_ports: bool,
     /// Whether all paths between two hosts have the same rates and latencies, link by link.
     uniform: bool,
 }
 
-/// The links at one distance from the sender that may carry packets from one host to another.
+/// The links at one distance from the sender, in hops, over which packets from one host to another may travel.
 #[derive(Clone, Copy, Debug)]
 struct Tier {
     /// The rate of the fastest link.
     rate: Rate,
-    /// The sum of all rates; only set where packets may take different paths.
+    /// The sum of all rates; only set if packets may take different paths.
     total_rate: u128,
-    /// The shortest time from the last bit of a packet until the next node may act on it: latency of link and switch.
+    /// The shortest time after the last bit of a packet has left until the next node may act on the packet. It is the
+    /// latency of the link and the switch.
     onward: Duration,
     /// The shortest time that an ACK takes on the way back.
     ack: Duration,
@@ -41,17 +42,17 @@ struct Tier {
     single: bool,
 }
 
-/// The parts of a message that have the same length.
+/// Parts of a message that all have the same length.
 struct MessageParts {
     count: u64,
-    /// The number of full packets of each part before its last packet.
+    /// The number of full packets in each part, without its last packet.
     full: u64,
-    /// The size of the last packet on the wire.
+    /// The wire size of the last packet of a part, in bytes.
     last: u64,
 }
 
 impl<'a> Ideal<'a> {
-    /// Ideal times of messages that `transport` carries, each on one queue pair and one path.
+    /// The ideal times of messages that `transport` carries, each message on one queue pair and one path.
     pub fn new(topology: &'a Topology, routing: Routing, transport: &TransportConfig) -> Self {
         let framing = transport.framing();
         Ideal {
@@ -65,20 +66,21 @@ impl<'a> Ideal<'a> {
         }
     }
 
-    /// Ideal times of messages under `scheme`: with its queue pairs per connection and its spreading over paths.
+    /// The ideal times of messages under `scheme`, with its number of queue pairs per connection and its spreading over
+    /// paths.
     pub fn carried_by(self, scheme: &Scheme) -> Self {
         let spreads = scheme.path_choice() != PathChoice::Hash;
         let uses_all_ports = scheme.uses_all_ports();
         Ideal { split: u64::from(scheme.qps), spreads, uses_all_ports, ..self }
     }
 
-    /// Facts of the longest path: the round trip of a full packet and its ACK, and the BDP at line rate. The queue length is 0;
-    /// [`FabricSpec::facts`](crate::FabricSpec::facts) adds it.
+    /// Facts of the longest path: the round trip time of a full packet and its ACK, and the BDP at line rate. The queue
+    /// length is 0 here, and [`FabricSpec::facts`](crate::FabricSpec::facts) adds it.
     pub fn path_facts(&self) -> PathFacts {
         self.facts_on(&self.topology.longest_path(&self.routing))
     }
 
-    /// The facts of the path between two hosts on which every switch takes the first port of its group.
+    /// The facts of the path between two hosts. On this path, every switch uses the first port of its group.
     pub fn path_facts_of(&self, src: HostId, dst: HostId) -> PathFacts {
         self.facts_on(&self.topology.ideal_path(&self.routing, src, dst))
     }
@@ -95,21 +97,22 @@ impl<'a> Ideal<'a> {
         PathFacts { base_rtt, bdp, packet, line_rate: rate, queue: Bytes(0) }
     }
 
-    /// The bytes of a message that a full packet carries.
+    /// The payload of a full packet in bytes.
     pub fn payload(&self) -> u64 {
         self.framing.payload.0
     }
 
-    /// The FCT at the sender, from posting to the ACK of the last packet, when nothing else is in the network and the window
-    /// never closes.
+    /// The FCT at the sender, from posting to the ACK of the last packet, if nothing else is in the network and the
+    /// congestion window never limits the sender.
     ///
-    /// It is exact where a message has one path, except for the ACK of a short last packet, which may wait behind the one
-    /// before it on links of different rates. Everywhere else it is a lower bound, which few messages reach:
+    /// The time is exact if the message has one path. The only exception is the ACK of a short last packet, which may
+    /// wait behind the previous ACK on links of different rates. In all other cases the time is a lower bound, which
+    /// few messages reach:
     ///
-    /// - With several paths, or several queue pairs per message, the bound is that of `last_arrival_spread`.
-    /// - With equal-cost links of different rates or latencies, the best of them counts at each distance.
+    /// - With several paths, or several queue pairs per message, `last_arrival_spread` gives the bound.
+    /// - If equal-cost links have different rates or latencies, the best of them counts at each distance.
     ///
-    /// Links have the rates of the topology; faults that make a link faster are ignored.
+    /// Links have the rates of the topology. Faults that make a link faster are ignored.
     pub fn fct(&self, src: HostId, dst: HostId, bytes: u64) -> Duration {
         let tiers = self.tiers(src, dst);
         let one_path = !self.spreads || tiers.iter().all(|tier| tier.single);
@@ -123,16 +126,18 @@ impl<'a> Ideal<'a> {
         arrival + ack_return(&tiers)
     }
 
-    /// The arrival of the last of `packets` packets under store and forward. The last one has `last` bytes, the others are full.
+    /// The arrival of the last of `packets` packets under store and forward. The last packet has `last` bytes on the
+    /// wire, and all others are full.
     fn last_arrival(&self, path: &[Tier], packets: u64, last: u64) -> Duration {
         let full = self.framing.payload.0 + self.framing.header.0;
-        // The times at which the last full packet and the last packet leave the current link. The slowest link so far
-        // paces the full ones.
+        // These are the times at which the last full packet and the last packet leave the current link. The slowest
+        // link so far determines the distance between full packets.
         let (mut full_out, mut last_out, mut slowest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
         for tier in path {
             let (full_time, last_time) = (tier.rate.time_for(full), tier.rate.time_for(last));
             if packets > 1 {
-                // The first packet passes; the other full ones follow at the pace of the slowest link.
+                // The first packet passes without waiting. The other full packets follow at the rate of the slowest
+                // link.
                 let paced = Duration(full_time.0.saturating_sub(slowest.0)) * (packets - 2);
                 full_out = full_out + full_time + paced;
                 slowest = slowest.max(full_time);
@@ -146,13 +151,14 @@ impl<'a> Ideal<'a> {
         last_out
     }
 
-    /// The earliest arrival of the last packet of a message, however its packets are spread over the paths.
+    /// The earliest arrival of the last packet of a message, however its packets are spread over the paths. It is the
+    /// latest of several lower bounds.
     ///
-    /// At each distance all packets pass links that carry no more than the sum of their rates. No packet gets there before
-    /// the first one can have arrived, and the one that passes last still has the rest of its path ahead, store and forward.
-    /// This also holds for the full packets alone, which short last packets may overtake. The latest of these bounds counts.
-    /// On links that are as fast as those of the hosts the last link decides, and the bound is the time on one path, except
-    /// for messages of fewer packets than links.
+    /// At each distance from the sender, all packets cross links that carry no more than the sum of their rates. No
+    /// packet reaches such a link before the first one can have arrived there. After the last one has crossed it, it
+    /// still has the rest of the path ahead, store and forward. The same bound also holds for the full packets alone,
+    /// which short last packets may overtake. If all links are as fast as those of the hosts, the last link decides.
+    /// The bound then equals the time on one path, except for messages of fewer packets than links.
     fn last_arrival_spread(&self, tiers: &[Tier], bytes: u64) -> Duration {
         let full = self.framing.payload.0 + self.framing.header.0;
         let parts = self.parts(bytes);
@@ -162,7 +168,7 @@ impl<'a> Ideal<'a> {
         let lasts: u64 = parts.iter().map(|parts| parts.count * parts.last).sum();
         let full_times: Vec<u64> = tiers.iter().map(|tier| tier.rate.time_for(full).0).collect();
         let short_times: Vec<u64> = tiers.iter().map(|tier| tier.rate.time_for(shortest).0).collect();
-        // The time on the rest of the path after a link, for a full packet and for the shortest.
+        // The time on the rest of the path after a link, for a full packet and for the shortest packet.
         let (mut rest_full, mut rest_short) = (0, 0);
         let mut rests = vec![(0, 0); tiers.len()];
         for (slot, tier) in tiers.iter().enumerate().rev() {
@@ -170,8 +176,8 @@ impl<'a> Ideal<'a> {
             rests[slot] = (rest_full, rest_short);
             (rest_full, rest_short) = (rest_full + full_times[slot], rest_short + short_times[slot]);
         }
-        // The earliest time of the first packet at a link: a full one, or the last one of a part, which leaves the sender
-        // after the full ones of that part.
+        // The earliest time of the first packet at a link. That packet is a full one, or the last one of a part, which
+        // leaves the sender after the full packets of that part.
         let behind = parts.iter().map(|parts| parts.full).min().unwrap_or(0);
         let first_time = full_times.first().copied().unwrap_or(0);
         let (mut first_full, mut first_last) = (0, first_time.saturating_mul(behind));
@@ -205,7 +211,7 @@ impl<'a> Ideal<'a> {
         latest
     }
 
-    /// The parts of a message, one for each queue pair: as even as bytes allow, and none empty.
+    /// The parts of a message, one for each queue pair. Their lengths differ by at most one byte, and none is empty.
     fn parts(&self, bytes: u64) -> Vec<MessageParts> {
         let parts = bytes.clamp(1, self.split);
         let (each, longer) = (bytes / parts, bytes % parts);
@@ -222,7 +228,8 @@ impl<'a> Ideal<'a> {
             .collect()
     }
 
-    /// The links between two hosts by their distance from the sender. Empty when there is no path, or none is needed.
+    /// The links between two hosts by their distance from the sender. Empty if there is no path, or if the hosts are
+    /// the same.
     fn tiers(&self, src: HostId, dst: HostId) -> Vec<Tier> {
         if !self.uniform {
             return self.tiers_on_any_graph(src, dst);
@@ -238,8 +245,8 @@ impl<'a> Ideal<'a> {
         tiers
     }
 
-    /// An upper bound of the number of links at each distance, where all groups of a tier have one size: the number of paths
-    /// from the sender to there, and from the receiver back to there.
+    /// An upper bound of the number of links at each distance, if all ECMP groups of a tier have the same size. It is
+    /// the number of paths from the sender to that distance, or from the receiver back to it if that is smaller.
     fn widths(&self, path: &[LinkId], src: HostId, dst: HostId) -> Vec<u64> {
         let mut widths = vec![1_u64; path.len()];
         let group = |node: NodeId, to: HostId| {
@@ -265,7 +272,7 @@ impl<'a> Ideal<'a> {
         widths
     }
 
-    /// The links between two hosts by distance on any graph: all links on shortest paths.
+    /// The links between two hosts by distance from the sender, on any graph. They are all links on shortest paths.
     fn tiers_on_any_graph(&self, src: HostId, dst: HostId) -> Vec<Tier> {
         if src == dst {
             return Vec::new();
@@ -298,7 +305,7 @@ impl<'a> Ideal<'a> {
         tiers
     }
 
-    /// The tier of a single link.
+    /// A tier that consists of a single link.
     fn tier(&self, link: LinkId) -> Tier {
         let delay = |node: NodeId| self.topology.switch(node).map_or(Duration::ZERO, |switch| switch.latency);
         let port = &self.topology.ports[link.index()];
@@ -314,7 +321,7 @@ impl<'a> Ideal<'a> {
 }
 
 impl Tier {
-    /// The union of the links of two tiers.
+    /// The tier that has the links of both tiers.
     fn join(&self, other: &Tier) -> Tier {
         Tier {
             rate: self.rate.max(other.rate),
@@ -330,13 +337,13 @@ fn ack_return(path: &[Tier]) -> Duration {
     path.iter().fold(Duration::ZERO, |sum, tier| sum + tier.ack)
 }
 
-/// Whether links between the same tiers have the same rate and latency, and switches of a tier the same latency. Fabrics
-/// from files of links count as non-uniform, since their tiers have no order.
+/// Whether all links between the same tiers have the same rate and latency, and all switches of a tier the same
+/// latency. Fabrics from files of links count as non-uniform, since their tiers have no order.
 fn is_uniform(topology: &Topology) -> bool {
     let mut kinds: BTreeMap<(u8, u8), (Rate, Duration, Duration)> = BTreeMap::new();
     let tier = |node: NodeId| topology.switch(node).map_or(0, |switch| switch.tier);
     let mut node = NodeId(0);
-    // Where planes are joined, the ports of a host may lie at different distances.
+    // If planes are joined, the ports of a host may lie at different distances.
     let is_joined = topology.has_several_ports() && topology.planes.is_empty();
     !is_joined
         && topology.host_file_ids.is_empty()
@@ -355,7 +362,8 @@ mod tests {
     use super::*;
     use anabranch_fabric::TopologySpec;
 
-    /// The FCT of a message between two hosts on a switch, alone on one path or spread over all.
+    /// The FCT of a message that is alone in the network, between two hosts on one switch. Its packets take one path or
+    /// are spread over all.
     fn fct(link: Rate, bytes: u64, split: u64, spreads: bool) -> u64 {
         let (link_latency, switch_latency) = (Duration::from_us(1), Duration::ZERO);
         let spec = TopologySpec::SingleSwitch { hosts: 2, link, link_latency, switch_latency };
@@ -366,7 +374,7 @@ mod tests {
         ideal.fct(HostId(0), HostId(1), bytes).0
     }
 
-    /// A time beyond the largest number is that number: never a short one.
+    /// A time that exceeds the largest number becomes the largest number, and never a short time.
     #[test]
     fn no_time_is_too_long() {
         for (split, spreads) in [(1, false), (1, true), (8, true)] {

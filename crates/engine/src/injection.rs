@@ -1,12 +1,13 @@
-//! Injection of messages that an [`Injector`], such as another simulator, posts while a run goes on.
+//! The injection of messages: an [`Injector`], such as another simulator, posts them while a run goes on.
 //!
-//! All hosts of such a run are one cluster, so that a message may start at any host without delay. When all events of hosts
-//! at an instant are done, the injector gets the ends of its messages at that instant, and messages that it posts start then.
-//! So the calls of the injector do not depend on where windows are cut.
+//! All hosts of such a run form one cluster, so that a message may start at any host without delay. When all events of
+//! hosts at an instant are done, the injector learns which of its messages were delivered or acknowledged at that
+//! instant. The messages that it then posts start at the same instant. The calls of the injector therefore do not
+//! depend on where synchronisation windows end.
 //!
-//! The tables of a run are built before its first event. Connections and messages that are added later are in append-only
-//! lists, which all threads may read meanwhile ([`Network::connect`](crate::network::Network::connect),
-//! [`Board::add`](crate::board::Board::add)). A lookup goes to the list when the table has no entry.
+//! The tables of a run are built before its first event. Connections and messages that are added later are in
+//! append-only lists, which all threads may read at any time ([`Network::connect`](crate::network::Network::connect),
+//! [`Board::add`](crate::board::Board::add)). A lookup uses the list if the table has no entry.
 
 use crate::context::Context;
 use crate::frame::{Order, event_kind};
@@ -17,13 +18,13 @@ use anabranch_base::{HostId, QpId, Time, foreign};
 use anabranch_workload::{Message, Qp, Start};
 use std::collections::BTreeMap;
 
-/// The injector with the state that the cluster of all hosts keeps for it.
+/// The injector, with the state that the cluster of all hosts keeps for it.
 pub struct Injection {
     injector: Box<dyn Injector>,
     /// Whether the run may pause when the injector is not ready.
     may_pause: bool,
     due: Time,
-    /// Shared connections by sender, receiver and number.
+    /// The shared connections. The key is the sender, the receiver and the number.
     connections: BTreeMap<(HostId, HostId, u64), QpId>,
     new: Vec<InjectedMessage>,
 }
@@ -37,7 +38,7 @@ impl Injection {
     /// Whether the injector can be called at the instant `at.now`.
     ///
     /// # Panics
-    /// As a panic of the part "injector": if it is not ready and the run cannot pause.
+    /// The injector is not ready, and the run cannot pause. The panic is attributed to the part "injector".
     pub fn is_ready<O>(&mut self, at: &Context<'_, O>) -> bool {
         foreign("injector", || {
             let is_ready = self.injector.is_ready(at.now, &at.effects.injected_ends);
@@ -46,22 +47,25 @@ impl Injection {
         })
     }
 
-    /// The time at which the injector is to be called; never, if only an end of a message causes a call.
+    /// The time at which the injector must be called. [`Time::NEVER`] if it is called only when a message is delivered
+    /// or acknowledged.
     pub fn due(&self) -> Time {
         self.due
     }
 
-    /// The position of the next call among events.
+    /// The position of the next call among the events.
     pub fn next(&self) -> Order {
         if self.due == Time::NEVER { Order::NEVER } else { Order::chosen(self.due, event_kind::INJECTOR) }
     }
 
-    /// Calls the injector at the instant `at.now`, when all other events of `hosts`, all hosts of the fabric, at that instant
-    /// are done. Its messages are posted, and `touched` is called for each host that posts one.
+    /// Calls the injector at the instant `at.now`, when all other events of `hosts` at that instant are done. `hosts`
+    /// are all hosts of the fabric. The injector's messages are posted, and `touched` is called for each host that
+    /// posts one.
     ///
     /// # Panics
-    /// As a panic of the part "injector": if the injector panics, names an instant that is not after `at.now`, or posts a
-    /// message from or to a host that does not exist, to its own sender, or of 0 bytes.
+    /// The panic is attributed to the part "injector". It occurs if the injector panics or names an instant that is not
+    /// after `at.now`. It also occurs if the injector posts a message of 0 bytes, to its own sender, or from or to a
+    /// host that does not exist.
     pub fn call<O: Observer>(
         &mut self,
         hosts: &mut [Host],

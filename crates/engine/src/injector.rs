@@ -1,24 +1,28 @@
-//! The interface of an injector, which posts messages while a run goes on: another simulator. [`crate::injection`] calls it.
+//! The interface of an injector, such as another simulator, which posts messages while a run goes on.
+//! [`crate::injection`] calls it.
 
 use anabranch_base::{HostId, MessageId, Time};
 use anabranch_workload::Done;
 
 /// A source of messages that are posted while a run goes on.
 pub trait Injector: Send {
-    /// Whether it can decide now on messages at the instant `now`; called before each call of [`inject`](Self::inject), with
-    /// the same arguments. If it cannot, a [`PausableRun`](crate::PausableRun) pauses, and calls this again when it goes on;
-    /// in any other run it must be ready.
+    /// Whether the injector can decide now on the messages at the instant `now`. This is called before each call of
+    /// [`inject`](Self::inject), with the same arguments. If the injector is not ready, a
+    /// [`PausableRun`](crate::PausableRun) pauses, and calls this again when it continues. In any other run, the
+    /// injector must always be ready.
     fn is_ready(&mut self, _now: Time, _ends: &[InjectedEnd]) -> bool {
         true
     }
 
-    /// Called when all other events of hosts at the instant `now` are done. `ends` has the ends, at this instant, of injected
-    /// messages: by rising number of the host that noticed them, and in the order of events at each host. Messages added to
-    /// `messages` are posted at this instant, in their order. Returns the time of the next call, after `now`, if no message
-    /// ends before; none for a call only when a message ends.
+    /// Called when all other events of hosts at the instant `now` are done. `ends` lists the injected messages that
+    /// were delivered or acknowledged at this instant. It is sorted by the number of the host that noticed this, and
+    /// within a host by the order of events. Messages added to `messages` are posted at this instant, in their order.
+    /// Returns the time of the next call, which must be after `now`. A message that ends earlier causes an earlier
+    /// call. With none, only the end of a message causes a call.
     ///
-    /// The first call is at time 0, the others at each instant at which an injected message ends or which the injector has
-    /// named. The run ends when the injector has named none and every message is acknowledged.
+    /// The first call is at time 0. Later calls are at each instant that the injector has named and at each instant at
+    /// which an injected message is delivered or acknowledged. The run ends when the injector has named no instant and
+    /// every message is acknowledged.
     fn inject(
         &mut self,
         now: Time,
@@ -27,14 +31,14 @@ pub trait Injector: Send {
     ) -> Option<Time>;
 }
 
-/// A message to be posted. Messages are numbered in the order of posting, after those of the workload.
+/// A message to be posted. Injected messages are numbered in the order of posting, after the messages of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InjectedMessage {
-    /// The sender.
+    /// The sending host.
     pub src: HostId,
-    /// The receiver, which must not be the sender.
+    /// The receiving host, which must differ from the sender.
     pub dst: HostId,
-    /// The queue pair that carries it.
+    /// The queue pair that carries the message.
     pub queue_pair: QueuePair,
     /// Length in bytes, at least 1.
     pub bytes: u64,
@@ -43,17 +47,18 @@ pub struct InjectedMessage {
 /// The queue pair of an injected message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueuePair {
-    /// The one that messages of this sender and receiver with this number share. It stays open to the end of the run.
+    /// The queue pair that all messages with the same sender, receiver and number share. It stays open until the end of
+    /// the run.
     Shared(u64),
-    /// One of its own.
+    /// A queue pair that carries only this message.
     Own,
 }
 
-/// One of the two ends of an injected message.
+/// The delivery or the acknowledgement of an injected message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InjectedEnd {
     /// The number of the message.
     pub message: MessageId,
-    /// Whether it was delivered or acknowledged.
+    /// Whether the message was delivered or acknowledged.
     pub on: Done,
 }

@@ -7,7 +7,7 @@ use anabranch_results::{JobRow, PartRow};
 use anabranch_workload::{Job, Opens};
 use std::collections::BTreeMap;
 
-/// The intervals in which a host computes, in order and without overlaps.
+/// The intervals in which a host computes, in order of time and without overlaps.
 #[derive(Default)]
 struct ComputeIntervals(Vec<[Time; 2]>);
 
@@ -102,7 +102,7 @@ fn of_rank<O: Observer>(
     }
 }
 
-/// The begin and end of the step of a gate, as far as they are known.
+/// The begin and end of the step that activates a gate, as far as they are known.
 fn step_times<O: Observer>(engine: &Engine<'_, O>, gate: GateId) -> [Option<Time>; 2] {
     let network = engine.network();
     match network.workload.gates[gate.index()].opens {
@@ -128,8 +128,8 @@ fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> BTreeMap<HostId, Comp
     spans.into_iter().map(|(host, spans)| (host, ComputeIntervals::of(spans))).collect()
 }
 
-/// The largest computing time of any rank of all jobs, and the largest time of a rank without computing while its job lasts,
-/// which is exposed communication.
+/// The largest computing time of any rank of all jobs, and the largest time that a rank spends without computing while
+/// its job lasts. The latter is exposed communication time.
 pub(crate) fn computing(parts: &[PartRow]) -> [(String, f64); 2] {
     let most = |of: fn(&PartRow) -> u64| {
         let ranks = parts.iter().filter(|part| part.part == "rank");

@@ -1,6 +1,7 @@
-//! The engine: a fabric, a workload and a scheme in, results out. No IO, no clock, and no scenario files.
+//! The engine: it takes a fabric, a workload and a scheme, and returns results. It does no IO, reads no clock, and
+//! knows no scenario files.
 //!
-//! Start reading at [`run()`]; its input is a [`RunPoint`].
+//! Start reading at [`run()`], whose input is a [`RunPoint`].
 
 mod backlog;
 mod board;

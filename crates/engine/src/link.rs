@@ -12,15 +12,15 @@ pub const PAUSE_FRAME_BYTES: u16 = 64;
 /// The properties of links of one rate and latency.
 #[derive(Clone, Debug)]
 pub struct LinkKind {
-    /// Bits per second.
+    /// The rate in bits per second.
     pub rate: Rate,
-    /// The propagation delay plus the latency of the switch that the link leads to.
+    /// The propagation delay plus the latency of the switch at the end of the link.
     pub delay: Duration,
     /// The propagation delay alone.
     pub latency: Duration,
-    /// The ECN marking of a switch's queue for the link.
+    /// The ECN marking of a switch's queue in front of the link.
     pub marking: Marking,
-    /// The size classes of full packets and of ACKs.
+    /// The size classes for full packets and for ACKs.
     size_classes: [SizeClass; 2],
 }
 
@@ -30,19 +30,19 @@ pub struct SizeClass {
     bytes: u16,
     /// The time that a packet occupies the link.
     pub serialisation: Duration,
-    /// The class of the event at which the port becomes free after this time.
+    /// The class of the delay after which the port becomes free.
     pub delay_class: DelayClass,
 }
 
-/// The delay of an event at which a port becomes free, as the index of a FIFO queue of such events at a node. Events in one
+/// The delay after which a port becomes free, as the index of a FIFO queue of such events at a node. All events in one
 /// queue have the same delay, so they are due in the order in which they were pushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayClass(pub u8);
 
 impl DelayClass {
-    /// The largest number of classes. Further delays are [`DelayClass::NONE`].
+    /// The largest number of classes. Any further delays are [`DelayClass::NONE`].
     pub const MAX: usize = 6;
-    /// Any other delay.
+    /// A delay without a FIFO queue of its own.
     pub const NONE: DelayClass = DelayClass(u8::MAX);
 }
 
@@ -63,7 +63,8 @@ impl LinkKind {
         }
     }
 
-    /// The times of a packet of `bytes` bytes whose transmission begins at `start`, on a healthy link by an exact clock.
+    /// The times of a packet of `bytes` bytes whose transmission begins at `start`, on a healthy link and with an exact
+    /// clock.
     #[inline]
     pub fn hop(&self, start: Time, bytes: u16) -> HopTimes {
         let SizeClass { serialisation, delay_class, .. } = self.class(bytes);
@@ -74,20 +75,20 @@ impl LinkKind {
 
 /// The times of a packet on a link, store and forward.
 pub struct HopTimes {
-    /// The time at which its last bit leaves.
+    /// The time at which the packet's last bit leaves.
     pub leaves: Time,
-    /// The time from which the next node may act on it.
+    /// The time from which the next node may act on the packet.
     pub acts: Time,
     /// The class of the delay until `leaves`.
     pub delay_class: DelayClass,
 }
 
-/// The kinds of links of a fabric, created as they are first used.
+/// The kinds of links of a fabric. A kind is created when it is first used.
 pub struct LinkKindTable<'a> {
     /// The kinds so far.
     pub kinds: Vec<LinkKind>,
     keys: Vec<(Rate, Duration, Duration)>,
-    /// The delays that have a class.
+    /// The delays that have a class of their own.
     delays: Vec<Duration>,
     sizes: [u16; 2],
     fabric: &'a FabricSpec,
@@ -95,7 +96,7 @@ pub struct LinkKindTable<'a> {
 }
 
 impl<'a> LinkKindTable<'a> {
-    /// An empty table. `sizes` are those of full packets and of ACKs; ECN marking follows `fabric`.
+    /// An empty table. `sizes` are the sizes of full packets and of ACKs. ECN marking follows `fabric`.
     pub fn new(sizes: [u16; 2], fabric: &'a FabricSpec, facts: &'a PathFacts) -> Self {
         LinkKindTable { kinds: Vec::new(), keys: Vec::new(), delays: Vec::new(), sizes, fabric, facts }
     }
@@ -140,7 +141,7 @@ impl<'a> LinkKindTable<'a> {
     }
 }
 
-/// The ECN marking of queues for links of `rate`.
+/// The ECN marking of queues in front of links with the rate `rate`.
 fn marking(fabric: &FabricSpec, facts: &PathFacts, rate: Rate) -> Marking {
     let step = fabric.ecn_from.iter().rev().find(|step| step.rate <= rate);
     let (kmin, kmax) = step.map_or((fabric.ecn_kmin, fabric.ecn_kmax), |step| (step.kmin, step.kmax));
@@ -152,10 +153,10 @@ fn marking(fabric: &FabricSpec, facts: &PathFacts, rate: Rate) -> Marking {
     }
 }
 
-/// ECN thresholds that no queue reaches.
+/// ECN thresholds that no queue can reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unmarked {
-    /// The parameter of the scheme: `fabric.ecn_kmin` or `fabric.ecn_from`.
+    /// The name of the scheme's parameter: `fabric.ecn_kmin` or `fabric.ecn_from`.
     pub parameter: &'static str,
     /// The lower threshold.
     pub kmin: Bytes,
@@ -163,8 +164,9 @@ pub struct Unmarked {
     pub rate: Rate,
 }
 
-/// The slowest links of `topology` whose queues never mark, because the lower threshold is not below the bytes left in a
-/// full queue when a full packet leaves it. None where all queues can mark, or have no limit of their own.
+/// The slowest links of `topology` whose queues never mark packets. A queue never marks if a full packet that leaves a
+/// full queue leaves no more bytes than the lower threshold behind. None if all queues can mark, or if they have no
+/// limit of their own.
 pub fn unmarked(fabric: &FabricSpec, topology: &Topology, facts: &PathFacts) -> Option<Unmarked> {
     // A queue with a limit above 32 bits never fills.
     let holds = fabric.longest_queue(facts)?.0;
@@ -190,13 +192,13 @@ fn clip(bytes: Bytes) -> u32 {
 /// The limits of a port's queues, and the treatment of packets that do not fit.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLimits {
-    /// Bytes of data; `u32::MAX` where the buffer is shared.
+    /// The largest number of data bytes, or `u32::MAX` if the buffer is shared.
     pub data: u32,
-    /// Bytes of control.
+    /// The largest number of control bytes.
     pub control: u32,
-    /// The size of a trimmed packet; none where switches drop.
+    /// The size of a trimmed packet; none if switches drop packets.
     pub trimmed_bytes: Option<u16>,
-    /// Only trimmed packets use the control queue.
+    /// Whether only trimmed packets use the control queue.
     pub acks_with_data: bool,
     /// The packet that a full data queue drops or trims.
     pub full: FullQueue,
@@ -216,8 +218,8 @@ impl QueueLimits {
     }
 }
 
-/// ECN marking: never at or below `kmin`, always above `kmax`, with a linearly rising probability between (RED on the
-/// instantaneous queue length that a packet leaves behind, without averaging).
+/// ECN marking (RED on the instantaneous queue length, without averaging). The length is the one that a packet leaves
+/// behind. Packets are never marked up to `kmin` and always above `kmax`, and the probability rises linearly between.
 #[derive(Clone, Copy, Debug)]
 pub struct Marking {
     /// The lower threshold in bytes.
@@ -229,7 +231,7 @@ pub struct Marking {
 }
 
 impl Marking {
-    /// Whether a packet that leaves `queued` bytes behind is marked.
+    /// Whether a packet that leaves `queued` bytes behind is ECN-marked.
     #[inline]
     pub fn marks(&self, queued: u32, random: impl FnOnce() -> u32) -> bool {
         if queued <= self.kmin {

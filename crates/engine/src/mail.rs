@@ -1,8 +1,9 @@
-//! Mail between nodes: the outgoing arrivals of each thread by window and node, and the inbox of a node for a window.
+//! The mail: frames that were sent and have not arrived yet. The outgoing frames of each thread are sorted by
+//! synchronisation window and destination node, and the inbox of a node holds its arrivals of one window.
 //!
-//! Time is cut into windows. A frame that a node sends in one window arrives at another node in a later window, never in
-//! the same one (see [`crate::engine`]). So during a window a thread writes mail of later windows, and all threads read
-//! mail of the present one: nothing is read while it is written.
+//! A frame that a node sends in one window arrives at another node in a later window, and never in the same one (see
+//! [`crate::engine`]). During a window, a thread therefore writes mail of later windows, and all threads read mail of
+//! the present one. No mail is read while it is written.
 
 use crate::frame::{Arrival, Frame, FrameKind};
 use crate::prefetch::prefetch;
@@ -17,54 +18,57 @@ mod inbox;
 pub use by_port::{Entry, MOST_THREADS, PortInbox};
 pub use inbox::Inbox;
 
-/// The most windows ahead that have mail of their own. Arrivals after them are [`FarArrival`]s.
+/// The largest number of future synchronisation windows that have mail of their own. Arrivals after them are
+/// [`FarArrival`]s.
 pub const MAX_WINDOWS_AHEAD: usize = 6;
 
-/// The longest window, limited by the bits for time in the keys of an inbox.
+/// The length of the longest synchronisation window in ps. The number of time bits in the keys of an inbox limits it.
 pub const LONGEST_WINDOW: u64 = 1 << OFFSET_BITS;
 const OFFSET_BITS: u32 = 22;
-/// Bits for the number of an arrival within an inbox.
+/// The number of bits for the number of an arrival within an inbox.
 const NUMBER_BITS: u32 = 25;
 const PORT_BITS: u32 = 16;
 const _: () = assert!(OFFSET_BITS + 1 + PORT_BITS + NUMBER_BITS == 64);
 
-/// The mail that one thread has sent and that arrives within one window.
+/// The frames that one thread has sent and that arrive within one synchronisation window.
 #[derive(Default)]
 pub struct WindowMail {
-    /// The window of arrival, counted from 0.
+    /// The number of the synchronisation window in which the frames arrive, counted from 0.
     window: u64,
-    /// Mailboxes by destination.
+    /// The mailbox of each destination node.
     boxes: Vec<Mailbox>,
     /// Storage for the contents of the mailboxes.
     room: ArrivalArena,
     /// The nodes with an arrival, each once.
     touched: Vec<NodeId>,
-    /// Telemetry in flight: record `n` of a frame is `stacks[n - 1]`.
+    /// The telemetry of frames in flight. The record with number `n` is `stacks[n - 1]`.
     stacks: Vec<IntStack>,
     packets: u64,
     pauses: u64,
 }
 
-/// The arrivals at one node: a chain of runs, all full but the last one.
+/// The arrivals at one node, as a chain of runs. A run is a range of consecutive indexes in the arena, and all runs but
+/// the last one are full.
 #[derive(Clone, Copy, Default)]
 #[repr(align(32))]
 struct Mailbox {
-    /// The window of the arrivals. Arrivals of an earlier window have been read, and the first of a later one replaces them.
+    /// The synchronisation window of the arrivals. Arrivals of an earlier window have been read, and the first arrival
+    /// of a later window replaces them.
     window: u64,
     /// The index of the first run.
     first: u32,
-    /// The last run: its index, the index of the next arrival and the end.
+    /// The last run: its first index, the index of the next arrival, and its end.
     last: u32,
     next: u32,
     end: u32,
     arrivals: u32,
 }
 
-/// Arrivals of which the length of a run is a multiple.
+/// The length of each run is a multiple of this number of arrivals.
 const STEP: u32 = 8;
-/// Arrivals in the longest run.
+/// The number of arrivals in the longest run.
 const LONGEST_RUN: u32 = 512;
-/// Arrivals in a block.
+/// The number of arrivals in a block.
 const BLOCK: u32 = 2048;
 type Block = Box<[Arrival; BLOCK as usize]>;
 
@@ -77,17 +81,19 @@ fn blank_block() -> Block {
 #[derive(Default)]
 pub struct Blocks(Vec<Block>);
 
-/// An arena for the arrivals of a window, allocated in runs from the beginning and freed all at once. The index of an
-/// arrival is its block times [`BLOCK`] plus its index within the block. Blocks move between the windows of a thread: memory
-/// that has just been read is written next, and all windows together hold no more than what is in flight at a time.
+/// An arena for the arrivals of a synchronisation window. Runs are allocated one after the other and freed all at once.
+/// The index of an arrival is the number of its block times [`BLOCK`], plus its index within the block. Blocks move
+/// between the windows of a thread. Memory that has just been read is therefore written next, and all windows together
+/// use no more memory than the frames in flight need.
 ///
-/// A vector per mailbox would keep the capacity of its fullest window. At a hundred thousand nodes that is most of the
-/// memory of a run, and clearing it in the kernel is most of the time of a short run. The first run of a mailbox has room
-/// for as many arrivals as in its last window, so that most are read in sequence.
+/// A vector per mailbox would keep the capacity of its fullest window. At a hundred thousand nodes, this would be most
+/// of a run's memory, and the kernel's clearing of that memory would take most of the time of a short run. The first
+/// run of a mailbox has room for as many arrivals as the mailbox had in its last window, so that most arrivals are read
+/// in sequence.
 #[derive(Default)]
 struct ArrivalArena {
     blocks: Vec<Block>,
-    /// By first index over [`STEP`]: the length of a run, and the first index of the next one.
+    /// For each first index of a run, divided by [`STEP`]: the length of the run, and the first index of the next run.
     runs: Vec<(u32, u32)>,
     /// The number of indexes that are allocated.
     used: u32,
@@ -99,7 +105,8 @@ impl ArrivalArena {
         &self.blocks[(index / BLOCK) as usize][(index % BLOCK) as usize]
     }
 
-    /// Allocates a run for at most `hint` arrivals, or the shortest run. Returns its first index and its end.
+    /// Allocates a run for up to `hint` arrivals, which has at least the shortest length. Returns its first index and
+    /// its end.
     #[inline]
     fn allocate(&mut self, hint: u32, free: &mut Blocks) -> (u32, u32) {
         let length = (hint / STEP * STEP).clamp(STEP, LONGEST_RUN);
@@ -123,7 +130,7 @@ impl ArrivalArena {
 }
 
 impl Mailbox {
-    /// Adds an arrival of `window`. The first one adds `node` to `touched`.
+    /// Adds an arrival of `window`. The first arrival of the window adds `node` to `touched`.
     #[inline(always)]
     fn push(
         &mut self,
@@ -137,7 +144,7 @@ impl Mailbox {
         block[(self.next % BLOCK) as usize] = *arrival;
         self.next += 1;
         self.arrivals += 1;
-        // The next arrival is likely from the same sender and soon.
+        // The next arrival probably comes from the same sender, and soon.
         prefetch(&block[(self.next % BLOCK) as usize]);
     }
 
@@ -162,7 +169,7 @@ impl Mailbox {
     }
 }
 
-/// An arrival over a long link, after the windows that have mail of their own.
+/// An arrival over a long link, later than the synchronisation windows that have mail of their own.
 pub struct FarArrival {
     /// The destination.
     pub node: NodeId,
@@ -178,8 +185,8 @@ impl WindowMail {
         WindowMail { boxes: (0..nodes).map(|_| Mailbox::default()).collect(), ..WindowMail::default() }
     }
 
-    /// Makes this the mail of `window`. Mail of an earlier window, which has been read, is dropped, and its blocks move to
-    /// `free`.
+    /// Prepares this mail for `window`. Mail of an earlier synchronisation window, which has been read, is dropped, and
+    /// its blocks move to `free`.
     pub fn reuse_for(&mut self, window: u64, free: &mut Blocks) {
         if self.window != window {
             self.window = window;
@@ -191,12 +198,12 @@ impl WindowMail {
         }
     }
 
-    /// Packets that arrive within `window`.
+    /// The number of packets that arrive within `window`.
     pub fn packets(&self, window: u64) -> u64 {
         if self.window == window { self.packets } else { 0 }
     }
 
-    /// Packets that arrive within `window`, at `time` or later.
+    /// The number of packets that arrive within `window`, at `time` or later.
     pub fn packets_from(&self, window: u64, time: Time) -> u64 {
         if self.window != window {
             return 0;
@@ -231,19 +238,20 @@ impl WindowMail {
     }
 }
 
-/// The outgoing mail of a thread in a window.
+/// The outgoing frames of a thread in a synchronisation window.
 pub struct Outbox<'m> {
-    /// The ends of the present window and of the following ones with mail; then `u64::MAX`.
+    /// The ends of the present synchronisation window and of the following ones that have mail. The last entry is
+    /// `u64::MAX`.
     ends: [u64; MAX_WINDOWS_AHEAD + 2],
-    /// The mail of the following windows.
+    /// The mail of the following synchronisation windows.
     slots: SmallVec<[&'m mut WindowMail; MAX_WINDOWS_AHEAD]>,
     far: &'m mut Vec<FarArrival>,
     free: &'m mut Blocks,
 }
 
 impl<'m> Outbox<'m> {
-    /// Outgoing mail into `slots`, the mail of the following windows. `ends` are the ends of the present window and of
-    /// those; blocks come from `free`.
+    /// An outbox that writes into `slots`, the mail of the following synchronisation windows. `ends` are the ends of
+    /// the present window and of these, and blocks come from `free`.
     pub fn new(
         ends: &[Time],
         slots: SmallVec<[&'m mut WindowMail; MAX_WINDOWS_AHEAD]>,
@@ -278,7 +286,7 @@ impl<'m> Outbox<'m> {
         }
     }
 
-    /// Sends a frame to `node`, with its telemetry `stack`, if it has one.
+    /// Sends a frame to `node`, with its telemetry `stack` if it has one.
     pub fn send(&mut self, node: NodeId, mut arrival: Arrival, stack: Option<&IntStack>) {
         let time = arrival.time.0;
         assert!(time >= self.ends[0], "a packet of no bytes arrives within the window in which it was sent");
@@ -304,27 +312,27 @@ impl<'m> Outbox<'m> {
     }
 }
 
-/// The outgoing mail of one port within a window, whose packets arrive at one node, at rising times. A thread has one, for the
-/// port that runs.
+/// The outgoing packets of one port within a synchronisation window. They arrive at one node, at increasing times. A
+/// thread has one such writer, for the port that it simulates at present.
 pub struct LinkMail {
-    /// The node and its port at which packets arrive.
+    /// The node at which packets arrive, and its port.
     to: (NodeId, u16),
-    /// The slot of the latest arrival; none before the first one, and over a long link.
+    /// The slot of the latest arrival. None before the first arrival, and if the arrival is over a long link.
     ahead: usize,
-    /// The end of the window of that slot.
+    /// The end of that slot's synchronisation window.
     until: u64,
-    /// The block of the run that is being written. In its place the slot has a block that nothing refers to.
+    /// The block that contains the run which is being written. The slot holds an unused block in its place.
     block: Block,
-    /// The number of the block in that slot.
+    /// The number of the block within that slot.
     number: u32,
-    /// Indexes within the block: of the first arrival since [`turn_to`](Self::turn_to), of the next one, and of the end of the
-    /// run.
+    /// Three indexes within the block: of the first arrival since [`turn_to`](Self::turn_to), of the next arrival, and
+    /// of the end of the run.
     first: u32,
     next: u32,
     end: u32,
 }
 
-/// Arrivals of a run by which prefetching is ahead of writing.
+/// The number of arrivals of a run by which prefetching is ahead of writing.
 const PREFETCHED_RUN: usize = 3;
 
 impl Default for LinkMail {
@@ -335,8 +343,9 @@ impl Default for LinkMail {
 }
 
 impl LinkMail {
-    /// Sends a packet without telemetry to a node and its port `to`, where it arrives at `time`. Before anything else is sent to
-    /// the node, [`finish`](Self::finish) must be called, unless it is through another port's mail.
+    /// Sends a packet without telemetry to a node and its port `to`, where it arrives at `time`.
+    /// [`finish`](Self::finish) must be called before another frame is sent to the node, except through another port's
+    /// `LinkMail`.
     #[inline(always)]
     pub fn send(&mut self, to: (NodeId, u16), time: Time, packet: &Packet, out: &mut Outbox<'_>) {
         let is_open = time.0 < self.until && self.next < self.end && self.to == to;
@@ -349,8 +358,8 @@ impl LinkMail {
         prefetch(&self.block[(self.next as usize + PREFETCHED_RUN) % BLOCK as usize]);
     }
 
-    /// Selects the slot of the window of an arrival at `time`, and a run with room. Returns false if no slot has that window,
-    /// since the link is long.
+    /// Selects the slot whose synchronisation window contains an arrival at `time`, and a run with room. Returns false
+    /// if no slot has that window, because the link is long.
     #[inline(never)]
     fn turn_to(&mut self, to: (NodeId, u16), time: Time, out: &mut Outbox<'_>) -> bool {
         self.finish(out);
@@ -371,7 +380,7 @@ impl LinkMail {
         true
     }
 
-    /// Ends the mail of the port, so that others may send to the node.
+    /// Completes the outgoing packets of the port, so that other frames may be sent to the node.
     #[inline]
     pub fn finish(&mut self, out: &mut Outbox<'_>) {
         let Some(slot) = out.slots.get_mut(std::mem::replace(&mut self.ahead, usize::MAX)) else { return };
@@ -389,24 +398,24 @@ impl LinkMail {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArrivalOrder {
-    /// Rising ingress port.
+    /// By increasing ingress port.
     #[default]
     Port,
-    /// An order drawn for each node and instant.
+    /// In a random order for each node and instant.
     Random,
 }
 
 parameter_choices!(ArrivalOrder: "port" = Port, "random" = Random);
 
-/// Puts arrivals of one instant at `node`, which are sorted by port, into a random order. The order depends on seed, node, time
-/// and ports alone, and so not on windows and threads.
+/// Puts arrivals of one instant at `node`, which are sorted by port, into a random order. The order depends only on
+/// seed, node, time and ports, and so neither on synchronisation windows nor on threads.
 fn draw_order<T>(seed: u64, node: NodeId, time: u64, tied: &mut [T], port: impl Fn(&T) -> u64) {
     let purpose = Purpose::ArrivalOrder;
     let instant = draw_at(seed, u64::from(node.0), purpose, time);
     tied.sort_by_key(|one| draw_at(instant, port(one), purpose, 0));
 }
 
-/// Sorts items that are nearly sorted by `key`, by insertion as long as that takes few steps.
+/// Sorts items that are nearly sorted by `key`. Insertion is used as long as it takes few steps.
 #[inline]
 fn sort_nearly_sorted<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u64) {
     let mut left = 8 * items.len();
@@ -420,24 +429,24 @@ fn sort_nearly_sorted<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u64) {
         items[place] = item;
         left = left.saturating_sub(index - place);
         if left == 0 {
-            // Sorting by a key compiles the sort in this crate. The sort of plain integers would be taken from the first crate
-            // that calls it, which is not optimised in tests.
+            // Sorting by a key makes the compiler build the sort in this crate. The sort of plain integers would come
+            // from the first crate that calls it, which is not optimised in tests.
             return items.sort_unstable_by_key(key);
         }
     }
 }
 
-/// The mail of all threads for the present window.
+/// The mail of all threads for the present synchronisation window.
 pub struct Sources<'m> {
-    /// The mail of the present window, by thread.
+    /// The mail of each thread for the present synchronisation window.
     pub slots: &'m [&'m WindowMail],
-    /// The present window.
+    /// The number of the present synchronisation window.
     pub window: u64,
-    /// The seed for the order of arrivals at one instant; none if they are ordered by port.
+    /// The seed for the order of arrivals at one instant; none if arrivals are ordered by port.
     pub order: Option<u64>,
 }
 
-/// Arrivals that are prefetched before a node's turn. The hardware prefetcher continues along a run.
+/// The number of arrivals that are prefetched before a node's turn. The hardware prefetcher continues along a run.
 const MAX_PREFETCHED: usize = 16;
 
 impl Sources<'_> {

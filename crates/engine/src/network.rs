@@ -1,5 +1,5 @@
-//! The data that all nodes share and that does not change while a window runs, except that connections may be added
-//! ([`crate::injection`]).
+//! The data that all nodes share. It does not change while a synchronisation window runs, except that connections may
+//! be added ([`crate::injection`]).
 
 use crate::board::{Board, Starts};
 use crate::faults::FaultPlan;
@@ -13,7 +13,7 @@ use anabranch_proto::transport::{Framing, TransportConfig};
 use anabranch_proto::{Packet, PathFacts};
 use anabranch_workload::{Message, Qp, Workload};
 
-/// Topology, workload, scheme and faults of a run, with tables derived from them.
+/// The topology, workload, scheme and faults of a run, with tables derived from them.
 pub struct Network<'a> {
     /// The fabric.
     pub topology: &'a Topology,
@@ -25,7 +25,7 @@ pub struct Network<'a> {
     pub scheme: &'a Scheme,
     /// Facts of the fabric's longest path.
     pub facts: PathFacts,
-    /// Facts of the path between two hosts, where the congestion control uses them.
+    /// Facts of the path between two hosts, if the congestion control uses them.
     pub own_path: Option<OwnPath<'a>>,
     /// The kinds of links.
     pub link_kinds: Vec<LinkKind>,
@@ -37,22 +37,24 @@ pub struct Network<'a> {
     pub seed: u64,
     /// The progress of each message.
     pub board: Board<'a>,
-    /// The messages that start at a time.
+    /// The messages that have a start time.
     pub starts: Starts,
-    /// The attachments of hosts, by port and host: what every switch looks up for every packet.
+    /// The attachment of each port of each host. Every switch looks up these entries for every packet.
     attachments: Vec<Attachment>,
-    /// By switch: the first attachment in its plane, or [`ANY_PORT`]; empty where hosts have one port.
+    /// For each switch, the index of the first attachment in its plane, or [`ANY_PORT`]. Empty if hosts have one port.
     plane_of: Vec<u32>,
-    /// By queue pair: its number among those on which its source sends, and among those on which its destination receives.
+    /// The position of each queue pair among those on which its source sends, and among those on which its destination
+    /// receives.
     slots: Vec<[u32; 2]>,
-    /// Connections that were added after the run began, numbered after those of the workload.
+    /// The connections that were added after the run began. Their numbers follow those of the workload.
     added: boxcar::Vec<AddedConnection>,
     /// The ECMP salts of switches.
     salts: Vec<u64>,
-    /// The length of a window that is not cut short: see [`lookahead`].
+    /// The full length of a synchronisation window of the engine. See [`lookahead`].
     pub window: Duration,
-    /// The time for which a receiver outlives its sender's last acknowledgement, and a run the last acknowledgement of all: a
-    /// base RTT. It is a constant of the scenario, so that no result depends on where windows are cut.
+    /// The time, one base RTT, that a receiver is kept after its sender's last acknowledgement, and that a run
+    /// continues after the last acknowledgement of all. It is constant for a scenario, so that results do not depend on
+    /// where the engine's synchronisation windows end.
     pub linger: Duration,
 }
 
@@ -62,7 +64,7 @@ pub type OwnPath<'a> = Box<dyn Fn(HostId, HostId) -> PathFacts + Send + Sync + '
 /// A connection that was added after the run began.
 struct AddedConnection {
     ends: Qp,
-    /// The [`slots`](Network::slots) of its first queue pair; those of the others follow.
+    /// The [`slots`](Network::slots) of its first queue pair. The slots of its other queue pairs follow.
     slots: [u32; 2],
 }
 
@@ -75,7 +77,7 @@ struct Attachment {
     port: u16,
 }
 
-/// Stands for the plane of a switch that leads to several ports of a host.
+/// The value that stands for the plane of a switch if the switch leads to several ports of a host.
 const ANY_PORT: u32 = u32::MAX;
 
 /// The inputs of a network.
@@ -134,7 +136,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The seed for the order of arrivals at one instant, where that order is random.
+    /// The seed for the order of arrivals at one instant. None unless that order is random.
     pub fn drawn_order(&self) -> Option<u64> {
         (self.scheme.fabric.arrival_order == ArrivalOrder::Random).then_some(self.seed)
     }
@@ -145,8 +147,8 @@ impl<'a> Network<'a> {
         node.0 < self.topology.hosts
     }
 
-    /// The connection, a queue pair of the workload, to which queue pair `qp` of the engine belongs. Connection `q` has the
-    /// queue pairs `q * split` to `(q + 1) * split - 1`.
+    /// The connection to which queue pair `qp` of the engine belongs. A connection is a queue pair of the workload.
+    /// Connection `q` has the engine's queue pairs `q * split` to `(q + 1) * split - 1`.
     #[inline]
     pub fn connection(&self, qp: QpId) -> QpId {
         QpId(qp.0 / self.scheme.qps)
@@ -167,7 +169,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The number of a queue pair of the engine among those on which its source sends, and among those on which its
+    /// The position of a queue pair of the engine among those on which its source sends, and among those on which its
     /// destination receives.
     #[inline]
     pub fn slots(&self, qp: QpId) -> [u32; 2] {
@@ -191,8 +193,8 @@ impl<'a> Network<'a> {
         self.added.get(number).unwrap_or_else(|| unreachable!("there is no connection {connection}"))
     }
 
-    /// Adds a connection whose first queue pair has these [`slots`](Self::slots); those of its other queue pairs follow.
-    /// Returns its number, the next one.
+    /// Adds a connection whose first queue pair has these [`slots`](Self::slots); the slots of its other queue pairs
+    /// follow. Returns the connection's number, which is the next free one.
     pub fn connect(&self, ends: Qp, slots: [u32; 2]) -> QpId {
         QpId((self.workload.qps.len() + self.added.push(AddedConnection { ends, slots })) as u32)
     }
@@ -234,8 +236,8 @@ impl<'a> Network<'a> {
         prefetch(&self.attachments[packet.dst.index()]);
     }
 
-    /// The egress port of a packet at the switch with this index: the destination's port at its own ToR, otherwise by ECMP
-    /// among the shortest paths. None without a path.
+    /// The egress port of a packet at the switch with this index. At the ToR of the destination it is the destination's
+    /// port, and elsewhere ECMP selects one of the shortest paths. None if there is no path.
     #[inline]
     pub fn route(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u16> {
         match self.hosts_have_one_port() {
@@ -244,8 +246,8 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The [`route`](Self::route) where hosts have one port, for the loop over all arrivals of a switch: short enough to be
-    /// inlined there.
+    /// The [`route`](Self::route) if hosts have one port. It is used in the loop over all arrivals of a switch, and
+    /// short enough to be inlined there.
     #[inline(always)]
     pub fn route_to_only_port(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u16> {
         self.route_to(self.attachments[packet.dst.index()], routing, switch, packet)
@@ -281,7 +283,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The ToR towards which the switch with this index sends a packet. None without a path.
+    /// The ToR to which the switch with this index forwards a packet. None if there is no path.
     #[inline]
     pub fn tor_towards(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u32> {
         self.attachment(routing, switch, packet).map(|attachment| attachment.tor)
@@ -305,7 +307,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// One of the nearest attachments of a packet's destination, by a hash that is the same at all switches.
+    /// One of the nearest attachments of a packet's destination. A hash selects it, which is the same at all switches.
     #[cold]
     #[inline(never)]
     fn nearest_attachment(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<Attachment> {
@@ -324,7 +326,8 @@ impl<'a> Network<'a> {
         (0..self.topology.host_ports(host)).any(|port| self.healthy.tor_index(host, port) == switch)
     }
 
-    /// The longest time from the begin of the transmission of a full packet on a healthy link until the next node acts on it.
+    /// The longest time from when a full packet begins its transmission on a healthy link until the next node acts on
+    /// it.
     pub fn longest_delay(&self) -> Duration {
         let of = |kind: &LinkKind| kind.hop(Time::ZERO, self.facts.packet.0 as u16).acts.since(Time::ZERO);
         self.link_kinds.iter().map(of).max().unwrap_or(Duration(1))
@@ -332,7 +335,7 @@ impl<'a> Network<'a> {
 }
 
 impl Attachment {
-    /// The attachment of a host's port; of a port that the host does not have, that of its first one.
+    /// The attachment of a host's port. If the host does not have that port, the attachment of its first port.
     fn of(topology: &Topology, routing: &Routing, host: HostId, port: u16) -> Attachment {
         let port = if port < topology.host_ports(host) { port } else { 0 };
         let link = topology.link(host.into(), port);
@@ -340,8 +343,8 @@ impl Attachment {
     }
 }
 
-/// By switch: the first attachment in its plane. It is that of the only port by which the switch leads to hosts, if every host
-/// has that port.
+/// For each switch, the index of the first attachment in its plane. If the switch leads to the same port of all hosts,
+/// and every host has that port, this index belongs to that port. Otherwise it is [`ANY_PORT`].
 fn planes(topology: &Topology, routing: &Routing) -> Vec<u32> {
     let hosts = || (0..topology.hosts).map(HostId);
     if !topology.has_several_ports() {
@@ -365,14 +368,14 @@ fn planes(topology: &Topology, routing: &Routing) -> Vec<u32> {
     (0..topology.switches.len() as u32).map(plane).collect()
 }
 
-/// The shortest time from the moment a node sends a frame until another node may act on it: the latency of the link, plus
-/// that of the switch behind it except under PFC, whose pause frames skip it. Where that is 0, the serialisation time of the
-/// shortest frame.
+/// The shortest time from the moment a node sends a frame until another node may act on it. It is the latency of the
+/// link, plus the latency of the switch after it unless PFC is used, whose pause frames skip the latter. If the sum is
+/// 0, the serialisation time of the shortest frame is used.
 fn lookahead(link_kinds: &[LinkKind], scheme: &Scheme) -> Duration {
     let pauses = scheme.fabric.pfc.is_some();
     let shortest = shortest_frame(scheme);
     let of = |kind: &LinkKind| match if pauses { kind.latency } else { kind.delay } {
-        // A fast clock shortens the serialisation time.
+        // A fast clock of the sender shortens the serialisation time.
         Duration::ZERO => {
             let nominal = kind.rate.time_for(shortest);
             Duration(nominal.0 - off_by(nominal, scheme.fabric.clock_ppm).0)
@@ -382,13 +385,13 @@ fn lookahead(link_kinds: &[LinkKind], scheme: &Scheme) -> Duration {
     link_kinds.iter().map(of).min().unwrap_or(Duration(1)).max(Duration(1))
 }
 
-/// The largest deviation of a duration from `nominal` where clocks are off by `ppm` parts per million.
+/// The largest deviation of a duration from `nominal` if clocks are off by `ppm` parts per million.
 pub fn off_by(nominal: Duration, ppm: u32) -> Duration {
     Duration(u64::try_from((u128::from(nominal.0) * u128::from(ppm)).div_ceil(1_000_000)).unwrap_or(u64::MAX))
 }
 
-/// The smallest size of any frame in bytes: that of headers, ACKs and pause frames; 1 where programs or registered
-/// transports make frames of their own.
+/// The smallest size of any frame, in bytes: that of headers, ACKs and pause frames. It is 1 if switch programs or
+/// registered transports create frames of their own.
 fn shortest_frame(scheme: &Scheme) -> u64 {
     if scheme.fabric.program.is_some() || matches!(scheme.transport, TransportConfig::Registered(_)) {
         return 1;
@@ -402,8 +405,8 @@ fn ecmp_choice(packet: &Packet, salt: u64, n: usize) -> usize {
     ecmp_member((packet.qp, packet.dst), packet.ev, salt, n)
 }
 
-/// The member of an ECMP group of `n` for packets to a host on a queue pair: a hash of both, of the entropy value `ev` and of
-/// the switch's salt.
+/// The selected member of an ECMP group of `n`, for packets to a host on a queue pair. It is a hash of the host, the
+/// queue pair, the entropy value `ev` and the switch's salt.
 #[inline]
 pub fn ecmp_member((qp, dst): (QpId, HostId), ev: u16, salt: u64, n: usize) -> usize {
     // The destination is part of the flow, so that ACKs hash independently of data.
@@ -414,7 +417,8 @@ pub fn ecmp_member((qp, dst): (QpId, HostId), ev: u16, salt: u64, n: usize) -> u
     (((hash >> 32) * n as u64) >> 32) as usize
 }
 
-/// By queue pair of the engine: the number of its source's, and of its destination's, queue pairs with lower numbers.
+/// The position of each queue pair of the engine among the queue pairs of its source, and among those of its
+/// destination.
 fn slots(workload: &Workload, hosts: u32, split: u32) -> Vec<[u32; 2]> {
     let mut seen = vec![[0u32; 2]; hosts as usize];
     let mut slots = Vec::with_capacity(workload.qps.len() * split as usize);

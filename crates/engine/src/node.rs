@@ -1,4 +1,4 @@
-//! Nodes, hosts and switches: each owns its state and handles its events one after the other.
+//! The interface of nodes. A node is a host or a switch, owns its state, and handles its events one after the other.
 
 use crate::context::Context;
 use crate::frame::{Frame, Order};
@@ -7,19 +7,20 @@ use crate::observer::Observer;
 use anabranch_base::NodeId;
 use anabranch_proto::IntStack;
 
-/// A host or a switch. Its handlers have access to its own state and the [`Context`], and to no other node's state.
+/// A host or a switch. Its handlers have access to its own state and the [`Context`], but not to the state of any other
+/// node.
 pub trait Node {
     /// The number of the node.
     fn node(&self) -> NodeId;
-    /// The next own event: a port that becomes free, a timer, a start of messages.
+    /// The next event of the node itself: a port that becomes free, a timer, or the start of a message.
     fn next(&self) -> Order;
-    /// Handles the next own event, at the present time.
+    /// Handles the next event of the node itself, at the present time.
     fn run_next<O: Observer>(&mut self, at: &mut Context<'_, O>);
     /// Handles the arrival of a frame, with its telemetry.
     fn arrive<O: Observer>(&mut self, frame: &Frame, stack: Option<&IntStack>, at: &mut Context<'_, O>);
 }
 
-/// Runs the events of `node` that are before `bound`, own events and arrivals, in their order.
+/// Runs the events of `node` that are before `bound`, both its own events and arrivals, in their order.
 #[inline]
 pub fn run<N: Node, O: Observer>(
     node: &mut N,

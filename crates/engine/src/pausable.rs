@@ -1,4 +1,4 @@
-//! Runs that pause, in the thread of their caller, whenever their injector is not ready.
+//! Runs that pause whenever their injector is not ready. They run in the thread of their caller.
 
 use crate::collect::{RunResult, run_row};
 use crate::control::Control;
@@ -13,7 +13,7 @@ use crate::spec::RunPoint;
 use anabranch_results::RunRow;
 use std::sync::Arc;
 
-/// A point and its fabric, to which a [`PausableRun`] refers. The workload, measures and observers of the point are ignored.
+/// A point and its fabric, to which a [`PausableRun`] refers. The point's workload, measures and observers are ignored.
 pub struct PausablePoint {
     point: RunPoint,
     fabric: Built,
@@ -23,7 +23,7 @@ impl PausablePoint {
     /// Builds the fabric of a point.
     ///
     /// # Errors
-    /// A part of the point that cannot be built.
+    /// A part of the point cannot be built.
     pub fn new(point: RunPoint) -> Result<Self, RunError> {
         let point = RunPoint { measures: Vec::new(), observers: Vec::new(), ..point };
         check_scheme(&point)?;
@@ -36,12 +36,12 @@ impl PausablePoint {
     }
 }
 
-/// A run in the thread of its caller, whose injector need not be ready.
+/// A run in the thread of its caller. It pauses when its injector is not ready.
 pub struct PausableRun<'a> {
     of: &'a PausablePoint,
     ideal: Arc<Ideal<'a>>,
     control: Control,
-    /// None after the end.
+    /// The engine. None after the end of the run.
     engine: Option<Engine<'a, NoObserver>>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> PausableRun<'a> {
     /// A run before its first event.
     ///
     /// # Errors
-    /// A part of the point that cannot be built.
+    /// A part of the point cannot be built.
     pub fn new(of: &'a PausablePoint, injector: Box<dyn Injector>) -> Result<Self, RunError> {
         let PausablePoint { point, fabric } = of;
         let ideal = ideal(point, fabric);
@@ -63,19 +63,20 @@ impl<'a> PausableRun<'a> {
         Ok(PausableRun { of, ideal, control: Control::default(), engine: Some(engine) })
     }
 
-    /// Continues until the injector is not ready: none; or to the end of the run.
+    /// Continues the run until its end, and returns the result. Returns none if the run pauses, because the injector is
+    /// not ready.
     ///
     /// # Errors
     /// As for [`run()`](crate::run()).
     ///
     /// # Panics
-    /// After the end.
+    /// The run has already ended.
     pub fn advance(&mut self) -> Option<Result<RunResult, RunError>> {
         let PausablePoint { point, fabric } = self.of;
         let Some(engine) = &mut self.engine else { panic!("the run is over") };
         let outcome = with_panic_context(point, || Ok(engine.run_here(&self.control)));
         let outcome = outcome.transpose()?;
-        // After a panic there is no engine either.
+        // The engine is taken out first, so that there is none after a panic either.
         let engine = self.engine.take()?;
         let run =
             RunContext { point, fabric, limits: &point.limits, ideal: &self.ideal, control: &self.control };
@@ -84,7 +85,7 @@ impl<'a> PausableRun<'a> {
         Some(outcome.and_then(conclude))
     }
 
-    /// The totals until now; none after the end.
+    /// The totals until now. None after the end of the run.
     pub fn totals(&self) -> Option<RunRow> {
         self.engine.as_ref().map(|engine| run_row(engine, &self.of.point, &[]))
     }

@@ -1,10 +1,11 @@
-//! Messages of runs whose curves would have more points than they may have.
+//! Errors for runs whose curves would have more points than a run may have.
 
 use crate::observer::QpSelector;
 use crate::spec::{MeasureSpec, RunPoint};
 use anabranch_base::{Duration, Time};
 
-/// The message for a run whose curves with a point per interval use up its `share` of points in the time `room`.
+/// The error for a run whose curves with a point per interval use up their `share` of the points within the time
+/// `room`.
 pub fn interval_points_exceeded(
     measures: &[MeasureSpec],
     share: u64,
@@ -35,8 +36,8 @@ pub fn interval_points_exceeded(
     )
 }
 
-/// The message of a run whose curves of events used up its points by `at`, on a workload of `qps` queue pairs and `packets`
-/// packets.
+/// The error for a run whose curves of events had used up the points by `at`. The workload has `qps` queue pairs and
+/// `packets` packets.
 pub fn event_points_exceeded(point: &RunPoint, qps: usize, packets: u64, at: Time) -> String {
     let share = point.most_points;
     if !point.measures.iter().any(|measure| measure.every == Duration::ZERO || measure.above.is_some()) {
@@ -51,7 +52,7 @@ pub fn event_points_exceeded(point: &RunPoint, qps: usize, packets: u64, at: Tim
     let watched =
         acks.clone().filter_map(|measure| QpSelector::parse(measure.qps.as_deref()?).ok()?.qps(qps).ok());
     let watched = watched.map(|its| its.len()).max().unwrap_or(0) as f64;
-    // At most one ACK per packet; twice that to be safe, as some packets are retransmitted.
+    // There is at most one ACK per packet. The number is doubled to be safe, since some packets are retransmitted.
     let expected = 2.0 * packets as f64 * (watched / qps.max(1) as f64) * acks.count() as f64;
     let advice = match (watched * share as f64 / expected.max(2.0 * share as f64)) as u64 {
         _ if watched == 0.0 => {

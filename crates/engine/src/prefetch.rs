@@ -1,4 +1,4 @@
-//! Cache prefetching of data that the next events will touch.
+//! Prefetching into the CPU cache of data that the next events will touch.
 
 /// Prefetches the cache line at `reference`. This is a hint that changes no result.
 #[inline]

@@ -1,4 +1,4 @@
-//! Queues of frames: linked lists through one pool of slots per node.
+//! Queues of frames. They are linked lists through one pool of slots per node.
 
 use crate::frame::Frame;
 use crate::prefetch::prefetch;
@@ -14,7 +14,7 @@ pub enum FullQueue {
     /// The arriving packet (drop-tail).
     #[default]
     Arriving,
-    /// The arriving packet or the youngest in the queue, by a fair coin.
+    /// The arriving packet or the youngest one in the queue, each with probability 1/2.
     Coin,
 }
 
@@ -23,7 +23,7 @@ parameter_choices!(
     or "tail" = "arriving", "droptail" = "arriving", "taildrop" = "arriving", "fifo" = "arriving"
 );
 
-/// The slots of all queues of a node. Slots are reused last in, first out, so that those in use stay in the cache.
+/// The slots of all queues of a node. Slots are reused last in, first out, so that the slots in use stay in the cache.
 #[derive(Default)]
 pub struct Pool {
     slots: Vec<Slot>,
@@ -49,7 +49,7 @@ pub struct Fifo {
 }
 
 impl Pool {
-    /// The number of frames in all queues.
+    /// The number of slots in use, which is that of the frames in all queues.
     pub fn used(&self) -> u64 {
         (self.slots.len() - self.free.len()) as u64
     }
@@ -115,13 +115,13 @@ impl Fifo {
         Some(&pool.slots.get(self.tail as usize)?.frame).filter(|_| !self.is_empty())
     }
 
-    /// Replaces the youngest frame, which it returns.
+    /// Replaces the youngest frame and returns it.
     pub fn replace_last(&mut self, pool: &mut Pool, frame: &Frame) -> Option<Frame> {
         let slot = pool.slots.get_mut(self.tail as usize).filter(|_| self.head != NONE)?;
         Some(std::mem::replace(&mut slot.frame, *frame))
     }
 
-    /// Takes the youngest frame out of the queue by walking to its end.
+    /// Takes the youngest frame out of the queue by following the list to its end.
     pub fn pop_last(&mut self, pool: &mut Pool) -> Option<Frame> {
         let mut before = NONE;
         let mut last = self.head;
@@ -158,13 +158,14 @@ impl Fifo {
         }
     }
 
-    /// Takes the oldest frame out of the queue. It stays in its slot until that is [released](Pool::release), since copying it
-    /// would cost more than the rest of the dequeue.
+    /// Takes the oldest frame out of the queue. The frame stays in its slot until the slot is
+    /// [released](Pool::release), since copying the frame would cost more than the rest of the dequeue.
     #[inline]
     pub fn pop(&mut self, pool: &Pool) -> Option<SlotHandle> {
         let index = self.head;
         self.head = pool.slots.get(index as usize)?.next;
-        // The next frame may have left the cache since it was queued; it is prefetched while this one is on the wire.
+        // The next frame may have left the CPU cache since it was queued. It is prefetched while the present frame is
+        // on the wire.
         if let Some(next) = pool.slots.get(self.head as usize) {
             prefetch(next);
         }

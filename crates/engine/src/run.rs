@@ -1,4 +1,4 @@
-//! One run: build the fabric and the workload, run the engine, collect the results.
+//! One run: it builds the fabric and the workload, runs the engine, and collects the results.
 
 use crate::collect::{RunResult, collect, name_unfinished, packets};
 use crate::context::Failure;
@@ -27,16 +27,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Runs one point of a scenario. The result depends on the point alone.
+/// Runs one point of a scenario. The result depends only on the point.
 ///
 /// # Errors
-/// A point that cannot be built, a run that stalled or hit a limit (with its partial result), a broken invariant, or a
-/// panic in a registered part.
+/// The point cannot be built, the run stalled or reached a limit (the error has its partial result), an invariant is
+/// broken, or a registered part panicked.
 pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
     with_panic_context(point, || run_point(point, control, None, |_| NoObserver, drop))
 }
 
-/// [`run()`] with messages that `injector` posts while the run goes on, instead of the point's workload. Measures and
+/// A [`run()`] with messages that `injector` posts while the run goes on, instead of the point's workload. Measures and
 /// observers of the point are ignored.
 ///
 /// # Errors
@@ -51,7 +51,8 @@ pub fn run_injected(
     with_panic_context(point, || run_point(point, control, Some(injection), |_| NoObserver, drop))
 }
 
-/// [`run()`] with an observer, which does not affect the result. The observer also has the events of a run that fails.
+/// A [`run()`] with an observer, which does not affect the result. If the run fails, the observer has the events until
+/// then.
 ///
 /// # Errors
 /// As for [`run()`].
@@ -92,8 +93,8 @@ pub(crate) fn with_panic_context<T>(
     })
 }
 
-/// Runs a point while the observer of the caller, which `caller_observer` makes, looks on. `give_back` gets that observer
-/// at the end, also when the run fails.
+/// Runs a point with an observer of the caller, which `caller_observer` creates. `give_back` gets that observer at the
+/// end, even if the run fails.
 fn run_point<O: Observer>(
     point: &RunPoint,
     control: &Control,
@@ -112,7 +113,7 @@ fn run_point<O: Observer>(
     };
     let caller_observer = caller_observer(&fabric);
     let points = PointBudget { most: point.most_points, per_second };
-    // Without curves that have a point in each interval, the time is unlimited.
+    // Without curves that have a point in each interval, the quotient is infinite and does not limit the time.
     let time_for_points = Duration((points.most as f64 / per_second * 1e12) as u64);
     let limits = Limits { max_time: point.limits.max_time.min(time_for_points), ..point.limits.clone() };
     publish_totals(point, &fabric, control);
@@ -158,13 +159,13 @@ pub(crate) fn check_scheme(point: &RunPoint) -> Result<(), RunError> {
     point.scheme.check().map_err(refused)
 }
 
-/// Ideal times under the scheme of a point.
+/// The ideal times under the scheme of a point.
 pub(crate) fn ideal<'a>(point: &RunPoint, fabric: &'a Built) -> Arc<Ideal<'a>> {
     let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
     Arc::new(ideal.carried_by(&point.scheme))
 }
 
-/// The inputs of an engine of one thread, without injection and curves.
+/// The inputs of an engine with one thread, without injection and curves.
 pub(crate) fn engine_inputs<'a>(
     point: &'a RunPoint,
     fabric: &'a Built,
@@ -201,7 +202,7 @@ fn publish_totals(point: &RunPoint, fabric: &Built, control: &Control) {
     control.packets_total.store(of_messages.sum(), Ordering::Relaxed);
 }
 
-/// The plan for the switches: lossless class, programs and weights.
+/// The plan for the switches: the lossless class, the programs and the weights.
 fn switch_plan(
     point: &RunPoint,
     fabric: &Built,
@@ -219,7 +220,7 @@ fn series_rows(series: SeriesObserver, topology: &Topology, end: Time) -> Vec<Se
     series.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
 }
 
-/// The nodes whose observers get the hooks of registered observers.
+/// The nodes at which the hooks of registered observers are called.
 fn hook_nodes(point: &RunPoint, built: &Built) -> Arc<HookNodes> {
     HookNodes::of(&built.topology, &built.workload, point.scheme.qps)
 }
@@ -235,8 +236,8 @@ pub struct Built {
 }
 
 impl Built {
-    /// An estimate of the packet-hops of a run: nothing is lost, each packet of `payload` bytes has an ACK, and paths are
-    /// those of an idle fabric.
+    /// An estimate of the packet-hops of a run. It assumes that nothing is lost, that each packet of `payload` bytes
+    /// has an ACK, and that packets take the paths of an idle fabric.
     pub fn packet_hops(&self, payload: u64) -> u64 {
         let mut links: BTreeMap<(HostId, HostId), u64> = BTreeMap::new();
         self.workload.messages.iter().fold(0, |sum, message| {
@@ -250,10 +251,10 @@ impl Built {
     }
 }
 
-/// Builds fabric, routes and workload of a point.
+/// Builds the fabric, the routes and the workload of a point.
 ///
 /// # Errors
-/// The part of the point that cannot be built.
+/// A part of the point cannot be built.
 pub fn build(point: &RunPoint) -> Result<Built, RunError> {
     let Built { topology, routing, .. } = build_fabric(point)?;
     let text = |name: &str| point.files.get(name).map(String::as_str);
@@ -261,7 +262,7 @@ pub fn build(point: &RunPoint) -> Result<Built, RunError> {
     Ok(Built { topology, routing, workload })
 }
 
-/// Builds fabric and routes of a point, with an empty workload.
+/// Builds the fabric and the routes of a point, with an empty workload.
 pub(crate) fn build_fabric(point: &RunPoint) -> Result<Built, RunError> {
     let text = |name: &str| point.files.get(name).map(String::as_str);
     let topology = anabranch_fabric::build(&point.topology, point.topology.file().and_then(text))?;
@@ -269,8 +270,8 @@ pub(crate) fn build_fabric(point: &RunPoint) -> Result<Built, RunError> {
     Ok(Built { topology, routing, workload: Workload::default() })
 }
 
-/// The observer that records the measures of a point, and the points per simulated second of the curves that have one in
-/// each interval.
+/// The observer that records the measures of a point, and the number of points per simulated second of those curves
+/// that have a point in each interval.
 fn series_observer(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, f64), RunError> {
     let topology = &fabric.topology;
     let mut points = 0.0;
@@ -312,22 +313,22 @@ pub(crate) struct RunContext<'a> {
     pub control: &'a Control,
 }
 
-/// The state of a run that ended early, for its error.
+/// The state of a run that ended early, for the error.
 struct EarlyEnd {
     at: Time,
-    /// Connections, and data packets of all messages.
+    /// The number of connections. `packets` is the number of data packets of all messages.
     qps: usize,
     packets: u64,
-    /// Names of some unfinished flows.
+    /// The names of some unfinished flows.
     stuck: Vec<String>,
     /// Bytes of the longest unfinished message.
     longest: u64,
-    /// The hosts of an unfinished message without a path between them, and the number of such messages.
+    /// The hosts of an unfinished message that has no path left, and the number of such messages.
     cut_off: Option<([HostId; 2], usize)>,
 }
 
 impl RunContext<'_> {
-    /// Runs the engine and collects the results; `series` makes the curves from the observer and the end of the run.
+    /// Runs the engine and collects the results. `series` makes the curves from the observer and the end of the run.
     fn finish<O: Observer>(
         &self,
         mut engine: Engine<'_, O>,
@@ -384,7 +385,7 @@ impl RunContext<'_> {
         }
     }
 
-    /// The error of a run that failed; `result` has the results until then.
+    /// The error of a run that failed. `result` has the results until then.
     fn error(&self, failure: Failure, early: EarlyEnd, result: RunResult) -> RunError {
         let (point, at) = (self.point, early.at);
         let unfinished = result.run.flows - result.run.flows_finished;
@@ -404,7 +405,7 @@ impl RunContext<'_> {
             }
             Failure::LosslessDrop(what) => RunError::LosslessDrop { at, what },
             Failure::Limit(limit) => {
-                // The last event is earlier than `max_time`.
+                // The error names `max_time`, since the last event is earlier.
                 let at = if limit == "max_time" { Time(point.limits.max_time.0) } else { at };
                 RunError::Limit { limit, at, unfinished, partial: Box::new(result) }
             }

@@ -14,7 +14,7 @@ pub enum RunError {
     /// The run was cancelled.
     #[error("stopped")]
     Cancelled,
-    /// Messages are unfinished and nothing new has been delivered for longer than the patience of the run.
+    /// Messages are unfinished and nothing new has been delivered for longer than the run's stall limit.
     #[error("{}", RunFailure::Stalled {
         at_us: at.as_us(),
         reason: reason.clone(),
@@ -24,7 +24,7 @@ pub enum RunError {
         limits: limits.clone(),
     })]
     Stalled {
-        /// Simulated time.
+        /// The simulated time at which the run ended.
         at: Time,
         /// The condition that ended the run.
         reason: StallReason,
@@ -34,7 +34,7 @@ pub enum RunError {
         unfinished: u64,
         /// Lines of help.
         help: Vec<String>,
-        /// Limits under which the flows may end as the scenario stands.
+        /// Limits under which the flows may finish without any other change of the scenario.
         limits: Option<LongerLimits>,
         /// The results until then.
         partial: Box<RunResult>,
@@ -57,9 +57,9 @@ pub enum RunError {
     /// A lossless class had no room for a packet.
     #[error("{}", RunFailure::LosslessDrop { at_us: at.as_us(), message: what.clone() })]
     LosslessDrop {
-        /// Simulated time.
+        /// The simulated time at which the run ended.
         at: Time,
-        /// The link and its buffer, with a remedy.
+        /// The text for the user: the link and its buffer, with a remedy.
         what: String,
     },
     /// The lossless class cannot be built on this fabric.
@@ -69,14 +69,14 @@ pub enum RunError {
         #[from]
         error: PfcError,
     },
-    /// No weight keeps trimmed packets from being lost on this fabric.
+    /// On this fabric, no WRR weight of the control queues prevents the loss of trimmed packets.
     #[error("fabric.wrr: {error}")]
     Weight {
         /// The error of the fabric.
         #[from]
         error: WeightError,
     },
-    /// A switch's program cannot be on this fabric.
+    /// The program of a switch does not work on this fabric.
     #[error("{}: {error}", .error.remedy().0)]
     Program {
         /// The error of the program or its parameters.
@@ -93,7 +93,7 @@ pub enum RunError {
     Limit {
         /// The key of the limit.
         limit: &'static str,
-        /// Simulated time.
+        /// The simulated time at which the run ended.
         at: Time,
         /// The number of unfinished flows.
         unfinished: u64,
@@ -103,7 +103,7 @@ pub enum RunError {
     /// The curves would have more points than the run may have.
     #[error("{what}")]
     TooManyPoints {
-        /// The time by which the budget was used, with a remedy.
+        /// The text for the user: the time by which the curves had used up the points, with a remedy.
         what: String,
     },
     /// A registered part or an observer panicked.
@@ -111,9 +111,9 @@ pub enum RunError {
     Panicked {
         /// The scheme that ran.
         scheme: String,
-        /// The part that panicked, with its name where it has one: `load balancer "sticky"`.
+        /// The part that panicked, with its name if it has one: `load balancer "sticky"`.
         part: String,
-        /// The message of the panic. The panic hook has printed its place.
+        /// The message of the panic. The panic hook has already printed where it happened.
         what: String,
     },
     /// A check found a broken invariant: a defect of Anabranch, or of a registered part.
@@ -121,7 +121,7 @@ pub enum RunError {
         "an invariant is broken, which is a defect of anabranch or of what is registered with it: {what}"
     )]
     Invariant {
-        /// The invariant, with the numbers.
+        /// The invariant, with its numbers.
         what: String,
     },
     /// A queue pair has more packets than PSNs.
@@ -165,7 +165,7 @@ fn is_largest(limit: &str, at: Time) -> bool {
 }
 
 impl RunError {
-    /// The cause of the failure as a value, and the results until then.
+    /// The cause of the failure as a value, and the results until the failure.
     pub fn into_failure(self) -> (RunFailure, Option<Box<RunResult>>) {
         match self {
             RunError::Stalled { at, reason, flows, unfinished, help, limits, partial } => {

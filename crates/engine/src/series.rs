@@ -1,4 +1,4 @@
-//! Curves over time, of links, of switches and of queue pairs.
+//! Curves over time of links, switches and queue pairs.
 
 mod bins;
 mod curves;
@@ -15,7 +15,7 @@ use bins::{Bins, PauseTime, Pauses, Unit, Utilisation};
 use curves::{CurveData, Curves};
 use level::Level;
 
-/// Records curves of chosen links, switches and queue pairs.
+/// An observer that records curves of selected links, switches and queue pairs.
 #[derive(Clone)]
 pub struct SeriesObserver {
     qps_per_connection: u32,
@@ -32,13 +32,13 @@ pub struct SeriesObserver {
     throughput: Curves<Bins>,
     rtt: Curves<Samples>,
     ecn: Curves<Samples>,
-    /// Points so far of curves that have a point per event, or only above a level.
+    /// The number of points so far in curves that have a point per event, or only above a threshold.
     recorded: u64,
 }
 
 impl SeriesObserver {
-    /// An observer without curves, on a fabric with `links` directed links. The scheme splits each queue pair of the workload
-    /// into `qps_per_connection`, and the hooks get the numbers after that split.
+    /// An observer without curves, on a fabric with `links` directed links. The scheme splits each queue pair of the
+    /// workload into `qps_per_connection` queue pairs, and the hooks are called with the numbers of the latter.
     pub fn new(links: usize, qps_per_connection: u32) -> Self {
         SeriesObserver {
             qps_per_connection,
@@ -59,8 +59,8 @@ impl SeriesObserver {
         }
     }
 
-    /// Adds the curve of `measure` for `link`, which runs at `rate`, unless the link has one. A series of queue pairs or
-    /// programs has none for links.
+    /// Adds the curve of `measure` for `link`, which runs at `rate`, unless the link already has that curve. Series of
+    /// queue pairs or programs add no curve for links.
     pub fn watch_link(&mut self, measure: &MeasureSpec, link: LinkId, rate: Rate) {
         let every = measure.every;
         let link = link.0;
@@ -81,8 +81,8 @@ impl SeriesObserver {
         }
     }
 
-    /// Adds the curve of `measure` for the program of switch `node`, unless the switch has one. Only series of programs have
-    /// curves for switches.
+    /// Adds the curve of `measure` for the program of switch `node`, unless the switch already has that curve. Only
+    /// series of programs add curves for switches.
     pub fn watch_switch(&mut self, measure: &MeasureSpec, node: NodeId) {
         match measure.series {
             Series::ProgramBuffer => self.aside.watch(node.0, 1, || Level::bytes(measure.every)),
@@ -91,8 +91,8 @@ impl SeriesObserver {
         }
     }
 
-    /// Adds the curve of `measure` for queue pair `qp` of the workload, unless it has one. A series of links or programs has
-    /// none for queue pairs.
+    /// Adds the curve of `measure` for queue pair `qp` of the workload, unless the queue pair already has that curve.
+    /// Series of links or programs add no curve for queue pairs.
     pub fn watch_flow(&mut self, measure: &MeasureSpec, qp: QpId) {
         let (qp, parts) = (qp.0, self.qps_per_connection);
         match measure.series {
@@ -114,8 +114,8 @@ impl SeriesObserver {
         }
     }
 
-    /// The curves up to `end`, with links and switches named by `link` and `switch`, and queue pairs of the workload
-    /// as `flow:3`.
+    /// The curves up to `end`. The functions `link` and `switch` give the names of links and switches. A queue pair of
+    /// the workload has a name such as `flow:3`.
     pub fn into_rows(
         self,
         end: Time,
@@ -165,7 +165,7 @@ impl Observer for SeriesObserver {
         self.recorded += other.recorded;
     }
 
-    /// Each curve is of one link, one switch program or one queue pair.
+    /// False, since each curve belongs to one link, one switch program or one queue pair.
     fn wants_node_order(&self) -> bool {
         false
     }
@@ -249,7 +249,7 @@ impl Observer for SeriesObserver {
     }
 }
 
-/// A curve with a point for each event, at its own time.
+/// A curve with a point for each event, at the time of the event.
 #[derive(Clone, Default)]
 struct Samples {
     points: Vec<(u64, f64)>,

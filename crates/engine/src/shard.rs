@@ -1,8 +1,9 @@
-//! A shard: the nodes that one thread runs, window by window.
+//! A shard: the nodes that one thread runs, one synchronisation window after the other.
 //!
-//! Nodes are independent within a window, so each runs all its events of the window by itself, while its state is in the
-//! cache. Nodes that are not (hosts whose messages start each other's without delay, switches whose queues an observer
-//! compares) form a *cluster*: their events run merged, in the full order (time, node, kind, port).
+//! Nodes are independent within a window, so each node runs all its events of the window without a break, while its
+//! state is in the CPU cache. Nodes that depend on each other form a *cluster*: hosts whose messages start each other's
+//! messages without delay, and switches whose queues an observer compares. The events of a cluster are merged and run
+//! in the full order (time, node, kind, port).
 
 mod cluster;
 
@@ -23,36 +24,36 @@ use cluster::Cluster;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// By node of the fabric: its index in its shard, its work unit and its position within that unit.
+/// For each node of the fabric, its index in its shard, its work unit and its position within that unit.
 type NodeLocations = [Option<(NodeIndex, u32, u32)>];
 
-/// The present window.
+/// The present synchronisation window.
 #[derive(Clone)]
 pub struct Window {
     /// The number of the window, counted from 0.
     pub number: u64,
     /// The first instant of the window.
     pub start: Time,
-    /// The first instants after it and after the windows that follow.
+    /// The first instant after the window, and the first instants after the windows that follow.
     pub ends: SmallVec<[Time; MAX_WINDOWS_AHEAD + 1]>,
-    /// The end of the run: events at this time or later do not happen. Never, while it is not known.
+    /// The end of the run: events at this time or later do not happen. [`Time::NEVER`] while it is not known.
     pub stop: Time,
-    /// Routes as the switches know them.
+    /// Routes as the switches currently know them.
     pub routing: Arc<Routing>,
-    /// Notices of queue pairs from the window before.
+    /// The notices, sent in the previous window, that queue pairs were opened or are done.
     pub notices: Arc<[Notice]>,
-    /// Notices that switch programs receive in this window, by time.
+    /// The notices that switch programs receive in this window, sorted by time.
     pub program_notices: Arc<[Notice]>,
-    /// Tasks that nodes do at the first instant, before their events.
+    /// Tasks that nodes do at the first instant of the window, before their events.
     pub tasks: Arc<[(NodeId, NodeTask)]>,
 }
 
-/// A task that a fault has for a node between windows.
+/// A task that a fault has for a node between synchronisation windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeTask {
-    /// A switch loses all packets in its queues, by the fault of this number.
+    /// The switch drops all packets in its queues because of the fault with this number.
     Purge(u16),
-    /// The data class of this port is paused, or resumed.
+    /// The data class of this port is paused (`true`) or resumed (`false`).
     Pause(u16, bool),
 }
 
@@ -65,7 +66,7 @@ pub enum NodeIndex {
     Switch(u32),
 }
 
-/// A node or a cluster, which runs by itself within a window.
+/// A node, or a cluster of nodes, which runs independently of all others within a synchronisation window.
 enum WorkUnit {
     One(NodeIndex),
     Cluster(Cluster),
@@ -79,42 +80,41 @@ pub struct Shard<O> {
     hosts: Vec<Host>,
     switches: Vec<Switch>,
     units: Vec<WorkUnit>,
-    /// By work unit: its next own event.
+    /// The next own event of each work unit. Arrivals are not included.
     next: Vec<Order>,
-    /// By block of units: the earliest of `next`. Most of a large fabric may have nothing to do; it is skipped a block at a
-    /// time.
+    /// The earliest `next` of each block of work units. Whole blocks are skipped if they have nothing to do.
     first: Vec<Order>,
-    /// By node of the fabric: its index here, its work unit and its position within that unit. None for nodes of other
-    /// shards.
+    /// The index here, the work unit and the position in that unit of each node of the fabric. None for other shards'
+    /// nodes.
     position_of: Vec<Option<(NodeIndex, u32, u32)>>,
     inbox: Inbox,
     port_scratch: PortScratch,
-    /// Units with an event in the present window, by rising number.
+    /// The work units with an event in the present synchronisation window, sorted by number.
     active: Vec<u32>,
-    /// By block of units: a bit for each unit with an arrival in the present window.
+    /// For each block of work units, a bit mask of the units with an arrival in the present synchronisation window.
     called: Vec<u64>,
-    /// Arrivals over long links.
+    /// The arrivals over long links.
     far_calendar: FarCalendar,
-    /// Packets and pause frames that were sent over long links in the last window.
+    /// Packets and pause frames that were sent over long links in the last synchronisation window.
     pub sent_far: Vec<FarArrival>,
-    /// Free blocks for mail.
+    /// Free blocks for the mail of this thread.
     pub blocks: Blocks,
     link: LinkMail,
-    /// The observer of its nodes.
+    /// The observer for the shard's nodes.
     pub observer: O,
-    /// The totals of its nodes.
+    /// The totals over the shard's nodes.
     pub counters: Counters,
-    /// Bytes that data packets found waiting at its switches.
+    /// The histogram of the bytes that data packets found waiting at the shard's switches.
     pub backlogs: Backlogs,
-    /// Effects of its nodes that are not packets.
+    /// Effects of the shard's nodes that are not frames.
     pub effects: Effects,
-    /// The time of its latest event.
+    /// The time of the shard's latest event.
     pub latest: Time,
 }
 
 impl<O: Observer> Shard<O> {
-    /// A shard of these nodes. The nodes of `clusters` are all here, by rising number in each; with `injection`, the first
-    /// cluster has all hosts.
+    /// A shard of these nodes. It has all nodes of `clusters`, each sorted by number. With `injection`, the first has
+    /// all hosts.
     pub fn new(
         network: &Network<'_>,
         (hosts, switches): (Vec<Host>, Vec<Switch>),
@@ -170,28 +170,28 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// Whether `node` is here.
+    /// Whether `node` belongs to this shard.
     pub fn has(&self, node: NodeId) -> bool {
         self.position_of[node.index()].is_some()
     }
 
-    /// Its hosts.
+    /// The hosts of the shard.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
     }
 
-    /// Its switches.
+    /// The switches of the shard.
     pub fn switches(&self) -> &[Switch] {
         &self.switches
     }
 
-    /// Its hosts and switches, for tests that damage them.
+    /// The hosts and switches of the shard, for tests that damage them.
     #[cfg(test)]
     pub fn nodes_mut(&mut self) -> (&mut [Host], &mut [Switch]) {
         (&mut self.hosts, &mut self.switches)
     }
 
-    /// The switch at `node`, if it is here.
+    /// The switch at `node`, if it belongs to this shard.
     pub fn switch_mut(&mut self, node: NodeId) -> Option<&mut Switch> {
         match self.position_of[node.index()]? {
             (NodeIndex::Switch(index), ..) => Some(&mut self.switches[index as usize]),
@@ -199,7 +199,7 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// The host at `node`, if it is here.
+    /// The host at `node`, if it belongs to this shard.
     pub fn host(&self, node: NodeId) -> Option<&Host> {
         match self.position_of[node.index()]? {
             (NodeIndex::Host(index), ..) => Some(&self.hosts[index as usize]),
@@ -217,7 +217,7 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// Whether it waits in the middle of a window until its injector is ready.
+    /// Whether the shard waits within a synchronisation window until its injector is ready.
     pub fn is_paused(&self) -> bool {
         match self.units.first() {
             Some(WorkUnit::Cluster(cluster)) => cluster.is_paused(),
@@ -235,13 +235,14 @@ impl<O: Observer> Shard<O> {
         self.far_calendar.add(far);
     }
 
-    /// Packets in flight to its nodes over long links.
+    /// The number of packets in flight to the shard's nodes over long links.
     pub fn packets_far_away(&self) -> u64 {
         self.far_calendar.packets()
     }
 
-    /// Runs its nodes through `window`: arrivals come from `sources`, and packets sent go into `slots`, which belong to the
-    /// following windows. A shard that [has paused](Self::is_paused) continues in the same window at the next call.
+    /// Runs the shard's nodes through the synchronisation window `window`. Arrivals come from `sources`. Sent packets
+    /// go into `slots`, which belong to the following windows. A shard that [has paused](Self::is_paused) continues in
+    /// the same window at the next call.
     pub fn run<'w>(
         &'w mut self,
         network: &'w Network<'w>,
@@ -266,7 +267,7 @@ impl<O: Observer> Shard<O> {
         };
         let end = window.ends[0].min(window.stop);
         let bound = Order::before(end);
-        // The cluster that has paused is the first unit, so that no other one has run in the window.
+        // The paused cluster is the first unit, so no other unit has run in the window yet.
         if !resumes {
             start_window((hosts, switches), position_of, window, &mut at);
             if !window.program_notices.is_empty() || !window.tasks.is_empty() {
@@ -350,8 +351,8 @@ fn first_of(orders: &[Order]) -> Order {
     orders.iter().fold(Order::NEVER, |first, order| first.min(*order))
 }
 
-/// Does what nodes have to do at the start of a window, before their events: receivers whose senders are done get the time
-/// of their end, switches the notices for their programs, and nodes do the tasks of faults.
+/// Does the tasks of nodes at the start of a synchronisation window, before their events. Receivers whose senders are
+/// done learn the time of their end, programs in switches get notices, and nodes do the tasks of faults.
 fn start_window<O: Observer>(
     (hosts, switches): (&mut [Host], &mut [Switch]),
     position_of: &NodeLocations,
@@ -397,7 +398,8 @@ fn mark_called(called: &mut [u64], position_of: &NodeLocations, nodes: impl Iter
     }
 }
 
-/// Collects the units that have an arrival (a bit in `called`, which is cleared) or an own event before `bound`.
+/// Collects the work units that have an arrival or an own event before `bound`. A bit in `called` marks an arrival, and
+/// is cleared.
 #[inline]
 fn find_active(called: &mut [u64], (first, next): (&[Order], &[Order]), bound: Order, active: &mut Vec<u32>) {
     active.clear();
@@ -411,7 +413,7 @@ fn find_active(called: &mut [u64], (first, next): (&[Order], &[Order]), bound: O
     }
 }
 
-/// Updates the next own event of every unit and of every block.
+/// Updates the next own event of every work unit and the earliest one of every block.
 fn update_all(
     units: &[WorkUnit],
     (hosts, switches): (&[Host], &[Switch]),
@@ -424,7 +426,7 @@ fn update_all(
     next.chunks(BLOCK).zip(first.iter_mut()).for_each(|(next, first)| *first = first_of(next));
 }
 
-/// Updates the earliest own event of the blocks whose units have run.
+/// Updates the earliest own event of each block with a work unit that has run.
 #[inline]
 fn update_first(first: &mut [Order], next: &[Order], active: &[u32]) {
     for units in active.chunk_by(|one, other| *one as usize / BLOCK == *other as usize / BLOCK) {
@@ -433,8 +435,8 @@ fn update_first(first: &mut [Order], next: &[Order], active: &[u32]) {
     }
 }
 
-/// Prefetches data of the next units while another one runs: the node itself of the unit after the next, and what the
-/// node of the next unit points to.
+/// Prefetches data of the next work units while another one runs. For the unit after the next, this is the node itself.
+/// For the next unit, it is the data to which the node points.
 #[inline]
 fn prefetch_ahead(
     units: &[WorkUnit],

@@ -8,13 +8,13 @@ use anabranch_workload::Step;
 /// An activity of a host with its begin and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The host; the sender of a message.
+    /// The host. For a message, this is the sender.
     pub host: HostId,
     /// The activity.
     pub activity: Activity,
-    /// The begin; the posting of a message.
+    /// The begin. For a message, this is the time of posting.
     pub from: Time,
-    /// The end; the acknowledgement of a message. None if it did not end.
+    /// The end. For a message, this is the time of its acknowledgement. None if it did not end.
     pub until: Option<Time>,
 }
 
@@ -41,7 +41,8 @@ pub enum Activity {
     },
 }
 
-/// The activities of a run: messages in their order, then steps that took time. Those that never began are left out.
+/// The activities of a run: the messages in their order, then the steps that took time. Activities that never began are
+/// left out.
 pub(crate) fn spans<O: Observer>(engine: &Engine<'_, O>) -> Vec<Span> {
     let network = engine.network();
     let workload = network.workload;

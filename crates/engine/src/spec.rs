@@ -1,4 +1,4 @@
-//! The specification of a run, with every default explicit.
+//! The specification of a run, in which every default is explicit.
 
 mod measure;
 
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub struct RunPoint {
     /// The scheme that carries the messages.
     pub scheme: Scheme,
-    /// Seed of every random stream.
+    /// The seed of every random stream.
     pub seed: u64,
     /// The values of the swept parameters at this point.
     pub sweep: BTreeMap<String, Value>,
@@ -43,15 +43,15 @@ pub struct RunPoint {
     pub limits: Limits,
     /// The number of points that all curves of the run may have.
     pub most_points: u64,
-    /// The contents of every file that the scenario names. The runs of a scenario share them: a trace may be longer than all
-    /// the rest, and there may be thousands of runs.
+    /// The contents of every file that the scenario names. The runs of a scenario share the contents, since there may
+    /// be thousands of runs and a trace may be very long.
     pub files: Arc<BTreeMap<String, String>>,
 }
 
-/// The longest allowed jitter of a NIC and of timers.
+/// The largest allowed jitter of NICs and of timers.
 const LONGEST_JITTER: Duration = Duration::from_us(1_000);
 
-/// The smallest weight or share: they are stored in 2^-16ths.
+/// The smallest weight or share, since they are stored in units of 2^-16.
 const LEAST_SHARE: f64 = 1.0 / 65_536.0;
 
 parameters! {
@@ -62,22 +62,23 @@ parameters! {
         /// The name of the scheme in scenarios.
         #[param(part)]
         pub name: String,
-        /// A title of one line.
+        /// A title in one line.
         #[param(part)]
         pub title: String,
         /// The source of its parameters.
         #[param(part)]
         pub source: String,
-        /// The requirements of the scheme on any setup, in words; empty without any.
+        /// The requirements of the scheme on any setup, in words. Empty if there are none.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         #[param(part)]
         pub needs: String,
-        /// The parameters of the setup that follow from its requirements (`transport.header`) and so may differ from those of
-        /// other schemes.
+        /// The names of those setup parameters that follow from the scheme's requirements (`transport.header`), and
+        /// whose values may therefore differ from those of other schemes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[param(part)]
         pub own: Vec<String>,
-        /// Queue pairs of a connection: each message is split over them, each with its own transport and entropy.
+        /// The number of queue pairs of a connection. Each message is split over them, and each has its own transport
+        /// state and entropy values.
         #[param(1..=64; example = 4; source = "unspecified; one queue pair per connection"; default = 1)]
         pub qps: u32,
         /// The transport.
@@ -92,7 +93,7 @@ parameters! {
         /// The settings of switches.
         #[param(table)]
         pub fabric: FabricSpec,
-        /// Hosts with another load balancer; without it all have the same.
+        /// The hosts with another load balancer. Without this, all hosts have the same one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(table)]
         pub mix: Option<MixSpec>,
@@ -100,22 +101,22 @@ parameters! {
 }
 
 parameters! {
-    /// Hosts with another load balancer than the rest, in the same queues: a fabric that is migrated step by step, or shared.
-    /// Flows from them are in the group `mixed`, flows from the others in `main`.
+    /// The hosts that have another load balancer than the rest, while all share the same queues, as in a fabric that is
+    /// migrated step by step. Flows from these hosts are in the group `mixed`, and flows from the others in `main`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct MixSpec {
-        /// Hosts 0, n, 2n and so on balance by `mix.lb`.
+        /// Hosts 0, n, 2n and so on use the load balancer `mix.lb`.
         #[param(2..=65_536; example = 10; source = "REPS, section 4.3.2: a tenth of the traffic; unspecified: whose")]
         pub every: u32,
-        /// Their load balancer.
+        /// The load balancer of these hosts.
         #[param(part)]
         pub lb: LbConfig,
     }
 }
 
 impl MixSpec {
-    /// Whether flows from `source` are balanced by [`MixSpec::lb`].
+    /// Whether flows from `source` use the load balancer [`MixSpec::lb`].
     pub fn covers(&self, source: HostId) -> bool {
         source.0.is_multiple_of(self.every)
     }
@@ -130,12 +131,12 @@ impl Scheme {
         }
     }
 
-    /// The load balancers in use: that of the scheme and that of its mix.
+    /// The load balancers in use: the scheme's own, and the one of its mix if there is one.
     pub fn all_lbs(&self) -> impl Iterator<Item = &LbConfig> {
         std::iter::once(&self.lb).chain(self.mix.as_ref().map(|mix| &mix.lb))
     }
 
-    /// Whether packets of one queue pair leave by all ports of their NIC.
+    /// Whether packets of one queue pair may leave by all ports of their NIC.
     pub fn uses_all_ports(&self) -> bool {
         match self.fabric.port_choice() {
             PortChoice::Entropy => self.all_lbs().all(LbConfig::spreads_packets),
@@ -144,7 +145,7 @@ impl Scheme {
         }
     }
 
-    /// The part that chooses a packet's path under this scheme.
+    /// The component that chooses a packet's path under this scheme.
     pub fn path_choice(&self) -> PathChoice {
         let by_hash = matches!(self.fabric.routing, RoutingMode::Ecmp | RoutingMode::EcmpLinear);
         let program = self.fabric.program.as_ref();
@@ -157,7 +158,8 @@ impl Scheme {
         }
     }
 
-    /// Checks each parameter of all parts against its declaration, and that sizes of packets fit 16 bits.
+    /// Checks each parameter of the scheme and its components against its declaration, and checks that packet sizes fit
+    /// in 16 bits.
     ///
     /// # Errors
     /// The first parameter that is out of its range.
@@ -174,7 +176,8 @@ impl Scheme {
         }
     }
 
-    /// Checks the framing and the RTO of any transport, registered ones included: sizes on the wire must fit 16 bits.
+    /// Checks the framing and the RTO of any transport, registered ones included: sizes on the wire must fit in 16
+    /// bits.
     fn check_packets(&self) -> Result<(), OutOfRange> {
         let most = u64::from(u16::MAX);
         let framing = self.transport.framing();
@@ -195,35 +198,37 @@ impl Scheme {
         Err(OutOfRange { parameter: "rto".to_owned(), problem })
     }
 
-    /// The declarations of the parameters of the scheme itself, the fabric and the mix. Parts with kinds have their own.
+    /// The declarations of the parameters of the scheme itself, of the fabric and of the mix. The transport, the
+    /// congestion control, the load balancer and the program declare their own.
     pub fn parameters() -> &'static [Parameter] {
         <Scheme as Declared>::declared()
     }
 }
 
 parameters! {
-    /// Queues and marking at switches.
+    /// The settings of switches and NICs in a scheme, such as queues, ECN marking and routing.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct FabricSpec {
-        /// Capacity of a port's data queue; packets beyond it are dropped or trimmed. With `shared_buffer` the queues
-        /// share that memory and this is no limit: it is the queue length that relative timeouts and thresholds
-        /// (`5queue`, `0.2queue`) refer to. Lossless fabrics have `pfc` instead.
+        /// Capacity of a port's data queue. Packets beyond it are dropped or trimmed. With `shared_buffer` this is no
+        /// limit, since the queues share that buffer; it is then only the queue length to which relative timeouts and
+        /// thresholds (`5queue`, `0.2queue`) refer. Lossless fabrics have `pfc` instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "1bdp"; source = "REPS, section 4.1")]
         pub queue: Option<Size>,
-        /// Data buffer of a switch that drops or trims, shared by its egress queues with the dynamic threshold
-        /// `shared_alpha`. 0: static limits (`queue`).
+        /// Data buffer of a switch that drops or trims, which its egress queues share by the dynamic threshold
+        /// `shared_alpha`. With 0, each queue has the static limit `queue`.
         #[serde(default, skip_serializing_if = "is_none")]
         #[param(any; example = "32MB"; source = "unspecified; switches share the memory of queues that drop, too"; default = "0B")]
         pub shared_buffer: Bytes,
-        /// Dynamic threshold of a shared buffer: how many times what is left of it one data queue may hold.
+        /// Dynamic threshold of a shared buffer: one data queue may hold this many times the free part of the buffer.
         #[serde(default = "shared_alpha", skip_serializing_if = "is_shared_alpha")]
         #[param(LEAST_SHARE..=65_536.0; example = 8.0; source = "Choudhury and Hahne (1998); 1 there"; default = 1.0)]
         pub shared_alpha: f64,
-        /// The packet that a full data queue drops or trims: the arriving one (`arriving`, drop-tail), or by a fair coin
-        /// (`coin`) that one or the youngest in the queue, in whose place the arriving one then waits. If it still does not
-        /// fit there, as the other was shorter, it is dropped or trimmed as well.
+        /// The packet that a full data queue drops or trims. With `arriving` it is the arriving packet (drop-tail).
+        /// With `coin` it is, with equal probability, the arriving packet or the youngest one in the queue, whose place
+        /// the arriving packet then takes. If the arriving packet still does not fit, because the other one was
+        /// shorter, it is dropped or trimmed as well.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(any; example = "coin"; source = "htsim and the REPS paper's fork of it (`compositequeue.cpp`): a fair \
             coin; there the arriving packet waits even where it does not fit"; default = "arriving")]
@@ -231,86 +236,91 @@ parameters! {
         /// Capacity of a port's control queue.
         #[param(AboveZero; example = "1bdp"; source = "unspecified; ACKs and headers wait in a queue of their own")]
         pub control_queue: Size,
-        /// Data is not marked while no more than this is queued.
+        /// The queue length up to which no data packet is marked.
         #[param(any; example = "0.2bdp"; source = "REPS, section 4.1")]
         pub ecn_kmin: Threshold,
-        /// Every data packet is marked while more than this is queued.
+        /// The queue length above which every data packet is marked.
         #[param(any; example = "0.8bdp"; source = "REPS, section 4.1")]
         pub ecn_kmax: Threshold,
-        /// Marking probability just below `ecn_kmax`; it rises from 0 at `ecn_kmin` (Pmax).
+        /// Marking probability just below `ecn_kmax` (Pmax). The probability rises to it from 0 at `ecn_kmin`.
         #[param(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), section 3.1")]
         pub ecn_pmax: f64,
-        /// Other thresholds for faster links, by rising rate.
+        /// Other thresholds for faster links, sorted by increasing rate.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[param(table)]
         pub ecn_from: Vec<EcnStep>,
-        /// Data packets that do not fit are cut to their header instead of dropped.
+        /// Data packets that do not fit are trimmed to their header instead of being dropped.
         #[serde(default)]
         #[param(any; example = true; source = "DCP, section 4.2; REPS, Appendix A"; default = false)]
         pub trim: bool,
-        /// Weighted round robin between control and data queue; if left out, the control queue has strict priority.
+        /// Weighted round robin between the control and the data queue. If left out, the control queue has strict
+        /// priority.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(table)]
         pub wrr: Option<WrrSpec>,
-        /// In switches, only trimmed packets are control packets: ACKs, NACKs and CNPs wait with data, take its paths, and
-        /// are dropped where data is trimmed (DCP, section 4.2).
+        /// In switches, only trimmed packets are control packets. ACKs, NACKs and CNPs wait in the data queue, take the
+        /// paths of data, and are dropped where data is trimmed (DCP, section 4.2).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "DCP, section 4.2"; default = false)]
         pub acks_with_data: bool,
-        /// Time from a link's going down or up until routing withdraws or restores it; without it routing never
+        /// Time after a link has gone down or come up until routing withdraws or restores it. Without it, routing never
         /// changes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(any; example = "10ms"; source = "unspecified")]
         pub routing_delay: Option<Duration>,
-        /// The choice of switches among equal-cost ports.
+        /// The way in which switches choose among equal-cost ports.
         #[serde(default)]
         #[param(any; example = "adaptive"; source = "Themis-spraying, sections 2.2 and 4.1"; default = "ecmp")]
         pub routing: RoutingMode,
-        /// The port, and so the plane, by which a packet leaves a NIC with several: by its entropy value modulo the number of
-        /// ports (`entropy`), so that a balancer that spreads packets over entropy values spreads them over ports; by its queue
-        /// pair, whose host gives it a port in turn (`queue-pair`); or data by the next free port (`packet`). Without it `packet`
-        /// where `routing` chooses a path for each packet, otherwise `entropy`.
+        /// The port, and so the plane, by which a packet leaves a NIC with several ports. With `entropy` it is the
+        /// entropy value modulo the number of ports, so that a load balancer that spreads packets over entropy values
+        /// spreads them over ports. With `queue-pair` each queue pair uses one port, and the host assigns its ports in
+        /// turn. With `packet` data leaves by the next free port. The default is `packet` if `routing` chooses a path
+        /// for each packet, and otherwise `entropy`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(any; example = "queue-pair";
             source = "unspecified; multi-plane NICs and MRC (OCP 1.0) spread the packets of a queue pair over planes, bonded \
             NICs keep a queue pair on one port")]
         pub port_choice: Option<PortChoice>,
-        /// Packets leave by another port of the NIC while it knows that the link of theirs is down.
+        /// A packet leaves by another port of the NIC if the NIC knows that the link of the packet's own port is down.
         #[serde(default = "is_on", skip_serializing_if = "std::clone::Clone::clone")]
         #[param(any; example = false; source = "unspecified; a NIC sees at once that its own link has no signal"; default = true)]
         pub port_failover: bool,
-        /// The order in which a node handles packets that arrive at one instant: by rising ingress port (`port`), or drawn for
-        /// each node and instant (`random`), so that no port is always served first.
+        /// The order in which a node handles packets that arrive at one instant. With `port` the order is by increasing
+        /// ingress port. With `random` it is drawn for each node and instant, so that no port is always served first.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(any; example = "random"; source = "unspecified; ports are not in step in hardware, so that none is always first";
             default = "port")]
         pub arrival_order: ArrivalOrder,
-        /// The largest delay of the first packet, data or an ACK, after a NIC was idle; it is drawn uniformly from 0 to this.
-        /// Packets that follow within a packet's time are not delayed, so that no throughput is lost: a gap before each of
-        /// them would be a slower link. 0: none.
+        /// The largest delay of the first packet, data or an ACK, after a NIC was idle. The delay is drawn uniformly
+        /// from 0 to this value. Packets that follow within a packet's serialisation time are not delayed, so that no
+        /// throughput is lost: a gap before each of them would have the effect of a slower link. With 0 there is no
+        /// delay.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(Duration::ZERO..=LONGEST_JITTER; example = "100ns"; source = "unspecified; a NIC reads what it sends from host \
             memory, which takes times that vary (Neugebauer et al., SIGCOMM 2018, on PCIe)"; default = "0us")]
         pub nic_jitter: Duration,
-        /// The time between the ticks of a host, at which timeouts of senders (for a retransmission, a probe, a request for
-        /// credit) fire: each at the next tick after it is due. The first tick is drawn for each host. Pacing is exact. 0:
-        /// timeouts fire at the exact time.
+        /// The interval between the timer ticks of a host. A sender's timeout (for a retransmission, a probe or a
+        /// request for credit) fires at the first tick after it is due. The first tick of each host is random. Pacing
+        /// does not use the ticks. With 0, timeouts fire at the exact time.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(Duration::ZERO..=LONGEST_JITTER; example = "4096ns"; source = "unspecified; timeouts of InfiniBand and RoCEv2 NICs \
             come in units of 4.096 us, those of MRC (OCP 1.0) of 1.024 us"; default = "0us")]
         pub timer_tick: Duration,
-        /// The largest delay of a sender's timeout after its tick; it is drawn uniformly from 0 to this for each timeout.
+        /// The largest delay of a sender's timeout after its tick. The delay is drawn uniformly from 0 to this value
+        /// for each timeout.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(Duration::ZERO..=LONGEST_JITTER; example = "10us"; source = "unspecified; NVIDIA's adaptive retransmission draws the \
             first timeout of each queue pair so that they do not time out together"; default = "0us")]
         pub timer_jitter: Duration,
-        /// The largest deviation of a device's oscillator (a NIC or a switch) from nominal, in parts per million. The deviation
-        /// of each device is drawn uniformly between minus and plus this, and its packets take so much longer or shorter to
-        /// leave. Latencies, pacing and timers are nominal, and so are ideal FCTs. 0: all are exact.
+        /// The largest deviation of a device's oscillator (in a NIC or a switch) from the nominal rate, in parts per
+        /// million. The deviation of each device is drawn uniformly between minus and plus this value, and changes the
+        /// serialisation times of its packets. Latencies, pacing, timers and ideal FCTs are not affected. With 0, all
+        /// clocks are exact.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(0..=100; example = 100; source = "IEEE 802.3: signalling rates within 100 ppm of nominal"; default = 0)]
         pub clock_ppm: u32,
-        /// The data class is lossless.
+        /// The settings of the lossless data class. Without them, data is lossy.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(table)]
         pub pfc: Option<PfcSpec>,
@@ -318,7 +328,8 @@ parameters! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(part)]
         pub program: Option<ProgramConfig>,
-        /// The switches that the program is attached to, as `tor:0` or `esw:100%`; without it, every ToR.
+        /// The switches to which the program is attached, such as `tor:0` or `esw:100%`. Without it, the program is
+        /// attached to every ToR.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(any; example = "esw:100%";
             source = "Themis-longhaul, section III: the switches between data centres")]
@@ -347,7 +358,8 @@ fn is_shared_alpha(alpha: &f64) -> bool {
 }
 
 impl FabricSpec {
-    /// The port by which a packet leaves a NIC with several. Where switches choose a path for each packet, the NIC does too.
+    /// The choice of the port by which a packet leaves a NIC with several ports. If switches choose a path for each
+    /// packet, the NIC does so too by default.
     pub fn port_choice(&self) -> PortChoice {
         self.port_choice.unwrap_or(match self.routing {
             RoutingMode::Adaptive | RoutingMode::Spray => PortChoice::Packet,
@@ -355,8 +367,9 @@ impl FabricSpec {
         })
     }
 
-    /// The most bytes that a data queue that drops or trims can hold, by the facts of a path. Alone at its switch it gets the
-    /// share `alpha / (1 + alpha)` of a shared buffer. None in a lossless class.
+    /// The most bytes that a data queue can hold before packets are dropped or trimmed, on a path with these facts. If
+    /// the only occupied queue of a switch is this one, it gets the share `alpha / (1 + alpha)` of a shared buffer.
+    /// None in a lossless class.
     pub fn longest_queue(&self, facts: &PathFacts) -> Option<Bytes> {
         let own = self.queue?.on(facts);
         Some(match self.shared_buffer.0 {
@@ -365,8 +378,9 @@ impl FabricSpec {
         })
     }
 
-    /// The facts of a path with the length of a full queue at these switches. With PFC that is the whole shared buffer, as all
-    /// of it may be queued ahead of a packet: `pfc.buffer` unscaled, also where switches differ.
+    /// The facts of a path, with the length of a full queue at these switches. With PFC, the length is that of the
+    /// whole shared buffer, since all of it may be queued ahead of a packet. It is `pfc.buffer` without scaling, even
+    /// if the switches differ.
     pub fn facts(&self, path: PathFacts) -> PathFacts {
         let pauses = || self.pfc.as_ref().map(|pfc| pfc.buffer);
         let queue = self.queue.map(|queue| queue.on(&path)).or_else(pauses);
@@ -375,58 +389,60 @@ impl FabricSpec {
 }
 
 parameters! {
-    /// ECN thresholds of links of a rate and above.
+    /// ECN thresholds for links from a given rate on.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct EcnStep {
-        /// The thresholds hold for links of this rate and faster ones, up to that of the next step.
+        /// The thresholds apply to links of this rate and faster ones, up to the rate of the next step.
         #[param(any; example = "400Gbps"; source = "the simulation published with Themis-longhaul")]
         pub rate: Rate,
-        /// Data is not marked while no more than this is queued there.
+        /// The queue length up to which no data packet is marked on these links.
         #[param(any; example = "800KB"; source = "the simulation published with Themis-longhaul")]
         pub kmin: Threshold,
-        /// Every data packet is marked while more than this is queued there.
+        /// The queue length above which every data packet is marked on these links.
         #[param(any; example = "6400KB"; source = "the simulation published with Themis-longhaul")]
         pub kmax: Threshold,
     }
 }
 
 parameters! {
-    /// Weighted round robin of a port's control and data queue (DCP, section 4.2).
+    /// Weighted round robin between a port's control queue and its data queue (DCP, section 4.2).
     ///
-    /// A weight of w lets w bytes of control go for each byte of data while both queues wait. With data packets r times as
-    /// long as trimmed ones and N ports of one rate, w = (N - 1) / (r - N + 1) lets an egress port keep up with the headers
-    /// from all N - 1 others, even if every packet is trimmed.
+    /// A weight of w means that w bytes of control packets are sent for each byte of data while both queues wait. Let
+    /// data packets be r times as long as trimmed packets, and a switch have N ports of one rate. With
+    /// w = (N - 1) / (r - N + 1), an egress port keeps up with the headers from all N - 1 other ports, even if every
+    /// packet is trimmed.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct WrrSpec {
-        /// Number of ports N for which the weight is computed; without it, each switch's own.
+        /// Number of ports N for which the weight is computed. Without it, each switch's own number of ports is used.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(2..=65_536; example = 16; source = "DCP, section 6.3")]
         pub radix: Option<u32>,
-        /// The weight itself: bytes of the control queue per byte of the data queue while both wait. Without it the
-        /// weight follows from the radix.
+        /// The weight itself: the bytes of the control queue per byte of the data queue while both wait. Without it,
+        /// the weight follows from the radix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(LEAST_SHARE..=65_535.0; example = 2.0; source = "DCP, section 4.2")]
         pub weight: Option<f64>,
     }
 }
 
-/// The choice of a switch among equal-cost ports. Non-data packets (ACKs and the like) use ECMP in all modes, except trimmed
-/// packets in `Adaptive`, and ACKs in the data class.
+/// The way in which a switch chooses among equal-cost ports. Packets that are not data (ACKs and the like) use ECMP in
+/// all modes, with two exceptions: trimmed packets in `Adaptive`, and ACKs in the data class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoutingMode {
-    /// A hash over flow, entropy value and the switch's salt.
+    /// A hash of the flow, the entropy value and the switch's salt.
     #[default]
     Ecmp,
-    /// A hash that is linear in the entropy value, as those of real switches are: a change of the entropy value changes the path
-    /// alike for every flow (Themis-spraying, section 4.1).
+    /// A hash that is linear in the entropy value, as the hashes of real switches are. A change of the entropy value
+    /// therefore changes the path in the same way for every flow (Themis-spraying, section 4.1).
     EcmpLinear,
-    /// The port with the shortest queue among those whose link is up, at random among equals (Themis-spraying, section 2.2). A
-    /// switch detects at its own ports that a link is down, independently of routing.
+    /// The port with the shortest queue among the ports whose link is up. If several queues are equally short, one of
+    /// them is chosen at random (Themis-spraying, section 2.2). A switch detects independently of routing that a link
+    /// at one of its own ports is down.
     Adaptive,
-    /// A random port for each packet at the source ToR, ECMP above it.
+    /// A random port for each packet at the source ToR, and ECMP at the switches above it.
     Spray,
 }
 
@@ -434,13 +450,13 @@ parameter_choices!(
     RoutingMode: "ecmp" = Ecmp, "ecmp-linear" = EcmpLinear, "adaptive" = Adaptive, "spray" = Spray
 );
 
-/// The choice of a NIC with several ports among them.
+/// The way in which a NIC with several ports chooses a packet's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortChoice {
-    /// The entropy value of the packet decides.
+    /// The entropy value of the packet determines the port.
     Entropy,
-    /// The queue pair of the packet decides.
+    /// The queue pair of the packet determines the port.
     QueuePair,
     /// Data leaves by the next free port.
     Packet,
@@ -451,22 +467,23 @@ parameter_choices!(PortChoice: "entropy" = Entropy, "queue-pair" = QueuePair, "p
 parameters! {
     /// Priority flow control over a buffer that all ports of a switch share.
     ///
-    /// Per ingress port: queued data is charged to the port's share of the shared buffer up to the threshold, then to
-    /// its headroom, and the sender is paused; it may resume once the headroom is empty and the share has fallen
-    /// `resume` below the threshold, or once the port holds nothing.
+    /// Queued data is charged to its ingress port. It uses the port's share of the shared buffer up to the threshold,
+    /// and then the port's headroom. Once it uses headroom, the sender is paused. The sender may resume once the
+    /// headroom is empty and the share has fallen `resume` below the threshold, or once the port holds nothing.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct PfcSpec {
-        /// Packet buffer of a switch, including headroom, unless `headroom_apart`.
+        /// Packet buffer of a switch. It includes the headroom unless `headroom_apart` is set.
         #[param(AboveZero; example = "256MB"; source = "STrack, section 4.1")]
         pub buffer: Bytes,
-        /// Headroom is reserved on top of `buffer` instead of inside it, as it must be for links with a large BDP: one
-        /// of 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom.
+        /// Headroom is reserved in addition to `buffer` instead of inside it. Links with a large BDP require this: a
+        /// link of 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified"; default = false)]
         pub headroom_apart: bool,
-        /// `buffer` is that of a switch whose ports add up to this rate, and scaled to others (STrack, section 4.1);
-        /// without it every switch has `buffer`. Setting `buffer` alone removes it.
+        /// `buffer` is the buffer of a switch whose port rates add up to this rate, and is scaled for other switches
+        /// (STrack, section 4.1). Without it, every switch has `buffer`. A scheme or scenario that sets only `buffer`
+        /// removes it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "51.2Tbps"; source = "STrack, section 4.1")]
         pub buffer_rate: Option<Rate>,
@@ -475,15 +492,15 @@ parameters! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(LEAST_SHARE..=65_536.0; example = 0.125; source = "the simulator published with HPCC")]
         pub alpha: Option<f64>,
-        /// Other values of `alpha` for faster links, by rising rate.
+        /// Other values of `alpha` for faster links, sorted by increasing rate.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[param(table)]
         pub alpha_from: Vec<AlphaStep>,
-        /// Switches of a class that have another buffer. The last entry of a class counts.
+        /// Switch classes whose buffer differs from `buffer`. If a class is listed twice, the last entry applies.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[param(table)]
         pub at: Vec<PfcClass>,
-        /// Static XOFF threshold of each ingress port, in place of `alpha`.
+        /// Static XOFF threshold of each ingress port, instead of the dynamic threshold `alpha`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "1bdp"; source = "unspecified; in the place of alpha")]
         pub threshold: Option<Size>,
@@ -491,7 +508,7 @@ parameters! {
         /// headroom is empty.
         #[param(AboveZero; example = "2packets"; source = "unspecified; 3 KB in the ns-3 RDMA simulators")]
         pub resume: Size,
-        /// Headroom of each ingress port; if left out, what its link needs.
+        /// Headroom of each ingress port. If left out, each port has the headroom that its link needs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "120KB"; source = "unspecified; what the link needs")]
         pub headroom: Option<Size>,
@@ -499,11 +516,11 @@ parameters! {
 }
 
 parameters! {
-    /// The dynamic threshold of ports of a rate and above.
+    /// The dynamic threshold for ports from a given rate on.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct AlphaStep {
-        /// This alpha holds for ports of this rate and above, up to the rate of the next entry.
+        /// This alpha applies to ports of this rate and above, up to the rate of the next entry.
         #[param(AboveZero; example = "400Gbps"; source = "the simulators published with HPCC and Themis-longhaul")]
         pub rate: Rate,
         /// Dynamic threshold of these ports, as `pfc.alpha`.
@@ -513,18 +530,18 @@ parameters! {
 }
 
 parameters! {
-    /// The lossless class of the switches of one class.
+    /// The settings of the lossless class for one class of switches.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct PfcClass {
-        /// The class: `tor`, `leaf`, `esw` ...
+        /// The class of switches: `tor`, `leaf`, `esw` ...
         #[param(any; example = "esw"; source = "Themis-longhaul, section VII: deep buffers at the edge")]
         pub switches: String,
-        /// Packet buffer of such a switch, as `buffer` of PFC but never scaled.
+        /// Packet buffer of such a switch. It has the meaning of `buffer` in `pfc`, but is never scaled.
         #[param(AboveZero; example = "128MB"; source = "unspecified")]
         pub buffer: Bytes,
-        /// Dynamic threshold of all ports of these switches, as `pfc.alpha`; without it, that of the other switches.
-        /// With 65536 and a buffer that never fills, these switches never send XOFF.
+        /// Dynamic threshold of all ports of these switches, with the meaning of `pfc.alpha`. Without it, these
+        /// switches use the threshold of the others. With 65536 and a buffer that never fills, they never send XOFF.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(LEAST_SHARE..=65_536.0; example = 0.125; source = "unspecified")]
         pub alpha: Option<f64>,
@@ -537,9 +554,9 @@ parameters! {
 pub struct Limits {
     /// Largest simulated time.
     pub max_time: Duration,
-    /// The time without new deliveries after which a run with outstanding messages has stalled. A retransmission timeout and a
-    /// round trip are added ([`Limits::patience`]), and the time during which a temporary fault blocks or slows traffic does
-    /// not count.
+    /// The time without new deliveries after which a run with outstanding messages counts as stalled. A retransmission
+    /// timeout and a round trip are added ([`Limits::patience`]). The time during which a temporary fault blocks or
+    /// slows traffic does not count.
     pub stall: Duration,
     /// Largest number of events.
     pub max_events: u64,
@@ -548,11 +565,11 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The largest `max_time`: times of events have 48 bits of picoseconds.
+    /// The largest `max_time`. It is limited because the times of events have 48 bits of picoseconds.
     pub const MAX_TIME: Duration = Duration::from_us(281_000_000);
 
-    /// The longest time without new deliveries under `scheme` on a fabric, with allowance for a running timer and a packet in
-    /// flight.
+    /// The longest time without new deliveries under `scheme` on a fabric before the run counts as stalled. It includes
+    /// an allowance for a running timer and a packet in flight.
     pub fn patience(&self, scheme: &Scheme, facts: &PathFacts) -> Duration {
         let FabricSpec { timer_tick, timer_jitter, .. } = scheme.fabric;
         self.stall + scheme.transport.rto().on(facts) + timer_tick + timer_jitter + facts.base_rtt
@@ -560,8 +577,8 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// One simulated second, 10 ms without progress, half an hour of events at ten million a second, and
-    /// packets for about a gigabyte.
+    /// The defaults: one simulated second, 10 ms without progress, enough events for half an hour at ten million events
+    /// per second, and enough packets for about a gigabyte.
     fn default() -> Self {
         Limits {
             max_time: Duration::from_us(1_000_000),

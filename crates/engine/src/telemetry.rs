@@ -1,9 +1,10 @@
-//! In-network telemetry (INT), kept beside the packets, which have no room for it.
+//! In-network telemetry (INT). Its records are kept beside the packets, which have no room for them.
 //!
-//! Each data packet that leaves its sender gets a record. On links records travel beside the packets in the mail; a node
-//! keeps those of its queued packets. Each switch port that sends the packet adds a hop. At the receiver the record waits
-//! for the queue pair's next ACK, which carries it back; a newer record replaces it before that. A NACK carries no record,
-//! so the ACK after it does. At the sender the transport reads the record.
+//! Each data packet that leaves its sender gets a record. On links, records travel beside the packets in the mail. A
+//! node stores the records of its queued packets. Each switch port that sends the packet adds a hop. At the receiver,
+//! the record waits for the queue pair's next ACK, which carries it back. If another data packet arrives first, its
+//! record replaces the older one. A NACK carries no record, so the next ACK carries it. At the sender, the transport
+//! reads the record.
 
 use anabranch_base::Time;
 use anabranch_proto::{IntStack, Packet, Repr};
@@ -11,12 +12,12 @@ use anabranch_proto::{IntStack, Packet, Repr};
 /// The records that one node holds.
 #[derive(Default)]
 pub struct Telemetry {
-    /// Record `n` is `records[n - 1]`.
+    /// The record with number `n` is `records[n - 1]`.
     records: Vec<IntStack>,
-    /// Numbers of free records.
+    /// The numbers of the free records.
     free: Vec<u32>,
-    /// Records of packets that the switch program holds: queue pair, PSN and time of sending of the packet, and the number of
-    /// its record.
+    /// The records of packets that the switch program holds. Each entry has the packet's queue pair, PSN and time of
+    /// sending, and the number of its record.
     with_program: Vec<(u32, u32, Time, u32)>,
 }
 
@@ -35,26 +36,27 @@ impl Telemetry {
         }
     }
 
-    /// The record with this number; none for 0.
+    /// The record with this number; none for the number 0.
     pub fn record(&mut self, number: u32) -> Option<&mut IntStack> {
         self.records.get_mut((number as usize).checked_sub(1)?)
     }
 
-    /// Frees a record; 0 is none.
+    /// Frees the record with this number. The number 0 stands for no record.
     pub fn release(&mut self, number: u32) {
         if number > 0 {
             self.free.push(number);
         }
     }
 
-    /// Stores the record of a packet that the switch program holds.
+    /// Stores the telemetry record of a packet that the switch program holds.
     pub fn store_for_program(&mut self, packet: &Packet, number: u32) {
         if let (Repr::Data { psn, sent_at, .. }, true) = (packet.repr, number > 0) {
             self.with_program.push((packet.qp.0, psn, sent_at, number));
         }
     }
 
-    /// Takes the record of a packet that the switch program releases. Returns its number, or 0.
+    /// Moves the record of a packet that the switch program releases back to the packets of the node. Returns the
+    /// record's number, or 0 if there is none.
     pub fn retrieve(&mut self, packet: &Packet) -> u32 {
         let Repr::Data { psn, sent_at, .. } = packet.repr else { return 0 };
         let its = |with_program: &(u32, u32, Time, u32)| {
@@ -63,7 +65,7 @@ impl Telemetry {
         self.with_program.iter().position(its).map_or(0, |slot| self.with_program.remove(slot).3)
     }
 
-    /// The numbers of records of packets that the switch program holds, and of all others.
+    /// The number of records of packets that the switch program holds, and the number of all other records.
     pub fn counts(&self) -> (u64, u64) {
         let with_program = self.with_program.len() as u64;
         (with_program, (self.records.len() - self.free.len()) as u64 - with_program)

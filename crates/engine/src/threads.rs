@@ -1,4 +1,5 @@
-//! Atomics and waiting: those of the standard library, or those of loom, which tries every order of threads (`make loom`).
+//! Atomics and waiting. They come from the standard library, or from loom, which tries every order of threads (`make
+//! loom`).
 
 #[cfg(loom)]
 pub use loom::{hint::spin_loop, sync::atomic, thread::yield_now};

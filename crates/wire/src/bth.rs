@@ -5,7 +5,7 @@
 //! | 0 | opcode |
 //! | 1 | solicited event, migration state, pad count (2 bits), version (4 bits, 0) |
 //! | 2-3 | partition key |
-//! | 4 | FECN, BECN, six reserved bits; outside of the ICRC, so that switches may write it |
+//! | 4 | FECN, BECN, six reserved bits; the ICRC does not cover it, so that switches may change it |
 //! | 5-7 | number of the queue pair at the destination |
 //! | 8 | AckReq, seven reserved bits |
 //! | 9-11 | PSN |
@@ -14,7 +14,7 @@
 //!
 //! The reserved bits of byte 4, from the lowest:
 //! - Bit 0, `dcp`: the highest bit of sRetryNo ([`dcp`](crate::dcp)).
-//! - Bit 1: Themis-S sprayed this packet.
+//! - Bit 1: the packet was sprayed by Themis-S.
 //! - Bit 2: this NACK is a Path Avoidance Signal (Themis-spraying, section 4.4: "a specific reserved bit").
 //! - Bit 3: an [extension header](crate::extension) follows the standard headers.
 
@@ -29,74 +29,75 @@ pub const RETH_BYTES: usize = 16;
 /// Size of an AETH in bytes.
 pub const AETH_BYTES: usize = 4;
 
-/// Opcodes of reliable connections, RoCEv2's CNP, and those of this project among the manufacturers' own (from 0xc0).
+/// Opcodes of reliable connections, RoCEv2's CNP opcode, and this project's own opcodes in the range for manufacturers
+/// (from 0xc0).
 pub mod opcode {
-    /// Write: the first of several packets. A RETH follows.
+    /// The first of several packets of a Write. A RETH follows.
     pub const WRITE_FIRST: u8 = 0x06;
-    /// Write: neither first nor last.
+    /// A packet of a Write that is neither the first nor the last.
     pub const WRITE_MIDDLE: u8 = 0x07;
-    /// Write: the last of several packets.
+    /// The last of several packets of a Write.
     pub const WRITE_LAST: u8 = 0x08;
-    /// Write: the only packet. A RETH follows.
+    /// The only packet of a Write. A RETH follows.
     pub const WRITE_ONLY: u8 = 0x0a;
-    /// ACK or NACK, by the AETH that follows.
+    /// An ACK or a NACK. The AETH that follows tells which.
     pub const ACKNOWLEDGE: u8 = 0x11;
-    /// CNP; 16 reserved bytes follow.
+    /// A CNP. 16 reserved bytes follow.
     pub const CNP: u8 = 0x81;
-    /// `eqds`: pull.
+    /// A pull of `eqds`.
     pub const PULL: u8 = 0xc0;
-    /// `eqds`: request to send.
+    /// A request to send of `eqds`.
     pub const RTS: u8 = 0xc1;
     /// A message between programs in switches.
     pub const PROGRAM: u8 = 0xc2;
     /// A packet of a user-defined transport.
     pub const CUSTOM: u8 = 0xc3;
-    /// A trimmed packet on its way back to the sender, outside of DCP's headers.
+    /// A trimmed packet on its way back to the sender, in a format without DCP's headers.
     pub const RETURNED: u8 = 0xc4;
-    /// The fields of STrack's figure 7 without an AETH, outside of STrack's headers.
+    /// The fields of STrack's figure 7 without an AETH, in a format without STrack's headers.
     pub const SACK: u8 = 0xc5;
 }
 
-/// AETH syndrome of an ACK without credits.
+/// The AETH syndrome of an ACK without credits.
 pub const ACK: u8 = 0x1f;
-/// AETH syndrome of a NACK for a gap in the PSNs.
+/// The AETH syndrome of a NACK for a gap in the PSNs.
 pub const NACK: u8 = 0x60;
 
-/// `reserved`: the highest bit of DCP's sRetryNo.
+/// The bit of `reserved` that is the highest bit of DCP's sRetryNo.
 pub const RETRY_BIT: u8 = 1 << 0;
-/// `reserved`: sprayed by Themis-S.
+/// The bit of `reserved` for a packet that Themis-S has sprayed.
 pub const SPRAYED_BIT: u8 = 1 << 1;
-/// `reserved`: Path Avoidance Signal.
+/// The bit of `reserved` for a Path Avoidance Signal.
 pub const AVOIDANCE_BIT: u8 = 1 << 2;
-/// `reserved`: an extension header follows the standard headers.
+/// The bit of `reserved` for an extension header after the standard headers.
 pub const EXTENSION_BIT: u8 = 1 << 3;
 
 /// A base transport header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bth {
-    /// The opcode, which says what follows ([`opcode`]).
+    /// The opcode, which determines the headers that follow ([`opcode`]).
     pub opcode: u8,
-    /// Solicited event.
+    /// The solicited event bit.
     pub solicited: bool,
-    /// Migration state.
+    /// The migration state.
     pub migrated: bool,
-    /// Number of bytes that fill the payload up to a multiple of four; at most 3.
+    /// The number of padding bytes after the payload, at most 3. They extend its length to a multiple of four.
     pub pad: u8,
-    /// Partition key.
+    /// The partition key.
     pub partition: u16,
-    /// FECN.
+    /// The forward ECN bit.
     pub fecn: bool,
-    /// BECN: in CNPs and, here, in the ACKs of marked packets.
+    /// The backward ECN bit, which is set in CNPs. Here it is also set in the ACKs of marked packets.
     pub becn: bool,
     /// The six reserved bits of byte 4.
     pub reserved: u8,
-    /// Number of the queue pair at the destination, 24 bits.
+    /// The number of the queue pair at the destination, with 24 bits.
     pub qpn: u32,
-    /// AckReq.
+    /// Whether the packet requests an ACK.
     pub ack_request: bool,
-    /// The seven reserved bits of byte 8; `dcp`: the lower bits of sRetryNo.
+    /// The seven reserved bits of byte 8. In DCP they are the lower bits of sRetryNo.
     pub reserved_low: u8,
-    /// PSN, 24 bits.
+    /// The PSN, with 24 bits.
     pub psn: u32,
 }
 
@@ -149,7 +150,7 @@ impl Bth {
 pub enum Position {
     /// The first of several packets.
     First,
-    /// Neither first nor last.
+    /// A packet that is neither the first nor the last.
     Middle,
     /// The last of several packets.
     Last,
@@ -172,9 +173,10 @@ impl Position {
 /// An ACK extended transport header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aeth {
-    /// The kind: [`ACK`], [`NACK`], or another one of InfiniBand.
+    /// The kind of answer: [`ACK`], [`NACK`], or another syndrome of InfiniBand.
     pub syndrome: u8,
-    /// Number of completed messages, 24 bits; `dcp`: eMSN. Otherwise 0 here: the cores do not have it.
+    /// The number of completed messages, with 24 bits. In DCP it is the eMSN. In other formats it is 0 here, since the
+    /// protocol cores do not count messages.
     pub msn: u32,
 }
 
@@ -203,7 +205,7 @@ pub(crate) fn read_reth(cursor: &mut Cursor<'_>) -> Result<Reth, WireError> {
     })
 }
 
-/// A length or offset in 32 bits.
+/// Checks that a length or an offset fits in 32 bits, and returns it.
 pub(crate) fn u32_of(field: &'static str, at: usize, value: u64) -> Result<u32, WireError> {
     u32::try_from(value).map_err(|_| WireError::new(field, at, Fault::TooLarge { value, bits: 32 }))
 }

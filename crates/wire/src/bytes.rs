@@ -1,8 +1,8 @@
-//! Reading fields one after the other, and writing numbers of 24 bits. Numbers are in network byte order.
+//! A reader of fields one after the other, and a writer of 24-bit numbers. All numbers are in network byte order.
 
 use crate::error::{Fault, WireError};
 
-/// The first number that needs more than 24 bits.
+/// The smallest number that does not fit in 24 bits.
 pub const LIMIT_24: u32 = 1 << 24;
 
 /// A position in a frame, from which fields are read.
@@ -13,22 +13,22 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// The position `at` of a frame.
+    /// A cursor at the position `at` of a frame.
     pub fn new(bytes: &'a [u8], at: usize) -> Self {
         Cursor { bytes, at }
     }
 
-    /// Offset in the frame.
+    /// The present offset in the frame.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// The bytes that are left.
+    /// The bytes that have not been read.
     pub fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or(&[])
     }
 
-    /// The next `N` bytes.
+    /// Reads the next `N` bytes.
     pub fn take<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], WireError> {
         let rest = self.rest();
         let taken = rest.first_chunk::<N>();
@@ -38,32 +38,32 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    /// A number of 8 bits.
+    /// Reads a number of 8 bits.
     pub fn u8(&mut self, field: &'static str) -> Result<u8, WireError> {
         self.take(field).map(|[byte]| byte)
     }
 
-    /// A number of 16 bits.
+    /// Reads a number of 16 bits.
     pub fn u16(&mut self, field: &'static str) -> Result<u16, WireError> {
         self.take(field).map(u16::from_be_bytes)
     }
 
-    /// A number of 24 bits.
+    /// Reads a number of 24 bits.
     pub fn u24(&mut self, field: &'static str) -> Result<u32, WireError> {
         self.take(field).map(|[a, b, c]| u32::from_be_bytes([0, a, b, c]))
     }
 
-    /// A number of 32 bits.
+    /// Reads a number of 32 bits.
     pub fn u32(&mut self, field: &'static str) -> Result<u32, WireError> {
         self.take(field).map(u32::from_be_bytes)
     }
 
-    /// A number of 64 bits.
+    /// Reads a number of 64 bits.
     pub fn u64(&mut self, field: &'static str) -> Result<u64, WireError> {
         self.take(field).map(u64::from_be_bytes)
     }
 
-    /// A byte of which the bits `reserved` must be 0.
+    /// Reads a byte whose bits in `reserved` must be 0.
     pub fn with_reserved(&mut self, field: &'static str, reserved: u8) -> Result<u8, WireError> {
         let at = self.at;
         let found = self.u8(field)?;
@@ -74,12 +74,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Bytes that must be 0.
+    /// Reads bytes that must be 0.
     pub fn zeros(&mut self, field: &'static str, count: usize) -> Result<(), WireError> {
         (0..count).try_for_each(|_| self.with_reserved(field, 0xff).map(drop))
     }
 
-    /// Nothing follows `field`.
+    /// Fails if any byte follows `field`.
     pub fn end(&self, field: &'static str) -> Result<(), WireError> {
         match self.rest().len() {
             0 => Ok(()),
@@ -88,7 +88,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The bytes of a number of 24 bits, which are to stand at `at`.
+/// The bytes of a 24-bit number that will be written at `at`.
 pub fn u24_bytes(field: &'static str, at: usize, value: u32) -> Result<[u8; 3], WireError> {
     let [high, a, b, c] = value.to_be_bytes();
     match high {

@@ -1,4 +1,4 @@
-//! DCP's additions to RoCEv2 (DCP, figure 4). Offsets are those in a frame over IPv4.
+//! DCP's additions to RoCEv2 (DCP, figure 4). The offsets are those in a frame over IPv4.
 //!
 //! | Bytes | Field | data | header-only | ACK |
 //! |---|---|---|---|---|
@@ -12,19 +12,19 @@
 //! | 73-79 | SSN, immediate | last packet of a Write-with-Immediate | | |
 //! | 57-67 | SSN, offset, length of the message | Send | | |
 //!
-//! The paper specifies the fields of the data packet's first 57 bytes and their widths, the RETH in every packet of a
-//! Write, the SSN in every packet of a Send and in the last one of a Write-with-Immediate, the sRetryNo, the eMSN in an
-//! ACK, and two bits of the type of service. Choices made here:
+//! The paper specifies the fields of the data packet's first 57 bytes and their widths. It also specifies the RETH in
+//! every packet of a Write, the SSN in every packet of a Send and in the last packet of a Write-with-Immediate, the
+//! sRetryNo, the eMSN in an ACK, and two bits of the type of service. This module makes these choices:
 //! - Numbers are in network byte order. MSN, eMSN and SSN have 24 bits.
-//! - The tag is in the two lowest bits of the DSCP, so that the ECN keeps its own two.
-//! - sRetryNo is in reserved bits of the BTH, which a trimmed packet keeps: its lower 7 bits in byte 50, below AckReq,
-//!   its highest one in the lowest bit of byte 46.
-//! - eMSN takes the place of the MSN in the AETH, whose meaning is nearly the same.
-//! - A Send carries the offset of its packet and the length of the message: without the offset, a middle packet has a
-//!   receive WQE but no place in its buffer; without the length, the number of packets is unknown. For a Write, RETH
-//!   has both.
-//! - Trimming does not change the UDP length: the text changes only the tag and the IP length (section 5). The UDP
-//!   checksum is 0, as in RoCEv2.
+//! - The tag is in the two lowest bits of the DSCP, so that ECN keeps its own two bits.
+//! - sRetryNo is in reserved bits of the BTH, which a trimmed packet keeps. Its lower 7 bits are in byte 50, below
+//!   AckReq, and its highest bit is the lowest bit of byte 46.
+//! - eMSN replaces the MSN in the AETH, whose meaning is nearly the same.
+//! - A Send carries the offset of its packet and the length of the message. Without the offset, a middle packet would
+//!   have a receive WQE but no position in its buffer. Without the length, the number of packets would be unknown. A
+//!   Write has both values in its RETH.
+//! - Trimming does not change the UDP length, since the paper changes only the tag and the IP length (section 5). The
+//!   UDP checksum is 0, as in RoCEv2.
 //! - Data and ACKs end with an ICRC, as in RoCEv2. A trimmed packet cannot have one.
 
 use crate::bth::{Bth, EXTENSION_BIT, Position, RETRY_BIT, opcode, put_reth, read_reth};
@@ -36,21 +36,21 @@ use crate::link::{Addresses, Entropy, Link, shorten};
 use anabranch_proto::Msn;
 use anabranch_proto::transport::dcp_reception::Operation;
 
-/// Size of a header-only packet over IPv4 in bytes (DCP, footnote 6): 14 MAC, 20 IP, 8 UDP, 12 BTH, 3 MSN, without the FCS
-/// and the padding to Ethernet's minimum of 64 B.
+/// The size of a header-only packet over IPv4 in bytes (DCP, footnote 6): 14 MAC, 20 IP, 8 UDP, 12 BTH and 3 MSN. It
+/// does not include the FCS and the padding to Ethernet's minimum of 64 B.
 pub const HEADER_ONLY_BYTES: usize = 57;
 
 const MSN_BYTES: usize = 3;
 const TAG_MASK: u8 = 0b11;
 
-/// The DCP tag (DCP, section 4.2).
+/// The DCP tag, which tells the kind of a packet (DCP, section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
     /// A packet of another protocol.
     Other = 0b00,
     /// An ACK.
     Ack = 0b01,
-    /// Data, retransmissions included.
+    /// Data, including retransmissions.
     Data = 0b10,
     /// A trimmed packet.
     HeaderOnly = 0b11,
@@ -68,26 +68,26 @@ impl Tag {
     }
 }
 
-/// The headers that a data packet has behind its BTH.
+/// The headers of a data packet after its BTH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataHeaders {
-    /// The message, and its round.
+    /// The message, and the round in which it is sent.
     pub msn: Msn,
-    /// The position in the message.
+    /// The position of the packet in its message.
     pub position: Position,
     /// The operation of the message.
     pub operation: Operation,
 }
 
 impl DataHeaders {
-    /// The BTH of the packet with this PSN, which is to stand `at` these bytes of the frame.
+    /// The BTH of the packet with this PSN. `at` is the offset that the BTH will have in the frame.
     ///
     /// # Errors
     /// A packet other than the last one carries an immediate.
     pub fn bth(&self, at: usize, qpn: u32, psn: u32, ack_request: bool) -> Result<Bth, WireError> {
         let fields = Fields::of(&self.operation);
         let known = OPCODES.iter().find(|known| known.1 == self.position && known.2 == fields);
-        // Every combination has an opcode except an immediate value before the last packet.
+        // Every combination has an opcode, except that an immediate value may come only with the last packet.
         let early = WireError::new("immediate", at, Fault::NoRoom { value: self.position as u64 });
         let opcode = known.ok_or(early)?.0;
         Ok(with_retry(Bth { ack_request, ..Bth::new(opcode, qpn, psn) }, self.msn))
@@ -131,11 +131,11 @@ impl DataHeaders {
     }
 }
 
-/// Writes a data packet of any operation to `out`, which is emptied first. `bth` is that of `headers`
-/// ([`DataHeaders::bth`]), the DSCP of `link` has the tag of data.
+/// Writes a data packet of any operation to `out`, which is cleared first. `bth` must be the BTH of `headers`
+/// ([`DataHeaders::bth`]), and the DSCP of `link` must have the tag for data.
 ///
 /// # Errors
-/// A number does not fit its field, or the frame is longer than an IP packet may be.
+/// A number does not fit in its field, or the frame is longer than an IP packet may be.
 pub fn encode_data(
     link: Link,
     entropy: Entropy,
@@ -152,7 +152,7 @@ pub fn encode_data(
 /// Reads the headers of a data packet of any operation, and its payload.
 ///
 /// # Errors
-/// It is no data packet of DCP, or its ICRC is wrong.
+/// The frame is no data packet of DCP, or its ICRC is wrong.
 pub fn decode_data<'a>(frame: &RoceFrame<'a>) -> Result<(DataHeaders, Extension, &'a [u8]), WireError> {
     if Tag::of_dscp(frame.link.dscp) != Tag::Data {
         return Err(wrong_tag(frame));
@@ -163,12 +163,13 @@ pub fn decode_data<'a>(frame: &RoceFrame<'a>) -> Result<(DataHeaders, Extension,
     Ok((headers, extension, cursor.rest()))
 }
 
-/// The BTH of a header-only packet, apart from trimming: the original opcode is unknown, and receivers ignore it.
+/// The BTH of a header-only packet that is not made by trimming. The original opcode is unknown here, and receivers
+/// ignore it.
 pub(crate) fn header_only_bth(qpn: u32, psn: u32, msn: Msn) -> Bth {
     with_retry(Bth::new(SEND_MIDDLE, qpn, psn), msn)
 }
 
-/// The MSN behind the BTH of data and header-only packets, and the retry number in the BTH.
+/// Reads the MSN after the BTH of a data or header-only packet, and the retry number in the BTH.
 pub(crate) fn msn(bth: &Bth, cursor: &mut Cursor<'_>) -> Result<Msn, WireError> {
     let retry = (bth.reserved & RETRY_BIT) << 7 | bth.reserved_low;
     Ok(Msn::new(cursor.u24("MSN")?, retry))
@@ -178,7 +179,7 @@ fn with_retry(bth: Bth, msn: Msn) -> Bth {
     Bth { reserved: bth.reserved | msn.retry() >> 7, reserved_low: msn.retry() & 0x7f, ..bth }
 }
 
-/// The error for a tag that does not go with the opcode.
+/// The error for a tag that does not match the opcode.
 pub(crate) fn wrong_tag(frame: &RoceFrame<'_>) -> WireError {
     let expected = match frame.bth.opcode {
         opcode::ACKNOWLEDGE => "the DCP tag 01 of an ACK",
@@ -188,11 +189,11 @@ pub(crate) fn wrong_tag(frame: &RoceFrame<'_>) -> WireError {
     WireError::value("DSCP or opcode", frame.link.route.ip.bth(), frame.link.dscp, expected)
 }
 
-/// Trims a data packet as a switch does (DCP, section 4.2, packet trimming module; section 5): to its headers up to the MSN,
-/// with the tag and the IP length of a header-only packet.
+/// Trims a data packet as a switch does (DCP, section 4.2, packet trimming module; section 5). The headers up to the
+/// MSN remain, and the tag and the IP length become those of a header-only packet.
 ///
 /// # Errors
-/// The bytes are no data packet of DCP; they stay as they are.
+/// The bytes are no data packet of DCP. They are not changed.
 pub fn trim(bytes: &mut Vec<u8>) -> Result<(), WireError> {
     let frame = RoceFrame::decode(bytes, Entropy::Port)?;
     if Tag::of_dscp(frame.link.dscp) != Tag::Data || !is_data(frame.bth.opcode) {
@@ -202,17 +203,17 @@ pub fn trim(bytes: &mut Vec<u8>) -> Result<(), WireError> {
     let (end, link) = (frame.behind_bth() + MSN_BYTES, frame.link);
     let marks = link.route.ip.bth() + 4;
     bytes.truncate(end);
-    // The extension header is gone; this byte is outside of the ICRC, which is gone too.
+    // The extension header has been cut off. The ICRC does not cover this byte, and has been cut off too.
     bytes[marks] &= !EXTENSION_BIT;
     shorten(bytes, &link.route.ip, link.dscp | TAG_MASK);
     Ok(())
 }
 
 /// Returns a header-only packet to the sender (DCP, section 4.1, step 2): source and destination are swapped, and the
-/// queue pair is the sender's, which the receiver knows.
+/// destination queue pair becomes that of the sender, which the receiver knows.
 ///
 /// # Errors
-/// The bytes are no header-only packet, or the number of the queue pair exceeds 24 bits; they stay as they are.
+/// The bytes are no header-only packet, or the number of the queue pair exceeds 24 bits. They are not changed.
 pub fn turn_round(bytes: &mut [u8], sender_qpn: u32) -> Result<(), WireError> {
     let frame = RoceFrame::decode(bytes, Entropy::Port)?;
     if Tag::of_dscp(frame.link.dscp) != Tag::HeaderOnly {
@@ -237,7 +238,7 @@ fn swap(bytes: &mut [u8], at: usize, length: usize) {
     first.swap_with_slice(second);
 }
 
-/// The fields that follow the MSN, as the opcode determines them.
+/// The fields after the MSN, which the opcode determines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fields {
     Write,
@@ -257,7 +258,7 @@ impl Fields {
 
 const SEND_MIDDLE: u8 = 0x01;
 
-/// Opcodes of InfiniBand's reliable connections.
+/// The opcodes of InfiniBand's reliable connections, each with its position and its fields.
 const OPCODES: [(u8, Position, Fields); 10] = [
     (0x00, Position::First, Fields::Send),
     (SEND_MIDDLE, Position::Middle, Fields::Send),
@@ -280,5 +281,5 @@ pub(crate) fn is_data(opcode: u8) -> bool {
     OPCODES.iter().any(|known| known.0 == opcode)
 }
 
-/// Size of the headers of a Send between BTH and payload in bytes.
+/// The size in bytes of the headers between the BTH and the payload of a Send.
 pub(crate) const SEND_BYTES: usize = MSN_BYTES + 11;

@@ -1,4 +1,4 @@
-//! From bytes to a packet of the cores.
+//! The conversion of bytes to a packet of the protocol cores.
 
 use crate::bth::{ACK, AVOIDANCE_BIT, Aeth, NACK, SPRAYED_BIT, opcode, read_reth};
 use crate::bytes::Cursor;
@@ -20,26 +20,27 @@ use anabranch_proto::{CarriedEvs, Msn, Packet, Repr};
 /// A packet that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received<'a> {
-    /// The packet. In headers of RoCEv2 alone ([`Headers::InOrder`], [`Headers::Direct`]) times are 0, and data is the only
-    /// packet of message 0: such NICs have these as their own state. So is the time of a trimmed packet of DCP.
+    /// The packet. With only the headers of RoCEv2 ([`Headers::InOrder`], [`Headers::Direct`]), times are 0 and each
+    /// data packet counts as the only packet of message 0, because such NICs keep these values as their own state. The
+    /// time of a trimmed DCP packet is 0 too.
     pub packet: Packet,
-    /// Its addresses.
+    /// The addresses of the packet.
     pub route: Route,
-    /// The payload; empty for all packets but data.
+    /// The payload. Empty unless the packet is a data packet.
     pub payload: &'a [u8],
-    /// Offset of the payload in the frame.
+    /// The offset of the payload in the frame.
     pub payload_at: usize,
-    /// The byte of the message at which the payload belongs; none for packets without payload, and in headers of RoCEv2
-    /// alone, where `reth` has an address or the packets come in order.
+    /// The offset in the message at which the payload belongs. None for packets without payload. With only the headers
+    /// of RoCEv2 it is none too, since `reth` has an address there or packets come in order.
     pub offset: Option<u32>,
-    /// The RETH, if it has one.
+    /// The RETH, if the packet has one.
     pub reth: Option<Reth>,
 }
 
-/// Reads a packet. Bytes behind the IP packet fill up a short frame and are not read.
+/// Reads a packet. Bytes after the IP packet pad a short frame and are not read.
 ///
 /// # Errors
-/// The bytes are no packet in this format, its ICRC is wrong, or reserved bits are set.
+/// The bytes are no packet in this format, the ICRC is wrong, or reserved bits are set.
 pub fn decode<'a>(
     format: &Format,
     reference: &Reference,
@@ -79,11 +80,11 @@ pub fn decode<'a>(
     })
 }
 
-/// Trims a data packet as a switch does: to its headers, with the DSCP of a trimmed packet ([`TRIMMED_CLASS`]), or DCP's tag.
-/// Payload and ICRC are cut off. The UDP length stays as it was.
+/// Trims a data packet to its headers, as a switch does. The payload and the ICRC are cut off. The DSCP becomes that of
+/// a trimmed packet ([`TRIMMED_CLASS`]), or gets DCP's tag. The UDP length does not change.
 ///
 /// # Errors
-/// The bytes are no data packet in this format; they stay as they are.
+/// The bytes are no data packet in this format. They are not changed.
 pub fn trim(format: &Format, bytes: &mut Vec<u8>) -> Result<(), WireError> {
     if format.headers == Headers::Dcp {
         return dcp::trim(bytes);
@@ -97,13 +98,13 @@ pub fn trim(format: &Format, bytes: &mut Vec<u8>) -> Result<(), WireError> {
     }
     let (end, ip) = (received.payload_at, received.route.ip);
     bytes.truncate(end);
-    // Padding is cut off as well.
+    // The padding is cut off as well.
     bytes[ip.bth() + 1] &= !0x30;
     shorten(bytes, &ip, TRIMMED_CLASS);
     Ok(())
 }
 
-/// The parts of a packet behind the BTH.
+/// The fields found after a packet's BTH.
 struct Body {
     repr: Repr,
     extension: Extension,
@@ -118,7 +119,7 @@ struct Reader<'a, 'r> {
 }
 
 impl<'a> Reader<'a, '_> {
-    /// Whether a switch cut off the payload, and with it the ICRC.
+    /// Whether a switch has cut off the payload and the ICRC.
     fn is_cut(&self) -> bool {
         let dscp = self.frame.link.dscp;
         match self.format.headers {
@@ -127,8 +128,8 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// The size of the packet as the simulator counts it: with the check sequence, without padding of the payload, and at
-    /// least that of the shortest frame.
+    /// The size of the packet as the simulator counts it. It includes the FCS but not the padding of the payload, and
+    /// is at least the size of the shortest frame.
     fn wire_bytes(&self) -> u16 {
         let pad = if self.is_cut() { 0 } else { usize::from(self.frame.bth.pad) };
         let bytes = (self.frame.length() - pad).max(SHORTEST) + FCS_BYTES;
@@ -146,7 +147,7 @@ impl<'a> Reader<'a, '_> {
         nearest_psn(self.frame.bth.psn, self.reference.psn)
     }
 
-    /// The PSN of the BTH plus 1.
+    /// The cumulative ACK: the PSN in the BTH plus 1.
     fn cumulative(&self) -> u32 {
         nearest_psn(self.frame.bth.psn.wrapping_add(1) & 0xff_ffff, self.reference.psn)
     }
@@ -156,7 +157,7 @@ impl<'a> Reader<'a, '_> {
         extension.time.map_or(Time::ZERO, time)
     }
 
-    /// Reads what follows the BTH, in the headers that all transports but DCP have.
+    /// Reads the fields after the BTH, in the headers that all transports except DCP have.
     fn read(&self, cursor: &mut Cursor<'a>, body: &mut Body) -> Result<(), WireError> {
         let bth = &self.frame.bth;
         match bth.opcode {
@@ -200,7 +201,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// The packet of a Write: data, a trimmed packet or a probe.
+    /// Reads the packet of a Write: data, a trimmed packet or a probe.
     fn read_write(&self, body: &mut Body) {
         let (extension, bth) = (&body.extension, &self.frame.bth);
         let sent_at = self.time(extension);
@@ -281,7 +282,7 @@ impl<'a> Reader<'a, '_> {
             .with_sent_at(self.time(extension))
     }
 
-    /// Reads what follows the BTH of a packet for which DCP defines the headers.
+    /// Reads the fields after the BTH of a packet for which DCP defines the headers.
     fn read_dcp(&self, cursor: &mut Cursor<'a>, body: &mut Body) -> Result<(), WireError> {
         let (frame, bth) = (&self.frame, &self.frame.bth);
         match (dcp::Tag::of_dscp(frame.link.dscp), bth.opcode) {
@@ -297,7 +298,7 @@ impl<'a> Reader<'a, '_> {
             }
             (dcp::Tag::HeaderOnly, opcode) if dcp::is_data(opcode) => {
                 let msn = dcp::msn(bth, cursor)?;
-                // At the sender it is on its way back.
+                // If the sender reads the packet, it is on its way back.
                 let is_back = !self.reference.at_receiver;
                 let repr = if is_back { Repr::header_only(self.psn()) } else { Repr::trimmed(self.psn()) };
                 body.repr = repr.with_msn(msn);

@@ -1,4 +1,4 @@
-//! From a packet of the cores to bytes.
+//! The conversion of a packet of the protocol cores to bytes.
 
 use crate::bth::{
     ACK, AVOIDANCE_BIT, Aeth, BTH_BYTES, Bth, NACK, Position, RETH_BYTES, SPRAYED_BIT, opcode, put_reth,
@@ -21,11 +21,12 @@ use anabranch_proto::{CarriedEvs, Msn, Packet, Repr};
 
 const LOW_24: u32 = 0xff_ffff;
 
-/// Writes a packet to `out`, which is emptied first, without the frame check sequence. Data has a payload, which stands
-/// behind all headers; its length, and not [`Packet::wire_bytes`], is that of the frame.
+/// Writes a packet to `out`, which is cleared first, without the FCS. A data packet has a payload after all its
+/// headers. The length of this payload, and not [`Packet::wire_bytes`], determines that of the frame.
 ///
 /// # Errors
-/// A number does not fit its field, a value has no room in these headers, or the frame is longer than an IP packet may be.
+/// A number does not fit in its field, these headers have no field for a value, or the frame is longer than an IP
+/// packet may be.
 pub fn encode(
     format: &Format,
     route: &Route,
@@ -38,7 +39,7 @@ pub fn encode(
     let is_dcp = format.headers == Headers::Dcp;
     let is_cut = match packet.repr {
         Repr::Trimmed { .. } => true,
-        // DCP's is the trimmed packet itself.
+        // In DCP the returned packet is the trimmed packet itself.
         Repr::HeaderOnly { .. } => is_dcp,
         _ => false,
     };
@@ -59,18 +60,20 @@ pub fn encode(
     parts.put(out, |out| put_headers(format, packet, payload, out))
 }
 
-/// Fails for an answer that the transport with these headers does not send, and whose bytes would be read as another one.
+/// Fails for an answer that the transport with these headers never sends, since its bytes would be read as another
+/// answer.
 fn check_kind(headers: Headers, repr: &Repr, at: usize) -> Result<(), WireError> {
     let field = match (headers, repr) {
         (Headers::Strack, Repr::Ack { .. }) => "ACK",
-        // Its acknowledgement beyond a gap is the NACK.
+        // In IRN, the acknowledgement after a gap is the NACK.
         (Headers::Irn, Repr::Nack { .. }) => "NACK",
         _ => return Ok(()),
     };
     Err(WireError::new(field, at, Fault::NoSuchPacket))
 }
 
-/// ECT(0) for packets that switches may mark, CE for those they marked, and no ECN for the rest.
+/// The ECN field: ECT(0) for packets that switches may mark, CE for packets that they have marked, and no ECN for the
+/// rest.
 fn ecn(packet: &Packet) -> u8 {
     match (packet.marked, packet.is_control()) {
         (true, _) => CE,
@@ -85,7 +88,7 @@ fn dscp(format: &Format, packet: &Packet) -> u8 {
             Repr::Data { .. } => dcp::Tag::Data as u8,
             Repr::Trimmed { .. } | Repr::HeaderOnly { .. } => dcp::Tag::HeaderOnly as u8,
             Repr::Ack { .. } => dcp::Tag::Ack as u8,
-            // Its lowest bits are the tag of a packet of another protocol.
+            // In the lowest bits, this DSCP has the tag of a packet of another protocol.
             _ => CONTROL_CLASS,
         };
     }
@@ -96,7 +99,8 @@ fn dscp(format: &Format, packet: &Packet) -> u8 {
     }
 }
 
-/// The BTH, which is to stand `at` these bytes of the frame, without what depends on the extension header and the payload.
+/// The BTH without the bits that depend on the extension header and the payload. `at` is the offset that it will have
+/// in the frame.
 fn bth(format: &Format, at: usize, packet: &Packet, payload: &Payload<'_>) -> Result<Bth, WireError> {
     let too_large = Fault::TooLarge { value: u64::from(packet.qp.0) + u64::from(FIRST_QPN), bits: 24 };
     let number = qpn(packet.qp).ok_or(WireError::new("queue pair number", at + 5, too_large))?;
@@ -125,7 +129,7 @@ fn bth(format: &Format, at: usize, packet: &Packet, payload: &Payload<'_>) -> Re
             let opcode = if is_ack { opcode::ACKNOWLEDGE } else { opcode::SACK };
             header(opcode, expected.wrapping_sub(1))
         }
-        // A Write of no bytes, which is answered at once.
+        // A probe is a Write of no bytes, which is answered at once.
         Repr::Probe { base, .. } => Bth { ack_request: true, ..header(opcode::WRITE_ONLY, base) },
         Repr::Pull { .. } => header(opcode::PULL, 0),
         Repr::Rts { .. } => header(opcode::RTS, 0),
@@ -139,7 +143,7 @@ fn bth(format: &Format, at: usize, packet: &Packet, payload: &Payload<'_>) -> Re
     Ok(bth)
 }
 
-/// Whether bits of the BTH carry the tag: those of Themis for packet spraying.
+/// Whether bits of the BTH carry the tag, which are the bits of Themis for packet spraying.
 fn in_bth(tag: u16) -> bool {
     tag & !(SPRAYED | PATH_AVOIDANCE_SIGNAL) == 0
 }
@@ -156,13 +160,13 @@ fn write_opcode(format: &Format, payload: &Payload<'_>) -> u8 {
     }
 }
 
-/// The position of a packet in its message, or its request (DCP).
+/// The position of a packet in its message, or in its request with DCP.
 fn position(payload: &Payload<'_>) -> Position {
     let range = &payload.range;
     Position::of(range.request_offset, range.bytes.into(), range.request_bytes)
 }
 
-/// DCP's headers of a data packet whose BTH stands `at` these bytes of the frame.
+/// DCP's headers of a data packet. `at` is the offset of its BTH in the frame.
 fn dcp_headers(msn: Msn, payload: &Payload<'_>, at: usize) -> Result<dcp::DataHeaders, WireError> {
     let (range, at) = (&payload.range, at + BTH_BYTES + 6);
     let operation = Operation::Send {
@@ -173,7 +177,7 @@ fn dcp_headers(msn: Msn, payload: &Payload<'_>, at: usize) -> Result<dcp::DataHe
     Ok(dcp::DataHeaders { msn, position: position(payload), operation })
 }
 
-/// Writes what stands between the BTH and the extension header.
+/// Writes the headers between the BTH and the extension header.
 fn put_headers(
     format: &Format,
     packet: &Packet,
@@ -195,7 +199,7 @@ fn put_headers(
         Repr::Trimmed { .. } | Repr::HeaderOnly { .. } => {}
         Repr::Ack { cumulative, base, received, .. } if format.headers == Headers::Irn => {
             no_room("bitmap", out.len(), if received == 1 { 0 } else { received })?;
-            // IRN (SIGCOMM 2018, section 3.1): beyond a gap the acknowledgement is a NACK.
+            // IRN (SIGCOMM 2018, section 3.1): after a gap, the acknowledgement is a NACK.
             let syndrome = if base < cumulative { ACK } else { NACK };
             Aeth { syndrome, msn: 0 }.put(out)?;
             out.push(0);
@@ -223,10 +227,10 @@ fn put_headers(
     Ok(())
 }
 
-/// Reserved bytes of a CNP behind its BTH.
+/// The number of reserved bytes after the BTH of a CNP.
 pub(crate) const CNP_BYTES: usize = 16;
 
-/// The RETH of a Write, in its first packet or in each.
+/// Writes the RETH of a Write, in its first packet or in every packet.
 fn put_write(format: &Format, payload: &Payload<'_>, out: &mut Vec<u8>) -> Result<(), WireError> {
     let range = &payload.range;
     let length = match (format.headers, position(payload)) {
@@ -239,7 +243,8 @@ fn put_write(format: &Format, payload: &Payload<'_>, out: &mut Vec<u8>) -> Resul
     Ok(())
 }
 
-/// The fields for which the standard headers have no room, of a packet whose BTH stands `at` these bytes of the frame.
+/// The extension header, with the fields for which the standard headers have no room. `at` is the offset of the
+/// packet's BTH in the frame.
 fn extension(
     format: &Format,
     at: usize,
@@ -279,7 +284,7 @@ fn extension(
             extension.carried = (carried != CarriedEvs::NONE).then_some(carried);
         }
         Repr::Nack { sent_at, .. } => extension.time = time(sent_at),
-        // A Write of no bytes may be data too; a probe has a time, and no message.
+        // Data may also be a Write of no bytes. In contrast to it, a probe has a time and no message.
         Repr::Probe { sent_at, .. } => extension.time = Some(ticks(sent_at, format.tick) as u32),
         Repr::Cnp
         | Repr::Sack { .. }
@@ -291,7 +296,7 @@ fn extension(
     Ok(extension)
 }
 
-/// Fails unless the value is 0.
+/// Fails if the value is not 0, since these headers have no field for it.
 fn no_room(field: &'static str, at: usize, value: impl Into<u64>) -> Result<(), WireError> {
     match value.into() {
         0 => Ok(()),

@@ -1,38 +1,38 @@
-//! The error of encoding and decoding: the field, its offset in the frame, and the fault.
+//! The error of encoding and decoding. It has the field, its offset in the frame, and the problem.
 
-/// Bytes that are no such packet, or a packet that has no such bytes.
+/// The error of bytes that are no packet in this format, or of a packet that has no form in this format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} (byte {at}): {fault}")]
 pub struct WireError {
     /// The field, in the words of its specification.
     pub field: &'static str,
-    /// Offset of its first byte in the frame.
+    /// The offset of the field's first byte in the frame.
     pub at: usize,
-    /// The fault.
+    /// The problem with the field.
     pub fault: Fault,
 }
 
-/// The fault of a field.
+/// The problem with a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The bytes end before the field does.
     #[error("{have} bytes are left, and it needs {need}")]
     Short {
-        /// Number of bytes from the field on.
+        /// The number of bytes from the field on.
         have: usize,
-        /// Number of bytes that it needs.
+        /// The number of bytes that the field needs.
         need: usize,
     },
     /// Bytes follow the last field.
     #[error("{extra} bytes follow it, and the packet ends with it")]
     Long {
-        /// Number of bytes.
+        /// The number of these bytes.
         extra: usize,
     },
-    /// Another value is required.
+    /// The field has a wrong value.
     #[error("{found:#x}, where {expected} is expected")]
     Value {
-        /// The value.
+        /// The value of the field.
         found: u64,
         /// The values that are possible.
         expected: &'static str,
@@ -42,7 +42,7 @@ pub enum Fault {
     Reserved {
         /// The byte.
         found: u8,
-        /// Its reserved bits.
+        /// The mask of its reserved bits.
         reserved: u8,
     },
     /// A checksum or CRC is wrong.
@@ -50,18 +50,18 @@ pub enum Fault {
     Checksum {
         /// The value in the packet.
         found: u32,
-        /// The value that its bytes give.
+        /// The value computed from the packet's bytes.
         computed: u32,
     },
-    /// A number does not fit its field.
+    /// A number does not fit in its field.
     #[error("{value} does not fit {bits} bits")]
     TooLarge {
         /// The number.
         value: u64,
-        /// Size of the field.
+        /// The size of the field in bits.
         bits: u8,
     },
-    /// These headers have no such packet: their transport never sends it.
+    /// With these headers there is no such packet, since their transport never sends it.
     #[error("these headers have none")]
     NoSuchPacket,
     /// These headers have no field for this value.

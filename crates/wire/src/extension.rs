@@ -1,13 +1,13 @@
-//! The extension header: the fields of the cores' packets for which RoCEv2 has no room. It stands behind the standard
-//! headers of a packet (BTH, RETH, AETH, a paper's own) and before the payload, where [`EXTENSION_BIT`] of the BTH is set.
-//! Devices that do not know it take it for payload.
+//! The extension header, which carries the fields of the protocol cores' packets for which RoCEv2 has no room. It comes
+//! after the standard headers of a packet (BTH, RETH, AETH, or a paper's own) and before the payload. [`EXTENSION_BIT`]
+//! of the BTH announces it. Devices that do not know it treat it as payload.
 //!
 //! | Bytes | Field | Bit of byte 1 |
 //! |---|---|---|
 //! | 0 | 0xa1 | |
 //! | 1 | a bit for each of the fields that follow, in this order | |
 //! | 2-3 | bits of programs in switches ([`Packet::tag`](anabranch_proto::Packet::tag)) | |
-//! | 4 | time in ticks: of data its sending, of answers that of their cause | 0 |
+//! | 4 | time in ticks: for data, when it was sent; for answers, when the answered packet was sent | 0 |
 //! | 12 | message, its number of packets, offset of the payload in it; 4 bytes each | 1 |
 //! | 4 | `dcp`: MSN and sRetryNo. `eqds`: the pull up to which there is demand | 2 |
 //! | 12 | 0 (1 byte), base PSN (3), bitmap of received PSNs (8) | 3 |
@@ -23,10 +23,10 @@ use crate::error::WireError;
 use anabranch_proto::{CarriedEvs, Msn};
 
 const KIND: u8 = 0xa1;
-/// Size of the extension header of a usual data packet in bytes: time and part of the message.
+/// The size in bytes of the extension header of a usual data packet, which has a time and a part of a message.
 pub(crate) const DATA_EXTENSION_BYTES: usize = 20;
 
-/// Position of the offset of the payload in the extension header of data.
+/// The position of the payload's offset within the extension header of data.
 pub(crate) const OFFSET_IN_EXTENSION: usize = 16;
 
 const TIME: u8 = 1 << 0;
@@ -48,7 +48,7 @@ pub struct Extension {
     pub message: Option<MessagePart>,
     /// The number of the request (DCP), or the pull (EQDS).
     pub number: Option<Msn>,
-    /// Base PSN, 24 bits, and the bitmap from it on.
+    /// The base PSN with 24 bits, and the bitmap that begins at it.
     pub bitmap: Option<(u32, u64)>,
     /// The PSNs whose entropy values are echoed.
     pub carried: Option<CarriedEvs>,
@@ -59,16 +59,16 @@ pub struct Extension {
 /// The part of a message that a data packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessagePart {
-    /// Number of the message.
+    /// The number of the message.
     pub message: u32,
-    /// Packets of the message, or of the request (DCP).
+    /// The number of packets of the message, or of the request with DCP.
     pub packets: u32,
-    /// Offset of the payload in the message.
+    /// The offset of the payload in the message.
     pub offset: u32,
 }
 
 impl Extension {
-    /// Whether it has anything to say.
+    /// Whether the header has no field at all.
     pub fn is_empty(&self) -> bool {
         *self == Extension::default()
     }

@@ -1,4 +1,4 @@
-//! A RoCEv2 frame of any kind, also of somebody else's: the headers up to the BTH, what follows it, and the ICRC.
+//! A RoCEv2 frame of any kind and any implementation: the headers up to the BTH, the bytes after it, and the ICRC.
 
 use crate::bth::{BTH_BYTES, Bth, EXTENSION_BIT};
 use crate::bytes::Cursor;
@@ -22,7 +22,7 @@ impl<'a> RoceFrame<'a> {
     /// Reads the headers up to the BTH.
     ///
     /// # Errors
-    /// The bytes are no packet of RoCEv2. The ICRC is not read: [`content`](Self::content) does.
+    /// The bytes are no packet of RoCEv2. The ICRC is not checked here, but in [`content`](Self::content).
     pub fn decode(bytes: &'a [u8], entropy: Entropy) -> Result<RoceFrame<'a>, WireError> {
         let (link, range) = link::read(bytes, entropy)?;
         let bytes = &bytes[..range.end];
@@ -30,12 +30,12 @@ impl<'a> RoceFrame<'a> {
         Ok(RoceFrame { link, bth, bytes })
     }
 
-    /// Offset of the first byte behind the BTH.
+    /// The offset of the first byte after the BTH.
     pub fn behind_bth(&self) -> usize {
         self.link.route.ip.bth() + BTH_BYTES
     }
 
-    /// The bytes behind the BTH without padding and ICRC, which is checked.
+    /// The bytes after the BTH without padding and ICRC. The ICRC is checked.
     ///
     /// # Errors
     /// The ICRC is wrong, or there are too few bytes for it.
@@ -44,12 +44,12 @@ impl<'a> RoceFrame<'a> {
         Ok(cursor.rest())
     }
 
-    /// The bytes behind the BTH of a packet that has no ICRC, as one whose payload was cut off.
+    /// The bytes after the BTH of a packet without an ICRC, such as a trimmed packet.
     pub fn content_without_icrc(&self) -> &'a [u8] {
         self.trimmed_fields().rest()
     }
 
-    /// The position behind the BTH, of a packet with an ICRC. The frame ends before padding and ICRC.
+    /// A cursor after the BTH of a packet with an ICRC. Its bytes end before the padding and the ICRC.
     pub(crate) fn fields(&self) -> Result<Cursor<'a>, WireError> {
         let (begin, pad) = (self.behind_bth(), usize::from(self.bth.pad));
         let have = self.bytes.len() - begin;
@@ -67,7 +67,7 @@ impl<'a> RoceFrame<'a> {
         Ok(Cursor::new(&covered[..end - pad], begin))
     }
 
-    /// The position behind the BTH, of a packet without ICRC.
+    /// A cursor after the BTH of a packet without an ICRC.
     pub(crate) fn trimmed_fields(&self) -> Cursor<'a> {
         Cursor::new(self.bytes, self.behind_bth())
     }
@@ -86,11 +86,11 @@ impl<'a> RoceFrame<'a> {
     }
 }
 
-/// The parts of a frame before they are bytes.
+/// The parts of a frame before it is encoded.
 pub(crate) struct FrameParts<'a> {
     pub link: Link,
     pub entropy: Entropy,
-    /// Padding and the bit of the extension header are set when the bytes are written.
+    /// The BTH. Its padding count and its extension bit are set when the bytes are written.
     pub bth: Bth,
     pub extension: Extension,
     pub payload: &'a [u8],
@@ -98,8 +98,8 @@ pub(crate) struct FrameParts<'a> {
 }
 
 impl FrameParts<'_> {
-    /// Writes the frame to `out`, which is emptied first. `put_headers` writes what stands between the BTH and the extension
-    /// header.
+    /// Writes the frame to `out`, which is cleared first. `put_headers` writes the headers between the BTH and the
+    /// extension header.
     pub fn put(
         &self,
         out: &mut Vec<u8>,
@@ -123,9 +123,9 @@ impl FrameParts<'_> {
     }
 }
 
-/// Makes a frame of a datagram that came through a UDP socket: of the bytes from the BTH on, ICRC included. With
-/// [`Entropy::Port`] the headers are those that sockets write for packets that may not be fragmented. In the other
-/// direction, the datagram is what stands in a frame from [`Addresses::bth`](crate::Addresses::bth) on.
+/// Makes a frame from a datagram that came through a UDP socket, whose bytes begin with the BTH and include the ICRC.
+/// With [`Entropy::Port`], the headers are those that sockets write for packets that must not be fragmented. In the
+/// other direction, the datagram consists of a frame's bytes from [`Addresses::bth`](crate::Addresses::bth) on.
 ///
 /// # Errors
 /// The frame is longer than an IP packet may be.
@@ -140,11 +140,11 @@ pub fn frame_of_datagram(
     link::seal(out, link, entropy, false)
 }
 
-/// Writes a RoCEv2 frame to `out`, which is emptied first: `headers` behind the BTH, the payload filled up to a multiple of
-/// four bytes, and the ICRC.
+/// Writes a RoCEv2 frame to `out`, which is cleared first. `headers` follow the BTH, the payload is padded to a
+/// multiple of four bytes, and the ICRC ends the frame.
 ///
 /// # Errors
-/// A number does not fit its field, or the frame is longer than an IP packet may be.
+/// A number does not fit in its field, or the frame is longer than an IP packet may be.
 pub fn encode_roce(
     link: Link,
     entropy: Entropy,

@@ -1,10 +1,11 @@
-//! The invariant CRC of RoCEv2 (InfiniBand Architecture, Annex A17, section A17.3.3; volume 1, section 7.8.1): the CRC-32 of
-//! Ethernet over the packet from the IP header to the byte before it, where what routers and switches may change counts
-//! as ones.
+//! The invariant CRC of RoCEv2 (InfiniBand Architecture, Annex A17, section A17.3.3; volume 1, section 7.8.1). It is
+//! the CRC-32 of Ethernet over the packet from the IP header to the byte before the CRC. Fields that routers and
+//! switches may change count as ones.
 //!
-//! Eight bytes of ones come first, in the place of InfiniBand's local header. In IPv4 the type of service, the time to live
-//! and the checksum are masked; in IPv6 the traffic class, the flow label and the hop limit; then the UDP checksum, and
-//! byte 4 of the BTH with FECN and BECN. The CRC stands at the end of the packet, its lowest byte first.
+//! Eight bytes of ones come first, in place of InfiniBand's local header. Masked fields are the type of service, the
+//! time to live and the checksum of IPv4, or the traffic class, the flow label and the hop limit of IPv6. The UDP
+//! checksum and byte 4 of the BTH, with FECN and BECN, are masked too. The CRC is at the end of the packet, with its
+//! lowest byte first.
 
 use crate::bth::BTH_BYTES;
 use etherparse::{Ipv4Header, Ipv6Header, UdpHeader};
@@ -14,8 +15,8 @@ pub const ICRC_BYTES: usize = 4;
 
 const MOST_MASKED: usize = Ipv6Header::LEN + UdpHeader::LEN + BTH_BYTES;
 
-/// The CRC of a packet, `from_ip` being its bytes from the IP header to the byte before the CRC. The header is IPv4's without
-/// options, or IPv6's, and UDP and a BTH follow.
+/// The CRC of a packet. `from_ip` has its bytes from the IP header to the byte before the CRC. The header is that of
+/// IPv4 without options or of IPv6, and UDP and a BTH follow it.
 pub fn icrc(from_ip: &[u8]) -> u32 {
     let is_v6 = from_ip.first().is_some_and(|first| first >> 4 == 6);
     let ip = if is_v6 { Ipv6Header::LEN } else { Ipv4Header::MIN_LEN };

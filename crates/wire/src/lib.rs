@@ -1,12 +1,13 @@
-//! The bytes of every packet.
+//! The encoding of every packet as bytes.
 //!
-//! [`encode`] makes a frame of a packet of the cores: Ethernet, IPv4 or IPv6, UDP to port 4791, a BTH, the headers of its
-//! transport ([`Headers`](anabranch_proto::transport::Headers)), the payload, and the ICRC. [`decode`] restores the packet,
-//! and returns the payload with the byte of its message at which it belongs. [`trim`] does what a switch does to a full
-//! queue's packets. [`PauseFrame`] is a pause of PFC. [`RoceFrame`] reads packets of RoCEv2 from any implementation.
+//! [`encode`] makes a frame from a packet of the protocol cores: Ethernet, IPv4 or IPv6, UDP to port 4791, a BTH, the
+//! headers of the transport ([`Headers`](anabranch_proto::transport::Headers)), the payload, and the ICRC. [`decode`]
+//! restores the packet, and returns the payload with its offset in the message. [`trim`] trims a packet as a switch
+//! with a full queue does. [`PauseFrame`] is a pause frame of PFC. [`RoceFrame`] reads RoCEv2 packets of any
+//! implementation.
 //!
-//! Bytes that are no packet are an error that names the field, its offset and the fault. Nothing here reads a clock or a
-//! file, or does more than its arguments say.
+//! Bytes that are no packet give an error, which names the field, its offset and the problem. No function here reads a
+//! clock or a file, and all results depend only on the arguments.
 #![forbid(unsafe_code)]
 
 mod bth;

@@ -12,14 +12,14 @@ pub const UDP_PORT: u16 = 4791;
 
 /// Size of an Ethernet header in bytes.
 pub const ETHERNET_BYTES: usize = Ethernet2Header::LEN;
-/// Size of the frame check sequence in bytes. Frames are without it; sizes in the simulator count it.
+/// Size of the frame check sequence in bytes. Frames do not include it here, but the simulator's packet sizes do.
 pub const FCS_BYTES: usize = 4;
-/// The least bytes of a frame without its check sequence.
+/// The length of the shortest frame without its FCS, in bytes.
 pub const SHORTEST: usize = 60;
 
-/// ECN: the packet may be marked.
+/// The ECN field of a packet that may be marked.
 pub const ECT0: u8 = 0b10;
-/// ECN: congestion experienced.
+/// The ECN field of a marked packet (congestion experienced).
 pub const CE: u8 = 0b11;
 
 const HOPS: u8 = 64;
@@ -31,7 +31,7 @@ pub struct Route {
     pub to_mac: [u8; 6],
     /// MAC address of the sender.
     pub from_mac: [u8; 6],
-    /// Addresses of the two hosts.
+    /// The IP addresses of the two hosts.
     pub ip: Addresses,
 }
 
@@ -72,10 +72,10 @@ impl Addresses {
 /// The field that carries the entropy value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entropy {
-    /// The UDP source port, all 16 bits.
+    /// The UDP source port, which has all 16 bits.
     Port,
-    /// The UDP source port, from 49152 on, has the low 14 bits: the ports that no other protocol claims, and those that NICs
-    /// take. The IPv4 identification, or the IPv6 flow label, has all 16 bits.
+    /// The UDP source port has the low 14 bits, and is at least 49152. No other protocol claims these ports, and NICs
+    /// use them too. All 16 bits are in the IPv4 identification or the IPv6 flow label.
     DynamicPort,
 }
 
@@ -89,19 +89,19 @@ pub struct Link {
     pub route: Route,
     /// The entropy value.
     pub ev: u16,
-    /// DSCP, 6 bits.
+    /// The DSCP, with 6 bits.
     pub dscp: u8,
-    /// ECN, 2 bits.
+    /// The ECN field, with 2 bits.
     pub ecn: u8,
 }
 
-/// Empties `out` and makes room for the headers before a BTH, which [`seal`] writes.
+/// Clears `out` and reserves the bytes of the headers before a BTH. [`seal`] writes these headers.
 pub(crate) fn reserve(out: &mut Vec<u8>, ip: &Addresses) {
     out.clear();
     out.resize(ip.bth(), 0);
 }
 
-/// Appends the ICRC, if there is to be one, and writes the headers before the BTH.
+/// Appends the ICRC if the packet has one, and writes the headers before the BTH.
 pub(crate) fn seal(
     out: &mut Vec<u8>,
     link: &Link,
@@ -168,8 +168,9 @@ pub(crate) fn seal(
     Ok(())
 }
 
-/// Reads the headers before the BTH. Returns them with the range of the bytes behind UDP's header, which ends with the IP
-/// packet: bytes behind that fill up a short frame. The UDP length is not read: trimming leaves it as it was.
+/// Reads the headers before the BTH. Returns them with the range of the bytes after the UDP header. The range ends with
+/// the IP packet, since any later bytes pad a short frame. The UDP length is not read, because trimming does not change
+/// it.
 pub(crate) fn read(bytes: &[u8], entropy: Entropy) -> Result<(Link, Range<usize>), WireError> {
     let short = |field, at: usize, need| {
         WireError::new(field, at, Fault::Short { have: bytes.len().saturating_sub(at), need })
@@ -213,7 +214,7 @@ struct IpParts {
     ip: Addresses,
     traffic_class: u8,
     identification: u16,
-    /// End of the IP packet in the frame.
+    /// The end of the IP packet in the frame.
     end: usize,
 }
 
@@ -269,8 +270,8 @@ fn read_v6(bytes: &[u8]) -> Result<IpParts, WireError> {
     })
 }
 
-/// Makes the IP packet end with the frame and gives it this DSCP, as a switch does that has cut off the rest. Its headers
-/// were read before.
+/// Sets the length of the IP packet so that it ends with the frame, and sets its DSCP, as a switch does after cutting
+/// off the rest. The headers must have been read before.
 pub(crate) fn shorten(bytes: &mut [u8], ip: &Addresses, dscp: u8) {
     let length = bytes.len() - ETHERNET_BYTES;
     let rest = &mut bytes[ETHERNET_BYTES..];

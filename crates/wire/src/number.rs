@@ -1,21 +1,22 @@
-//! Fields that are shorter than the numbers of the cores, and their expansion to whole numbers.
+//! Fields that are shorter than the numbers of the protocol cores, and their expansion to full numbers.
 //!
-//! A PSN has 24 bits on the wire. The reader takes the PSN nearest to a reference, so that every PSN less than 2^23 from
-//! the reference is restored exactly, over any number of wraps. A time has 16 or 32 bits of ticks; the reader takes
-//! the latest time not after now, so that a time is restored exactly to the tick while it is less than 2^16 or 2^32 ticks
-//! old.
+//! A PSN has 24 bits on the wire. The reader chooses the full PSN that is nearest to a reference. Every PSN that
+//! differs by less than 2^23 from the reference is therefore restored exactly, over any number of wraps. A time has 16
+//! or 32 bits of ticks. The reader chooses the latest time that is not in the future. A time is therefore restored
+//! exactly to the tick if it is less than 2^16 or 2^32 ticks old.
 
 use anabranch_base::{Duration, HostId, Time};
 
-/// The knowledge from which the reader of a packet restores what the bytes leave out.
+/// The values from which the reader of a packet restores the bits that the bytes leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The host at which the packet is addressed.
+    /// The host to which the packet is addressed.
     pub dst: HostId,
-    /// Whether that host is the queue pair's receiving end. DCP's trimmed packets are the same on their way back.
+    /// Whether that host is the receiver of the queue pair. Trimmed packets of DCP have the same bytes on their way
+    /// back, so their bytes alone do not tell the direction.
     pub at_receiver: bool,
-    /// A PSN less than 2^23 from those of the packet: at the receiver its ePSN, at the sender the lowest PSN that is not
-    /// acknowledged.
+    /// A PSN that differs by less than 2^23 from the PSNs of the packet. At the receiver this is its ePSN, at the
+    /// sender the lowest PSN that is not acknowledged.
     pub psn: u32,
     /// The time of arrival.
     pub now: Time,
@@ -35,7 +36,7 @@ pub fn ticks(time: Time, tick: Duration) -> u64 {
     time.0 / tick.0.max(1)
 }
 
-/// The latest time not after `now` whose ticks have these low `bits` bits.
+/// The latest time, not after `now`, whose number of ticks has these low `bits` bits.
 pub fn latest_time(low: u32, bits: u32, now: Time, tick: Duration) -> Time {
     let now_ticks = ticks(now, tick);
     let ago = now_ticks.wrapping_sub(u64::from(low)) & ((1 << bits) - 1);
@@ -57,7 +58,7 @@ mod tests {
                 }
             }
         }
-        // Half a round further, it is another one.
+        // At more than half a round from the reference, another PSN is nearest.
         assert_eq!(nearest_psn((3 << 24 | (HALF + 1)) & 0xff_ffff, 3 << 24), (2 << 24) + HALF + 1);
     }
 
@@ -69,7 +70,7 @@ mod tests {
         assert_eq!(latest_time(0x2345, 16, at(0xffff), tick), Time(tick.0 * 0x1_2345));
         assert_eq!(latest_time(0x2345, 16, at(0x1_0000), tick), Time(tick.0 * 0x2_2345), "wrapped");
         assert_eq!(latest_time(ticks(sent, tick) as u32, 32, at(0xffff_ffff), tick), Time(tick.0 * 0x1_2345));
-        // A time in the future, which no packet has, is the start.
+        // Such a time would be in the future, which no packet has. The result is then the start of the run.
         assert_eq!(latest_time(9, 16, Time::ZERO, tick), Time::ZERO);
     }
 }

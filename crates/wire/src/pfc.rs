@@ -6,7 +6,7 @@
 //! | 6-11 | address of the port that pauses its peer |
 //! | 12-13 | EtherType 0x8808, MAC control |
 //! | 14-15 | opcode 0x0101 |
-//! | 16-17 | priorities whose times count, priority 0 in the lowest bit |
+//! | 16-17 | mask of the priorities whose times apply, priority 0 in the lowest bit |
 //! | 18-33 | times of priorities 0 to 7 in quanta of 512 bits; 0 ends a pause |
 //! | 34-59 | zeros |
 
@@ -21,9 +21,9 @@ const CLASS_BASED: u16 = 0x0101;
 /// A pause frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseFrame {
-    /// Address of the port that sends it.
+    /// The address of the port that sends the frame.
     pub from_mac: [u8; 6],
-    /// Time in quanta for each priority that the frame names; 0 ends a pause.
+    /// The pause time for each priority that the frame names, in quanta. 0 ends a pause.
     pub quanta: [Option<u16>; 8],
 }
 
@@ -34,7 +34,7 @@ impl PauseFrame {
         PauseFrame { from_mac, quanta: times }
     }
 
-    /// Writes the frame to `out`, which is emptied first.
+    /// Writes the frame to `out`, which is cleared first.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.clear();
         out.extend(DESTINATION);
@@ -47,7 +47,8 @@ impl PauseFrame {
         out.resize(SHORTEST, 0);
     }
 
-    /// Reads a frame. Bytes behind the times fill it up, and are not read; times of priorities that are not named neither.
+    /// Reads a frame. The padding after the times is not read, and neither are the times of priorities that the frame
+    /// does not name.
     ///
     /// # Errors
     /// The bytes are no pause frame of 802.1Qbb.

@@ -1,4 +1,4 @@
-//! The fields that STrack adds to an ACK (STrack, figure 7): six words of four bytes, behind the AETH.
+//! The fields that STrack adds to an ACK (STrack, figure 7). They are six words of four bytes, after the AETH.
 //!
 //! | Bytes | Field |
 //! |---|---|
@@ -12,15 +12,15 @@
 //! | 16-19 | SACK bitmap, bits 0-31 |
 //! | 20-23 | SACK bitmap, bits 32-63 |
 //!
-//! The paper specifies the fields, their order and their widths. Choices made here:
-//! - Numbers are in network byte order, and bit 0 of a field is its lowest one: bit 0 of the bitmap, for the base
-//!   PSN, is the lowest bit of bytes 16-19.
-//! - The two lowest of the four reserved bits are the ECN echo (1) and "answers a probe" (2). The text has both
-//!   (section 3, Algorithm 1; section 3.3.2), the figure neither. The other two stay 0.
-//! - The timestamp counts ticks, whose length is a parameter. With the usual one ([`TICK`]) its 16 bits wrap after 4.19 ms.
-//!   The time below a tick is lost (under 1 % of a target delay of 8 us), and an RTT of 4.19 ms or more reads as a shorter
-//!   one. A driver in software, whose round trips may be longer, takes longer ticks.
-//! - PSNs are read as the value nearest to the reader's reference, within 2^23 of it.
+//! The paper specifies the fields, their order and their widths. This module makes these choices:
+//! - Numbers are in network byte order, and bit 0 of a field is its lowest bit. Bit 0 of the bitmap, which stands for
+//!   the base PSN, is the lowest bit of bytes 16-19.
+//! - The two lowest of the four reserved bits are the ECN echo (1) and "answers a probe" (2). The paper's text has both
+//!   (section 3, Algorithm 1; section 3.3.2), but its figure has neither. The other two bits stay 0.
+//! - The timestamp counts ticks, whose length is a parameter. With the usual tick ([`TICK`]), its 16 bits wrap after
+//!   4.19 ms. The remainder below a tick is lost (less than 1 % of a target delay of 8 us), and an RTT of 4.19 ms or
+//!   more is read as a shorter one. A driver in software may have longer round trips, and then uses longer ticks.
+//! - A PSN is read as the value nearest to the reader's reference, within 2^23 of it.
 
 use crate::bytes::{Cursor, put_u24};
 use crate::error::{Fault, WireError};
@@ -30,7 +30,7 @@ use anabranch_proto::{Repr, SackCause};
 
 pub use anabranch_proto::MAX_OUT_OF_ORDER;
 
-/// Size of the fields in bytes.
+/// The size of the fields in bytes.
 pub const SACK_BYTES: usize = 24;
 
 /// The usual unit of timestamps on the wire.
@@ -44,19 +44,19 @@ const LOW_24: u32 = 0xff_ffff;
 /// The fields of figure 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SackFields {
-    /// ePSN.
+    /// The ePSN.
     pub expected: u32,
     /// The PSN of bit 0 of `received`.
     pub base: u32,
     /// The bitmap of received PSNs.
     pub received: u64,
-    /// Bytes received, modulo 2^32.
+    /// The number of received bytes, modulo 2^32.
     pub bytes_received: u32,
-    /// The out-of-order counter, 12 bits.
+    /// The out-of-order counter, with 12 bits.
     pub out_of_order: u16,
     /// The packet that caused the SACK.
     pub cause: SackCause,
-    /// The time at which it left the sender.
+    /// The time at which the packet that caused the SACK left the sender.
     pub sent_at: Time,
 }
 
@@ -81,7 +81,7 @@ impl SackFields {
     /// Appends the fields, which echo `ev`.
     ///
     /// # Errors
-    /// The counter exceeds 12 bits.
+    /// The out-of-order counter exceeds 12 bits.
     pub fn put(&self, ev: u16, tick: Duration, out: &mut Vec<u8>) -> Result<(), WireError> {
         let begin = out.len();
         let too_large = Fault::TooLarge { value: self.out_of_order.into(), bits: 12 };
@@ -102,7 +102,7 @@ impl SackFields {
         Ok(())
     }
 
-    /// Reads the fields from the bytes `at` of a frame on, and the entropy value that they echo.
+    /// Reads the fields at the offset `at` of a frame, and the entropy value that they echo.
     ///
     /// # Errors
     /// There are too few bytes, or a reserved bit is set.

@@ -1,13 +1,13 @@
 //! Headers of Ultra Ethernet Transport's packet delivery sublayer (UE Specification 1.0, section 3.5.10, tables 3-31 to
-//! 3-39). They stand behind UDP's header, and what their `next_header` says behind them. They are not connected with the
-//! cores: a transport of UET encodes its packets by them. With Ethernet (18 bytes), IPv4 (20), UDP (8) and a standard request of
-//! the semantic sublayer (44), data has 102 bytes besides its payload, or 106 with CC state; an ACK_CC has 78 bytes, a NACK or
-//! control packet 62.
+//! 3-39). They come after the UDP header, and the header that their `next_header` names comes after them. They are not
+//! connected with the protocol cores: a UET transport encodes its packets with them. With Ethernet (18 bytes), IPv4
+//! (20), UDP (8) and a standard request of the semantic sublayer (44), a data packet has 102 bytes besides its payload,
+//! or 106 with CC state. An ACK_CC has 78 bytes, and a NACK or control packet has 62.
 //!
-//! All begin with the prologue of two bytes: type (5 bits), next header or control type (4), flags (7). Numbers are in network
-//! byte order.
+//! All headers begin with the prologue of two bytes: type (5 bits), next header or control type (4), flags (7). Numbers
+//! are in network byte order.
 //!
-//! | Header | Bytes | Behind the prologue |
+//! | Header | Bytes | Fields after the prologue |
 //! |---|---|---|
 //! | request | 12 | clear PSN offset (2, signed), PSN (4), SPDCID (2), DPDCID (2); with SYN the last is 1 bit, 3 reserved, PSN offset (12 bits) |
 //! | request with CC state | 16 | the same, CCC (1), credit target (3) |
@@ -16,8 +16,8 @@
 //! | NACK | 16 | code (1), vendor code (1), PSN (4), SPDCID (2), DPDCID (2), payload (4) |
 //! | control packet | 16 | probe's number (2), PSN (4), SPDCID (2), DPDCID (2) as in a request, payload (4) |
 //!
-//! CC state of NSCC: service time (2), restore (1 bit), pending penalty (7 bits), received bytes (3), out-of-order count (2).
-//! CC state of RCCC: credit (3), reserved (3), out-of-order count (2).
+//! The CC state of NSCC consists of service time (2), restore (1 bit), pending penalty (7 bits), received bytes (3) and
+//! out-of-order count (2). The CC state of RCCC consists of credit (3), reserved (3) and out-of-order count (2).
 
 use crate::bytes::{Cursor, put_u24};
 use crate::error::{Fault, WireError};
@@ -39,10 +39,11 @@ mod kind {
 
 const MARKED: u8 = 1 << 5;
 const RETRANSMITTED: u8 = 1 << 4;
-/// Requests and control packets: ACK requested. ACKs: answers a probe. NACKs: for RUDI.
+/// The flag has three meanings. In requests and control packets, an ACK is requested. In ACKs, a probe is answered. In
+/// NACKs, the packet belongs to RUDI.
 const REQUEST: u8 = 1 << 3;
 const SYN: u8 = 1 << 2;
-/// A RUD packet's control packet, or a ROD's.
+/// Whether a control packet belongs to a ROD PDC (set) or to a RUD one.
 const IS_ROD: u8 = 1 << 5;
 
 /// A header.
@@ -50,7 +51,7 @@ const IS_ROD: u8 = 1 << 5;
 pub enum PdsHeader {
     /// A request, which carries data.
     Request(Request),
-    /// An ACK, with congestion control's state or without (ACK_CC, ACK).
+    /// An ACK, with the state of the congestion control (ACK_CC) or without it (ACK).
     Ack(Ack),
     /// A NACK.
     Nack(Nack),
@@ -61,23 +62,23 @@ pub enum PdsHeader {
 /// A request of a reliable delivery mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Whether packets are delivered in order (ROD); otherwise in any order (RUD).
+    /// Whether packets are delivered in order (ROD). Otherwise they are delivered in any order (RUD).
     pub in_order: bool,
-    /// The header that follows, 4 bits: 3 is a standard request of the semantic sublayer (44 bytes).
+    /// The header that follows, with 4 bits. The value 3 is a standard request of the semantic sublayer (44 bytes).
     pub next_header: u8,
-    /// Whether the packet was sent before.
+    /// Whether the packet is a retransmission.
     pub retransmitted: bool,
-    /// AR: an ACK is requested.
+    /// Whether an ACK is requested (AR).
     pub ack_request: bool,
-    /// Offset of the PSN up to which the source has received responses, from the PSN.
+    /// The clear PSN, up to which the source has received responses, as an offset from the packet's PSN.
     pub clear_offset: i16,
-    /// PSN.
+    /// The PSN of the packet.
     pub psn: u32,
     /// The PDC at the source.
     pub source: u16,
     /// The PDC at the destination.
     pub destination: Destination,
-    /// State of RCCC.
+    /// The state of the congestion control RCCC, if there is any.
     pub credit: Option<CreditTarget>,
 }
 
@@ -86,11 +87,11 @@ pub struct Request {
 pub enum Destination {
     /// The identifier of an open PDC.
     Open(u16),
-    /// SYN: the source does not know the identifier yet.
+    /// SYN: the source does not know the destination's identifier yet.
     Syn {
-        /// Whether a reserved PDC is to be used.
+        /// Whether the destination must use a reserved PDC.
         reserved_pdc: bool,
-        /// Offset of the PSN from the first one of the PDC, 12 bits.
+        /// The offset of the PSN from the first PSN of the PDC, with 12 bits.
         psn_offset: u16,
     },
 }
@@ -100,43 +101,43 @@ pub enum Destination {
 pub struct CreditTarget {
     /// The congestion control context.
     pub ccc: u8,
-    /// The cumulative demand in 256 B, 24 bits.
+    /// The cumulative demand in units of 256 B, with 24 bits.
     pub target: u32,
 }
 
 /// An ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// The header that follows, 4 bits.
+    /// The header that follows, with 4 bits.
     pub next_header: u8,
-    /// Whether the packet that caused it was marked.
+    /// Whether the acknowledged packet was ECN-marked.
     pub marked: bool,
-    /// Whether that packet was a retransmission.
+    /// Whether the acknowledged packet was a retransmission.
     pub retransmitted: bool,
-    /// Whether it answers a probe, so that `offset` is the probe's number.
+    /// Whether the ACK answers a probe, so that `offset` is the probe's number.
     pub probe: bool,
-    /// Requests the source to clear or close the PDC, 2 bits.
+    /// A request to the source to clear or close the PDC, with 2 bits.
     pub request: u8,
-    /// Offset of the PSN of the cause from `cumulative`, or the number of the probe.
+    /// The offset of the acknowledged packet's PSN from `cumulative`, or the number of the probe.
     pub offset: i16,
-    /// CACK: every PSN up to it was received.
+    /// The CACK: every PSN up to it was received.
     pub cumulative: u32,
     /// The PDC at the source of the ACK.
     pub source: u16,
-    /// The PDC at its destination.
+    /// The PDC at the destination of the ACK.
     pub destination: u16,
-    /// The part that only an ACK_CC has.
+    /// The fields that only an ACK_CC has.
     pub congestion: Option<AckCc>,
 }
 
-/// The part of an ACK_CC behind that of an ACK.
+/// The fields of an ACK_CC after those of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckCc {
-    /// Flags of congestion control, 4 bits.
+    /// Flags of the congestion control, with 4 bits.
     pub flags: u8,
-    /// The range of PSNs that the destination accepts, in units of 128.
+    /// The number of PSNs that the destination accepts, in units of 128.
     pub mpr: u8,
-    /// Offset of the PSN of bit 0 from CACK.
+    /// The offset of bit 0 of the bitmap from CACK.
     pub sack_offset: i16,
     /// The bitmap of received PSNs.
     pub bitmap: u64,
@@ -147,24 +148,24 @@ pub struct AckCc {
 /// The state of the destination's congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CcState {
-    /// NSCC.
+    /// The state of NSCC.
     Nscc {
-        /// The time that the packet waited in the destination, in 128 ns.
+        /// The time that the packet waited in the destination, in units of 128 ns.
         service_time: u16,
-        /// The source restores its window.
+        /// Whether the source must restore its congestion window.
         restore: bool,
-        /// The penalty of the receiver, 7 bits.
+        /// The penalty of the receiver, with 7 bits.
         penalty: u8,
-        /// Received bytes in 256 B, 24 bits.
+        /// The received bytes in units of 256 B, with 24 bits.
         received: u32,
-        /// Out-of-order count.
+        /// The out-of-order count.
         out_of_order: u16,
     },
-    /// RCCC.
+    /// The state of RCCC.
     Credit {
-        /// The cumulative credit in 256 B, 24 bits.
+        /// The cumulative credit in units of 256 B, with 24 bits.
         credit: u32,
-        /// Out-of-order count.
+        /// The out-of-order count.
         out_of_order: u16,
     },
 }
@@ -172,46 +173,48 @@ pub enum CcState {
 /// A NACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nack {
-    /// The header that follows, 4 bits.
+    /// The header that follows, with 4 bits.
     pub next_header: u8,
-    /// Whether the packet that caused it was marked.
+    /// Whether the acknowledged packet was ECN-marked.
     pub marked: bool,
-    /// Whether that packet was a retransmission.
+    /// Whether the acknowledged packet was a retransmission.
     pub retransmitted: bool,
-    /// The reason: 1 trimmed, 2 trimmed on the last hop, 0x0b outside of the window, and others (table 3-58).
+    /// The reason: 1 for trimmed, 2 for trimmed on the last hop, 0x0b for outside of the PSN window, and others (table
+    /// 3-58).
     pub code: u8,
     /// The manufacturer's own code.
     pub vendor_code: u8,
-    /// PSN of the packet.
+    /// The PSN of the packet that caused the NACK.
     pub psn: u32,
     /// The PDC at the source of the NACK.
     pub source: u16,
-    /// The PDC at its destination.
+    /// The PDC at the destination of the ACK.
     pub destination: u16,
-    /// Depends on the code.
+    /// A value whose meaning depends on the code.
     pub payload: u32,
 }
 
 /// A control packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
-    /// The type, 4 bits: 1 ACK request, 6 probe, 7 credit, 8 credit request, and others (table 3-38).
+    /// The type, with 4 bits: 1 for an ACK request, 6 for a probe, 7 for credit, 8 for a credit request, and others
+    /// (table 3-38).
     pub kind: u8,
-    /// Whether it belongs to a PDC with delivery in order.
+    /// Whether the packet belongs to a PDC with delivery in order (ROD).
     pub in_order: bool,
-    /// Whether it was sent before.
+    /// Whether the packet is a retransmission.
     pub retransmitted: bool,
-    /// AR: an ACK is requested.
+    /// Whether an ACK is requested (AR).
     pub ack_request: bool,
-    /// The number of a probe.
+    /// The number of the probe, if the packet is one.
     pub probe: u16,
-    /// PSN.
+    /// The PSN of the packet.
     pub psn: u32,
     /// The PDC at the source.
     pub source: u16,
     /// The PDC at the destination.
     pub destination: Destination,
-    /// Depends on the type; of a credit packet the credit.
+    /// A value whose meaning depends on the type. In a credit packet it is the credit.
     pub payload: u32,
 }
 
@@ -219,7 +222,7 @@ impl PdsHeader {
     /// Appends the header to `out`.
     ///
     /// # Errors
-    /// A number does not fit its field.
+    /// A number does not fit in its field.
     pub fn put(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
         match self {
             PdsHeader::Request(request) => request.put(out),
@@ -229,7 +232,7 @@ impl PdsHeader {
         }
     }
 
-    /// Reads the header at the byte `at` of a frame. Returns it with the offset of what follows it.
+    /// Reads the header at the offset `at` of a frame. Returns it with the offset of the byte after it.
     ///
     /// # Errors
     /// The bytes are no such header.
@@ -259,7 +262,7 @@ fn bit(set: bool, bit: u8) -> u8 {
     if set { bit } else { 0 }
 }
 
-/// The bits that no field has must be 0.
+/// Fails unless all bits that belong to no field are 0.
 fn no_flags(at: usize, flags: u8, reserved: u8) -> Result<(), WireError> {
     let fault = Fault::Reserved { found: flags, reserved };
     if flags & reserved == 0 { Ok(()) } else { Err(WireError::new("PDS flags", at + 1, fault)) }
@@ -463,7 +466,7 @@ impl Nack {
     }
 
     fn read(cursor: &mut Cursor<'_>, at: usize, (next_header, flags): (u8, u8)) -> Result<Nack, WireError> {
-        // With the bit of RUDI, the number is that of a packet without PDC.
+        // With the bit of RUDI, the number would belong to a packet without a PDC.
         no_flags(at, flags, !(MARKED | RETRANSMITTED))?;
         Ok(Nack {
             next_header,

@@ -3,28 +3,28 @@
 use super::{Activation, Done, Gate, Group, Job, Message, Opens, Qp, Start, Step, Workload, WorkloadError};
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId};
 
-/// The most messages that a generator makes, which occupy about 2.5 GB.
+/// The largest number of messages that a generator creates. They occupy about 2.5 GB.
 pub const MAX_MESSAGES: u32 = 50_000_000;
 
-/// Collects queue pairs, messages, gates and activations, in the order of the calls.
+/// A builder that collects queue pairs, messages, gates and activations in the order of the calls.
 ///
 /// # Panics
-/// On more than 2^32 - 1 objects of one type, as ids have 32 bits.
+/// The methods panic if there are more than 2^32 - 1 objects of one type, since ids have 32 bits.
 #[derive(Clone, Debug, Default)]
 pub struct WorkloadBuilder {
     workload: Workload,
     activations: Vec<(MessageId, Activation)>,
-    /// The gate of a step, and a gate that the step activates.
+    /// For each activation by a step, the gate of that step and the gate that it activates.
     step_activations: Vec<(GateId, GateId)>,
 }
 
 impl WorkloadBuilder {
-    /// An empty builder.
+    /// A builder of an empty workload.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A builder with room for `messages` messages, each on a queue pair of its own.
+    /// A builder with room for `messages` messages, each on its own queue pair.
     pub fn with_capacity(messages: usize) -> Self {
         let mut builder = Self::default();
         builder.workload.qps.reserve_exact(messages);
@@ -32,7 +32,7 @@ impl WorkloadBuilder {
         builder
     }
 
-    /// A builder with room for these numbers of messages, gates with one start each, and activations.
+    /// A builder with room for these numbers of messages, of gates that start one message each, and of activations.
     pub(super) fn with_room(messages: usize, gates: usize, activations: usize) -> Self {
         let mut builder = Self::default();
         builder.workload.messages.reserve_exact(messages);
@@ -42,17 +42,18 @@ impl WorkloadBuilder {
         builder
     }
 
-    /// The number of messages, which is the id of the next one.
+    /// The number of messages, which is also the id that the next message will have.
     pub(super) fn messages(&self) -> u32 {
         last_id(self.workload.messages.len() + 1)
     }
 
-    /// Adds a job. Its messages must have been added already, after those of earlier jobs.
+    /// Adds a job. Its messages must already have been added, after the messages of earlier jobs.
     pub fn add_job(&mut self, job: Job) {
         self.workload.jobs.push(job);
     }
 
-    /// Groups the messages added since the last group, or since the beginning, under a name in results.
+    /// Makes a group of the messages that were added since the last group, or since the beginning. Results report the
+    /// group under `name`.
     pub fn end_group(&mut self, name: &'static str) {
         let from = self.workload.groups.last().map_or(0, |group| group.messages.end);
         self.workload.groups.push(Group { name, messages: from..self.messages() });
@@ -64,14 +65,14 @@ impl WorkloadBuilder {
         QpId(last_id(self.workload.qps.len()))
     }
 
-    /// Adds a message of `bytes` bytes to `qp`. With [`Start::ByGate`] it needs a gate that lists it.
+    /// Adds a message of `bytes` bytes to `qp`. A message with [`Start::ByGate`] requires a gate that starts it.
     pub fn add_message(&mut self, qp: QpId, bytes: u64, start: Start) -> MessageId {
         self.workload.messages.push(Message { bytes, qp, activations_from: 0, activations_len: 0, start });
         MessageId(last_id(self.workload.messages.len()))
     }
 
-    /// Adds a gate that starts the messages `starts`, which were added with [`Start::ByGate`]. [`Opens::Each`] starts them
-    /// in this order.
+    /// Adds a gate that starts the messages `starts`, which must have been added with [`Start::ByGate`]. With
+    /// [`Opens::Each`], they start in this order.
     pub fn add_gate(&mut self, opens: Opens, starts: &[MessageId]) -> GateId {
         let starts_from = self.workload.gate_starts.len() as u32;
         self.workload.gate_starts.extend_from_slice(starts);
@@ -80,15 +81,15 @@ impl WorkloadBuilder {
         GateId(last_id(self.workload.gates.len()))
     }
 
-    /// Makes the completion `on` of `message` activate `gate`. Activations of one message happen in the order of these
-    /// calls.
+    /// Makes a message activate `gate` when it is delivered or acknowledged, as `on` states. The activations of one
+    /// message happen in the order of these calls.
     pub fn activate(&mut self, message: MessageId, on: Done, gate: GateId) {
         self.activations.push((message, Activation { on, gate }));
         last_id(self.activations.len());
     }
 
-    /// Adds a step of `host` on `processor` that waits for `needs` activations of the returned gate, lasts `takes`, and then
-    /// posts `starts`, which were added with [`Start::ByGate`].
+    /// Adds a step of `host` on `processor`. The step waits for `needs` activations of the returned gate and lasts
+    /// `takes`. It then posts `starts`, which must have been added with [`Start::ByGate`].
     pub fn add_step(
         &mut self,
         (host, processor): (HostId, u32),
@@ -104,8 +105,9 @@ impl WorkloadBuilder {
         gate
     }
 
-    /// Adds a transfer of `takes` on a sending and a receiving NVLink pipe. It waits for `needs` activations of the first
-    /// returned gate; the step with the second gate ends when the receiver has all of it.
+    /// Adds a transfer that occupies a sending and a receiving NVLink pipe for `takes`. It waits for `needs`
+    /// activations of the first returned gate. The second returned gate belongs to a step that ends when the receiver
+    /// has all the data.
     pub fn add_nvlink(
         &mut self,
         ends: [(HostId, u32); 2],
@@ -119,7 +121,7 @@ impl WorkloadBuilder {
         [sends, receives]
     }
 
-    /// Adds a step that receives on the NVLink pipe of a GPU of a host, and then posts `starts`.
+    /// Adds a step that receives on the NVLink pipe of a GPU of a host, and posts `starts` at its end.
     pub(super) fn add_receiving(
         &mut self,
         (host, gpu): (HostId, u32),
@@ -134,8 +136,8 @@ impl WorkloadBuilder {
         gate
     }
 
-    /// Makes the end of the step with gate `step` activate `gate`. Activations of one step happen in the order of these
-    /// calls.
+    /// Makes the step with gate `step` activate `gate` when it ends. The activations of one step happen in the order of
+    /// these calls.
     pub fn activate_after(&mut self, step: GateId, gate: GateId) {
         self.step_activations.push((step, gate));
         last_id(self.step_activations.len());
@@ -148,20 +150,20 @@ impl WorkloadBuilder {
         }
     }
 
-    /// The bytes of all messages.
+    /// The total length of all messages in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.workload.messages.iter().map(|message| message.bytes).sum()
     }
 
-    /// The number of steps, which is the number of the next one.
+    /// The number of steps, which is also the number that the next step will have.
     pub(super) fn steps(&self) -> u32 {
         self.workload.steps.len() as u32
     }
 
-    /// Builds the workload, without spare memory.
+    /// Builds the workload, and frees unused memory.
     ///
     /// # Errors
-    /// A workload that [`Workload::validate`] refuses.
+    /// [`Workload::validate`] refuses the workload.
     pub fn build(mut self) -> Result<Workload, WorkloadError> {
         self.activations.sort_by_key(|(message, _)| *message);
         let mut from = 0;

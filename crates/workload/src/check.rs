@@ -1,11 +1,11 @@
-//! The internal consistency of a workload, and its size.
+//! Checks of the internal consistency of a workload, and its size in memory.
 
 use super::{Done, Fabric, Gate, Message, Opens, Start, Step, Workload, WorkloadError};
 use anabranch_base::{GateId, HostId, MessageId};
 use std::mem::size_of;
 use std::ops::Range;
 
-/// Checks that a workload has messages, and only hosts of the fabric.
+/// Checks that a workload has messages, and that all its hosts are on the fabric.
 pub(super) fn on_fabric(workload: &Workload, fabric: &Fabric) -> Result<(), WorkloadError> {
     let ends = workload.qps.iter().flat_map(|qp| [qp.src, qp.dst]);
     let ranks = workload.jobs.iter().flat_map(|job| job.hosts.iter().copied());
@@ -18,14 +18,14 @@ pub(super) fn on_fabric(workload: &Workload, fabric: &Fabric) -> Result<(), Work
 }
 
 impl Workload {
-    /// Checks that every id and range is valid, that no host sends to itself, that each message has a byte and one start
-    /// condition, and that every message can start.
+    /// Checks that every id and range is valid, that no host sends to itself, that each message has at least one byte
+    /// and exactly one start condition, and that every message can start.
     ///
-    /// The caller checks that the hosts exist, as a workload does not know the fabric.
+    /// The caller must check that the hosts exist, because a workload does not know the fabric.
     ///
     /// # Errors
-    /// [`WorkloadError::Inconsistent`] names the first contradiction; [`WorkloadError::NeverStart`] names the
-    /// messages whose gates wait for a cycle or for more activations than there are.
+    /// [`WorkloadError::Inconsistent`] names the first contradiction. [`WorkloadError::NeverStart`] names the messages
+    /// that never start, because their gates wait for each other in a cycle or for more activations than there are.
     pub fn validate(&self) -> Result<(), WorkloadError> {
         self.check_references().map_err(WorkloadError::Inconsistent)?;
         self.check_starts().map_err(WorkloadError::Inconsistent)?;
@@ -92,7 +92,7 @@ impl Workload {
         for (id, job) in self.jobs.iter().enumerate() {
             let Range { start, end } = job.steps;
             if start == end {
-                // A job without steps.
+                // The job has no steps.
             } else if start < steps_from || end < start || end as usize > self.steps.len() {
                 return Err(format!(
                     "job {id} has steps {start} to {end}, which do not exist or are another's"
@@ -114,7 +114,8 @@ impl Workload {
         }
     }
 
-    /// Checks that gates list each message with [`Start::ByGate`] once, and no others.
+    /// Checks that each message with [`Start::ByGate`] is in exactly one gate's list, and that no other message is in a
+    /// list.
     fn check_starts(&self) -> Result<(), String> {
         let mut listed = vec![false; self.messages.len()];
         for (id, gate) in self.gates.iter().enumerate() {
@@ -143,7 +144,8 @@ impl Workload {
         }
     }
 
-    /// Checks that steps and their gates refer to each other, and only to messages and steps of their host.
+    /// Checks that steps and their gates refer to each other, and that they start messages and steps of their own host
+    /// only.
     fn check_steps(&self) -> Result<(), String> {
         if self.steps.is_empty() && !self.gates.iter().any(|gate| matches!(gate.opens, Opens::Step(_))) {
             return Ok(());
@@ -199,10 +201,11 @@ impl Workload {
         Ok(())
     }
 
-    /// The messages that never start, in order, and the first step that never begins, if every started message completes.
+    /// The messages that never start, in order, and the first step that never begins, if every message that starts also
+    /// completes.
     ///
-    /// A gate opens by the number of its activations alone, and further ones never close it, so the order in which messages
-    /// complete does not matter.
+    /// Only the number of activations opens a gate, and further activations never close it. The order in which messages
+    /// complete therefore does not matter.
     fn never_started(&self) -> (Vec<MessageId>, Option<usize>) {
         let mut started: Vec<bool> = self.messages.iter().map(|m| m.start != Start::ByGate).collect();
         let mut ended: Vec<&Message> = self.messages.iter().filter(|m| m.start != Start::ByGate).collect();

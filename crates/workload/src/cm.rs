@@ -1,6 +1,6 @@
-//! The `.cm` connection matrices of htsim (csg-htsim, uet-htsim, the REPS paper's fork).
+//! The `.cm` connection matrices of htsim (csg-htsim, uet-htsim, and the REPS paper's fork).
 //!
-//! A file has lines with counts, then connections and triggers, one per line:
+//! A file has lines with counts, followed by connections and triggers, one per line:
 //!
 //! ```text
 //! Nodes N  |  Connections N  |  Triggers N  |  Failures N
@@ -8,8 +8,8 @@
 //! trigger id N (oneshot | multishot | barrier count K)
 //! ```
 //!
-//! Blank lines, tabs and `#` comments are allowed everywhere. `prio` and `addon` are read and have no effect. Lines with
-//! equal ids and `msg` are messages of one connection. The file does not contain the unit of `start`.
+//! Blank lines, tabs and `#` comments are allowed everywhere. `prio` and `addon` are read but have no effect. Lines
+//! with the same id and `msg` are messages of one connection. The file does not state the unit of `start`.
 
 mod lines;
 
@@ -18,10 +18,10 @@ use anabranch_base::{Duration, HostId, MessageId, Problem, QpId};
 use lines::{Body, Connection, Count, Trigger};
 use std::collections::BTreeMap;
 
-/// Reads a matrix for a fabric of `hosts` hosts; message ids follow the order of the connection lines.
+/// Reads a matrix for a fabric of `hosts` hosts. Message ids follow the order of the connection lines.
 ///
 /// # Errors
-/// A malformed or contradictory line, with a replacement.
+/// A line is malformed or contradicts another one. The error has a replacement.
 pub(super) fn parse(
     file: &str,
     text: &str,
@@ -54,8 +54,8 @@ fn check_counts(file: &str, body: &Body) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-/// Checks a count line against the lines that it counts, as htsim does, which ends with "Mismatch in connection count"
-/// (`ConnectionMatrix::load`). The count line is optional if there is nothing to count.
+/// Checks a count line against the number of lines that it counts. htsim does so too, and ends with "Mismatch in
+/// connection count" (`ConnectionMatrix::load`). The count line is optional if there is nothing to count.
 fn check_count(
     file: &str,
     key: &str,
@@ -87,9 +87,9 @@ fn check_count(
 /// The messages that refer to a trigger.
 #[derive(Clone, Default)]
 struct TriggerUses {
-    /// The messages that it starts, in the order of the file.
+    /// The messages that the trigger starts, in the order of the file.
     starts: Vec<MessageId>,
-    /// The completions of messages that activate it.
+    /// The messages that activate the trigger when they are delivered or acknowledged.
     fired_by: Vec<(MessageId, Done)>,
 }
 
@@ -97,7 +97,7 @@ struct TriggerUses {
 struct Assembly<'a> {
     file: &'a str,
     body: &'a Body,
-    /// Position of each trigger id in the body's triggers.
+    /// The position of each trigger id in the list of triggers.
     trigger_of: BTreeMap<u64, usize>,
     uses: Vec<TriggerUses>,
 }
@@ -174,7 +174,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// The error with the line of the first message that never starts, as messages are connection lines.
+    /// The error with the line of the first message that never starts. Each message has a connection line.
     fn with_line(&self, error: WorkloadError) -> WorkloadError {
         let WorkloadError::NeverStart { messages } = &error else { return error };
         let Some(first) = messages.first().map(|m| &self.body.connections[m.index()]) else { return error };

@@ -2,7 +2,7 @@
 
 use anabranch_base::{MessageId, Problem, Refused};
 
-/// An error in a workload that cannot be built. The text names the place, the expected form and a replacement.
+/// An error in a workload that cannot be built. Its text names the place, the expected form and a replacement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
     /// A malformed line of a workload file.
@@ -10,7 +10,7 @@ pub enum WorkloadError {
     Line {
         /// The file's name, as the scenario gives it.
         file: String,
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: u32,
         /// The problem and the fix.
         what: Problem,
@@ -31,7 +31,8 @@ pub enum WorkloadError {
         /// The problem and the fix.
         what: Problem,
     },
-    /// A problem of one job of several, by a key of the job. A problem of the job's file as a whole has the key `file`.
+    /// A problem of one job among several, with the key of the job that causes it. A problem of the job's file as a
+    /// whole has the key `file`.
     #[error("workload.job.{job}.{key}: {what}")]
     Job {
         /// The number of the job, from 0.
@@ -44,10 +45,10 @@ pub enum WorkloadError {
     /// A problem of a parameter of a registered workload.
     #[error(transparent)]
     Parameter(#[from] Refused),
-    /// A contradiction in a workload made by calls.
+    /// A contradiction in a workload that was built by calls.
     #[error("inconsistent workload: {0}")]
     Inconsistent(String),
-    /// Messages for which no gate can ever open.
+    /// Messages that can never start, because no gate that starts them can ever open.
     #[error(
         "{} can never start: the gates that start them wait for messages that never end (a cycle), or for more \
          activations than there are",
@@ -64,7 +65,7 @@ impl WorkloadError {
         WorkloadError::Key { key, what: what.into() }
     }
 
-    /// The error as one of a job among several, unless it names a line of a file.
+    /// The error as that of a job among several, unless it names a line of a file.
     pub(super) fn in_job(self, job: u32) -> Self {
         match self {
             WorkloadError::Key { key, what } => WorkloadError::Job { job, key, what },

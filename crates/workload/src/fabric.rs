@@ -1,4 +1,4 @@
-//! The view of a fabric that workloads are generated for.
+//! The view of a fabric for which workloads are generated.
 
 use anabranch_base::{HostId, Rate};
 use anabranch_fabric::{Servers, Topology};
@@ -8,29 +8,30 @@ use anabranch_fabric::{Servers, Topology};
 pub struct Fabric {
     /// Number of hosts.
     pub hosts: u32,
-    /// Line rate of a host, that of all its ports together, to which loads refer.
+    /// The line rate of a host, summed over its ports. Loads refer to it.
     pub host_rate: Rate,
-    /// The ToR of each host's first port, as a number that is equal for hosts on one switch.
+    /// The ToR of each host's first port. The number is the same for all hosts on one switch.
     pub tor_of: Vec<u32>,
-    /// Number of data centres. Hosts are numbered by data centre, with equally many in each.
+    /// Number of data centres. Hosts are numbered by data centre, and each data centre has the same number of hosts.
     pub dcs: u32,
-    /// The host of each node number in the topology's file, `None` for a switch. Empty without such a file.
+    /// The host with each node number of the topology's file. `None` for a switch. Empty if the topology does not come
+    /// from such a file.
     pub file_nodes: Vec<Option<HostId>>,
-    /// The number of hosts of each dimension ([`Topology::dims`]).
+    /// The number of hosts in each dimension ([`Topology::dims`]).
     pub dims: Vec<u32>,
     /// The servers, if the topology has some.
     pub servers: Option<Servers>,
-    /// Whether the places for ranks are the GPUs of the servers and not the hosts.
+    /// Whether the places for ranks are the GPUs of the servers instead of the hosts.
     pub of_gpus: bool,
 }
 
 impl Fabric {
-    /// The properties of `topology`. If hosts have different line rates, `host_rate` is the slowest.
+    /// The properties of `topology`. If hosts have different line rates, `host_rate` is the slowest one.
     pub fn of(topology: &Topology) -> Self {
         let hosts = || (0..topology.hosts).map(HostId);
         let file_nodes = match topology.host_file_ids.is_empty() {
             true => Vec::new(),
-            // Such files number their nodes without gaps.
+            // Topology files number their nodes without gaps.
             false => (0..topology.file_nodes()).map(|node| topology.host_by_file_id(node)).collect(),
         };
         Fabric {

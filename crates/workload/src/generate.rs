@@ -1,4 +1,4 @@
-//! Workloads from specifications: the synthetic generators, and the choice of a file's reader.
+//! Workloads from specifications: the synthetic generators, and the choice of the reader for a file.
 
 use super::{
     Fabric, MAX_MESSAGES, SizeDistribution, Start, Workload, WorkloadBuilder, WorkloadError, check, cm,
@@ -14,8 +14,8 @@ use pipeline::Pipeline;
 mod incasts;
 mod pipeline;
 
-/// The files whose texts [`build`] needs for `spec`, as the scenario names them. A size distribution is a file if its name
-/// contains a `.` or a `/`.
+/// The names of the files whose texts [`build`] needs for `spec`, as the scenario gives them. A size distribution is a
+/// file if its name contains a `.` or a `/`.
 pub fn files_needed(spec: &WorkloadSpec) -> Vec<&str> {
     match spec {
         WorkloadSpec::Cm { file, .. } | WorkloadSpec::Ns3Flows { file, .. } => vec![file],
@@ -26,18 +26,19 @@ pub fn files_needed(spec: &WorkloadSpec) -> Vec<&str> {
     }
 }
 
-/// Warnings, with their lines, about parts of the files of `spec` that are not simulated; `file_text` as for [`build`].
+/// Warnings, with their lines, about parts of the files of `spec` that are not simulated. `file_text` is the one that
+/// [`build`] takes.
 pub fn warnings<'a>(spec: &WorkloadSpec, file_text: &dyn Fn(&str) -> Option<&'a str>) -> Vec<WorkloadError> {
     let WorkloadSpec::Ns3Flows { file, format, .. } = spec else { return Vec::new() };
     file_text(file).map_or_else(Vec::new, |text| ns3::warnings(file, text, *format))
 }
 
-/// Builds the workload of `spec` on a fabric. Equal arguments give equal workloads on every machine; `seed` matters to
+/// Builds the workload of `spec` on a fabric. Equal arguments give equal workloads on every machine. `seed` affects
 /// permutations, incasts, Poisson arrivals and collectives with random placement. `file_text` returns the texts of
 /// [`files_needed`] by their names.
 ///
 /// # Errors
-/// A specification that does not fit the fabric, or a malformed file.
+/// The specification does not fit the fabric, or a file is malformed.
 pub fn build<'a>(
     spec: &WorkloadSpec,
     hosts: &Fabric,
@@ -96,7 +97,7 @@ fn unknown_sizes(name: &str) -> WorkloadError {
     WorkloadError::key("sizes", what)
 }
 
-/// A message on its own queue pair for each pair of hosts, all at time 0.
+/// A workload with one message for each pair of hosts, each on its own queue pair, all at time 0.
 fn at_once(
     pairs: impl ExactSizeIterator<Item = (u32, u32)>,
     bytes: Bytes,
@@ -112,7 +113,7 @@ fn at_once(
     builder.build()
 }
 
-/// The workload of listed messages, in their order.
+/// The workload with the listed messages, in their order.
 fn listed(fabric: &Fabric, messages: &[MessageSpec]) -> Result<Workload, WorkloadError> {
     if messages.is_empty() {
         return Err(WorkloadError::key(
@@ -138,7 +139,7 @@ fn listed(fabric: &Fabric, messages: &[MessageSpec]) -> Result<Workload, Workloa
     builder.build()
 }
 
-/// Checks the number of participating hosts: at least 2, at most all.
+/// Checks the number of participating hosts: at least 2, and at most all hosts of the fabric.
 fn check_hosts(fabric: &Fabric, hosts: u32) -> Result<(), WorkloadError> {
     if hosts < 2 {
         return Err(WorkloadError::key(
@@ -179,7 +180,7 @@ fn permutation(
     at_once((0..hosts).zip(dst), bytes)
 }
 
-/// The group with more than half of all members, and its size.
+/// The group that has more than half of all members, if there is one, and its size.
 fn majority(group_of: &[u32]) -> Option<(u32, usize)> {
     let mut sorted = group_of.to_vec();
     sorted.sort_unstable();
@@ -187,13 +188,14 @@ fn majority(group_of: &[u32]) -> Option<(u32, usize)> {
     (2 * largest.len() > sorted.len()).then(|| (largest[0], largest.len()))
 }
 
-/// A random permutation in which no member has a destination in its own group; no group may have more than half of all
+/// A random permutation in which no member has a destination in its own group. No group may have more than half of all
 /// members.
 ///
-/// A uniform shuffle is followed by one swap of destinations for each member that sends into its own group. Let i of group
-/// T send into T. A partner j is suitable if j is outside of T and sends outside of T: after the swap both cross. At most
-/// |T| members are in T and |T| send into T, and i does both, so at most 2|T| - 1 of the n >= 2|T| members are unsuitable:
-/// a partner always exists, and n swaps suffice. With one member in each group the result is a derangement.
+/// A uniform shuffle is followed by one swap of destinations for each member that sends into its own group. Let i be a
+/// member of group T that sends into T. A partner j is suitable if it is outside of T and sends outside of T, since
+/// after the swap both send to another group. At most |T| members are in T and at most |T| members send into T. Since i
+/// does both, at most 2|T| - 1 of the n >= 2|T| members are unsuitable. A partner therefore always exists, and n swaps
+/// suffice. With one member in each group, the result is a derangement.
 fn crossing(group_of: &[u32], seed: u64) -> Vec<u32> {
     let hosts = group_of.len() as u32;
     let mut random = stream(seed, 0, Purpose::WorkloadPairs);
@@ -231,7 +233,7 @@ fn tornado(fabric: &Fabric, bytes: Bytes, senders: u32) -> Result<Workload, Work
     at_once((0..senders).map(|host| (host, twin(host))), bytes)
 }
 
-/// An incast whose senders are drawn among all hosts but the target.
+/// An incast whose senders are chosen at random among all hosts except the target.
 fn incast(
     fabric: &Fabric,
     bytes: Bytes,
@@ -259,11 +261,11 @@ fn incast(
     at_once(senders.into_iter().map(|sender| (sender, target.0)), bytes)
 }
 
-/// The largest load. Some overload is a legitimate experiment; a larger load is likely a percentage.
+/// The largest load. Some overload is a legitimate experiment, but a larger load is probably meant as a percentage.
 pub const MOST_LOAD: f64 = 1.5;
 
-/// Checks that a load is above 0 and not too large together with the other loads, whose sum is `beside` and whose name in
-/// errors is `whose`.
+/// Checks that a load is above 0, and that it is not too large together with the other loads. Their sum is `beside`,
+/// and errors call them `whose`.
 fn share_in_all(key: &'static str, load: f64, whose: &str, beside: f64) -> Result<(), WorkloadError> {
     if load > 0.0 && load + beside <= MOST_LOAD {
         return Ok(());
@@ -275,9 +277,9 @@ fn share_in_all(key: &'static str, load: f64, whose: &str, beside: f64) -> Resul
     Err(WorkloadError::key(key, what))
 }
 
-/// A background of messages that each host starts with exponential gaps, uniform destinations and sizes from a
-/// distribution. Incasts and then a pipeline are added after it, so that its messages, their numbers and its random draws
-/// do not depend on them.
+/// A background of messages. Each host starts messages after exponentially distributed gaps, to uniformly distributed
+/// destinations, with sizes from a distribution. Incasts and then a pipeline are added after the background, so that
+/// its messages, their numbers and its random numbers do not depend on them.
 struct Poisson<'a> {
     sizes: SizeDistribution,
     load: f64,
@@ -346,7 +348,8 @@ impl Poisson<'_> {
         builder.build()
     }
 
-    /// The background's arrivals of all hosts, in the order of their starts; `expected` is about their number.
+    /// The background's arrivals of all hosts, in the order of their start times. `expected` is their approximate
+    /// number.
     fn arrivals(
         &self,
         receivers: &Receivers,
@@ -370,7 +373,7 @@ impl Poisson<'_> {
         Ok(arrivals)
     }
 
-    /// The choice of receivers on this fabric.
+    /// The rule for the choice of receivers on this fabric.
     fn receivers(&self, fabric: &Fabric) -> Result<Receivers, WorkloadError> {
         let Some(inter) = self.inter else { return Ok(Receivers::Uniform { hosts: self.hosts }) };
         if !(0.0..=1.0).contains(&inter) {
@@ -392,7 +395,7 @@ impl Poisson<'_> {
             );
             return Err(WorkloadError::key("hosts", what));
         }
-        // Hosts are numbered by data centre, with equally many in each.
+        // Hosts are numbered by data centre, and each data centre has the same number of hosts.
         let of_dc = fabric.hosts / fabric.dcs;
         if of_dc < 2 && inter < 1.0 {
             let what =
@@ -402,7 +405,7 @@ impl Poisson<'_> {
         Ok(Receivers::ByDc { hosts: self.hosts, of_dc, inter })
     }
 
-    /// Adds the arrivals of `host`. Gaps are rounded down to whole picoseconds.
+    /// Adds the messages that `host` starts. Gaps are rounded down to whole picoseconds.
     fn arrivals_of(
         &self,
         host: u32,
@@ -430,9 +433,9 @@ impl Poisson<'_> {
 
 /// The random choice of a receiver, which is never the sender itself.
 enum Receivers {
-    /// All other hosts are equally likely.
+    /// All other hosts have the same probability.
     Uniform { hosts: u32 },
-    /// The receiver is in another data centre with probability `inter`, else in the sender's own.
+    /// The receiver is in another data centre with probability `inter`, and otherwise in the sender's own.
     ByDc { hosts: u32, of_dc: u32, inter: f64 },
 }
 

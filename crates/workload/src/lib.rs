@@ -1,6 +1,6 @@
 //! Workloads: messages that hosts send on queue pairs, each with a start condition.
 //!
-//! [`build`] makes a [`Workload`] from a scenario's specification; [`WorkloadBuilder`] makes one from calls.
+//! [`build`] makes a [`Workload`] from a scenario's specification. [`WorkloadBuilder`] makes one from calls.
 
 mod builder;
 mod check;
@@ -31,56 +31,57 @@ pub use trace::{
 
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId, Time};
 
-/// The common form of all workloads: messages on queue pairs, started at a time or by a gate.
+/// The common form of all workloads: messages on queue pairs, which start at a time or are started by a gate.
 ///
-/// A message is posted to its queue pair when its start condition holds; a queue pair sends its messages in
-/// the order of posting. A message activates gates when it is delivered (the receiver has its last byte) or acknowledged
-/// (the sender has an acknowledgement of all of it); a gate that opens posts its messages.
+/// A message is posted to its queue pair when its start condition is met. A queue pair sends its messages in the order
+/// of posting. A message activates gates when it is delivered (the receiver has its last byte) or acknowledged (the
+/// sender has an acknowledgement of all of it). A gate that opens posts its messages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
-    /// Queue pairs, by [`QpId`].
+    /// The queue pairs, indexed by [`QpId`].
     pub qps: Vec<Qp>,
-    /// Messages, by [`MessageId`].
+    /// The messages, indexed by [`MessageId`].
     pub messages: Vec<Message>,
-    /// Gates, by [`GateId`].
+    /// The gates, indexed by [`GateId`].
     pub gates: Vec<Gate>,
-    /// The messages that gates start; each gate has a range.
+    /// The messages that gates start. Each gate has a range of this list.
     pub gate_starts: Vec<MessageId>,
-    /// The activations of gates by messages; each message has a range.
+    /// The activations of gates by messages. Each message has a range of this list.
     pub activations: Vec<Activation>,
-    /// The computation of hosts between messages.
+    /// The steps of hosts between messages, such as computation.
     pub steps: Vec<Step>,
-    /// The gates that steps activate; each step has a range.
+    /// The gates that steps activate. Each step has a range of this list.
     pub step_gates: Vec<GateId>,
-    /// The jobs of the messages, in the order of their messages; empty if the messages belong to no job.
+    /// The jobs, in the order of their messages. Empty if the messages belong to no job.
     pub jobs: Vec<Job>,
-    /// Parts of the workload that results report separately, in the order of their messages; empty if there is one part.
+    /// The parts of the workload that results report separately, in the order of their messages. Empty if there is only
+    /// one part.
     pub groups: Vec<Group>,
 }
 
-/// Messages that results report separately from the others.
+/// A group of messages that results report separately from the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The name in results.
+    /// The name of the group in results.
     pub name: &'static str,
-    /// The numbers of its messages. No message is in two groups.
+    /// The numbers of the group's messages. No message is in two groups.
     pub messages: std::ops::Range<u32>,
 }
 
-/// A collective among some hosts, or the whole work of a trace's ranks.
+/// A collective among some hosts, or the complete work of a trace's ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// The algorithm's name in scenarios, or a trace's format.
+    /// The algorithm's name in scenarios, or the format of a trace.
     pub algorithm: &'static str,
-    /// Bytes of the collective, as the scenario gives them, or of all messages of a trace.
+    /// The size of the collective in bytes, as the scenario gives it, or the length of all messages of a trace.
     pub bytes: u64,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
-    /// The numbers of its messages. No message is in two jobs.
+    /// The numbers of the job's messages. No message is in two jobs.
     pub messages: std::ops::Range<u32>,
-    /// The numbers of its steps. No step is in two jobs.
+    /// The numbers of the job's steps. No step is in two jobs.
     pub steps: std::ops::Range<u32>,
-    /// The collectives of its trace, in the order of reading.
+    /// The collectives of the job's trace, in the order of reading.
     pub collectives: Vec<JobCollective>,
 }
 
@@ -89,63 +90,67 @@ pub struct Job {
 pub struct JobCollective {
     /// The algorithm's name in scenarios.
     pub algorithm: &'static str,
-    /// Its bytes, as [`collective::Algorithm`] counts them.
+    /// The size in bytes, as [`collective::Algorithm`] defines it.
     pub bytes: u64,
-    /// Its position in the trace: the line, or the node of its first rank.
+    /// The position of the collective in the trace: its line, or the node of its first rank.
     pub place: u64,
-    /// Its ranks, each with the steps at which it begins and at whose end it is complete on that rank.
+    /// The ranks of the collective. Each has the steps at whose begin it joins the collective and at whose end the
+    /// collective is complete on that rank.
     pub members: Vec<(u32, [GateId; 2])>,
 }
 
-/// An activity of a host with a duration, such as computation. A step is ready when its gate ([`Opens::Step`]) has had as
-/// many activations as it needs, and begins when its processor is free. At its end it posts the gate's messages, then
-/// activates further gates.
+/// An activity of a host with a duration, such as computation. A step is ready when its gate ([`Opens::Step`]) has had
+/// as many activations as it needs, and begins when its processor is free. At its end it posts the gate's messages,
+/// then activates further gates.
 ///
 /// All of this happens on one host: the activations of its gate, the messages that it starts, and the gates that it
 /// activates. Only [`Step::IDLE`] steps and steps on NVLink pipes may activate gates of other hosts.
 ///
-/// A transfer over NVLink is two steps: one on the pipe of the sending GPU, and, made ready by its end, one on the pipe of the
-/// receiving GPU. The second may begin before it is ready, as data arrive while they are sent: it begins when its pipe is free,
-/// at the earliest at its being ready + [`Step::latency`] - [`Step::takes`].
+/// A transfer over NVLink consists of two steps. The first is on the pipe of the sending GPU, and its end makes the
+/// second ready, which is on the pipe of the receiving GPU. The second may begin before it is ready, since data arrives
+/// while it is being sent. It begins when its pipe is free, but no earlier than the time at which it is ready +
+/// [`Step::latency`] - [`Step::takes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The host that executes it.
+    /// The host that executes the step.
     pub host: HostId,
-    /// The time from its beginning to its end.
+    /// The time from the begin of the step to its end.
     pub takes: Duration,
-    /// The least time from its being ready to its end, only for a step that [receives](Step::is_receiving).
+    /// The shortest time from when the step is ready to its end. It applies only to a step that
+    /// [receives](Step::is_receiving).
     pub latency: Duration,
-    /// The number of activations for which it waits; with 0 it is ready at time 0.
+    /// The number of activations for which the step waits. With 0 it is ready at time 0.
     pub needs: u32,
-    /// The processor of its host that it occupies, up to [`Step::LAST_PROCESSOR`]; steps that wait for a processor get it in
-    /// the order in which they became ready. Larger values are the pipes of GPUs and the constants of this type.
+    /// The processor of the host that the step occupies, up to [`Step::LAST_PROCESSOR`]. Steps that wait for a
+    /// processor get it in the order in which they became ready. Larger values stand for the pipes of GPUs and for the
+    /// constants of this type.
     pub processor: u32,
-    /// The gate whose activations it awaits, and whose messages it starts.
+    /// The gate whose activations the step awaits, and whose messages it starts.
     pub gate: GateId,
-    /// The first of the gates that it activates, in [`Workload::step_gates`].
+    /// The position in [`Workload::step_gates`] of the first gate that the step activates.
     pub gates_from: u32,
-    /// The number of gates that it activates.
+    /// The number of gates that the step activates.
     pub gates_len: u32,
 }
 
 impl Step {
-    /// The step computes without occupying a processor: it begins when it is ready.
+    /// The processor number of a step that computes without occupying a processor. Such a step begins when it is ready.
     pub const NO_PROCESSOR: u32 = u32::MAX;
-    /// The host only waits, for its job to begin or for another host. The step may activate gates of other hosts, which are
-    /// then of one cluster.
+    /// The processor number of a step in which the host only waits, either until its job begins or for another host.
+    /// Such a step may activate gates of other hosts, which then belong to the same cluster.
     pub const IDLE: u32 = u32::MAX - 1;
-    /// The most GPUs that share a host.
+    /// The largest number of GPUs that share a host.
     pub const MOST_GPUS: u32 = 1 << 10;
     /// The largest number of a processor.
     pub const LAST_PROCESSOR: u32 = Step::FIRST_PIPE - 1;
-    /// The NVLink pipes of the GPUs of a host, first those that send, then those that receive.
+    /// The number of the first NVLink pipe of a host's GPUs. The pipes that send come first, then those that receive.
     const FIRST_PIPE: u32 = Step::FIRST_RECEIVING - Step::MOST_GPUS;
     const FIRST_RECEIVING: u32 = Step::IDLE - Step::MOST_GPUS;
 
     /// The pipe by which GPU `gpu` of a host sends over NVLink.
     ///
     /// # Panics
-    /// On a number of [`Step::MOST_GPUS`] or more.
+    /// `gpu` is [`Step::MOST_GPUS`] or more.
     pub fn sending_pipe(gpu: u32) -> u32 {
         assert!(gpu < Step::MOST_GPUS, "a host has no GPU {gpu}");
         Step::FIRST_PIPE + gpu
@@ -154,7 +159,7 @@ impl Step {
     /// The pipe by which GPU `gpu` of a host receives over NVLink.
     ///
     /// # Panics
-    /// On a number of [`Step::MOST_GPUS`] or more.
+    /// `gpu` is [`Step::MOST_GPUS`] or more.
     pub fn receiving_pipe(gpu: u32) -> u32 {
         Step::sending_pipe(gpu) + Step::MOST_GPUS
     }
@@ -164,27 +169,28 @@ impl Step {
         self.processor <= Step::LAST_PROCESSOR || self.processor == Step::NO_PROCESSOR
     }
 
-    /// Whether it sends over NVLink.
+    /// Whether the step sends over NVLink.
     pub fn is_sending(&self) -> bool {
         (Step::FIRST_PIPE..Step::FIRST_RECEIVING).contains(&self.processor)
     }
 
-    /// Whether it receives over NVLink.
+    /// Whether the step receives over NVLink.
     pub fn is_receiving(&self) -> bool {
         (Step::FIRST_RECEIVING..Step::IDLE).contains(&self.processor)
     }
 
-    /// Whether it occupies a processor or a pipe, and thus waits for other such steps of its host.
+    /// Whether the step occupies a processor or a pipe, and therefore waits for other such steps of its host.
     pub fn is_serial(&self) -> bool {
         self.processor < Step::IDLE
     }
 
-    /// The least time from its being ready to its end. A receiver's data may all have arrived but for the latency.
+    /// The shortest time from when the step is ready to its end. For a receiving step this is the latency alone, since
+    /// all its data may already have been sent.
     pub fn least_time(&self) -> Duration {
         if self.is_receiving() { self.latency } else { self.takes }
     }
 
-    /// Whether it may activate gates of other hosts.
+    /// Whether the step may activate gates of other hosts.
     fn reaches_others(&self) -> bool {
         self.processor > Step::LAST_PROCESSOR && self.processor != Step::NO_PROCESSOR
     }
@@ -195,44 +201,44 @@ impl Step {
 pub struct Qp {
     /// The sending host.
     pub src: HostId,
-    /// The receiving host, never the sender itself.
+    /// The receiving host, which is never the sender itself.
     pub dst: HostId,
 }
 
 /// A message to carry over a queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Length in bytes, at least 1.
+    /// The length in bytes, at least 1.
     pub bytes: u64,
-    /// Its queue pair.
+    /// The queue pair of the message.
     pub qp: QpId,
-    /// The first of its activations, in [`Workload::activations`].
+    /// The position of its first activation in [`Workload::activations`].
     pub activations_from: u32,
-    /// The number of its activations.
+    /// The number of gate activations by this message.
     pub activations_len: u32,
-    /// The condition under which it is posted.
+    /// The condition under which the message is posted.
     pub start: Start,
 }
 
 /// The condition under which a message is posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// Posted at a time.
+    /// The message is posted at this time.
     At(Time),
-    /// Posted when a gate opens for it. Exactly one gate lists it.
+    /// The message is posted when a gate opens for it. Exactly one gate lists the message.
     ByGate,
 }
 
-/// The activation of a gate by the completion of a message.
+/// The activation of a gate when a message is delivered or acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activation {
-    /// The completion that activates the gate.
+    /// The event that activates the gate.
     pub on: Done,
-    /// The gate to activate.
+    /// The gate that is activated.
     pub gate: GateId,
 }
 
-/// The two completions of a message, at its receiver and at its sender.
+/// The two events that complete a message, at its receiver and at its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
     /// The receiver has every byte.
@@ -241,25 +247,25 @@ pub enum Done {
     Acknowledged,
 }
 
-/// A condition on other messages.
+/// A condition that holds messages back until enough other messages or steps have activated it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// The first of its messages, in [`Workload::gate_starts`].
+    /// The position of its first message in [`Workload::gate_starts`].
     pub starts_from: u32,
-    /// The number of its messages.
+    /// The number of messages that the gate starts.
     pub starts_len: u32,
-    /// The rule by which activations open it.
+    /// The rule by which activations open the gate.
     pub opens: Opens,
 }
 
 /// The rule by which activations open a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opens {
-    /// Opens once, for all its messages, after this many activations. In connection matrices 1 is `oneshot`, more is
-    /// `barrier`.
+    /// The gate opens once, for all its messages, after this many activations. In connection matrices, 1 is `oneshot`
+    /// and a larger number is `barrier`.
     After(u32),
-    /// Opens at each activation, for its next message (`multishot`).
+    /// The gate opens at each activation, for its next message (`multishot`).
     Each,
-    /// Opens for all its messages at the end of the step with this number in [`Workload::steps`].
+    /// The gate opens for all its messages at the end of the step with this number in [`Workload::steps`].
     Step(u32),
 }

@@ -6,8 +6,8 @@
 //! | HPCC, ns3-datacenter | `src dst pg dport bytes start_s` |
 //! | ns3-rdma | `source destination priority packets start_s end_s` |
 //!
-//! Flows connect nodes of the simulator's topology file; on a fabric that is not from such a file a node is the host with
-//! its number. Flows beyond the count are not read, as in the simulators.
+//! The columns for hosts have node numbers of the simulator's topology file. If the fabric does not come from such a
+//! file, they are host numbers. Flows beyond the count are not read, as in the simulators.
 
 mod columns;
 #[cfg(test)]
@@ -19,20 +19,20 @@ use columns::Columns;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// The simulator whose columns the flows of a file have.
+/// The simulator that defines the columns of a flow file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowFormat {
-    /// HPCC, with the destination port.
+    /// HPCC, whose flows have a destination port.
     Hpcc,
-    /// ConWeave, without the destination port.
+    /// ConWeave, whose flows have no destination port.
     Conweave,
-    /// ns3-rdma, with packets instead of bytes, and an end.
+    /// ns3-rdma, whose flows have packets instead of bytes, and an end time.
     Ns3Rdma,
 }
 
 impl FlowFormat {
-    /// Every format with its name in scenarios.
+    /// All formats with their names in scenarios.
     pub const ALL: [(&'static str, FlowFormat); 3] =
         [("hpcc", FlowFormat::Hpcc), ("conweave", FlowFormat::Conweave), ("ns3-rdma", FlowFormat::Ns3Rdma)];
 
@@ -40,7 +40,7 @@ impl FlowFormat {
         if self == FlowFormat::Conweave { 5 } else { 6 }
     }
 
-    /// The formats of six columns.
+    /// The formats with six columns.
     const OF_SIX: [FlowFormat; 2] = [FlowFormat::Hpcc, FlowFormat::Ns3Rdma];
 
     fn of_six(separator: &str) -> String {
@@ -56,9 +56,9 @@ impl FlowFormat {
     }
 }
 
-/// Reads a flow file for a fabric; each flow becomes one message on its own queue pair, in the order of the file. Without
-/// `format`, the format is derived from the columns. `origin` is the time in the file at which the run starts. Priority
-/// groups and ports are checked but have no effect. Lines after the counted flows are ignored.
+/// Reads a flow file for a fabric. Each flow becomes one message on its own queue pair, in the order of the file. If
+/// `format` is none, the format is derived from the columns. `origin` is the time in the file at which the run starts.
+/// Priority groups and ports are checked but have no effect. Lines after the counted flows are ignored.
 ///
 /// # Errors
 /// [`WorkloadError::Line`] or [`WorkloadError::File`] with a replacement.
@@ -103,12 +103,12 @@ pub(super) fn warnings(file: &str, text: &str, format: Option<FlowFormat>) -> Ve
     warnings
 }
 
-/// The bytes of a packet of ns3-rdma: the `PACKET_PAYLOAD_SIZE` of `third.cc` and its `config.txt`.
+/// The payload of a packet of ns3-rdma in bytes: `PACKET_PAYLOAD_SIZE` in its `third.cc` and its `config.txt`.
 const PACKET: u64 = 1000;
 
 const SET_FORMAT: &str = "; set format in [workload] to the one that is meant";
 
-/// A flow, and the formats of six columns that its numbers fit.
+/// A flow, and those six-column formats that its numbers fit.
 struct Fit {
     line: u32,
     columns: usize,
@@ -124,7 +124,7 @@ impl Fit {
         Fit { line, columns: words.len(), hpcc, rdma }
     }
 
-    /// The format, if exactly one fits.
+    /// The format that fits, if there is exactly one.
     fn only(&self) -> Option<FlowFormat> {
         match (self.hpcc, self.rdma) {
             (true, false) => Some(FlowFormat::Hpcc),
@@ -138,13 +138,13 @@ impl Fit {
 struct FlowFile<'a> {
     file: &'a str,
     count_line: u32,
-    /// The flows within the count of the first line, at least one.
+    /// The flows within the count of the first line. There is at least one.
     counted: Vec<(u32, &'a str)>,
     /// The number of flows beyond the count.
     unread: usize,
 }
 
-/// Whether a line is a flow, perhaps with a mistake, rather than prose.
+/// Whether a line is a flow, possibly with a mistake, rather than prose.
 fn is_flow_like(content: &str) -> bool {
     let numbers = content.split_whitespace().filter(|word| word.parse::<f64>().is_ok());
     content.starts_with(|c: char| c.is_ascii_digit()) || numbers.count() > 2
@@ -158,7 +158,7 @@ impl<'a> FlowFile<'a> {
         };
         let mut all: Vec<(u32, &str)> = lines.collect();
         let flows = all.iter().filter(|(_, content)| is_flow_like(content)).count();
-        // Only the lines after the last flow are prose, as a malformed flow may begin with anything.
+        // A malformed flow may begin with anything, so only the lines after the last flow count as prose.
         all.truncate(all.iter().rposition(|(_, content)| is_flow_like(content)).map_or(0, |last| last + 1));
         let fail = |what: Problem| WorkloadError::line(file, count_line, what);
         if all.iter().any(|(_, content)| columns::is_cable(content)) {
@@ -191,7 +191,7 @@ impl<'a> FlowFile<'a> {
         Ok(FlowFile { file, count_line, counted: all, unread })
     }
 
-    /// The workload, with the columns of `format`.
+    /// The workload, read with the columns of `format`.
     fn workload(
         &self,
         format: FlowFormat,
@@ -217,7 +217,7 @@ impl<'a> FlowFile<'a> {
         builder.build()
     }
 
-    /// Checks that each flow has as many columns as its format.
+    /// Checks that each flow has the number of columns of its format.
     fn check_columns(&self, format: FlowFormat) -> Result<(), WorkloadError> {
         let counts = self.counted.iter().map(|(line, content)| (*line, content.split_whitespace().count()));
         match counts.into_iter().find(|(_, count)| *count != format.columns()) {
@@ -229,7 +229,8 @@ impl<'a> FlowFile<'a> {
         }
     }
 
-    /// The error under the format that the scenario declares; if the flows fit another one, that is the replacement.
+    /// The error under the format that the scenario declares. If the flows fit another format, the error proposes that
+    /// format.
     fn with_detected_format(&self, error: WorkloadError, declared: FlowFormat) -> WorkloadError {
         let likely = self.detect_format().ok().filter(|likely| *likely != declared);
         match (error, likely) {
@@ -246,10 +247,11 @@ impl<'a> FlowFile<'a> {
         }
     }
 
-    /// The format that the columns of the flows have.
+    /// The format that the columns of the flows fit.
     ///
     /// # Errors
-    /// The flows fit no format or several, or disagree; the place is the first flow that differs from most.
+    /// The flows fit no format or several formats, or they disagree. The error is at the first flow that differs from
+    /// most others.
     fn detect_format(&self) -> Result<FlowFormat, WorkloadError> {
         self.check_counts()?;
         let flows: Vec<Fit> = self.counted.iter().map(|(line, content)| Fit::of(*line, content)).collect();
@@ -280,7 +282,8 @@ impl<'a> FlowFile<'a> {
                 let what = format!("the 6 columns are {of_six}, and all of these numbers fit both");
                 Err(WorkloadError::line(self.file, flows[0].line, Problem::with_text(what, instead)))
             }
-            // The line has a mistake. The fifth column decides: bytes have no decimal point, and starts mostly have one.
+            // The line has a mistake. Its fifth column decides, since bytes have no decimal point and most start times
+            // have one.
             (None, None) => {
                 let fifth = self.counted[0].1.split_whitespace().nth(4).unwrap_or_default();
                 Ok(if fifth.contains('.') { FlowFormat::Ns3Rdma } else { FlowFormat::Hpcc })
@@ -288,7 +291,7 @@ impl<'a> FlowFile<'a> {
         }
     }
 
-    /// Checks that all flows have equally many columns, and as many as some format.
+    /// Checks that all flows have the same number of columns, and that a format has this number.
     fn check_counts(&self) -> Result<(), WorkloadError> {
         let counts: Vec<usize> =
             self.counted.iter().map(|(_, content)| content.split_whitespace().count()).collect();
@@ -325,7 +328,7 @@ impl<'a> FlowFile<'a> {
         Ok(())
     }
 
-    /// The earliest start among the flows whose start can be read.
+    /// The earliest start time among those flows whose start time can be read.
     fn earliest(&self, format: FlowFormat) -> Duration {
         let starts = self.counted.iter().filter_map(|(_, content)| columns::start(content, format));
         Duration(starts.map(|start| start.0).min().unwrap_or(0))

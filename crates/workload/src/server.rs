@@ -1,4 +1,4 @@
-//! Servers of ranks: the way of data between two ranks, over NVLink, over the network, or both.
+//! The servers of ranks, and the route of data between two ranks: over NVLink, over the network, or both.
 
 use super::collective::{Action, Layout, Send};
 use super::{Done, Fabric, Opens, Start, Step, WorkloadBuilder, WorkloadError};
@@ -6,27 +6,29 @@ use anabranch_base::{Duration, GateId, HostId, MessageId, Problem, QpId, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The servers of a job's ranks. Data between ranks of one NVLink domain do not cross the network: they occupy the pipe of the
-/// sending GPU and that of the receiving one for their serialization time, one transfer at a time, and arrive after the
-/// latency. The sender learns of the arrival at once.
+/// The servers of a job's ranks. Data between ranks of one NVLink domain does not cross the network. It occupies the
+/// pipe of the sending GPU and that of the receiving GPU for its serialisation time, one transfer at a time, and
+/// arrives after the latency. The sender learns of the arrival at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerSpec {
-    /// Consecutive ranks per server, each on a host of its own. Without it ranks are the GPUs of the topology's servers.
+    /// The number of consecutive ranks per server, where each rank is on its own host. Without it, ranks are the GPUs
+    /// of the topology's servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
-    /// Rate of each GPU's NVLink per direction.
+    /// The rate of each GPU's NVLink per direction.
     pub link: Rate,
-    /// Time from the end of the serialization to the arrival.
+    /// The time from the end of the serialisation to the arrival.
     pub link_latency: Duration,
-    /// Whether data for a NIC of another rail go over NVLink first, to the local rank whose NIC has that rail (NCCL's PXN).
-    /// By default not.
+    /// Whether data for a NIC of another rail goes over NVLink first, to the local rank whose NIC has that rail (NCCL's
+    /// PXN). The default is no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pxn: Option<bool>,
-    /// The channels of collectives. Without a number they know nothing of servers, as if each rank were one.
+    /// The number of channels of collectives. Without it, collectives ignore the servers, as if each rank were its own
+    /// server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channels: Option<u32>,
-    /// Whether the NVLink switch reduces and multicasts within a server (NVLS), in hierarchical AllReduces.
+    /// Whether the NVLink switch reduces and multicasts within a server (NVLS). It does so in hierarchical AllReduces.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nvls: bool,
 }
@@ -34,9 +36,9 @@ pub struct ServerSpec {
 /// The GPU of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Gpu {
-    /// Its NIC.
+    /// The NIC of the GPU.
     host: HostId,
-    /// Its number among the GPUs that use this NIC.
+    /// The number of the GPU among the GPUs that use this NIC.
     pipe: u32,
     server: u32,
     domain: u32,
@@ -44,10 +46,10 @@ struct Gpu {
 }
 
 impl Fabric {
-    /// The fabric with a place for each GPU in place of each NIC, for ranks in the topology's servers.
+    /// The fabric with one place for each GPU instead of each NIC, for ranks in the topology's servers.
     ///
     /// # Errors
-    /// A topology without servers.
+    /// The topology has no servers.
     pub(super) fn of_gpus(&self) -> Result<Fabric, WorkloadError> {
         let Some(servers) = &self.servers else {
             let what = Problem::with_text(
@@ -76,47 +78,48 @@ impl Fabric {
     }
 }
 
-/// The ranks of a job, and what is between them.
+/// The ranks of a job, their servers, and the queue pairs between them.
 pub(super) struct Ranks {
     gpus: Vec<Gpu>,
     server: Option<ServerSpec>,
     nic_rate: Rate,
-    /// The ranks of each server and rail.
+    /// The ranks on each rail of each server.
     on_rail: BTreeMap<(u32, u32), Vec<u32>>,
     qps: BTreeMap<(u32, u32, u32), QpId>,
-    /// The receiving step, and the number of senders, of the bytes that a switch reduces for a rank, by their first byte.
+    /// For the bytes that a switch reduces for a rank, the receiving step and the number of senders. The key is the
+    /// rank and the first byte.
     reduced: BTreeMap<(u32, u64), (GateId, u32)>,
-    /// The sending step of the bytes that a switch multicasts for a rank, by their first byte.
+    /// For the bytes that a switch multicasts for a rank, the sending step. The key is the rank and the first byte.
     multicast: BTreeMap<(u32, u64), GateId>,
 }
 
-/// The way of data from one rank to another.
+/// The route of data from one rank to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// Over NVLink.
+    /// The data goes over NVLink.
     NvLink,
-    /// Over NVLink to this rank, and from its NIC over the network.
+    /// The data goes over NVLink to this rank, and over the network from the NIC of this rank.
     Relay(u32),
-    /// From the NIC of the rank.
+    /// The data goes over the network from the sending rank's own NIC.
     Network,
 }
 
-/// Data on the way from one rank to another.
+/// A transfer of data from one rank to another.
 #[derive(Clone, Copy)]
 pub(super) enum Transfer {
     /// A message over the network.
     Message(MessageId),
-    /// A message over the network from the NIC of another rank, which is on this host.
+    /// A message over the network from the NIC of another rank. That NIC is on this host.
     Relayed(MessageId, HostId),
-    /// A transfer over NVLink, with the gate of the step at whose end the receiver has it.
+    /// A transfer over NVLink, with the gate of the step at whose end the receiver has the data.
     NvLink(GateId),
 }
 
 impl Transfer {
-    /// Makes the completion `on` of the transfer activate a gate.
+    /// Makes the transfer activate a gate when it is delivered or acknowledged, as `on` states.
     pub fn activate(self, builder: &mut WorkloadBuilder, on: Done, gate: GateId) {
         match (self, on) {
-            // The sending rank is on another host than the NIC, which has the acknowledgement.
+            // The acknowledgement arrives at the NIC, and the sending rank is on another host.
             (Transfer::Relayed(message, host), Done::Acknowledged) => {
                 let known = builder.add_step((host, Step::IDLE), 1, Duration::ZERO, &[]);
                 builder.activate(message, on, known);
@@ -125,12 +128,13 @@ impl Transfer {
             (Transfer::Message(message) | Transfer::Relayed(message, _), _) => {
                 builder.activate(message, on, gate);
             }
-            // Arrival and acknowledgement coincide.
+            // Over NVLink, delivery and acknowledgement coincide.
             (Transfer::NvLink(step), _) => builder.activate_after(step, gate),
         }
     }
 
-    /// Makes the completion `on` of the transfer to `receiver` activate a gate of the sending rank.
+    /// Makes the transfer to `receiver` activate a gate of the sending rank when it is delivered or acknowledged, as
+    /// `on` states.
     pub fn activate_sender(
         self,
         builder: &mut WorkloadBuilder,
@@ -140,7 +144,7 @@ impl Transfer {
         if on == Done::Acknowledged {
             return self.activate(builder, on, gate);
         }
-        // The receiver has the data, and only an idle step reaches another host.
+        // The receiver has the data, and only an idle step may activate a gate of another host.
         let known = builder.add_step((receiver, Step::IDLE), 1, Duration::ZERO, &[]);
         self.activate(builder, on, known);
         builder.activate_after(known, gate);
@@ -148,10 +152,11 @@ impl Transfer {
 }
 
 impl Ranks {
-    /// Ranks at places of `fabric`: GPUs, if `server` means the topology's servers, otherwise hosts.
+    /// Ranks at places of `fabric`. The places are GPUs if `server` refers to the topology's servers, and otherwise
+    /// hosts.
     ///
     /// # Errors
-    /// More GPUs on one NIC than the simulation has pipes for.
+    /// More GPUs share one NIC than the simulation has pipes for.
     pub fn new(places: &[u32], server: Option<ServerSpec>, fabric: &Fabric) -> Result<Self, WorkloadError> {
         let gpu = |(rank, &place): (u32, &u32)| match server {
             Some(ServerSpec { ranks: None, .. }) => fabric.gpu(place),
@@ -188,7 +193,8 @@ impl Ranks {
         self.gpus.iter().map(|gpu| gpu.host).collect()
     }
 
-    /// A number for a processor of a rank that no other rank on its host has, given that of the rank itself.
+    /// The number of a rank's processor on its host, which no other rank on the host has. `own` is the number that the
+    /// rank itself uses.
     pub fn processor(&self, rank: u32, own: u32, among: &mut BTreeMap<(HostId, u32, u32), u32>) -> u32 {
         let gpu = self.gpus[rank as usize];
         if matches!(self.server, None | Some(ServerSpec { ranks: Some(_), .. })) {
@@ -198,7 +204,7 @@ impl Ranks {
         *among.entry((gpu.host, gpu.pipe, own)).or_insert(next)
     }
 
-    /// The servers of some ranks, as a collective among them sees them.
+    /// The layout of some ranks in servers, for a collective among them.
     pub fn layout(&self, members: impl ExactSizeIterator<Item = u32>) -> Layout {
         let count = members.len() as u32;
         let Some(ServerSpec { channels: Some(channels), pxn, nvls, link, .. }) = self.server else {
@@ -208,7 +214,7 @@ impl Ranks {
         Layout::of(places, channels, pxn != Some(true), nvls).with_rates([self.nic_rate, link])
     }
 
-    /// The way from one rank to another one.
+    /// The route of data from one rank to another.
     pub fn way(&self, src: u32, dst: u32) -> Way {
         let [from, to] = [src, dst].map(|rank| self.gpus[rank as usize]);
         let Some(server) = self.server else { return Way::Network };
@@ -222,13 +228,13 @@ impl Ranks {
         relays.map_or(Way::Network, |relays| Way::Relay(relays[src as usize % relays.len()]))
     }
 
-    /// The queue pair between the NICs of two ranks, one for each `channel`.
+    /// The queue pair between the NICs of two ranks. There is one for each `channel`.
     pub fn qp(&mut self, builder: &mut WorkloadBuilder, [src, dst]: [u32; 2], channel: u32) -> QpId {
         let ends = [self.host(src), self.host(dst)];
         *self.qps.entry((src, dst, channel)).or_insert_with(|| builder.add_qp(ends[0], ends[1]))
     }
 
-    /// Adds a send of a plan between these two ranks of the job; see [`Ranks::send`].
+    /// Adds a send of a plan between these two ranks of the job. See [`Ranks::send`].
     pub fn carry(
         &mut self,
         builder: &mut WorkloadBuilder,
@@ -243,8 +249,8 @@ impl Ranks {
         }
     }
 
-    /// Adds a transfer of `bytes` between two ranks, which begins after `needs` activations of the gate, or at time 0 where
-    /// it has none.
+    /// Adds a transfer of `bytes` between two ranks. It begins after `needs` activations of the gate, or at time 0 if
+    /// it has no gate.
     pub fn send(
         &mut self,
         builder: &mut WorkloadBuilder,
@@ -280,8 +286,8 @@ impl Ranks {
         }
     }
 
-    /// Adds a transfer of `dst`'s bytes `from..from + bytes` to the switch, which sends the sum of all such transfers to `dst`
-    /// when the last one of them arrives.
+    /// Adds a transfer of the bytes `from..from + bytes` for `dst` to the switch. When the last of all such transfers
+    /// arrives, the switch sends their sum to `dst`.
     fn send_to_switch(
         &mut self,
         builder: &mut WorkloadBuilder,
@@ -301,8 +307,8 @@ impl Ranks {
         (Some(sends), Transfer::NvLink(*receives))
     }
 
-    /// Adds a transfer of `src`'s bytes `from..from + bytes` by way of the switch, to which they are sent once for all
-    /// receivers. All such transfers wait for the same.
+    /// Adds a transfer of `src`'s bytes `from..from + bytes` through the switch. The bytes are sent to the switch once
+    /// for all receivers. All such transfers wait for the same dependencies.
     fn send_from_switch(
         &mut self,
         builder: &mut WorkloadBuilder,
@@ -321,7 +327,7 @@ impl Ranks {
         (known.is_none().then_some(sends), Transfer::NvLink(receives))
     }
 
-    /// Forgets the transfers of a collective by way of switches.
+    /// Removes the records of a collective's transfers through switches.
     pub fn end_collective(&mut self) {
         self.reduced.clear();
         self.multicast.clear();
@@ -332,7 +338,7 @@ impl Ranks {
         (gpu.host, gpu.pipe)
     }
 
-    /// The serialization time and the latency of a transfer over NVLink.
+    /// The serialisation time and the latency of a transfer over NVLink.
     fn times(&self, bytes: u64) -> [Duration; 2] {
         self.server.map_or([Duration::ZERO; 2], |server| [server.link.time_for(bytes), server.link_latency])
     }

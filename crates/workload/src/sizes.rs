@@ -1,18 +1,19 @@
-//! Distributions of message sizes: tables of (bytes, cumulative percent) with linear interpolation.
+//! Distributions of message sizes. They are tables of (bytes, cumulative percent) with linear interpolation.
 
 use super::WorkloadError;
 use super::text;
 use anabranch_base::Problem;
 
-/// An empirical distribution of message sizes, sampled by its inverse.
+/// An empirical distribution of message sizes, sampled by the inverse of its CDF.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeDistribution {
-    /// At least two points, from 0 to 100 percent, with rising percents and bytes that do not fall.
+    /// The points of the distribution, at least two, from 0 to 100 percent. The percentages increase, and the bytes
+    /// never decrease.
     points: Vec<(u64, f64)>,
 }
 
-/// Web search in a data centre, the form of the DCTCP paper (Alizadeh et al., SIGCOMM 2010) as HPCC's artifact
-/// publishes it.
+/// Web search in a data centre (Alizadeh et al., SIGCOMM 2010, the DCTCP paper), in the form that HPCC's artifact
+/// publishes.
 const WEBSEARCH: &[(u64, f64)] = &[
     (0, 0.0),
     (10_000, 15.0),
@@ -28,7 +29,7 @@ const WEBSEARCH: &[(u64, f64)] = &[
     (30_000_000, 100.0),
 ];
 
-/// Web search in the form of the simulator published with the REPS paper, whose last three points differ.
+/// Web search in the form that the simulator of the REPS paper publishes. Its last three points differ.
 const WEBSEARCH_REPS: &[(u64, f64)] = &[
     (0, 0.0),
     (10_000, 15.0),
@@ -44,7 +45,7 @@ const WEBSEARCH_REPS: &[(u64, f64)] = &[
     (40_000_000, 100.0),
 ];
 
-/// Hadoop at Facebook (Roy et al., SIGCOMM 2015) as HPCC's artifact publishes it.
+/// Hadoop at Facebook (Roy et al., SIGCOMM 2015), in the form that HPCC's artifact publishes.
 const FACEBOOK_HADOOP: &[(u64, f64)] = &[
     (0, 0.0),
     (100, 1.0),
@@ -68,7 +69,7 @@ const FACEBOOK_HADOOP: &[(u64, f64)] = &[
     (10_000_000, 100.0),
 ];
 
-/// Storage at Alibaba, 2019, as ConWeave's artifact publishes it.
+/// Storage at Alibaba in 2019, in the form that ConWeave's artifact publishes.
 const ALISTORAGE: &[(u64, f64)] = &[
     (0, 0.0),
     (4_000, 22.93),
@@ -81,14 +82,14 @@ const ALISTORAGE: &[(u64, f64)] = &[
     (2_000_000, 100.0),
 ];
 
-/// Defines the published distributions by their names, and with them the lookup and the list.
+/// Defines the published distributions with their names, their lookup by name and the list of names.
 macro_rules! published {
     ($($name:literal = $points:ident),* $(,)?) => {
         impl SizeDistribution {
-            /// The names that [`named`](Self::named) knows.
+            /// The names that [`named`](Self::named) accepts.
             pub const NAMES: &[&str] = &[$($name),*];
 
-            /// A published distribution by its name.
+            /// The published distribution with this name.
             pub fn named(name: &str) -> Option<Self> {
                 let points = match name {
                     $($name => $points,)*
@@ -108,9 +109,9 @@ published!(
 );
 
 impl SizeDistribution {
-    /// Reads a file with `bytes cumulative-percent` on each line (the form that HPCC's and ConWeave's
-    /// generators read), from 0 to 100 percent. Equal bytes on two lines make a step. Blank lines and `#`
-    /// comments are skipped. `file` is the file's name in errors.
+    /// Reads a file with `bytes cumulative-percent` on each line, from 0 to 100 percent. The generators of HPCC and
+    /// ConWeave read the same form. Two lines with equal bytes make a step. Blank lines and `#` comments are skipped.
+    /// `file` is the file's name in errors.
     ///
     /// # Errors
     /// [`WorkloadError::Line`] or [`WorkloadError::File`] with a replacement.
@@ -151,7 +152,7 @@ impl SizeDistribution {
         }
     }
 
-    /// The mean in bytes.
+    /// The mean size in bytes.
     pub fn mean(&self) -> f64 {
         let mean_of = |pair: &[(u64, f64)]| {
             (pair[1].1 - pair[0].1) / 100.0 * (pair[0].0 as f64 + pair[1].0 as f64) / 2.0
@@ -159,19 +160,20 @@ impl SizeDistribution {
         self.points.windows(2).map(mean_of).sum()
     }
 
-    /// The size in bytes, at least 1, below which the share `unit` (in [0, 1)) of all messages lies, rounded to
-    /// the nearest byte. A uniform `unit` draws from the distribution.
+    /// The size below which the share `unit` (in [0, 1)) of all messages lies, in bytes. It is rounded to the nearest
+    /// byte and at least 1. A uniform random `unit` gives a random size of the distribution.
     pub fn sample(&self, unit: f64) -> u64 {
         let percent = unit * 100.0;
         let above = self.points.partition_point(|(_, p)| *p <= percent).clamp(1, self.points.len() - 1);
         let ((low, from), (high, to)) = (self.points[above - 1], self.points[above]);
         let bytes = low as f64 + (high - low) as f64 * (percent - from) / (to - from);
-        // The size stays within the segment despite rounding, so that sizes rise with `unit`.
+        // The size stays within the segment despite rounding, so that sizes never decrease with `unit`.
         ((bytes + 0.5) as u64).clamp(low, high).max(1)
     }
 }
 
-/// The largest size, an exbibyte. A larger one is a mistake, and up to it floats are precise enough for sums of sizes.
+/// The largest size, an exbibyte. A larger size is a mistake, and up to this one floats are precise enough for sums of
+/// sizes.
 const LARGEST: u64 = 1 << 60;
 
 fn read_point(content: &str) -> Result<(u64, f64), String> {
@@ -201,7 +203,8 @@ mod tests {
         assert!((mean("websearch") / 1.71e6 - 1.0).abs() < 0.005, "{}", mean("websearch"));
         assert!((mean("facebook-hadoop") / 120e3 - 1.0).abs() < 0.02, "{}", mean("facebook-hadoop"));
         assert!((mean("alistorage") / 41e3 - 1.0).abs() < 0.02, "{}", mean("alistorage"));
-        // By hand: 236.25 KB from the segments up to 80 percent, then 600, 1050 and 900 KB from the last three.
+        // The mean by hand: 236.25 KB from the segments up to 80 percent, then 600, 1050 and 900 KB from the last three
+        // segments.
         assert!((mean("websearch-reps") - 2_786_250.0).abs() < 1.0, "{}", mean("websearch-reps"));
     }
 

@@ -1,4 +1,4 @@
-//! Specifications of workloads, with every default explicit.
+//! Specifications of workloads, in which every default is explicit.
 
 use crate::TraceSpec;
 use crate::collective::{CollectiveSpec, Members};
@@ -14,40 +14,42 @@ use serde::{Deserialize, Serialize};
 pub enum WorkloadSpec {
     /// Each of the first `hosts` hosts sends one message and receives one.
     Permutation {
-        /// Message length.
+        /// The length of a message.
         bytes: Bytes,
-        /// Number of participating hosts, from host 0.
+        /// The number of participating hosts, which start with host 0.
         hosts: u32,
         /// Whether sender and receiver are always under different ToRs.
         cross_tor: bool,
     },
     /// Host i sends to the host half the fabric away.
     Tornado {
-        /// Message length.
+        /// The length of a message.
         bytes: Bytes,
-        /// Number of sending hosts, from host 0.
+        /// The number of sending hosts, which start with host 0.
         senders: u32,
     },
-    /// `degree` hosts send to one.
+    /// `degree` hosts send one message each to the same host.
     Incast {
-        /// Message length.
+        /// The length of a message.
         bytes: Bytes,
-        /// Number of senders.
+        /// The number of senders.
         degree: u32,
         /// The receiver.
         target: HostId,
     },
-    /// Poisson arrivals at a given load, with sizes from a distribution and uniform destinations.
+    /// Poisson arrivals at a given load, with sizes from a distribution and uniformly distributed destinations.
     Poisson {
         /// The size distribution: one of [`SizeDistribution::NAMES`](crate::SizeDistribution::NAMES), or a file's name.
         sizes: String,
-        /// Share of the line rate of a host, above 0; of the slowest host if their rates differ.
+        /// The load as a share of the line rate of a host, above 0. If hosts have different rates, it refers to the
+        /// slowest one.
         load: f64,
-        /// Number of hosts that send and receive, from host 0.
+        /// The number of hosts that send and receive, which start with host 0.
         hosts: u32,
-        /// Time after which arrivals stop.
+        /// The time after which no more messages arrive.
         duration: Duration,
-        /// Share of the messages whose receiver is in another data centre; without it receivers are uniform.
+        /// The share of the messages whose receiver is in another data centre. Without it, all receivers have the same
+        /// probability.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inter: Option<f64>,
         /// Incasts in addition to this background.
@@ -57,7 +59,7 @@ pub enum WorkloadSpec {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pipeline: Option<PipelineSpec>,
     },
-    /// The messages of a list, each on a queue pair of its own.
+    /// The messages of a list, each on its own queue pair.
     Messages {
         /// The messages.
         message: Vec<MessageSpec>,
@@ -77,7 +79,7 @@ pub enum WorkloadSpec {
         file: String,
         /// The time in the file at which the run starts.
         origin: Duration,
-        /// The simulator whose columns it has, needed if the file fits several.
+        /// The simulator that defines the file's columns. It is required if the file fits several formats.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         format: Option<FlowFormat>,
     },
@@ -96,7 +98,7 @@ pub enum WorkloadSpec {
 serde_but_registered!(WorkloadSpec);
 
 impl WorkloadSpec {
-    /// The bytes of all messages; none where the specification does not give them.
+    /// The length of all messages together in bytes. None if the specification does not determine it.
     pub fn total_bytes(&self) -> Option<u64> {
         match self {
             WorkloadSpec::Permutation { bytes, hosts: senders, .. }
@@ -134,7 +136,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// Whether its messages belong to jobs, which have completion times of their own.
+    /// Whether the messages belong to jobs, which have their own completion times.
     pub fn has_jobs(&self) -> bool {
         match self {
             WorkloadSpec::Collective(_) | WorkloadSpec::Trace(_) | WorkloadSpec::Jobs { .. } => true,
@@ -149,7 +151,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// The parts that results tell apart in the group of a message; empty where there is one.
+    /// The names by which results distinguish parts in the group of a message. Empty if there is only one part.
     pub fn parts(&self) -> Vec<&'static str> {
         match self {
             WorkloadSpec::Poisson { incast: None, pipeline: None, .. } => Vec::new(),
@@ -161,8 +163,8 @@ impl WorkloadSpec {
         }
     }
 
-    /// The path in a scenario that decides the length of a message, and its key if the value is a length. `group` is the name
-    /// of the message's group, empty for none.
+    /// The path of the scenario's key that determines the length of a message, and the key itself if its value is a
+    /// length. `group` is the name of the message's group, or empty.
     pub fn length_path(&self, message: usize, group: &str) -> (String, Option<&'static str>) {
         let bytes = |path: &str| (path.to_owned(), Some("bytes"));
         match self {
@@ -184,8 +186,9 @@ impl WorkloadSpec {
         }
     }
 
-    /// Its description in the title of a figure: `permutation of 8MiB from 64 of them`. `hosts` is the number of all
-    /// hosts, where it is known, and `is_swept` whether a path is swept: such a value is left out.
+    /// The description of the workload in the title of a figure: `permutation of 8MiB from 64 of them`. `hosts` is the
+    /// number of all hosts, if it is known. `is_swept` tells whether a path is swept, and the description leaves out
+    /// such values.
     pub fn describe(&self, hosts: Option<u32>, is_swept: &dyn Fn(&str) -> bool) -> String {
         let bytes = |bytes: &Bytes| match is_swept("workload.bytes") {
             true => String::new(),
@@ -232,7 +235,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// Random arrivals: `websearch at 30% load for 5ms`.
+    /// The description of random arrivals: `websearch at 30% load for 5ms`.
     fn describe_arrivals(&self) -> String {
         let WorkloadSpec::Poisson { sizes, load, duration, inter, incast, pipeline, .. } = self else {
             return String::new();
@@ -251,7 +254,7 @@ impl WorkloadSpec {
     }
 }
 
-/// `1 job`, `2 jobs`.
+/// A count with its word: `1 job`, `2 jobs`.
 fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
@@ -259,46 +262,50 @@ fn counted(count: usize, what: &str) -> String {
 /// A custom workload with its parameters.
 pub type RegisteredWorkload = Registered<WorkloadFactory>;
 
-/// A function that adds queue pairs, messages and gates for a fabric to a builder, and draws from the stream.
+/// A function that builds a workload for a fabric. It adds queue pairs, messages and gates to the builder, and takes
+/// random numbers from the stream.
 pub type WorkloadFactory =
     dyn Fn(&mut WorkloadBuilder, &Fabric, &Parameters, Stream) -> Result<(), Refused> + Send + Sync;
 
-/// Incasts at random times in addition to a background, among its hosts and for its duration.
+/// Incasts at random times in addition to a background, among the background's hosts and for its duration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IncastsSpec {
-    /// Senders of an incast, which are distinct and not the receiver.
+    /// The number of senders of an incast. They are distinct, and the receiver is not among them.
     pub degree: u32,
-    /// Message length of each sender.
+    /// The length of each sender's message.
     pub bytes: Bytes,
-    /// The bytes of all incasts as a share of the capacity of all hosts, above 0, like the load of the background.
+    /// The load of the incasts: the bytes of all incasts as a share of the capacity of all hosts, above 0, like the
+    /// load of the background.
     pub load: f64,
 }
 
-/// Pipeline parallelism across data centres: every host is a stage and sends the activations of each micro-batch at fixed
-/// intervals to the host at the same position in the next data centre, for the duration of the background.
+/// Pipeline parallelism across data centres. Every host is a stage, and the next stage is the host at the same position
+/// in the next data centre. A stage sends the activations of each micro-batch to the next stage, at fixed intervals,
+/// for the duration of the background.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PipelineSpec {
-    /// Size of the activations of a micro-batch, which are one message.
+    /// The size of a micro-batch's activations, which are sent as one message.
     pub bytes: Bytes,
-    /// The bytes of these messages as a share of the capacity of all hosts, above 0, like the load of the background.
+    /// The load of the pipeline: the bytes of its messages as a share of the capacity of all hosts, above 0, like the
+    /// load of the background.
     pub load: f64,
     /// Whether a stage sends all its messages on one persistent queue pair instead of one per message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub persistent: bool,
 }
 
-/// A message from a host to another one.
+/// A message from one host to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessageSpec {
     /// The sending host.
     pub from: HostId,
-    /// The receiving host, not the sender itself.
+    /// The receiving host, which must differ from the sender.
     pub to: HostId,
-    /// Message length.
+    /// The length of the message.
     pub bytes: Bytes,
-    /// The time at which it is posted.
+    /// The time at which the message is posted.
     pub start: Duration,
 }

@@ -1,10 +1,10 @@
-//! Lines, numbers and suggestions, shared by the readers of workload files.
+//! Reading of lines and numbers, and suggestions. All readers of workload files share them.
 
 use anabranch_base::{Bytes, Duration, Problem, Time, nearest};
 use std::fmt::Display;
 
-/// The lines that are not empty, with their numbers from 1, without comments (`#` to the end of the line) and surrounding
-/// blanks.
+/// The lines that are not empty, with their numbers from 1. Comments (`#` to the end of the line) and surrounding
+/// blanks are removed.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
     text.lines()
         .enumerate()
@@ -12,7 +12,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
         .filter(|(_, line)| !line.is_empty())
 }
 
-/// A word of a file as an error quotes it: short and printable.
+/// A word of a file as an error quotes it: shortened and printable.
 pub(super) fn quote(word: &str) -> String {
     const LONGEST: usize = 40;
     let mut short: String = word.chars().take(LONGEST).flat_map(char::escape_debug).collect();
@@ -22,7 +22,7 @@ pub(super) fn quote(word: &str) -> String {
     format!("`{short}`")
 }
 
-/// Reads a whole number up to `most`; `what` names it in errors.
+/// Reads a whole number up to `most`. Errors call it `what`.
 pub(super) fn whole(word: &str, what: impl Display, most: u64) -> Result<u64, String> {
     let digits = word.strip_prefix('-').unwrap_or(word);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -37,12 +37,12 @@ pub(super) fn whole(word: &str, what: impl Display, most: u64) -> Result<u64, St
     }
 }
 
-/// [`whole`] for numbers of 32 bits, such as node numbers.
+/// Reads a number of 32 bits with [`whole`], such as a node number.
 pub(super) fn whole_u32(word: &str, what: impl Display) -> Result<u32, String> {
     whole(word, what, u64::from(u32::MAX)).map(|number| number as u32)
 }
 
-/// [`whole`] for numbers of bytes. The error for a size with a unit proposes the number of bytes.
+/// Reads a number of bytes with [`whole`]. If a size has a unit, the error proposes the number of bytes.
 pub(super) fn whole_bytes(word: &str, what: impl Display, most: u64) -> Result<u64, Problem> {
     whole(word, what, most).map_err(|error| match word.parse::<Bytes>() {
         Ok(bytes) if bytes.0 <= most => Problem::with_value(error, bytes.0),
@@ -50,7 +50,8 @@ pub(super) fn whole_bytes(word: &str, what: impl Display, most: u64) -> Result<u
     })
 }
 
-/// The error about a time where a number of `unit`s is expected; the fix of one with a unit is that number.
+/// The error about a time where a number of `unit`s is expected. If the time has a unit, the error proposes that
+/// number.
 pub(super) fn without_unit(message: String, word: &str, unit: Duration) -> Problem {
     match word.parse::<Duration>() {
         Ok(time) if unit > Duration::ZERO && time.0.is_multiple_of(unit.0) => {
@@ -60,8 +61,8 @@ pub(super) fn without_unit(message: String, word: &str, unit: Duration) -> Probl
     }
 }
 
-/// Reads a decimal number of `unit`s (`12`, `2.000000009`, `1e-06`) as picoseconds. It is exact, as no floats are used;
-/// digits below a picosecond are dropped.
+/// Reads a decimal number of `unit`s (`12`, `2.000000009`, `1e-06`) as picoseconds. The result is exact, since no
+/// floats are used. Digits below a picosecond are dropped.
 pub(super) fn instant(word: &str, what: &str, unit: Duration) -> Result<Time, String> {
     let wrong = || format!("{what} must be a number such as 0 or 1.5, not {}", quote(word));
     let too_large = || format!("{what} is too large: {}", quote(word));
@@ -92,13 +93,13 @@ pub(super) fn instant(word: &str, what: &str, unit: Duration) -> Result<Time, St
     }
 }
 
-/// The latest start that a file may give (106 days), so that sums of times stay in range.
+/// The latest start time that a file may have (106 days), so that sums of times stay in range.
 const LATEST: u128 = i64::MAX as u128;
-/// The digits after the point that are read, more than any unit needs. A numerator of that many digits times any unit fits
-/// into 128 bits.
+/// The number of digits after the decimal point that are read, which is more than any unit needs. A numerator with this
+/// number of digits, times any unit, fits into 128 bits.
 const FRACTION_DIGITS: usize = 19;
 
-/// Splits `digits` before position `point`. If that is outside of them, they are padded with zeros.
+/// Splits `digits` before position `point`. If the position is outside of the digits, zeros are added up to it.
 fn split_at_point(digits: &str, point: i64) -> (String, String) {
     let inside = point.clamp(0, digits.len() as i64) as usize;
     let mut ones = digits[..inside].trim_start_matches('0').to_owned();
@@ -111,7 +112,7 @@ fn split_at_point(digits: &str, point: i64) -> (String, String) {
     (ones, zeros.chain(digits[inside..].chars()).take(FRACTION_DIGITS).collect())
 }
 
-/// The end of an error about an unknown word: the nearest known one, or all of them.
+/// The end of an error about an unknown word: the nearest known word, or all known words.
 pub(super) fn suggest(word: &str, known: &[&str]) -> String {
     match nearest(word, known) {
         Some(name) => format!("did you mean `{name}`?"),

@@ -10,11 +10,11 @@ use std::collections::{BinaryHeap, VecDeque};
 pub trait FreeTimes {
     /// Whether the node has a single port.
     fn is_one_port(&self) -> bool;
-    /// Adds the time at which `port` becomes free; it is the delay of `class` ahead.
+    /// Adds the time at which `port` becomes free. The time is the present plus the delay of `class`.
     fn push(&mut self, class: DelayClass, time: Time, port: u16);
-    /// The position of the next time among the node's events.
+    /// The earliest of the times, as a position among the node's events.
     fn first(&self) -> Order;
-    /// Takes the port of the next time, which must exist.
+    /// Removes the earliest time, which must exist, and returns its port.
     fn pop(&mut self) -> u16;
 }
 
@@ -55,7 +55,7 @@ pub enum HostPorts {
 }
 
 impl HostPorts {
-    /// The times for a NIC with so many ports.
+    /// The times for a NIC with this number of ports.
     pub fn new(ports: u16) -> HostPorts {
         match ports {
             0 | 1 => HostPorts::One(OnePort::default()),
@@ -96,8 +96,8 @@ impl FreeTimes for HostPorts {
 }
 
 /// The times for a node with any number of ports. Nearly all delays are those of a full packet or an ACK on one kind of
-/// link. Entries with the same delay are due in the order in which they are pushed, so each such delay has a FIFO queue and
-/// nothing is sorted. Entries with other delays wait in a heap.
+/// link. Times with the same delay are due in the order in which they are pushed. Each such delay therefore has a FIFO
+/// queue, which needs no sorting. Times with other delays wait in a heap.
 pub struct DelayQueues {
     queues: [VecDeque<Key>; DelayClass::MAX],
     rest: BinaryHeap<Reverse<Key>>,
@@ -112,7 +112,7 @@ type Key = u64;
 const PORT_BITS: u32 = 16;
 const NEVER: Key = u64::MAX;
 
-/// A time that no run reaches, about 280 seconds; later events do not happen.
+/// A time of about 280 seconds, which no run reaches. Events after it do not happen.
 pub const LAST_TIME: Time = Time((1 << (64 - PORT_BITS)) - 1);
 const _: () = assert!(crate::spec::Limits::MAX_TIME.0 < LAST_TIME.0);
 
@@ -128,7 +128,7 @@ impl Default for DelayQueues {
 }
 
 impl DelayQueues {
-    /// Takes the only time, if there is one.
+    /// Removes and returns the time of the only port, if there is one.
     pub fn take_only(&mut self) -> Option<Time> {
         let time = (self.first != NEVER).then_some(Time(self.first >> PORT_BITS))?;
         self.pop();
@@ -194,13 +194,13 @@ impl FreeTimes for DelayQueues {
     }
 }
 
-/// The times at which the ports of a switch become free, by port.
+/// The times at which the ports of a switch become free, indexed by port.
 pub struct PortTimes {
-    /// The time at which each port becomes free; never, if it is not busy.
+    /// The time at which each port becomes free. [`Time::NEVER`] if it is not busy.
     times: Vec<Time>,
-    /// By 64 ports: a bit for each port that is busy.
+    /// A bit for each port that is busy, in words for 64 ports.
     busy: Vec<u64>,
-    /// The earliest of the times, or a time before it.
+    /// A lower bound of the times.
     first: Time,
 }
 
@@ -214,13 +214,13 @@ impl PortTimes {
         }
     }
 
-    /// The time at which `port` becomes free; never, if it is not busy.
+    /// The time at which `port` becomes free. [`Time::NEVER`] if it is not busy.
     #[inline]
     pub fn of(&self, port: u16) -> Time {
         self.times[usize::from(port)]
     }
 
-    /// Sets the time at which `port` becomes free; never, if it is not busy.
+    /// Sets the time at which `port` becomes free. [`Time::NEVER`] means that it is not busy.
     #[inline]
     pub fn set(&mut self, port: u16, time: Time) {
         self.times[usize::from(port)] = time;
@@ -232,7 +232,7 @@ impl PortTimes {
         }
     }
 
-    /// The first busy port from `port` on.
+    /// The first busy port whose number is at least `port`.
     #[inline]
     pub fn next_busy(&self, port: u16) -> Option<u16> {
         let mut block = usize::from(port) / u64::BITS as usize;
@@ -244,7 +244,7 @@ impl PortTimes {
         Some((block as u32 * u64::BITS + bits.trailing_zeros()) as u16)
     }
 
-    /// The earliest of the times, or a time before it.
+    /// A lower bound of the times.
     #[inline]
     pub fn first(&self) -> Time {
         self.first
@@ -263,7 +263,7 @@ impl PortTimes {
         self.first = Time::NEVER;
     }
 
-    /// Takes all times out of `queues`.
+    /// Moves all times from `queues` to this list.
     #[inline]
     pub fn take_from(&mut self, queues: &mut DelayQueues) {
         while queues.first != NEVER {
@@ -273,7 +273,7 @@ impl PortTimes {
         }
     }
 
-    /// Sets the earliest of the times.
+    /// Sets the lower bound of the times.
     pub fn set_first(&mut self, first: Time) {
         self.first = first;
     }
@@ -285,7 +285,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Compares with a sorted list: two lines of constant delays, and any delay beside them.
+        /// The queues give the same times as a sorted list, for two constant delays and any other delays between them.
         #[test]
         fn ports_free_up_by_time_and_port(
             steps in prop::collection::vec((0u64..20, 0usize..3, 0u64..300, 0u16..8, 0usize..3), 1..300),
@@ -306,7 +306,7 @@ mod tests {
                     prop_assert_eq!(queues.pop(), port);
                     now = now.max(time);
                 }
-                // Time does not pass an entry that is still to come.
+                // Time does not advance past the earliest port that is still busy.
                 now = plain.first().map_or(now + pass, |(first, _)| (now + pass).min(*first));
             }
             while let Some((_, port)) = (!plain.is_empty()).then(|| plain.remove(0)) {

@@ -10,14 +10,14 @@ use crate::observer::Observer;
 use anabranch_base::{Duration, LinkId, NodeId, Purpose, Stream, Time, stream};
 use anabranch_proto::{IntHop, IntStack, Repr};
 
-/// The jitter of a NIC: a random delay of the first packet after the NIC was idle.
+/// The jitter of a NIC: a random delay of the first packet after an idle period.
 pub(super) struct Jitter {
     most: Duration,
     random: Stream,
 }
 
 impl Jitter {
-    /// The jitter of `node`; none unless it is a host whose NIC has jitter.
+    /// The jitter of `node`; none unless the node is a host whose NIC has jitter.
     pub fn of(network: &Network<'_>, node: NodeId) -> Option<Jitter> {
         let most = network.scheme.fabric.nic_jitter;
         let random = || stream(network.seed, u64::from(node.0), Purpose::NicJitter);
@@ -25,27 +25,27 @@ impl Jitter {
     }
 }
 
-/// The clock of a device that is off its nominal rate.
+/// The clock of a device whose rate differs from the nominal one.
 pub(super) struct Clock {
-    /// The excess of its periods over nominal ones, in parts per billion; negative where they are shorter.
+    /// The relative excess of its period over the nominal one, in parts per billion. Negative for a fast clock.
     off: i64,
-    /// By port, in 10^-9ths of a picosecond: the remainder that transmissions so far have not counted. Each takes a whole
-    /// number of picoseconds, and one picosecond is 12 ppm of a packet of 4 KiB at 400 Gb/s; with the remainder the sum of
-    /// all transmissions is exact.
+    /// For each port, the remainder of its transmission times that has not been counted so far, in 10^-9ths of a
+    /// picosecond. Each transmission takes a whole number of picoseconds, and one picosecond is 12 ppm of a 4 KiB
+    /// packet at 400 Gb/s. Because of the remainder, the sum of all transmissions is exact.
     rest: Vec<i64>,
 }
 
 const BILLION: i64 = 1_000_000_000;
 
 impl Clock {
-    /// The clock of `node` with its number of ports; none where clocks are exact.
+    /// The clock of `node`, which has this number of ports. None if clocks are exact.
     pub fn of(network: &Network<'_>, node: NodeId, ports: usize) -> Option<Clock> {
         let most = u64::from(network.scheme.fabric.clock_ppm) * 1_000;
         let drawn = || stream(network.seed, u64::from(node.0), Purpose::Clock).up_to(2 * most);
         (most > 0).then(|| Clock { off: drawn() as i64 - most as i64, rest: vec![0; ports] })
     }
 
-    /// The duration at `port` of a transmission that takes `nominal` by an exact clock.
+    /// The duration at `port` of a transmission that would take `nominal` with an exact clock.
     fn actual_duration(&mut self, port: u16, nominal: Duration) -> Duration {
         let rest = &mut self.rest[usize::from(port)];
         let more = (nominal.0 as i64).saturating_mul(self.off).saturating_add(*rest);
@@ -55,12 +55,12 @@ impl Clock {
 }
 
 impl<F: FreeTimes> Egress<F> {
-    /// The duration at `port` of a transmission that takes `nominal` by an exact clock.
+    /// The duration at `port` of a transmission that would take `nominal` with an exact clock.
     pub(super) fn actual_duration(&mut self, port: u16, nominal: Duration) -> Duration {
         self.clock.as_mut().map_or(nominal, |clock| clock.actual_duration(port, nominal))
     }
 
-    /// Sends a packet on a free link where the fast path does not apply.
+    /// Sends a packet on a free link if the fast path does not apply.
     #[cold]
     #[inline(never)]
     pub(super) fn transmit_special<O: Observer>(
@@ -80,15 +80,16 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// Delays the first packet after a NIC with jitter was idle: it waits in its queue. Returns false if the packet may leave
-    /// now. A packet that follows another within a packet's time, or has waited, is not delayed: a paced sender at line rate
-    /// leaves such gaps where the clock of its NIC is fast, and a draw in each gap would slow it down.
+    /// Delays the first packet after a NIC with jitter was idle, and keeps it in its queue. Returns false if the packet
+    /// may leave now. A packet is not delayed if it has already waited, or if it follows another one within a packet's
+    /// serialisation time: a sender that is paced at line rate leaves such gaps if its NIC's clock is fast, and a delay
+    /// in each gap would slow it down.
     fn delayed_by_jitter<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
         let Some(jitter) = &mut self.jitter else { return false };
         let out = &mut self.ports[usize::from(port)];
         let kind = &at.network.link_kinds[usize::from(out.link_kind)];
         let takes = kind.class(frame.packet.wire_bytes).serialisation;
-        // Before the first packet `busy_until` is 0.
+        // Before the first packet is sent, `busy_until` is 0.
         if at.now > Time::ZERO && at.now.since(out.busy_until) < takes {
             return false;
         }
@@ -101,7 +102,8 @@ impl<F: FreeTimes> Egress<F> {
         true
     }
 
-    /// Sends a packet, with its telemetry. Where a fault decides, the last bit leaves at `leaves`, and the packet may be `lost`.
+    /// Sends a packet, with its telemetry. For an impaired link, the faults determine the time `leaves` at which the
+    /// last bit leaves, and whether the packet is `lost`.
     fn transmit_general<O: Observer>(
         &mut self,
         port: u16,
@@ -132,7 +134,8 @@ impl<F: FreeTimes> Egress<F> {
         at.observer.sent(link, at.now, until, &frame.packet);
     }
 
-    /// Takes the telemetry of a packet that leaves out of the node, with the record of this hop if the node is a switch.
+    /// Removes the telemetry of a departing packet from the node, and adds the record of this hop if the node is a
+    /// switch.
     fn take_telemetry<O>(&mut self, port: u16, frame: &Frame, at: &Context<'_, O>) -> Option<IntStack> {
         let telemetry = self.telemetry.as_mut()?;
         let out = &self.ports[usize::from(port)];
@@ -214,7 +217,8 @@ impl<F: FreeTimes> Egress<F> {
                     // The next packet is sent as if this one had not existed.
                     self.drop_packet(port, frame, at);
                     if self.ports[usize::from(port)].has_work() {
-                        // It is sent a picosecond later, since a node has one such event per instant.
+                        // The next packet is sent a picosecond later, since a port can become free only once per
+                        // instant.
                         self.ports[usize::from(port)].busy = true;
                         self.free_times.push(DelayClass::NONE, at.now + Duration(1), port);
                     }

@@ -1,4 +1,4 @@
-//! The choice of the next window, and the tasks that faults have at its start.
+//! The choice of the next synchronisation window, and the tasks of faults at its start.
 
 use super::{Engine, RunState, deadlock};
 use crate::context::{Failure, Notice};
@@ -12,7 +12,7 @@ use anabranch_fabric::Routing;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 impl<O: Observer> Engine<'_, O> {
-    /// Sets the next window that has an event.
+    /// Advances to the next synchronisation window that has an event.
     pub(super) fn next_window(
         &self,
         state: &mut RunState,
@@ -36,7 +36,7 @@ impl<O: Observer> Engine<'_, O> {
             }
             steps -= 1;
             if steps == 0 {
-                // No window has mail: time jumps to the next event.
+                // Nothing arrives in any of the prepared windows, so time jumps to the next event.
                 let first = own.min(due).min(window.stop);
                 if first == Time::NEVER {
                     let cycle = deadlock::find(&self.network, shards);
@@ -71,13 +71,14 @@ impl<O: Observer> Engine<'_, O> {
         limit.min(Time(LAST_TIME.0 - 1))
     }
 
-    /// Advances to the window that starts at `start`, and cuts one more at the far end.
+    /// Advances to the synchronisation window that starts at `start`, and determines the end of one more future window.
     fn advance(&self, window: &mut Window, start: Time) {
         window.number += 1;
         window.start = start;
         window.ends.remove(0);
         let last = window.ends.last().copied().unwrap_or(start);
-        // Windows end at the times of faults, which act between windows, and at the end of the run.
+        // A synchronisation window also ends at the time of a fault, since faults act between windows, and at the end
+        // of the run.
         let next_due = self.network.faults.next_due(Some(last));
         let end = self.end_of_time(window) + Duration(1);
         window.ends.push((last + self.network.window).min(next_due).min(end).max(last));
@@ -90,7 +91,7 @@ impl<O: Observer> Engine<'_, O> {
         })
     }
 
-    /// Does the tasks of faults that are due at the start of `window`. Returns those that nodes have to do.
+    /// Does the tasks of faults that are due at the start of `window`. Returns the tasks that nodes have to do.
     fn run_agenda(
         &self,
         state: &mut RunState,
@@ -107,7 +108,7 @@ impl<O: Observer> Engine<'_, O> {
                 match task {
                     Task::Purge(node, fault) => tasks.push((node, NodeTask::Purge(fault))),
                     Task::SettlePause(link) if self.network.scheme.fabric.pfc.is_some() => {
-                        // The receiver on the link decides whether its sender is paused.
+                        // Whether a link is paused is decided by the node that receives on it.
                         let back = topology.reverse(link);
                         let up = faults.is_up(link, window.start) && faults.is_up(back, window.start);
                         let port = &topology.ports[link.index()];

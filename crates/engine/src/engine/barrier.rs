@@ -1,26 +1,26 @@
-//! The barrier at which threads wait for each other between windows.
+//! The barrier at which threads wait for each other between synchronisation windows.
 
 use crate::threads::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::threads::{spin_loop, yield_now};
 use std::num::NonZero;
 use std::thread::available_parallelism;
 
-/// A barrier at which the last thread to arrive calls a function before any thread continues. Windows are short, so
-/// waiting threads spin for a while before they yield.
+/// A barrier at which the last thread to arrive calls a function before any thread continues. Waiting threads spin for
+/// a while before they yield, since synchronisation windows are short.
 pub struct Barrier {
     threads: usize,
     arrived: AtomicUsize,
     round: AtomicUsize,
     broken: AtomicBool,
-    /// The number of spins before a waiting thread lets others run.
+    /// The number of spins before a waiting thread yields.
     spins: u32,
 }
 
-/// Another thread has panicked.
+/// The barrier is broken, because another thread has panicked.
 #[derive(Debug)]
 pub struct Broken;
 
-/// Spins before a thread yields: some tens of microseconds.
+/// The number of spins before a thread yields, which take some tens of microseconds.
 const SPINS: u32 = 1_000;
 
 impl Barrier {
@@ -31,8 +31,8 @@ impl Barrier {
             arrived: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
-            // With more threads than cores, the thread that is waited for may have no core while others spin. Loom runs one
-            // thread at a time.
+            // With more threads than cores, the thread that is awaited may have no core while others spin. Loom runs
+            // one thread at a time. In both cases threads yield at once.
             spins: if cfg!(loom) || threads > available_parallelism().map_or(1, NonZero::get) {
                 0
             } else {
@@ -44,7 +44,7 @@ impl Barrier {
     /// Waits until every thread has arrived. The last one calls `between` before any returns.
     ///
     /// # Errors
-    /// A thread has panicked, and will not arrive.
+    /// Another thread has panicked, so it will not arrive.
     pub fn wait(&self, between: impl FnOnce()) -> Result<(), Broken> {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {

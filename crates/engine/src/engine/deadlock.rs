@@ -9,7 +9,7 @@ use crate::shard::Shard;
 use anabranch_base::LinkId;
 use std::sync::MutexGuard;
 
-/// The names of a cycle of paused links, each of which waits for the next; none without such a cycle.
+/// The names of the links in a cycle of paused links, each of which waits for the next. None if there is no such cycle.
 pub fn find<O: Observer>(network: &Network<'_>, shards: &[MutexGuard<'_, Shard<O>>]) -> Option<Vec<String>> {
     network.scheme.fabric.pfc.as_ref()?;
     let mut ports: Vec<Option<(&Port, &Pool)>> = vec![None; network.topology.ports.len()];
@@ -25,7 +25,7 @@ pub fn find<O: Observer>(network: &Network<'_>, shards: &[MutexGuard<'_, Shard<O
         }
     }
     let waits = |link: usize| ports[link].is_some_and(|(port, _)| port.paused && !port.data.is_empty());
-    // Paused egress links of the switch behind `link` that hold packets which arrived over `link`.
+    // The paused egress links of the switch at the end of `link` whose queues hold packets that arrived over `link`.
     let waits_for = |link: usize| -> Vec<usize> {
         let Some((port, _)) = ports[link] else { return Vec::new() };
         if network.is_host(port.peer) {
@@ -41,7 +41,7 @@ pub fn find<O: Observer>(network: &Network<'_>, shards: &[MutexGuard<'_, Shard<O
         links.reverse();
         links
     };
-    // 0: not visited; 1: on the present path; 2: leads to no cycle.
+    // 0: not visited. 1: on the present path. 2: leads to no cycle.
     let mut seen = vec![0u8; ports.len()];
     for start in (0..ports.len()).filter(|&link| waits(link)) {
         let mut path: Vec<(usize, Vec<usize>)> = Vec::new();

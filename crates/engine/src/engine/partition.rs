@@ -1,4 +1,5 @@
-//! Clusters of nodes that depend on each other without delay, and the spread of nodes over threads.
+//! The division of nodes into clusters, whose nodes affect each other without delay, and the spread of nodes over
+//! threads.
 
 use crate::network::Network;
 use crate::observer::Observer;
@@ -13,7 +14,7 @@ pub struct ThreadNodes {
 }
 
 impl ThreadNodes {
-    /// Whether `node` is among them.
+    /// Whether `node` belongs to this thread.
     pub fn contains(&self, node: &NodeId) -> bool {
         self.nodes.binary_search(node).is_ok()
     }
@@ -42,8 +43,9 @@ impl Sets {
     }
 }
 
-/// The clusters of more than one node, each by rising number: hosts whose messages open each other's gates (all hosts, if
-/// messages are `injected` while the run goes on), and switches whose queues the observer compares.
+/// The clusters of more than one node, each sorted by number. Hosts whose messages open each other's gates form a
+/// cluster, and so do switches whose queues the observer compares. If messages are `injected` while the run goes on,
+/// all hosts form one cluster.
 pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O, injected: bool) -> Vec<Vec<NodeId>> {
     let nodes = network.topology.nodes();
     let mut sets = Sets((0..nodes).collect());
@@ -51,7 +53,7 @@ pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O, injected: bool
         (1..network.topology.hosts).for_each(|host| sets.join(NodeId(0), NodeId(host)));
     }
     let workload = network.workload;
-    // By gate: the first host that activates it or is started by it.
+    // For each gate, the first host that activates it or whose work it starts.
     let mut gate_at: Vec<Option<HostId>> = vec![None; workload.gates.len()];
     let mut attach = |gate: GateId, host: HostId, sets: &mut Sets| match gate_at[gate.index()] {
         Some(other) if other != host => sets.join(other.into(), host.into()),
@@ -91,12 +93,12 @@ pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O, injected: bool
     members
 }
 
-/// Spreads the nodes over at most `threads` threads, with about as many ports each. A ToR and its hosts stay together, and
-/// so do the nodes of a cluster.
+/// Spreads the nodes over at most `threads` threads, with about as many ports for each thread. A ToR and its hosts stay
+/// together, and so do the nodes of a cluster.
 pub fn parts(topology: &Topology, clusters: &[Vec<NodeId>], threads: usize) -> Vec<ThreadNodes> {
     let nodes = topology.nodes();
     let mut sets = Sets((0..nodes).collect());
-    // With fewer ToRs than threads, hosts must be spread without regard to their ToR.
+    // With fewer ToRs than threads, hosts must be spread regardless of their ToRs.
     if topology.tors() as usize >= threads {
         for host in (0..topology.hosts).map(HostId) {
             sets.join(host.into(), topology.tor_of(host, 0));
@@ -112,7 +114,8 @@ pub fn parts(topology: &Topology, clusters: &[Vec<NodeId>], threads: usize) -> V
         group.1.push(NodeId(node));
     }
     groups.retain(|(_, members)| !members.is_empty());
-    // Groups go to the thread with the fewest ports, the largest group first; neighbours among equals stay together.
+    // The largest group is assigned first, and each group goes to the thread with the fewest ports. Groups of equal
+    // size are assigned in the order of their nodes, so that neighbours stay together.
     groups.sort_by_key(|(ports, members)| (std::cmp::Reverse(*ports), members[0]));
     let mut parts: Vec<(u32, Vec<NodeId>)> = vec![(0, Vec::new()); threads.min(groups.len()).max(1)];
     for (ports, members) in groups {

@@ -27,7 +27,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         hits_of(&self.locked())
     }
 
-    /// The time at which the fault of this number begins first; none if it does not.
+    /// The time at which the fault with this number first begins. None if it never begins.
     pub fn fault_begin(&self, fault: u16) -> Option<Time> {
         self.network.faults.first_begin(fault)
     }
@@ -44,8 +44,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         shards.iter().map(lasting).fold(totals(&shards).pause_time, |sum, time| sum + time)
     }
 
-    /// The most bytes that waited at a switch port at once, and the port's link, the first one among equals; none where
-    /// nothing waited.
+    /// The most bytes that waited at a switch port at once, with the link of that port. If several ports reached this
+    /// number, the first one is named. None if nothing ever waited.
     pub fn peak_queue(&self) -> Option<(u32, LinkId)> {
         let shards = self.locked();
         let switches = shards.iter().flat_map(|shard| shard.switches());
@@ -53,15 +53,15 @@ impl<'a, O: Observer> Engine<'a, O> {
         ports.map(|port| (port.peak, port.link)).max_by_key(|(peak, link)| (*peak, std::cmp::Reverse(*link)))
     }
 
-    /// The percentile of the bytes that data packets found waiting when they came to a switch port. Dropped packets found
-    /// a full queue. None without packets.
+    /// A percentile of the bytes that data packets found waiting when they arrived at a switch port. Dropped packets
+    /// count as finding a full queue. None if there were no packets.
     pub fn queue_percentile(&self, percent: u64) -> Option<u64> {
         let mut all = Backlogs::default();
         self.locked().iter().for_each(|shard| all += &shard.backlogs);
         all.percentile(percent)
     }
 
-    /// The curve of goodput until now, where it is recorded.
+    /// The curve of goodput until now, if it is recorded.
     pub fn goodput(&self) -> Vec<SeriesRow> {
         let goodput = lock(&self.state).goodput.take();
         let payload = self.network.scheme.transport.framing().payload;
@@ -78,7 +78,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         program_counters(switches.into_iter())
     }
 
-    /// Packets that switches marked, by class of switch (`tor`, `leaf`, `esw`).
+    /// The number of ECN-marked packets for each class of switch (`tor`, `leaf`, `esw`).
     pub fn marks_by_class(&self) -> BTreeMap<String, u64> {
         let mut by_class = BTreeMap::new();
         for switch in self.locked().iter().flat_map(|shard| shard.switches()) {
@@ -96,7 +96,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         hosts.fold(Totals::default(), |totals, host| totals.and(host.counters()))
     }
 
-    /// The statistics of each connection, over its queue pairs.
+    /// The statistics of each connection, summed over its queue pairs.
     pub fn qp_stats(&self) -> Vec<QpStats> {
         let shards = self.locked();
         let of_connection = |connection: u32| {
@@ -119,7 +119,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         &self.network
     }
 
-    /// The messages that are not acknowledged, each with the time of its posting.
+    /// The messages that are not acknowledged, each with the time at which it was posted.
     pub fn unfinished_messages(&self) -> impl Iterator<Item = (MessageId, Option<Time>)> + '_ {
         (0..self.network.board.messages()).map(MessageId).filter_map(|message| {
             let [posted, _, acknowledged] = self.network.board.times(message);
@@ -127,7 +127,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         })
     }
 
-    /// The hosts of the first unacknowledged message between whose ends no path is left now, and the number of such
+    /// The source and destination of the first unacknowledged message that has no path left now, and the number of such
     /// messages.
     pub fn cut_off(&self) -> Option<([HostId; 2], usize)> {
         let (topology, now) = (self.network.topology, self.now());

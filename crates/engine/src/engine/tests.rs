@@ -1,4 +1,5 @@
-//! Every check fires: the state of a run is damaged on purpose, and the run must end with the broken invariant.
+//! Tests in which every check fails: the state of a run is damaged on purpose, and the run must end with the error of
+//! the broken invariant.
 
 #[cfg(loom)]
 mod loom_orders;
@@ -27,7 +28,7 @@ struct TestRun {
     limits: Limits,
 }
 
-// Complete schemes with all parameters.
+// These schemes are complete, with all parameters.
 const REPS: &str = include_str!("tests/reps.toml");
 const ROCE: &str = include_str!("tests/rocev2.toml");
 const HPCC: &str = include_str!("tests/hpcc.toml");
@@ -85,7 +86,7 @@ impl TestRun {
         Engine::new(inputs, NoObserver).unwrap()
     }
 
-    /// Runs for 20 us, until the queue to the receiver is long, then calls `damage` and runs to the end.
+    /// Runs for 20 us, until the queue towards the receiver is long, then calls `damage` and continues to the end.
     fn damaged(&self, threads: usize, damage: impl Fn(&mut [Host], &mut [Switch], &mut Counters)) -> Failure {
         let soon = Limits { max_time: Duration::from_us(20), ..self.limits.clone() };
         let mut engine = self.engine(threads);
@@ -205,7 +206,7 @@ enum FalseReport {
 }
 
 impl FalseReport {
-    /// The reported message instead of `message`, and the number of further reports.
+    /// The message that is reported instead of `message`, and the number of additional reports.
     fn of(self, message: MessageId) -> (Option<MessageId>, u32) {
         match self {
             FalseReport::Twice => (Some(message), 1),
@@ -217,7 +218,7 @@ impl FalseReport {
     }
 }
 
-/// A receiver with false reports of the messages that it delivers.
+/// A receiver that makes false reports of the messages that it delivers.
 struct LyingReceiver {
     inner: AnyReceiver,
     report: FalseReport,
@@ -272,7 +273,7 @@ fn a_message_that_is_none_of_its_queue_pairs_own_is_found() {
     }
 }
 
-/// A sender with false reports of acknowledged messages.
+/// A sender that makes false reports of acknowledged messages.
 struct LyingSender {
     inner: AnySender,
     report: FalseReport,
@@ -378,7 +379,7 @@ fn a_run_in_which_nothing_is_left_to_happen_ends() {
     }
 }
 
-/// All packets to the receiver are lost, and timeouts go on.
+/// All packets to the receiver are lost, and the sender keeps timing out.
 #[test]
 fn a_run_in_which_nothing_new_arrives_stalls() {
     let mut run = TestRun::new(REPS);
@@ -433,7 +434,7 @@ fn what_was_delivered_is_counted_when_it_is_asked_for() {
     );
 }
 
-/// A headroom of one byte, while a round trip of data arrives after the XOFF decision.
+/// The headroom has one byte, although data of a round trip still arrives after XOFF is sent.
 #[test]
 fn a_lossless_class_without_room_fails() {
     let mut run = TestRun::new(ROCE);

@@ -1,4 +1,4 @@
-//! Progress of a run: its limits, and a watchdog that looks for newly delivered data.
+//! The progress of a run: its limits, and a watchdog that checks whether new data is delivered.
 
 use super::{Engine, RunState, deadlock, fresh_packets, hits_of};
 use crate::context::{Counters, Failure};
@@ -10,12 +10,12 @@ use anabranch_base::{Duration, Time};
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
-/// Detects that applications no longer receive new data.
+/// A watchdog that detects when applications no longer receive new data.
 #[derive(Default)]
 pub(super) struct Watchdog {
-    /// No message was outstanding at the last check: the run only waited for the next start.
+    /// Whether no message was outstanding at the last check, so that the run only waited for the next start.
     idle: bool,
-    /// Packets that had been received for the first time at the last check.
+    /// The number of packets that had been received for the first time at the last check.
     fresh: u64,
     /// The time since which `fresh` has not changed.
     since: Time,
@@ -58,7 +58,7 @@ impl<O: Observer> Engine<'_, O> {
         self.check_deliveries(state, shards, counters, now)
     }
 
-    /// Fails the run as stalled, or as deadlocked, when nothing new has been delivered for longer than its patience.
+    /// Fails the run as stalled, or as deadlocked, if nothing new has been delivered for longer than the stall limit.
     fn check_deliveries(
         &self,
         state: &mut RunState,
@@ -67,7 +67,7 @@ impl<O: Observer> Engine<'_, O> {
         now: Time,
     ) -> Result<(), Failure> {
         let RunState { watchdog: watch, patience, .. } = state;
-        // A run without outstanding messages only waits for the next start, however long.
+        // Without outstanding messages, the run only waits for the next start, which is no stall however long it takes.
         if counters.posted == counters.acknowledged {
             watch.idle = true;
             return Ok(());

@@ -96,7 +96,7 @@ fn stall<'a>(
 
 const FILE: &str = "inputs/pair.txt";
 
-/// A pair of hosts whose links have this error rate.
+/// Two hosts whose links have this error rate.
 fn lossy(rate: f64) -> Topology {
     let text = format!("3 1 2\n2\n0 2 400Gbps 1us {rate}\n1 2 400Gbps 1us {rate}\n");
     anabranch_fabric::parse_ns3(FILE, &text, Duration::ZERO).unwrap()
@@ -139,7 +139,7 @@ fn where_faults_say_nothing_it_is_said_how_to_learn_more() {
     assert!(explained(&dcp(), all, None).contains("every packet on \"all\" is lost from 1us on for good"));
 }
 
-/// Losses on both directions of both hosts' links: a packet crosses two of them, and its ACK too.
+/// Both directions of both hosts' links lose packets, so a packet crosses two lossy links and so does its ACK.
 #[test]
 fn a_stall_outlasts_the_losses_that_hold() {
     let text = |probability| {
@@ -147,13 +147,13 @@ fn a_stall_outlasts_the_losses_that_hold() {
             FaultKind::PacketLoss { probability, links: "all".to_owned().into(), both_directions: None };
         explained(&sack(), all, None)
     };
-    // 215 timeouts of 70 us are shorter than ten times the stall; 947 packets take 16 each.
+    // 215 timeouts of 70 us are shorter than ten times the stall limit. 947 packets take 16 timeouts each.
     let half = text(0.5);
     assert!(half.contains("such as stall = \"100ms\" and max_time = \"1300ms\", shows"), "{half}");
-    // 13,809 of them: some 970 ms, and 66 s for the packets.
+    // 13,809 timeouts take some 970 ms, and the packets take 66 s.
     let most = text(0.822);
     assert!(most.contains("such as stall = \"970ms\" and max_time = \"68s\", shows"), "{most}");
-    // Of 10,000 timeouts one sends a packet that is acknowledged: 663 s, which no run has.
+    // Only one of 10,000 timeouts sends a packet that is acknowledged. This would take 663 s, longer than any run.
     let nearly_all = text(0.9);
     for part in
         ["a chance of 1.0e-4 a timeout", "a loss of 0.15 or less a link, with ", "stall = \"100ms\", lets"]
@@ -184,7 +184,7 @@ fn an_error_rate_of_the_topology_is_named_with_its_lines() {
     );
 }
 
-/// The proposed stall is longer than the configured one and fits into the run.
+/// The proposed stall limit is longer than the configured one, and fits into the run.
 #[test]
 fn a_longer_stall_is_longer() {
     let topology = lossy(0.1);
@@ -206,7 +206,7 @@ fn a_longer_stall_is_longer() {
     }
 }
 
-/// The limits that the lines propose, as values; none where only another scenario lets the flows end.
+/// The limits that the help lines propose, as values. None if the flows can only end in another scenario.
 #[test]
 fn longer_limits_are_values() {
     let limits = |transport: TransportConfig, probability| {

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 /// An hour in picoseconds.
 const HOUR: f64 = 3_600e12;
 
-/// The begins of a fault before `max_time`. At a rate each cable or switch fails by itself, after times that are drawn from an
-/// exponential distribution: from the fault's begin to its first failure, and from the end of a failure to the next.
+/// The times before `max_time` at which a fault begins. With a failure rate, each cable or switch fails by itself after
+/// exponentially distributed times. The first such time counts from the begin of the fault, and each later one from the
+/// end of the previous failure.
 pub(super) fn begins(
     spec: &FaultSpec,
     fault: u16,
@@ -40,8 +41,8 @@ pub(super) fn begins(
     begins
 }
 
-/// The parts that fail independently, each with a number of its own: every switch with its links, or every cable with those of
-/// its directions that are selected.
+/// The cables or switches that fail independently, each with its own number. A switch fails with all its links, and a
+/// cable with its selected directions.
 fn parts(targets: &FaultTargets, topology: &Topology) -> BTreeMap<u32, FaultTargets> {
     if !targets.switches.is_empty() {
         let of_switch = |&node| {
@@ -74,7 +75,7 @@ mod tests {
 
     fn drawn(kind: FaultKind, duration: Option<Duration>, seed: u64) -> Vec<(Time, FaultTargets)> {
         let topology = tree();
-        // Ten failures in a millisecond, on average.
+        // The rate is ten failures per millisecond, on average.
         let spec =
             FaultSpec { kind, at: Duration::from_us(100).into(), duration, per_hour: Some(10.0 * 3_600e3) };
         let targets = spec.targets(0, &topology, seed).unwrap();
@@ -99,7 +100,8 @@ mod tests {
             of_cable.entry(one.0).or_default().push(*from);
         }
         assert_eq!(of_cable.len(), number);
-        // 100 failures each: five standard deviations are 50, and those of the mean of all are fewer.
+        // Each cable has 100 failures on average, and 50 is five standard deviations. The mean over all cables deviates
+        // less.
         assert!(of_cable.values().all(|times| (50..=150).contains(&times.len())));
         let mean = all.len() as f64 / number as f64;
         assert!((mean - 100.0).abs() < 50.0 / libm::sqrt(number as f64), "{mean}");

@@ -1,38 +1,41 @@
-//! The times at which a fault holds. Those of a periodic fault, which may last to the end of a run, are computed, not listed.
+//! The times at which a fault is in effect. The intervals of a periodic fault are computed rather than listed, since
+//! the fault may last to the end of a run.
 
 use anabranch_base::{Duration, Time};
 
-/// The times of a fault.
+/// The times at which a fault is in effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Schedule {
     /// The begin.
     pub from: Time,
     /// The final end.
     pub until: Time,
-    /// The period and the duration within each period, counted from the begin; none for a fault that holds throughout.
+    /// The period, and the duration of each failure within it, counted from the begin. None for a fault that is in
+    /// effect all the time.
     pub flap: Option<(Duration, Duration)>,
 }
 
 impl Schedule {
-    /// Whether the fault holds at `time`.
+    /// Whether the fault is in effect at `time`.
     pub fn holds_at(&self, time: Time) -> bool {
         let down = |(period, down_for): (Duration, Duration)| time.since(self.from).0 % period.0 < down_for.0;
         self.from <= time && time < self.until && self.flap.is_none_or(down)
     }
 
-    /// Whether the fault holds at any time from `first` to `last`.
+    /// Whether the fault is in effect at any time from `first` to `last`.
     pub fn overlaps(&self, first: Time, last: Time) -> bool {
         let Some((period, down_for)) = self.flap else { return self.from <= last && first < self.until };
         let last = last.min(Time(self.until.0.saturating_sub(1)));
         if last < self.from {
             return false;
         }
-        // The last interval that begins by then; earlier intervals have ended before it.
+        // The last interval that begins at or before `last`. All earlier intervals end before that one begins.
         let began = Time(last.0 - last.since(self.from).0 % period.0);
         first < (began + down_for).min(self.until)
     }
 
-    /// The end of the interval at `time`, or of the last one before it, or of the first one if none has begun.
+    /// The end of the interval that contains `time`. Between two intervals it is the end of the earlier one, and before
+    /// the first interval it is the end of that one.
     pub fn end_of_interval(&self, time: Time) -> Time {
         let Some((period, down_for)) = self.flap else { return self.until };
         let time = time.min(Time(self.until.0.saturating_sub(1))).max(self.from);
@@ -40,7 +43,7 @@ impl Schedule {
         (began + down_for).min(self.until)
     }
 
-    /// The first time at which an interval begins or ends: after `after`, or of all times without it.
+    /// The first time after `after` at which an interval begins or ends, or the first of all if `after` is none.
     pub fn next_change(&self, after: Option<Time>) -> Time {
         let Some(after) = after.filter(|after| *after >= self.from) else { return self.from };
         if after >= self.until {
@@ -90,7 +93,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with a check of every picosecond.
+        /// The result equals that of a check of every picosecond.
         #[test]
         fn it_meets_what_it_holds_within(
             (from, lasts, period) in (0_u64..40, 1_u64..60, 2_u64..20),

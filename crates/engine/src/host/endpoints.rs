@@ -1,4 +1,4 @@
-//! Senders and receivers of a host: when each is built and when it ends.
+//! The creation and the removal of senders and receivers of a host.
 
 use super::round::SenderSlot;
 use super::stats::stats;
@@ -42,8 +42,8 @@ impl Host {
         index
     }
 
-    /// Counts a message, or a part of one, as acknowledged. The last one ends the queue pair. False when the transport
-    /// acknowledges more messages than it was given, which fails the run.
+    /// Counts a message, or a part of one, as acknowledged. The last message ends the queue pair. Returns false if the
+    /// transport acknowledges more messages than were posted, which fails the run.
     pub(super) fn finish_part<O>(&mut self, slot: u32, index: u32, at: &mut Context<'_, O>) -> bool {
         let qp = &mut self.outgoing[slot as usize];
         let Some(left) = qp.messages_left.checked_sub(1) else {
@@ -67,8 +67,8 @@ impl Host {
         true
     }
 
-    /// Schedules the end of a receiver, by the number of its queue pair among those on which the host receives: the sender
-    /// has all acknowledgements, and the receiver ends at `time`. Times rise from call to call.
+    /// Schedules the end of a receiver at `time`, because its sender has received all acknowledgements. `slot` is the
+    /// number of the queue pair among those on which the host receives. `time` never decreases from call to call.
     pub fn end_receiver(&mut self, slot: u32, time: Time) {
         self.closing_receivers.push_back((time, slot));
     }
@@ -84,7 +84,7 @@ impl Host {
         }
     }
 
-    /// Fails the run because the transport of a queue pair broke a rule. Returns false.
+    /// Fails the run because the transport of a queue pair broke a rule. Always returns false.
     #[cold]
     pub(super) fn fail_transport<O>(&self, qp: QpId, what: &str, at: &mut Context<'_, O>) -> bool {
         let what = format!("the transport of queue pair {qp} {what}");
@@ -102,7 +102,7 @@ fn slab_insert<T>(slab: &mut Vec<T>, free: &mut Vec<u32>, thing: T) -> u32 {
         }
         None => {
             if slab.len() == slab.capacity() {
-                // Most hosts have a single endpoint, so the slab does not start with room for four.
+                // Most hosts have a single endpoint. Without this, the vector would start with room for four.
                 slab.reserve_exact(slab.len().max(1));
             }
             slab.push(thing);

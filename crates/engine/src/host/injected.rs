@@ -16,14 +16,15 @@ impl Host {
         self.incoming.len() as u32
     }
 
-    /// Adds a queue pair on which it sends: to the end of the run, or until it has sent what is posted.
+    /// Adds a queue pair on which the host sends. If `stays` is set, it stays open until the end of the run. Otherwise
+    /// it is done when all posted messages are acknowledged.
     pub fn add_outgoing(&mut self, qp: QpId, stays: bool) {
-        // One message more than will be posted, so that a queue pair that stays is never done.
+        // If the queue pair stays open, the count has one message more than will be posted, so that it is never done.
         let messages_left = u32::from(stays);
         self.outgoing.push(Outgoing { qp, index: NOT_OPENED, messages_left, stats: QpStats::default() });
     }
 
-    /// Adds a queue pair on which it receives.
+    /// Adds a queue pair on which the host receives.
     pub fn add_incoming(&mut self) {
         self.incoming.push(Incoming { index: NOT_OPENED, telemetry: 0, port: PORT });
     }

@@ -9,7 +9,7 @@ use anabranch_base::Time;
 use anabranch_proto::{IntStack, Packet, Repr};
 
 impl Host {
-    /// Sends an answer of the receiver at `slot`: by the port `to`, at which the packet that it answers has arrived.
+    /// Sends an answer of the receiver at `slot`. `to` is the port at which the answered packet arrived.
     #[inline]
     pub(super) fn send_answer<O: Observer>(
         &mut self,
@@ -35,7 +35,7 @@ impl Host {
         }
     }
 
-    /// Sends the next packet; the only link is free.
+    /// Sends the next packet of a NIC with one port, whose link is free.
     #[inline]
     pub(super) fn serve<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         if let Some(taken) = self.egress.dequeue(PORT, at) {
@@ -49,7 +49,7 @@ impl Host {
         self.egress.transmit(PORT, &frame, at);
     }
 
-    /// The frame of a data packet that is about to leave, or to wait for its port.
+    /// The frame of a data packet that is about to be sent, or to wait at its port.
     #[inline]
     pub(super) fn data_frame<O>(&mut self, packet: Packet, at: &mut Context<'_, O>) -> Frame {
         at.counters.injected += 1;
@@ -60,8 +60,9 @@ impl Host {
         frame
     }
 
-    /// The next data packet, by round robin over queue pairs. Where the NIC has several ports, `ports` tells which are free:
-    /// balancers see them, and a queue pair with a single port, which is busy, keeps its packets.
+    /// The next data packet, by round robin over queue pairs. If the NIC has several ports, `ports` tells which of them
+    /// are free. Load balancers see the free ports, and a queue pair that uses a single port keeps its packets while
+    /// that port is busy.
     #[inline(always)]
     pub(super) fn next_data(&mut self, now: Time, ports: Option<PortsNow>) -> Option<Packet> {
         let mut held_back = 0;
@@ -104,14 +105,14 @@ impl Host {
                 return Some(packet);
             }
             if slot.sender.paces() {
-                // The sender may only be waiting for its pacing time.
+                // The sender may have data that only waits for its pacing time.
                 self.arm(qp, index, now);
             }
         }
         None
     }
 
-    /// Sends a packet if there is one and a link is idle. A busy link serves the queues when it becomes free.
+    /// Sends a packet if there is one and a link is idle. A busy port serves its queues when its link becomes free.
     #[inline]
     pub(super) fn kick<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         if self.several.is_some() {
@@ -133,7 +134,7 @@ impl Host {
         }
     }
 
-    /// Stores the telemetry of a data packet until the next ACK. It replaces an older record that still waits.
+    /// Stores the telemetry of a data packet until the next ACK. The record replaces an older one that still waits.
     #[cold]
     pub(super) fn hold_for_ack(&mut self, slot: usize, stack: &IntStack) {
         if let Some(telemetry) = &mut self.egress.telemetry {

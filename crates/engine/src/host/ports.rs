@@ -1,8 +1,9 @@
 //! NICs with several ports: the choice of the port by which a packet leaves.
 //!
-//! The port follows from the packet alone, so that a balancer that spreads packets over entropy values spreads them over ports
-//! and planes without knowing of them. A packet whose port is busy waits there, so that other ports do not stay idle. A queue
-//! pair with as many such packets as the NIC has ports has no turn until one leaves.
+//! The packet alone determines its port. A load balancer that spreads packets over entropy values therefore spreads
+//! them over ports and planes, without any knowledge of these. A packet whose port is busy waits at that port, so that
+//! other ports do not stay idle. When a queue pair has as many such packets as the NIC has ports, it gets no turn until
+//! one of them leaves.
 
 use super::round::SenderSlot;
 use super::{DONE, Host, PORT};
@@ -20,26 +21,27 @@ use anabranch_proto::lb::NicPorts;
 pub(super) struct SeveralPorts {
     ports: u16,
     choice: PortChoice,
-    /// Whether the packets of a queue pair leave by one port.
+    /// Whether the packets of a queue pair all leave by the same port.
     pins: bool,
-    /// The port after that of the last data packet, where data leaves by the next free port.
+    /// The port after the one by which the last data packet left. It is used only if data leaves by the next free port.
     turn: u16,
-    /// Whether packets avoid a port whose link the NIC knows to be down.
+    /// Whether packets avoid ports whose links the NIC knows to be down.
     fails_over: bool,
 }
 
-/// The ports of a NIC at one instant.
+/// The state of a NIC's ports at one instant.
 #[derive(Clone, Copy)]
 pub(super) struct PortsNow {
     several: SeveralPorts,
     /// The ports that can take a packet at once.
     pub nic: NicPorts,
-    /// The ports whose links the NIC does not know to be down, as a mask.
+    /// A bit mask of the ports whose links are up, as far as the NIC knows.
     up: u16,
 }
 
 impl PortsNow {
-    /// Whether a packet of the sender would have to wait for the only port of its queue pair.
+    /// Whether the sender's next packet would have to wait, since it must use the only port of its queue pair and that
+    /// port is busy.
     #[inline]
     pub fn hold_back(&self, slot: &SenderSlot) -> bool {
         let number = match self.several.choice {
@@ -53,14 +55,15 @@ impl PortsNow {
 }
 
 impl SeveralPorts {
-    /// The choice at a NIC with so many ports.
+    /// The port choice of a NIC with this number of ports.
     pub fn new(network: &Network<'_>, ports: u16) -> Self {
         let fabric = &network.scheme.fabric;
         let (choice, fails_over) = (fabric.port_choice(), fabric.port_failover);
         SeveralPorts { ports, choice, pins: !network.scheme.uses_all_ports(), turn: 0, fails_over }
     }
 
-    /// The port of a packet, which chooses by `number` among those in the mask `up`.
+    /// The port that `number` selects: `number` modulo the number of ports. If the NIC fails over and this port is not
+    /// in the mask `up`, another port of the mask is selected.
     fn port_by(&self, number: u32, up: u16) -> u16 {
         let ports = u32::from(self.ports);
         let port = (number % ports) as u16;
@@ -71,7 +74,7 @@ impl SeveralPorts {
         others.nth((number / ports % up.count_ones()) as usize).unwrap_or(port)
     }
 
-    /// The port of a packet of a NIC whose links in the mask `up` it does not know to be down.
+    /// The port for a packet. `up` is the mask of the ports whose links are up, as far as the NIC knows.
     fn port_of(&self, packet: &Packet, up: u16, network: &Network<'_>) -> u16 {
         let number = match self.choice {
             PortChoice::Entropy | PortChoice::Packet => u32::from(packet.ev),
@@ -80,7 +83,7 @@ impl SeveralPorts {
         self.port_by(number, up)
     }
 
-    /// The next of the ports in the mask `free`, which is not empty, in turn.
+    /// The next port in turn among those in the mask `free`, which is not empty.
     fn next_free(&mut self, free: u16) -> u16 {
         let mut from = (0..self.ports).map(|step| (self.turn + step) % self.ports);
         let port = from.find(|port| free >> port & 1 == 1).unwrap_or(PORT);
@@ -88,7 +91,7 @@ impl SeveralPorts {
         port
     }
 
-    /// The ports whose links the NIC at `node` does not know to be down, as a mask.
+    /// A bit mask of the ports of the NIC at `node` whose links are up, as far as the NIC knows.
     fn up_ports(&self, node: NodeId, now: Time, network: &Network<'_>) -> u16 {
         let is_up = |port: &u16| {
             let link = network.topology.link(node, *port);
@@ -109,13 +112,14 @@ impl Host {
         }
     }
 
-    /// The port of an answer to a packet that arrived at port `to`: that one, so that answers come back in the plane in which
-    /// data gets through.
+    /// The port for an answer to a packet that arrived at port `to`. It is that same port, so that answers travel in
+    /// the plane in which data is delivered.
     pub(super) fn port_of_answer<O>(&self, packet: &Packet, to: u16, at: &Context<'_, O>) -> u16 {
         if self.up_ports(at) >> to & 1 == 1 { to } else { self.port_of(packet, at) }
     }
 
-    /// The ports whose links the NIC does not know to be down, as a mask; all where it has one.
+    /// A bit mask of the ports whose links are up, as far as the NIC knows. All bits are set if the NIC has one port or
+    /// does not fail over.
     fn up_ports<O>(&self, at: &Context<'_, O>) -> u16 {
         match &self.several {
             Some(several) if several.fails_over => several.up_ports(self.id.into(), at.now, at.network),
@@ -123,7 +127,7 @@ impl Host {
         }
     }
 
-    /// Sends the next packets; the link of `port` is free.
+    /// Sends the next packets after the link of `port` has become free.
     #[inline(never)]
     pub(super) fn serve_port<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
         if let Some(taken) = self.egress.dequeue(port, at) {
@@ -133,14 +137,14 @@ impl Host {
         self.fill_ports(at);
     }
 
-    /// Sends data packets as long as a port is idle and there are some. A packet whose port is busy waits there.
+    /// Sends data packets while there are some and a port is idle. A packet whose port is busy waits at that port.
     #[inline(never)]
     pub(super) fn fill_ports<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         while let Some(mut several) = self.several.as_deref().copied() {
             let idle = (0..).zip(&self.egress.ports).filter(|(_, port)| !port.busy && !port.paused);
             let idle = idle.fold(0_u16, |mask, (port, _): (u32, _)| mask | 1 << port);
             let up = self.up_ports(at);
-            // With all links down, packets are lost rather than held.
+            // If all links are down, packets are sent and lost rather than held.
             let free = if up == 0 { idle } else { idle & up };
             if free == 0 {
                 return;
@@ -163,14 +167,14 @@ impl Host {
                 self.egress.enqueue(port, &frame, false, at);
             }
             let index = self.outgoing[at.network.slots(packet.qp)[0] as usize].index;
-            // A NIC with jitter lets the packet wait at an idle port, too.
+            // At a NIC with jitter, a packet may also wait at an idle port.
             if self.egress.port(port).data_bytes > waiting && index < DONE {
                 self.senders[index as usize].at_ports += 1;
             }
         }
     }
 
-    /// Counts a packet that leaves its port: its queue pair may have a turn again.
+    /// Counts a packet that leaves its port, so that its queue pair may get a turn again.
     fn leave_port(&mut self, taken: &SlotHandle, network: &Network<'_>) {
         let packet = &self.egress.pool.frame(taken).packet;
         if !packet.is_for_receiver() {

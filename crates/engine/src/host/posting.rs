@@ -22,7 +22,7 @@ impl Host {
         let parts = parts(spec.bytes, split);
         for part in 0..parts {
             let qp = QpId(spec.qp.0 * split + part);
-            // Parts are as even as bytes allow; the first ones are longer by one byte.
+            // All parts have the same length, except that the first ones may be one byte longer.
             let longer = u64::from(u64::from(part) < spec.bytes % u64::from(parts));
             let bytes = spec.bytes / u64::from(parts) + longer;
             let slot = network.slots(qp)[0];
@@ -39,7 +39,7 @@ impl Host {
         self.kick(at);
     }
 
-    /// Ends the steps and posts the messages that are due.
+    /// Ends the steps and posts the messages that are due now.
     pub(super) fn handle_post<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         while self.steps.peek().is_some_and(|Reverse((over, _))| *over <= at.now) {
             let Some(Reverse((_, step))) = self.steps.pop() else { break };
@@ -77,8 +77,9 @@ impl Host {
         self.next_call = timer.min(post).min(step);
     }
 
-    /// Handles the delivery or acknowledgement of a message of queue pair `qp`, or of a part of one, and starts the work
-    /// that this makes ready. False when the transport reports a wrong message, which fails the run.
+    /// Handles the delivery or acknowledgement of a message of queue pair `qp`, or of a part of one, and starts the
+    /// messages and steps that this makes ready. Returns false if the transport reports a wrong message, which fails
+    /// the run.
     pub(super) fn end_message<O: Observer>(
         &mut self,
         message: MessageId,
@@ -162,7 +163,7 @@ impl Host {
         let step = &network.workload.steps[number as usize];
         let mut begin = now;
         if step.is_receiving() {
-            // Its data began to arrive when their sender's pipe began.
+            // The data of this step began to arrive when the sender's pipe began to send it.
             begin = Time((now + step.latency).0.saturating_sub(step.takes.0));
         }
         if step.is_serial() {

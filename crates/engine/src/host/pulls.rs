@@ -1,4 +1,4 @@
-//! The pulls of a host whose receivers grant credit (`eqds`): one pacer serves all of them.
+//! The pulls of a host whose receivers grant credit (`eqds`). One pacer serves all its receivers.
 
 use super::{DONE, Host, PULLS};
 use crate::context::Context;
@@ -17,7 +17,7 @@ pub struct Pulls {
 }
 
 impl Pulls {
-    /// The pull pacer of a host, where the receivers of `network` pull.
+    /// The pull pacer of a host. None if the receivers of `network` do not pull.
     pub fn new(network: &Network<'_>) -> Option<Pulls> {
         let pacer = network.scheme.transport.pull_pacer(&network.facts)?;
         Some(Pulls { pacer, armed: false })
@@ -25,8 +25,8 @@ impl Pulls {
 }
 
 impl Host {
-    /// Puts a receiver into the pacer's queue if it has demand. `index` is its own, `slot` that of its queue pair among
-    /// those on which the host receives.
+    /// Adds a receiver to the pacer's queue if it has demand. `index` is the position of the receiver, and `slot` is
+    /// that of its queue pair among those on which the host receives.
     pub(super) fn request_pull(&mut self, slot: usize, index: usize, now: Time) {
         let Some(pulls) = &mut self.pulls else { return };
         if self.receivers[index].requests_pull() {
@@ -35,7 +35,7 @@ impl Host {
         }
     }
 
-    /// Handles the pacer's timer: the next receiver in turn pulls.
+    /// Handles the pacer's timer: the next receiver in the queue sends a pull.
     #[inline(never)]
     pub(super) fn handle_pull_turn<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         if let Some(pulls) = &mut self.pulls {

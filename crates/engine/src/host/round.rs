@@ -1,4 +1,4 @@
-//! The NIC's round robin of queue pairs that may have something to send.
+//! The NIC's round robin over those queue pairs that may have something to send.
 
 use anabranch_base::Time;
 use anabranch_proto::transport::AnySender;
@@ -6,36 +6,36 @@ use anabranch_proto::transport::AnySender;
 const NONE: u32 = u32::MAX;
 
 /// A sender with its state in the round robin.
-// The order of the fields puts them into one cache line with the beginning of the sender.
+// This order of the fields puts them into one cache line with the beginning of the sender.
 #[repr(C)]
 pub struct SenderSlot {
-    /// The number of its queue pair among those on which the host sends.
+    /// The number of the sender's queue pair among those on which the host sends.
     pub qp: u32,
     /// The slot of the next sender in the round robin.
     next: u32,
-    /// Whether it is in the round robin.
+    /// Whether the sender is in the round robin.
     ready: bool,
-    /// Whether its queue pair was done while it was in the round robin.
+    /// Whether the queue pair was done while the sender was in the round robin.
     done: bool,
-    /// Data packets that wait at ports of the NIC.
+    /// The number of its data packets that wait at ports of the NIC.
     pub at_ports: u8,
-    /// The most of them before it has no turn.
+    /// The value of `at_ports` at which the sender gets no further turn.
     most_at_ports: u8,
-    /// The time of the next timer event; never, if there is none.
+    /// The time of the next timer event; [`Time::NEVER`] if there is none.
     pub timer: Time,
-    /// The time of the timer event after that, so that a timeout behind paced packets is not scheduled anew with each of
-    /// them. Events at other times are stale.
+    /// The time of the timer event after `timer`. With it, a timeout that lies behind the pacing of packets need not be
+    /// scheduled anew for each of them. Timer events at any other time are stale.
     pub later: Time,
-    /// The entropy value of the last data packet.
+    /// The entropy value of the sender's last data packet.
     ev: Option<u16>,
-    /// The number of data packets with another entropy value than the one before.
+    /// The number of data packets whose entropy value differs from that of the packet before.
     pub path_changes: u32,
     /// The transport's sender.
     pub sender: AnySender,
 }
 
 impl SenderSlot {
-    /// A sender that is not in the round robin, at a NIC with so many ports.
+    /// A sender that is not in the round robin, at a NIC with this number of ports.
     pub fn new(qp: u32, sender: AnySender, ports: u16) -> Self {
         SenderSlot {
             qp,
@@ -71,13 +71,13 @@ impl SenderSlot {
         self.ev
     }
 
-    /// Whether it has no turn until one of its packets leaves its port.
+    /// Whether the sender gets no turn until one of its packets leaves its port.
     #[inline]
     pub fn waits_for_port(&self) -> bool {
         self.at_ports >= self.most_at_ports
     }
 
-    /// Whether its queue pair is done, and the slot is free once its turn comes.
+    /// Whether the queue pair is done, so that the slot becomes free when its turn comes.
     #[inline]
     pub fn is_done(&self) -> bool {
         self.done
@@ -95,7 +95,7 @@ impl Round {
     /// A round robin without senders.
     pub const EMPTY: Round = Round { first: NONE, last: NONE };
 
-    /// Puts the sender at `slot` at the end, unless it is in the round robin.
+    /// Adds the sender at `slot` to the end of the round robin, unless it is already in it.
     #[inline]
     pub fn make_ready(&mut self, senders: &mut [SenderSlot], slot: u32) {
         let sender = &mut senders[slot as usize];
@@ -112,7 +112,7 @@ impl Round {
         }
     }
 
-    /// Puts a sender that has just had its turn back at the head.
+    /// Puts a sender that has just had its turn back at the head of the round robin, so that it gets the next turn too.
     pub fn keep_turn(&mut self, senders: &mut [SenderSlot], slot: u32) {
         let next = std::mem::replace(&mut self.first, slot);
         if next == NONE {
@@ -123,7 +123,7 @@ impl Round {
         sender.next = next;
     }
 
-    /// Takes out the sender whose turn it is.
+    /// Removes the sender whose turn it is, and returns its slot.
     #[inline]
     pub fn take_turn(&mut self, senders: &mut [SenderSlot]) -> Option<u32> {
         let slot = self.first;
@@ -139,8 +139,8 @@ impl Round {
         Some(slot)
     }
 
-    /// Marks the queue pair of the sender at `slot` as done. Returns whether the slot is free at once; otherwise it becomes
-    /// free when its turn comes.
+    /// Marks the queue pair of the sender at `slot` as done. Returns true if the slot is free at once. Otherwise it
+    /// becomes free when its turn comes.
     pub fn leave(&mut self, senders: &mut [SenderSlot], slot: u32) -> bool {
         let sender = &mut senders[slot as usize];
         sender.done = sender.ready;

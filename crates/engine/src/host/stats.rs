@@ -1,4 +1,4 @@
-//! Counters of senders: over all queue pairs of a host, and of a single one.
+//! Counters of senders: the sums over all queue pairs of a host, and the counters of a single queue pair.
 
 use super::round::SenderSlot;
 use anabranch_proto::transport::SenderCounters;
@@ -12,7 +12,7 @@ pub struct Totals {
     pub timeouts: u64,
     /// NACKs received.
     pub nacks: u64,
-    /// The most NACKs received by one queue pair.
+    /// The largest number of NACKs that one queue pair has received.
     pub most_nacks: u64,
     /// Batches of retransmissions fetched from host memory.
     pub fetches: u64,
@@ -28,7 +28,7 @@ impl Totals {
         self
     }
 
-    /// The totals of two hosts together.
+    /// The totals of both together.
     pub fn and(mut self, other: Totals) -> Self {
         self.retransmissions += other.retransmissions;
         self.timeouts += other.timeouts;
@@ -46,14 +46,14 @@ pub struct QpStats {
     pub retransmissions: u32,
     /// Timeouts that fired.
     pub timeouts: u32,
-    /// Data packets with another entropy value than the one before.
+    /// Data packets whose entropy value differs from that of the packet before.
     pub path_changes: u32,
-    /// Data packets whose payload was lost, as the network knows it.
+    /// Data packets whose payload was lost. The network counts them, not the sender.
     pub lost: u32,
 }
 
 impl QpStats {
-    /// The sum of both.
+    /// The sums of both statistics.
     #[must_use]
     pub fn and(self, other: QpStats) -> QpStats {
         QpStats {

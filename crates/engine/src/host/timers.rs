@@ -1,4 +1,4 @@
-//! Timers of a host's queue pairs. Timeouts fire when they are due, or at the ticks of the host.
+//! Timers of a host's queue pairs. Timeouts fire either at the exact time or at a tick of the host.
 
 use super::{DONE, Host, PULLS};
 use crate::context::Context;
@@ -11,17 +11,17 @@ use std::cmp::Reverse;
 
 /// The ticks of a host whose timers are not exact.
 pub(super) struct Ticks {
-    /// The time between two ticks; 0 if timeouts do not wait for a tick.
+    /// The time between two ticks; 0 if timeouts do not wait for ticks.
     every: Duration,
     /// The first tick.
     first: Time,
-    /// The largest delay of a timeout after its tick.
+    /// The largest random delay of a timeout after its tick.
     jitter: Duration,
     seed: u64,
 }
 
 impl Ticks {
-    /// The ticks of a host; none where timers are exact.
+    /// The ticks of a host; none if timers are exact.
     pub fn new(network: &Network<'_>, host: HostId) -> Option<Ticks> {
         let (every, jitter) = (network.scheme.fabric.timer_tick, network.scheme.fabric.timer_jitter);
         if every == Duration::ZERO && jitter == Duration::ZERO {
@@ -32,8 +32,8 @@ impl Ticks {
         Some(Ticks { every, first: Time(phase), jitter, seed })
     }
 
-    /// The time at which a timeout of `qp` that is due at `due` fires. The draw depends on nothing else, so that repeated calls
-    /// agree.
+    /// The time at which a timeout of `qp` fires that is due at `due`. Its random delay depends only on `qp` and `due`,
+    /// so that repeated calls return the same time.
     fn fire_time(&self, qp: QpId, due: Time) -> Time {
         let tick = match self.every {
             Duration::ZERO => due,
@@ -43,7 +43,7 @@ impl Ticks {
         tick + Duration(scaled(bits, self.jitter.0))
     }
 
-    /// The time of the next timer event of `sender`. Pacing is exact.
+    /// The time of the next timer event of `sender`. Pacing does not wait for ticks.
     fn next(&self, sender: &mut AnySender, qp: QpId) -> Option<Time> {
         let (due, paced) = (sender.next_timeout()?, sender.next_pacing());
         Some(match paced {
@@ -53,7 +53,7 @@ impl Ticks {
         })
     }
 
-    /// Handles the timers of `sender` that have fired. Returns whether any had.
+    /// Handles the timers of `sender` that have fired. Returns whether any had fired.
     fn fire(&self, sender: &mut AnySender, qp: QpId, now: Time) -> bool {
         let paced = sender.next_pacing().is_some_and(|due| due <= now);
         if paced {
@@ -67,7 +67,7 @@ impl Ticks {
     }
 }
 
-/// Handles the timers of `sender` that are due, where timers are exact. Returns whether any was.
+/// Handles the timers of `sender` that are due, if timers are exact. Returns whether any was due.
 fn fire(sender: &mut AnySender, now: Time) -> bool {
     let is_due = sender.next_timeout().is_some_and(|due| due <= now);
     if is_due {
@@ -102,12 +102,12 @@ impl Host {
         self.arm(slot, index, at.now);
     }
 
-    /// Schedules the next timer event of a queue pair, if it is due earlier than the scheduled one.
+    /// Schedules the next timer event of a queue pair, if it is due earlier than the event that is scheduled already.
     pub(super) fn arm(&mut self, slot: u32, index: u32, now: Time) {
         let sender = &mut self.senders[index as usize];
         let Some(due) = sender.sender.next_timeout() else { return };
         let mut due = due.max(now + Duration(1));
-        // The exact time is only computed when needed: an event that comes too early is cheap.
+        // The exact time is computed only if it is needed, since an event that comes too early costs little.
         if due < sender.timer
             && let Some(ticks) = &self.ticks
         {

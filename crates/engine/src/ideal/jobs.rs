@@ -1,28 +1,29 @@
-//! A lower bound for the CCT of a job, from the order of its messages, their bytes and the links.
+//! A lower bound for the CCT of a job. It follows from the order of the job's messages, their bytes and the links.
 
 use super::{Ideal, ack_return};
 use anabranch_base::{Duration, GateId, HostId, NodeId, QpId, Rate};
 use anabranch_workload::{Activation, Done, Job, Opens, Start, Step, Workload};
 use std::collections::BTreeMap;
 
-/// Times of a message that is alone in the network, counted from its posting.
+/// The times of a message that is alone in the network, counted from the time of its posting.
 #[derive(Clone, Copy)]
 struct UnloadedTimes {
-    /// The bytes on the wire, headers included.
+    /// The bytes of the message on the wire, with headers.
     wire: u64,
-    /// The arrival of the last byte at the receiver, and of its ACK at the sender.
+    /// The time from posting until the ACK of the last byte reaches the sender: first the arrival of the last byte at
+    /// the receiver, then that of its ACK.
     arrival: u64,
     acknowledged: u64,
-    /// The earliest times of the first bit on the first, second, last but one and last link.
+    /// The earliest times at which the first bit enters the first, second, last but one and last link.
     leads: [u64; 4],
-    /// The times from the last bit's leaving those links until the ACK is at the sender.
+    /// The times from when the last bit leaves each of these links until the ACK reaches the sender.
     tails: [u64; 4],
-    /// Whether the message leaves its ToR.
+    /// Whether the message leaves the ToR of its sender.
     crosses: bool,
 }
 
-/// A resource that messages pass one after the other: none gets there before `lead`, and none is done before `tail` after it
-/// has passed.
+/// A resource that messages use one after the other. No message reaches it before `lead`, and none is done earlier than
+/// `tail` after it has used the resource.
 #[derive(Clone, Copy)]
 struct Bottleneck {
     busy_until: u64,
@@ -30,8 +31,8 @@ struct Bottleneck {
     tail: u64,
 }
 
-/// The four resources that a message passes, as indexes into [`UnloadedTimes::leads`]: the sender's NIC, all uplinks of its
-/// ToR together, all downlinks to the receiver's ToR together, and the link to the receiver.
+/// The four resources that a message uses, as indexes into [`UnloadedTimes::leads`]: the sender's NIC, all uplinks of
+/// its ToR together, all downlinks to the receiver's ToR together, and the link to the receiver.
 const SENDER: usize = 0;
 const UPLINKS: usize = 1;
 const DOWNLINKS: usize = 2;
@@ -40,7 +41,8 @@ const RECEIVER: usize = 3;
 impl Bottleneck {
     const FREE: Bottleneck = Bottleneck { busy_until: 0, lead: u64::MAX, tail: u64::MAX };
 
-    /// Adds a message that occupies the resource for `time` and cannot start before `start`. Calls are in the order of starts.
+    /// Adds a message that occupies the resource for `time` and cannot start before `start`. Calls are made in the
+    /// order of the start times.
     fn pass(&mut self, start: u64, time: u64, lead: u64, tail: u64) {
         self.busy_until = self.busy_until.max(start).saturating_add(time);
         (self.lead, self.tail) = (self.lead.min(lead), self.tail.min(tail));
@@ -52,19 +54,21 @@ impl Bottleneck {
 }
 
 impl Ideal<'_> {
-    /// The lower bound of each job's CCT, from its first posting to its last acknowledgement, for any transport and balancer.
-    /// No run is below it unless a fault makes a link faster. It is the largest of these:
+    /// The lower bound of each job's CCT, from its first posting to its last acknowledgement, for any transport and
+    /// load balancer. No run is faster unless a fault makes a link faster. It is the largest of these bounds:
     ///
-    /// - The chain: a message is not posted, and a step does not begin, before the messages and steps that it waits for could
-    ///   have ended, one after the other, each message alone in the network ([`Ideal::fct`]).
-    /// - For each host, the bytes that it sends, and those that it receives, at the rate of its link, each message from its
-    ///   earliest posting in the chain on, then the rest of the shortest path and back.
-    /// - For each ToR, the bytes that its hosts send to other ToRs, or receive from them, at the total rate of its links to
-    ///   switches, likewise. This bound counts in an oversubscribed fabric.
-    /// - For each processor, and each GPU's NVLink pipes, their steps, one after the other.
+    /// - The chain: messages and steps wait for each other. Each is posted or begins no earlier than the end of those
+    ///   that it waits for, and each message takes the time that it needs alone in the network ([`Ideal::fct`]).
+    /// - The link of each host, once for the bytes that the host sends and once for those that it receives. Each
+    ///   message counts from its earliest posting in the chain on, and the rest of the shortest path and the way back
+    ///   are added.
+    /// - The links of each ToR to other switches, once for the bytes that its hosts send to other ToRs and once for
+    ///   those that they receive from them, at the total rate of these links. This bound matters in an oversubscribed
+    ///   fabric.
+    /// - Each processor, and the NVLink pipes of each GPU, whose steps run one after the other.
     ///
-    /// Each job is bounded by itself. Gates that other jobs open, and gates that open for one message at a time (an all-to-all
-    /// with few connections), count as open.
+    /// Each job's bound ignores the other jobs. Gates that other jobs open count as open, and so do gates that let one
+    /// message pass at a time (an all-to-all with few connections).
     pub fn ccts(&self, workload: &Workload) -> Vec<Duration> {
         let mut gates = vec![Activations::NONE; workload.gates.len()];
         let of_messages = workload.activations.iter().map(|activation| activation.gate);
@@ -85,7 +89,7 @@ impl Ideal<'_> {
         let (starts, chain) = starts(workload, job, gates, &mut unloaded);
         let mut order: Vec<u32> = (0..starts.len() as u32).collect();
         order.sort_by_key(|&message| starts[message as usize]);
-        // Per host the sending and the receiving link, per ToR its uplinks and its downlinks.
+        // The places are, per host, the sending and the receiving link, and per ToR its uplinks and its downlinks.
         let mut places: BTreeMap<(usize, NodeId), Bottleneck> = BTreeMap::new();
         for message in order {
             let (start, of) = (starts[message as usize], unloaded(job.messages.start + message));
@@ -98,7 +102,7 @@ impl Ideal<'_> {
             ];
             for place in [SENDER, UPLINKS, DOWNLINKS, RECEIVER] {
                 let is_of_tor = place == UPLINKS || place == DOWNLINKS;
-                // A host with several ports has several ToRs, of which none need carry all of its bytes.
+                // A host with several ports has several ToRs, and none of these need carry all its bytes.
                 if is_of_tor && (!of.crosses || self.topology.has_several_ports()) {
                     continue;
                 }
@@ -115,7 +119,7 @@ impl Ideal<'_> {
         Duration(places.values().map(Bottleneck::done).fold(chain.max(computing), u64::max))
     }
 
-    /// The rate of a resource at `node` in bits per second.
+    /// The rate of a resource at `node`, in bits per second.
     fn rate_at(&self, place: usize, node: NodeId) -> u128 {
         let links = self.topology.links_of(node);
         let ports = links.map(|link| &self.topology.ports[link as usize]);
@@ -139,7 +143,8 @@ impl Ideal<'_> {
         let tiers = self.tiers(src, dst);
         let acknowledged = self.fct(src, dst, bytes).0;
         let ack = ack_return(&tiers).0;
-        // Nothing on the wire is shorter than the shortest packet, whose time to a resource is therefore a lower bound.
+        // No packet on the wire is shorter than the shortest one, so the time of the shortest packet to a resource is a
+        // lower bound.
         let shortest = self.parts(bytes).iter().map(|parts| parts.last).min().unwrap_or(0);
         let (mut leads, mut tails) = ([0; 4], [0; 4]);
         let last = tiers.len().saturating_sub(1);
@@ -173,12 +178,13 @@ fn busiest_processor(workload: &Workload, job: &Job) -> u64 {
     busy.into_values().max().unwrap_or(0)
 }
 
-/// The activations of a gate.
+/// The activations of a gate. A gate holds work back until it has been activated often enough.
 #[derive(Clone, Copy)]
 struct Activations {
     /// The number of messages and steps, of any job, that activate the gate.
     all: u32,
-    /// The number of those in the present job, and of those that have not activated it yet.
+    /// The number of messages and steps of the present job that activate the gate, and the number of those that have
+    /// not activated it yet.
     inside: u32,
     left: u32,
     /// The earliest and the latest activation so far.
@@ -199,8 +205,8 @@ impl Activations {
         *self = Activations { all: self.all, ..Activations::NONE };
     }
 
-    /// The earliest opening of a gate that needs `needs` activations: the last one if it needs all; otherwise the first one, a
-    /// lower bound, or 0 if other jobs may open it.
+    /// The earliest time at which a gate that needs `needs` activations can open. This is the last activation if the
+    /// gate needs all of them. Otherwise it is the first one, as a lower bound, or 0 if other jobs may open the gate.
     fn open(&self, needs: u32) -> u64 {
         match needs {
             _ if needs >= self.all => self.latest,
@@ -235,7 +241,7 @@ impl<'w> JobGates<'w> {
         self.workload.gates_of(&self.workload.steps[step as usize])
     }
 
-    /// The gate of each activation by the job.
+    /// The gate that each message and step of the job activates.
     fn activated(self) -> impl Iterator<Item = GateId> {
         let by_messages = self.job.messages.clone().flat_map(move |message| self.activations(message));
         let by_steps = self.job.steps.clone().flat_map(move |step| self.activated_by_step(step));
@@ -250,7 +256,7 @@ impl<'w> JobGates<'w> {
         started.map(|message| message.0).filter(move |message| self.job.messages.contains(message))
     }
 
-    /// The messages and steps that wait for nothing of the job. `gates` has the activations inside the job.
+    /// The messages and steps that do not wait for others of the same job. `gates` has the activations inside the job.
     fn ready(self, gates: &[Activations]) -> Vec<JobItem> {
         let JobGates { workload, job } = self;
         let first = job.messages.start;
@@ -272,8 +278,8 @@ impl<'w> JobGates<'w> {
     }
 }
 
-/// The earliest posting of each message of a job, counted from that of its first message or step, and the end of the chain of
-/// messages and steps that wait for each other. The function leaves `gates` as it found it.
+/// The earliest posting of each message of a job, counted from that of its first message or step, and the end of the
+/// chain of messages and steps that wait for each other. The function restores `gates` before it returns.
 fn starts(
     workload: &Workload,
     job: &Job,
@@ -284,7 +290,7 @@ fn starts(
     let (first, first_step) = (job.messages.start, job.steps.start);
     its.activated().for_each(|gate| gates[gate.index()].add_inside());
     let mut begins = vec![0; job.steps.len()];
-    // Messages that wait for nothing of this job start with the first one.
+    // Messages that do not wait for others of this job start with the first one.
     let mut starts = vec![0; job.messages.len()];
     let mut ready = its.ready(gates);
     let mut chain = 0;
@@ -310,7 +316,7 @@ fn starts(
             }
             JobItem::Step(number) => {
                 let step = &workload.steps[number as usize];
-                // An idle step before the job begins is no part of it.
+                // An idle step before the job begins is not part of the job.
                 let is_before = step.processor == Step::IDLE && step.needs == 0;
                 let takes = if is_before { 0 } else { step.least_time().0 };
                 let end: u64 = begins[(number - first_step) as usize] + takes;

@@ -1,4 +1,4 @@
-//! The inbox of a switch whose ports share nothing: its arrivals by egress port.
+//! The inbox of a switch whose ports share nothing. It holds the arrivals sorted by egress port.
 
 use super::{FarArrival, LONGEST_WINDOW, OFFSET_BITS, PORT_BITS, Sources, draw_order, sort_nearly_sorted};
 use crate::frame::Arrival;
@@ -6,41 +6,44 @@ use crate::prefetch::prefetch;
 use anabranch_base::{NodeId, Time};
 use anabranch_proto::IntStack;
 
-/// The arrivals at a switch within a window, by egress port. Those of a port are in the order in which the switch handles them.
+/// The arrivals at a switch within a synchronisation window, sorted by egress port. For each port they are in the order
+/// in which the switch handles them.
 #[derive(Default)]
 pub struct PortInbox<'m> {
-    /// The arrivals as they come from the mail.
+    /// The arrivals in the order in which they come from the mail.
     unsorted: Vec<Entry<'m>>,
-    /// The arrivals by egress port.
+    /// The arrivals sorted by egress port.
     sorted: Vec<Entry<'m>>,
-    /// Ports with arrivals, rising, each with the end of its arrivals in `sorted`.
+    /// The ports with arrivals, in increasing order, each with the end of its arrivals in `sorted`.
     ports: Vec<(u16, u32)>,
-    /// By egress port and [`PARTS`]th of the window: the end of the arrivals in `sorted`.
+    /// The end of the arrivals in `sorted`, for each egress port and each of the [`PARTS`] of the window.
     ends: Vec<u32>,
 }
 
 /// An arrival in a [`PortInbox`].
 #[derive(Clone, Copy)]
 pub struct Entry<'m> {
-    /// Egress port, offset within the window, ingress port, number of the thread that sent it.
+    /// The sort key. From the highest bits down, it has the egress port, the offset within the window, the ingress
+    /// port, and the number of the sending thread.
     key: u64,
-    /// The arrival, where it is in the mail.
+    /// The arrival, which stays in the mail.
     pub arrival: &'m Arrival,
 }
 
-/// Bits for the number of a thread in the keys of a [`PortInbox`].
+/// The number of bits for a thread in the keys of a [`PortInbox`].
 const THREAD_BITS: u32 = 10;
 
-/// The most threads whose mail a [`PortInbox`] can take.
+/// The largest number of threads whose mail a [`PortInbox`] can take.
 pub const MOST_THREADS: usize = (1 << THREAD_BITS) - 1;
 
-/// The number of the thread of arrivals over long links.
+/// The thread number that stands for arrivals over long links.
 const FAR: usize = MOST_THREADS;
 
-/// Parts of a window by which arrivals are counted, about as many as a link has packets in a window.
+/// The number of equal parts of a synchronisation window by which arrivals are counted. A link sends about this many
+/// packets in a window.
 const PARTS: usize = 32;
 
-/// Arrivals by which prefetching is ahead of reading.
+/// The number of arrivals by which prefetching is ahead of reading.
 const PREFETCHED: usize = 8;
 
 static BLANK: Arrival = Arrival::BLANK;
@@ -85,7 +88,7 @@ impl<'m> PortInbox<'m> {
     pub fn recycled(mut self) -> PortInbox<'static> {
         self.unsorted.clear();
         self.sorted.clear();
-        // A vector of elements of the same layout is collected in place.
+        // The new vector reuses the memory of the old one, since both element types have the same layout.
         let blank = |entry: Entry<'_>| Entry { key: entry.key, arrival: &BLANK };
         PortInbox {
             unsorted: self.unsorted.into_iter().map(blank).collect(),
@@ -95,8 +98,8 @@ impl<'m> PortInbox<'m> {
         }
     }
 
-    /// Sorts the arrivals at `node`, a switch with `ports` ports, within the window from `start` until before `end`. `route` gives
-    /// the egress port of an arrival; one without is left out.
+    /// Sorts the arrivals at `node`, a switch with `ports` ports, in the synchronisation window from `start` until
+    /// before `end`. `route` gives the egress port of an arrival. An arrival without an egress port is left out.
     #[inline]
     pub fn open(
         &mut self,
@@ -111,7 +114,7 @@ impl<'m> PortInbox<'m> {
         let of_threads = sources.slots.iter().enumerate().flat_map(|(thread, mail)| {
             mail.runs_of(sources.window, node).map(move |(_, arrivals)| (thread, arrivals))
         });
-        // One loop over all, so that `route` is inlined.
+        // There is one loop over all arrivals, so that `route` is inlined.
         for (thread, arrivals) in
             of_threads.chain(far.iter().map(|far| (FAR, std::slice::from_ref(&far.arrival))))
         {
@@ -139,7 +142,7 @@ impl<'m> PortInbox<'m> {
         }
     }
 
-    /// Sorts fewer arrivals than there are ports.
+    /// Sorts the arrivals if they are fewer than the ports.
     fn sort_few(&mut self) {
         self.sorted.clear();
         self.sorted.append(&mut self.unsorted);
@@ -151,7 +154,8 @@ impl<'m> PortInbox<'m> {
         }
     }
 
-    /// Sorts arrivals by egress port and part of the window by counting, and then by insertion. The window is `length` ps long.
+    /// Sorts arrivals by egress port and part of the synchronisation window, first by counting and then by insertion.
+    /// The window is `length` ps long.
     fn sort_many(&mut self, ports: usize, length: u64) {
         let PortInbox { unsorted, sorted, ends, .. } = self;
         let shift = (u64::BITS - length.leading_zeros()).saturating_sub(PARTS.ilog2());
@@ -160,7 +164,7 @@ impl<'m> PortInbox<'m> {
         ends.clear();
         ends.resize(ports * PARTS, 0);
         unsorted.iter().for_each(|entry| ends[part(entry)] += 1);
-        // The counts become starts, which become ends as the parts fill up.
+        // The counts become the starts of the parts. As a part is filled, its start advances to its end.
         let mut start = 0;
         for end in ends.iter_mut() {
             start += std::mem::replace(end, start);
@@ -181,7 +185,8 @@ impl<'m> PortInbox<'m> {
         }
     }
 
-    /// Puts the arrivals of each instant and egress port into a random order, the one of all arrivals at that instant.
+    /// Puts the arrivals at each instant and egress port into a random order. It agrees with the random order of all
+    /// arrivals at that instant.
     #[inline(never)]
     fn draw_order(&mut self, seed: u64, node: NodeId, start: Time) {
         for tied in self.sorted.chunk_by_mut(|one, next| one.instant() == next.instant()) {
@@ -192,7 +197,7 @@ impl<'m> PortInbox<'m> {
         }
     }
 
-    /// Ports with arrivals, rising, each with its arrivals.
+    /// The ports with arrivals, in increasing order, each with its arrivals.
     pub fn ports(&self) -> impl Iterator<Item = (u16, &[Entry<'m>])> {
         let mut rest = &self.sorted[..];
         let mut from = 0;

@@ -1,4 +1,4 @@
-//! The inbox of a node: its arrivals of a window in the order in which it handles them.
+//! The inbox of a node: its arrivals of a synchronisation window, in the order in which the node handles them.
 
 use super::{FarArrival, LONGEST_WINDOW, NUMBER_BITS, PORT_BITS, Sources, draw_order, sort_nearly_sorted};
 use crate::frame::{Arrival, FrameKind, Order, event_kind};
@@ -6,39 +6,40 @@ use anabranch_base::{NodeId, Time};
 use anabranch_proto::{IntStack, Packet};
 use smallvec::SmallVec;
 
-/// The arrivals at one node within a window, in the order in which the node handles them.
+/// The arrivals at one node within a synchronisation window, in the order in which the node handles them.
 #[derive(Default)]
 pub struct Inbox {
-    /// Sorted keys: offset within the window, pause or packet, port, number.
+    /// The sorted keys. From the highest bits down, a key has the offset within the window, a bit that is 0 for a pause
+    /// frame and 1 for a packet, the port, and the number of the arrival.
     keys: Vec<u64>,
     /// Memory for sorting.
     unsorted: Vec<u64>,
-    /// Memory for sorting: the end of each part of the window in `keys`.
+    /// Memory for sorting: the end in `keys` of each part of the synchronisation window.
     ends: Vec<u32>,
-    /// The runs of arrivals by number. Arrivals over long links have the numbers after them.
+    /// The runs of arrivals, by number. Arrivals over long links have the numbers after these.
     runs: SmallVec<[InboxRun; 4]>,
     next: usize,
     start: u64,
 }
 
-/// The bits of a key behind the offset within the window.
+/// The number of bits of a key below the offset within the window.
 const OFFSET_SHIFT: u32 = 1 + PORT_BITS + NUMBER_BITS;
 
-/// The most parts of a window by which arrivals are counted.
+/// The largest number of parts of a synchronisation window by which arrivals are counted.
 const MOST_PARTS: usize = 1024;
 
 /// A run of an inbox.
 struct InboxRun {
-    /// The number after its last arrival.
+    /// The number after that of the run's last arrival.
     end: u32,
-    /// The difference between index and number of its arrivals, wrapping.
+    /// The difference between the index and the number of each of the run's arrivals, in wrapping arithmetic.
     shift: u32,
     slot: u32,
 }
 
 impl Inbox {
-    /// Sorts the arrivals at `node` within the window that starts at `start`. `far` has those over long links. `expect` is
-    /// called for each packet, to prefetch data that the node will look up.
+    /// Sorts the arrivals at `node` in the synchronisation window that starts at `start`. `far` has the arrivals over
+    /// long links. `expect` is called for each packet, to prefetch data that the node will look up.
     #[inline]
     pub fn open(
         &mut self,
@@ -86,7 +87,7 @@ impl Inbox {
         }
     }
 
-    /// Sorts the keys by part of the window by counting, and then by insertion.
+    /// Sorts the keys by part of the synchronisation window, first by counting and then by insertion.
     #[inline]
     fn sort(&mut self) {
         let Inbox { keys, unsorted, ends, .. } = self;
@@ -96,7 +97,7 @@ impl Inbox {
         ends.clear();
         ends.resize(parts, 0);
         keys.iter().for_each(|key| ends[(*key >> shift) as usize] += 1);
-        // The counts become starts, which become ends as the parts fill up.
+        // The counts become the starts of the parts. As a part is filled, its start advances to its end.
         let mut start = 0;
         for end in ends.iter_mut() {
             start += std::mem::replace(end, start);
@@ -112,7 +113,7 @@ impl Inbox {
         sort_nearly_sorted(keys, |key| *key);
     }
 
-    /// Puts the arrivals of each instant into a random order; pause frames stay before packets.
+    /// Puts the packets that arrive at each instant into a random order. Pause frames stay before packets.
     #[inline(never)]
     fn draw_order(&mut self, seed: u64, node: NodeId) {
         const INSTANT: u32 = PORT_BITS + NUMBER_BITS;
@@ -124,7 +125,7 @@ impl Inbox {
         }
     }
 
-    /// The position of the next arrival among the node's events.
+    /// The position of the next arrival among the events of the node.
     #[inline]
     pub fn next(&self) -> Order {
         match self.keys.get(self.next) {

@@ -1,4 +1,4 @@
-//! Mail against a plain list of sent frames: nothing is lost or duplicated, and all frames arrive in order.
+//! Tests of the mail against a plain list of the sent frames: no frame is lost or duplicated, and all arrive in order.
 
 use super::*;
 use crate::frame::{Order, event_kind};
@@ -7,7 +7,7 @@ use anabranch_proto::{IntHop, Repr};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More frames at one instant at one node than 2^20, from the last port to the first, over two threads.
+/// More than 2^20 frames arrive at one node at one instant, from the last port to the first, over two threads.
 #[test]
 fn a_million_arrivals_at_one_instant_come_in_their_order() {
     const EACH: u32 = (1 << 19) + 7;
@@ -49,7 +49,7 @@ fn drawn_order(ports: u16, seed: u64, node: u32, start: u64, at: u64) -> Vec<u16
     let out = SmallVec::from_iter([&mut slot]);
     let mut out = Outbox::new(&[Time(start), Time(at + 1)], out, (&mut far, &mut free));
     let packet = Packet::new(QpId(0), HostId(0), Repr::Cnp).with_bytes(64);
-    // Arrivals at other instants keep their places, and pause frames come first.
+    // Packets that arrive at other instants keep their positions, and pause frames come first.
     out.send_packet(NodeId(node), Time(start), &packet, 700);
     (0..ports).for_each(|port| out.send_packet(NodeId(node), Time(at), &packet, port));
     out.send(NodeId(node), Arrival { time: Time(at), frame: Frame::pause(900, true) }, None);
@@ -64,7 +64,7 @@ fn drawn_order(ports: u16, seed: u64, node: u32, start: u64, at: u64) -> Vec<u16
     ports[2..].to_vec()
 }
 
-/// Each of five ports is equally often at each position, whichever window an instant is in.
+/// Each of five ports is equally often at each position, whatever synchronisation window the instant is in.
 #[test]
 fn the_order_at_one_instant_is_uniform_over_ports() {
     let (rounds, mut places) = (20_000_u32, [[0_u32; 5]; 5]);
@@ -74,7 +74,8 @@ fn the_order_at_one_instant_is_uniform_over_ports() {
         assert_eq!(ports, drawn_order(5, 7, node, at - 1, at), "another window");
         ports.iter().zip(&mut places).for_each(|(port, place)| place[usize::from(*port)] += 1);
     }
-    // Five standard deviations of the number of rounds, one in five on average.
+    // The number of rounds with a port at a position is one fifth on average. The tolerance is five standard
+    // deviations.
     let off = 5.0 * f64::sqrt(f64::from(rounds) * 0.2 * 0.8);
     let is_fifth = |count: &u32| (f64::from(*count) - f64::from(rounds) * 0.2).abs() < off;
     assert!(places.iter().flatten().all(is_fifth), "{places:?}");
@@ -101,12 +102,13 @@ fn a_slot_that_is_used_again_takes_no_more_room() {
     }
 }
 
-/// At most two of three slots have blocks, since one is read and one is written at a time.
+/// At most two of three slots have blocks, since one slot is read and one is written at a time.
 #[test]
 fn slots_of_a_thread_share_their_blocks() {
     let (mut slots, mut free, mut far) = ([0; 3].map(|_| WindowMail::new(1)), Blocks::default(), Vec::new());
     for window in 1..=20 {
-        // The engine does this before each window: the slot after the next one was that of the window before.
+        // Like the engine before each window. The slot that is reused for the window after the next one belonged to the
+        // previous window.
         let index = |ahead: u64| (window + ahead) as usize % 3;
         slots[index(2)].reuse_for(window + 2, &mut free);
         slots[index(1)].reuse_for(window + 1, &mut free);
@@ -130,23 +132,26 @@ fn slots_of_a_thread_share_their_blocks() {
 const THREADS: usize = 3;
 const NODES: u32 = 4;
 
-/// Frames that a thread sends to a node within a window.
+/// The frames that a thread sends to a node within a synchronisation window.
 #[derive(Clone, Debug)]
 struct Sent {
     thread: usize,
     node: u32,
-    /// The time of arrival after the end of the window.
+    /// The time from the end of the window to the arrival.
     after: u64,
     port: u16,
     kind: FrameKind,
     telemetry: bool,
-    /// The number of frames, each at the next port, and a picosecond later after every 64.
+    /// The number of frames. Each frame arrives at the next port, and the time advances by a picosecond after every 64
+    /// frames.
     count: u32,
-    /// Packets without telemetry come from one port instead, each a picosecond after the one before.
+    /// If set, the frames are packets without telemetry that come from one port, each a picosecond after the previous
+    /// one.
     link: bool,
 }
 
-/// A window: its length, the frames sent within it, and the idle time after all of them have arrived.
+/// A synchronisation window: its length, the frames that are sent within it, and the idle time after all of them have
+/// arrived.
 #[derive(Clone, Debug)]
 struct Step {
     length: u64,
@@ -174,8 +179,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..30)
 }
 
-/// The expected mail, by node and then in order of arrival: the number of each frame, the sending thread, and whether it has
-/// telemetry.
+/// The expected arrivals, sorted by node and then in order of arrival. Each has its frame's number, the sending thread,
+/// and whether it has telemetry.
 type Listed = BTreeMap<(u32, u64, bool, u16), (u32, usize, bool)>;
 
 /// A telemetry record that identifies its frame.
@@ -186,13 +191,13 @@ fn record(number: u32) -> IntStack {
     stack
 }
 
-/// The egress port, of three, of a packet at any node; some have none.
+/// The egress port of a packet at any node, out of three ports. Some packets have none.
 fn egress(arrival: &Arrival) -> Option<u16> {
     let egress = (arrival.frame.packet.qp.0 % 7) as u16 / 2;
     (arrival.frame.kind == FrameKind::Packet && egress < 3).then_some(egress)
 }
 
-/// Mail as in the engine: slots by thread and window, and arrivals over long links.
+/// Mail as in the engine: slots for each thread and synchronisation window, and arrivals over long links.
 struct TestMail {
     mail: Vec<Vec<WindowMail>>,
     /// The unused blocks of each thread.
@@ -224,7 +229,7 @@ impl TestMail {
         ((self.number + ahead as u64) % self.ends.len() as u64) as usize
     }
 
-    /// Advances to the next window and adds one of `length` at the far end.
+    /// Advances to the next synchronisation window, and adds one of `length` ps after the last future one.
     fn advance(&mut self, length: u64) {
         self.number += 1;
         self.start = self.ends.remove(0);
@@ -279,7 +284,7 @@ impl TestMail {
         }
     }
 
-    /// Compares the counts of packets in later windows, in total and from a time on, with the list.
+    /// Compares the number of packets in later windows with the list, both in total and from a given time on.
     fn count(&self, from: u64) -> Result<(), TestCaseError> {
         let far: BTreeSet<u32> = self.far.iter().map(|far| far.arrival.frame.packet.qp.0).collect();
         for ahead in 1..self.ends.len() {
@@ -298,7 +303,7 @@ impl TestMail {
                     prop_assert_eq!(slot.packets_from(window, Time(from)), packets(from));
                 }
                 prop_assert_eq!(slot.is_empty(window), times.is_empty());
-                // A slot has nothing of other windows.
+                // A slot has no frames of other windows.
                 let other = window + self.ends.len() as u64;
                 prop_assert!(slot.is_empty(other) && slot.packets(other) == 0);
                 prop_assert_eq!(slot.packets_from(other, Time(0)), 0);
@@ -307,7 +312,7 @@ impl TestMail {
         Ok(())
     }
 
-    /// Opens the inbox of every node for the present window, and compares it with the list.
+    /// Opens the inbox of every node for the present synchronisation window, and compares it with the list.
     fn receive(&mut self) -> Result<(), TestCaseError> {
         let end = self.ends[0];
         let (mut due, later): (Vec<FarArrival>, Vec<FarArrival>) =
@@ -363,7 +368,7 @@ impl TestMail {
         Ok(())
     }
 
-    /// Whether any window with slots has mail.
+    /// Whether any synchronisation window that has slots has mail.
     fn has_mail(&self) -> bool {
         let empty = |ahead: usize| {
             let window = self.number + ahead as u64;
@@ -372,11 +377,12 @@ impl TestMail {
         !(1..self.ends.len()).all(empty)
     }
 
-    /// Without mail in any window, jumps to the first arrival over a long link, or to `otherwise`.
+    /// If no synchronisation window has mail, jumps to the first arrival over a long link, or to `otherwise` if there
+    /// is none.
     fn jump(&mut self, otherwise: u64, length: u64) {
         let first = self.far.iter().map(|far| far.arrival.time.0).min().unwrap_or(otherwise);
         let first = first.max(self.ends[0]);
-        // The engine first checks each window with slots.
+        // Before it jumps, the engine checks each window that has slots.
         self.number += self.ends.len() as u64;
         self.ends.fill(first);
         (0..self.ends.len()).for_each(|_| self.advance(length));
@@ -387,7 +393,7 @@ impl TestMail {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Windows of any lengths, gaps, and reused slots.
+    /// The windows have any lengths, there are gaps between them, and slots are reused.
     #[test]
     fn what_was_sent_comes_in_once_and_in_order(
         ahead in 1usize..=MAX_WINDOWS_AHEAD, from in 0u64..2_000, steps in steps(),

@@ -1,4 +1,5 @@
-//! Observers of other programs: one per node, joined by rising node, with panics attributed to them.
+//! Observers that other programs provide. There is one per node, they are joined in the order of nodes, and their
+//! panics are attributed to them.
 
 use super::Observer;
 use anabranch_base::{Duration, LinkId, NodeId, QpId, Time, foreign};
@@ -7,15 +8,15 @@ use anabranch_proto::Packet;
 use anabranch_workload::Workload;
 use std::sync::Arc;
 
-/// An observer of another program, forked for each node at its first event and joined by rising number of the nodes. So its
-/// result does not depend on how nodes are spread over threads.
+/// An observer that another program provides. It is forked for each node at the node's first event, and the forks are
+/// joined in the order of nodes. Its result therefore does not depend on how nodes are spread over threads.
 pub struct PerNode<O> {
-    /// The name of the part in messages about panics.
+    /// The observer's name, for messages about its panics.
     part: Arc<str>,
     hook_nodes: Arc<HookNodes>,
-    /// The observer that is forked for nodes; it has seen nothing.
+    /// The observer that is forked for nodes. It has seen no events.
     blank: O,
-    /// The observers of nodes, boxed since a thread only has those of its own nodes.
+    /// The observer of each node. Observers are boxed, since a thread only has those of its own nodes.
     seen: Vec<Option<Box<O>>>,
 }
 
@@ -24,14 +25,15 @@ pub struct HookNodes {
     nodes: usize,
     /// The sending node of each link.
     source: Vec<NodeId>,
-    /// The ends of each queue pair of the workload.
+    /// The source and destination of each queue pair of the workload.
     ends: Vec<[NodeId; 2]>,
-    /// The number of queue pairs of the engine per queue pair of the workload.
+    /// The number of the engine's queue pairs for each queue pair of the workload.
     split: u32,
 }
 
 impl HookNodes {
-    /// The nodes for a fabric and a workload whose queue pairs are split into `split` each.
+    /// The nodes for a fabric and a workload. The engine splits each queue pair of the workload into `split` queue
+    /// pairs.
     pub fn of(topology: &Topology, workload: &Workload, split: u32) -> Arc<HookNodes> {
         Arc::new(HookNodes {
             nodes: topology.nodes() as usize,
@@ -51,13 +53,13 @@ impl HookNodes {
 }
 
 impl<O: Observer> PerNode<O> {
-    /// Observes by forks of `blank`, which has seen nothing. Messages about panics name `part`.
+    /// An observer whose forks come from `blank`, which has seen no events. Messages about panics name `part`.
     pub fn new(part: &str, blank: O, hook_nodes: Arc<HookNodes>) -> Self {
         let seen = (0..hook_nodes.nodes).map(|_| None).collect();
         PerNode { part: part.into(), hook_nodes, blank, seen }
     }
 
-    /// The name of the part in messages about panics.
+    /// The observer's name, for messages about its panics.
     pub fn part(&self) -> Arc<str> {
         self.part.clone()
     }
@@ -67,7 +69,7 @@ impl<O: Observer> PerNode<O> {
         join_all(&self.part, self.seen, observer);
     }
 
-    /// The join of the observers of all nodes.
+    /// The observers of all nodes, joined into one.
     pub fn joined(self) -> O {
         let PerNode { part, mut blank, seen, .. } = self;
         join_all(&part, seen, &mut blank);
@@ -82,7 +84,7 @@ impl<O: Observer> PerNode<O> {
     }
 }
 
-/// Joins observers by rising number of the nodes.
+/// Joins observers in the order of their nodes.
 fn join_all<O: Observer>(part: &str, seen: Vec<Option<Box<O>>>, into: &mut O) {
     for seen in seen.into_iter().flatten() {
         foreign(part, || into.join(*seen));

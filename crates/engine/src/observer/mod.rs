@@ -1,4 +1,4 @@
-//! Observers, which record events of a run. An absent observer costs nothing.
+//! Observers, which record events of a run. Without an observer, recording costs nothing.
 
 mod foreign;
 mod qps;
@@ -13,19 +13,19 @@ pub use registered::{AnyRecorder, Curve, NamedObservers, ObserverFactory, Observ
 
 /// An observer of a run. It cannot change anything, so results do not depend on it.
 ///
-/// Each node has an observer of its own ([`fork`](Self::fork)), which gets all events there in their order; where it does not want
-/// that ([`wants_node_order`](Self::wants_node_order)), those at each port in their order. At the end of
-/// the run they are joined ([`join`](Self::join)), by rising number of their nodes. So the result does not depend on the
-/// number of threads, whatever `join` does. Events of a link belong to the node that sends on it, a delivery to the queue
-/// pair's destination, an acknowledgement to its source.
+/// Each node has an observer of its own ([`fork`](Self::fork)). That observer gets all events of the node in their
+/// order. If it does not require this ([`wants_node_order`](Self::wants_node_order)), it gets the events of each port
+/// in their order. At the end of the run the observers are joined ([`join`](Self::join)), in the order of their nodes.
+/// The result therefore does not depend on the number of threads, whatever `join` does. Events of a link belong to the
+/// node that sends on it, a delivery to the destination of the queue pair, and an acknowledgement to its source.
 pub trait Observer: Send {
-    /// A new observer of the same kind that has seen nothing, for a node with its first event. There may be as many as nodes,
-    /// so an observer that has seen nothing should be small.
+    /// A new observer of the same kind that has seen no events. It is created for a node with the node's first event.
+    /// There may be one for each node, so an observer without events should be small.
     fn fork(&self) -> Self
     where
         Self: Sized;
 
-    /// Takes over the records of the observer of another node, with a higher number than all nodes so far.
+    /// Takes over the records of the observer of another node, whose number is higher than those of all nodes so far.
     fn join(&mut self, other: Self)
     where
         Self: Sized;
@@ -36,15 +36,15 @@ pub trait Observer: Send {
         let _ = (link, from, until, bytes);
     }
 
-    /// `packet`, as it is on the wire, occupies `link` from `from` until `until`. Called beside
-    /// [`transmitted`](Self::transmitted), also for a packet that the link loses.
+    /// `packet`, as it is on the wire, occupies `link` from `from` until `until`. This is called in addition to
+    /// [`transmitted`](Self::transmitted), and also for a packet that the link loses.
     #[inline]
     fn sent(&mut self, link: LinkId, from: Time, until: Time, packet: &Packet) {
         let _ = (link, from, until, packet);
     }
 
-    /// A pause frame (XOFF if `stop` is set, otherwise XON) occupies `link` from `from` until `until`, also one that the link
-    /// loses.
+    /// A pause frame (XOFF if `stop` is set, otherwise XON) occupies `link` from `from` until `until`. This is also
+    /// called for a pause frame that the link loses.
     fn sent_pause(&mut self, link: LinkId, from: Time, until: Time, stop: bool) {
         let _ = (link, from, until, stop);
     }
@@ -55,13 +55,13 @@ pub trait Observer: Send {
         let _ = (link, now, bytes);
     }
 
-    /// `bytes` bytes arrived at a switch to be sent on `link`, whether they found room or not.
+    /// `bytes` bytes arrived at a switch that must send them on `link`, whether the queue had room for them or not.
     #[inline]
     fn offered(&mut self, link: LinkId, now: Time, bytes: u16) {
         let _ = (link, now, bytes);
     }
 
-    /// A packet that was to be sent on `link` was dropped for lack of buffer.
+    /// A packet that should have been sent on `link` was dropped for lack of buffer.
     #[inline]
     fn dropped(&mut self, link: LinkId, now: Time) {
         let _ = (link, now);
@@ -72,18 +72,19 @@ pub trait Observer: Send {
         let _ = (link, now, on);
     }
 
-    /// `link` was paused while packets of `victims` queue pairs waited in its queue whose egress port at the pausing switch
-    /// had no data queued and was not paused itself.
+    /// `link` was paused, and `victims` queue pairs became victims of this pause. They have packets in the paused
+    /// queue, although their egress port at the switch that sent the pause is not paused and has no data queued.
     ///
-    /// Victims are counted when the pause takes effect, after all events of the paused switch at that instant. The state of
-    /// the pausing switch is that of the order (time, node, kind, port): its events of that instant are done if its number is
-    /// lower, and not if it is higher. When a link comes up or goes down and its ends agree on a new pause state, victims are
+    /// Victims are counted when the pause takes effect, after all events of the paused switch at that instant. The
+    /// events of the pausing switch at that instant are done if its number is lower than that of the paused switch, and
+    /// not done if it is higher. When a link goes down or comes up and its ends agree on a new pause state, victims are
     /// counted before the first event of that instant.
     fn held_up(&mut self, link: LinkId, now: Time, victims: u32) {
         let _ = (link, now, victims);
     }
 
-    /// Whether [`held_up`](Self::held_up) is to be called for `link`. Counting victims visits every waiting packet.
+    /// Whether [`held_up`](Self::held_up) must be called for `link`. Counting victims visits every waiting packet,
+    /// which takes time.
     fn wants_victims(&self, link: LinkId) -> bool {
         let _ = link;
         false
@@ -102,21 +103,21 @@ pub trait Observer: Send {
         let _ = (qp, now, packet);
     }
 
-    /// An acknowledgement arrived at the sender of queue pair `qp`, with the round trip time of the packet that caused it and
-    /// whether that packet was marked.
+    /// An acknowledgement arrived at the sender of queue pair `qp`. It has the round trip time of the acknowledged
+    /// packet and whether that packet was marked.
     #[inline]
     fn acknowledged(&mut self, qp: QpId, now: Time, rtt: Duration, marked: bool) {
         let _ = (qp, now, rtt, marked);
     }
 
-    /// Whether events at different ports of a switch are to come in their order. Otherwise only those at each port are, which
-    /// lets a run be faster.
+    /// Whether events at different ports of a switch must be reported in their order. Otherwise only the events at each
+    /// port are in their order, which allows a faster run.
     fn wants_node_order(&self) -> bool {
         true
     }
 
-    /// The number of points that it has recorded because of events. A run whose observers together record more than it may
-    /// have ends with [`RunError::TooManyPoints`](crate::RunError::TooManyPoints).
+    /// The number of points that this observer has recorded because of events. A run whose observers together record
+    /// more than it may have ends with [`RunError::TooManyPoints`](crate::RunError::TooManyPoints).
     fn recorded(&self) -> u64 {
         0
     }

@@ -1,10 +1,10 @@
-//! Names for queue pairs in scenarios: `all`, `3`, `0-7`, `0,4,9-12`.
+//! Selectors of queue pairs in scenarios: `all`, `3`, `0-7`, `0,4,9-12`.
 
 use anabranch_base::{Problem, QpId};
 use anabranch_fabric::SelectorError;
 use std::ops::RangeInclusive;
 
-/// Queue pairs of a workload, as a scenario names them.
+/// Queue pairs of a workload, as a scenario selects them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QpSelector {
     text: String,
@@ -16,7 +16,7 @@ impl QpSelector {
     /// Reads `all`, or numbers and ranges with commas between them.
     ///
     /// # Errors
-    /// A part that has none of these forms, or a range that runs backwards.
+    /// A part has none of these forms, or a range ends before it starts.
     pub fn parse(text: &str) -> Result<QpSelector, SelectorError> {
         let fail = |problem: Problem| SelectorError { selector: text.to_owned(), problem };
         let selector = |ranges| QpSelector { text: text.to_owned(), ranges };
@@ -29,7 +29,7 @@ impl QpSelector {
     /// The queue pairs of a workload that has `count` of them, each once, in the order of their numbers.
     ///
     /// # Errors
-    /// A number above the largest of the workload.
+    /// A number exceeds the largest one in the workload.
     pub fn qps(&self, count: usize) -> Result<Vec<QpId>, SelectorError> {
         let fail = |problem: Problem| Err(SelectorError { selector: self.text.clone(), problem });
         let Some(most) = (count as u64).checked_sub(1) else {
@@ -53,7 +53,7 @@ impl QpSelector {
         Ok(qps)
     }
 
-    /// The selector cut to the numbers up to `most`.
+    /// The selector without the numbers above `most`.
     fn within(&self, most: u64) -> String {
         let parts: Vec<String> = self
             .ranges
@@ -85,7 +85,7 @@ fn range(part: &str) -> Result<RangeInclusive<u64>, Problem> {
     }
 }
 
-/// Reads a number in digits. Numbers above 64 bits become the largest one, which no workload has.
+/// Reads a number in digits. A number of more than 64 bits becomes the largest 64-bit number, which no workload has.
 fn number(text: &str) -> Option<u64> {
     let text = text.trim();
     let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());

@@ -12,21 +12,21 @@ use anabranch_workload::Workload;
 use std::any::Any;
 use std::sync::Arc;
 
-/// An observer that scenarios may name. Its records become curves of the run.
+/// An observer that scenarios may name. Its records become curves in the results.
 pub trait Recorder: Observer + 'static {
-    /// The curves of its records until `end`, the end of the run.
+    /// The curves of the observer's records, up to the end of the run at `end`.
     fn curves(self, topology: &Topology, end: Time) -> Vec<Curve>;
 }
 
 /// A curve of a registered observer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// The name of the measured quantity with its unit at the end: `first_drop_us`. Results have the observer's name before it:
-    /// `drops-by-link.first_drop_us`.
+    /// The name of the measured quantity with its unit at the end: `first_drop_us`. In the results, the observer's name
+    /// precedes it: `drops-by-link.first_drop_us`.
     pub series: String,
     /// The measured link or node: `tor:0/up:3`.
     pub entity: String,
-    /// The points, by time.
+    /// The points, sorted by time.
     pub points: Vec<(Time, f64)>,
 }
 
@@ -49,7 +49,7 @@ impl AnyRecorder {
     /// Builds the observer that `spec` names.
     ///
     /// # Errors
-    /// The parameter that the factory refuses. A panic counts as refusing `kind`.
+    /// The factory refuses a parameter. A panic counts as a refusal of `kind`.
     pub fn build(spec: &ObserverSpec, topology: &Topology, workload: &Workload) -> Result<Self, Refused> {
         let made = catch_foreign(&part(spec), || spec.factory()(topology, workload, spec.parameters()));
         made.unwrap_or_else(|panicked| Err(Refused::new("kind", panicked.to_string())))
@@ -68,7 +68,7 @@ impl NamedObservers {
     /// Builds the observers, whose hooks are called at the nodes of `hook_nodes`.
     ///
     /// # Errors
-    /// The name of an observer that refuses its parameters, and the reason.
+    /// An observer refuses its parameters. The error has its name and the reason.
     pub fn new(
         specs: &[ObserverSpec],
         topology: &Topology,
@@ -141,7 +141,7 @@ impl<R: Recorder> ErasedRecorder for R {
     }
 }
 
-/// Implements each hook by `self.call`, which takes the call of that hook of an observer.
+/// Implements each hook by a call of `self.call`, with a closure that calls the same hook of an observer.
 macro_rules! forward_hooks {
     () => {
         #[inline]

@@ -6,15 +6,15 @@ use anabranch_base::{Duration, Time};
 /// The conversion of sums to values.
 #[derive(Clone, Copy)]
 pub(super) enum Unit {
-    /// Sums as they are.
+    /// The sum itself.
     Count,
-    /// Bytes over the length of the interval, in Gb/s.
+    /// The sum of bytes over the length of the interval, in Gb/s.
     Gbps,
-    /// Picoseconds, in microseconds.
+    /// The sum of picoseconds, in microseconds.
     Us,
 }
 
-/// A sum for each interval. The last one may be cut short by the end of the run.
+/// A curve with a sum for each interval. The end of the run may cut the last interval short.
 #[derive(Clone)]
 pub(super) struct Bins {
     every: u64,
@@ -28,7 +28,7 @@ impl Bins {
         Bins { every: every.0, unit, sums: Vec::new() }
     }
 
-    /// Adds `amount` at an instant; on the border of two intervals it belongs to the later one.
+    /// Adds `amount` at an instant. An instant between two intervals belongs to the later one.
     #[inline]
     pub(super) fn add(&mut self, now: Time, amount: f64) {
         self.add_to((now.0 / self.every) as usize, amount);
@@ -41,7 +41,8 @@ impl Bins {
         self.sums[interval] += amount;
     }
 
-    /// Spreads an event from `from` until `until` over the intervals: `amount` maps its picoseconds in an interval to the sum.
+    /// Spreads an event that lasts from `from` until `until` over the intervals. For each interval, `amount` maps the
+    /// event's picoseconds in it to a part of the sum.
     fn spread(&mut self, from: Time, until: Time, amount: impl Fn(u64) -> f64) {
         if from >= until {
             return;
@@ -53,7 +54,7 @@ impl Bins {
         }
     }
 
-    /// The number of intervals of a run that ends at `end`: at least one.
+    /// The number of intervals of a run that ends at `end`, which is at least one.
     fn intervals(&self, end: Time) -> usize {
         end.0.div_ceil(self.every).max(1) as usize
     }
@@ -85,7 +86,7 @@ impl CurveData for Bins {
     }
 }
 
-/// The rate at which a link sends.
+/// The curve of the rate at which a link sends.
 #[derive(Clone)]
 pub(super) struct Utilisation {
     sent: Bins,
@@ -96,7 +97,8 @@ impl Utilisation {
         Utilisation { sent: Bins::new(every, Unit::Gbps) }
     }
 
-    /// Adds a packet. Its bytes are spread evenly over its time on the wire, so they may count in several intervals.
+    /// Adds a packet. Its bytes are spread evenly over its time on the wire, so that they may count in several
+    /// intervals.
     #[inline]
     pub(super) fn add(&mut self, from: Time, until: Time, bytes: u16) {
         let length = until.since(from).0 as f64;
@@ -116,7 +118,7 @@ impl CurveData for Utilisation {
     }
 }
 
-/// The number of pauses that begin. A repeated pause frame during a pause does not begin another one.
+/// The curve of the number of pauses that begin. A repeated pause frame during a pause does not begin another one.
 #[derive(Clone)]
 pub(super) struct Pauses {
     paused: bool,
@@ -146,7 +148,7 @@ impl CurveData for Pauses {
     }
 }
 
-/// The time for which a link is paused.
+/// The curve of the time for which a link is paused.
 #[derive(Clone)]
 pub(super) struct PauseTime {
     since: Option<Time>,
@@ -165,7 +167,7 @@ impl PauseTime {
                 self.paused.spread(since, now, |overlap| overlap as f64);
                 self.since = None;
             }
-            // A repeated pause, or a resume without a pause.
+            // A repeated pause, or a resume without a pause, changes nothing.
             (Some(_), true) | (None, false) => {}
         }
     }

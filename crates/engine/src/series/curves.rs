@@ -1,21 +1,21 @@
-//! The curves of one series, found by a link's or queue pair's number without a search.
+//! The curves of one series. The number of a link or queue pair leads to its curve without a search.
 
 use anabranch_base::Time;
 use anabranch_results::SeriesRow;
 
 /// A curve of one link or queue pair.
 pub(super) trait CurveData: Clone {
-    /// Whether it has recorded anything. When two observers are joined, the curve with data is kept.
+    /// Whether the curve has recorded anything. When two observers are joined, the curve with data is kept.
     fn has_data(&self) -> bool;
 
-    /// Its points (time in picoseconds, value) by time, for a run that ended at `end`.
+    /// The points of the curve (time in picoseconds, value), sorted by time, for a run that ended at `end`.
     fn points(self, end: Time) -> Vec<(u64, f64)>;
 }
 
 /// All curves of a series.
 #[derive(Clone)]
 pub(super) struct Curves<C> {
-    /// By the number in events: the index in `curves` plus one, or 0. Empty while nothing is watched.
+    /// For each number that events carry, the index in `curves` plus one, or 0. Empty while no entity has a curve.
     of: Vec<u32>,
     /// The length of `of` after its first growth.
     room: usize,
@@ -24,12 +24,13 @@ pub(super) struct Curves<C> {
 }
 
 impl<C: CurveData> Curves<C> {
-    /// No curves yet. Numbers in events are below `room`, where that is known.
+    /// An empty series. `room` is an upper bound of the numbers in events, if one is known.
     pub(super) fn with_room(room: usize) -> Self {
         Curves { of: Vec::new(), room, curves: Vec::new() }
     }
 
-    /// Adds the curve of `entity`, unless it has one. Events carry any of the `parts` numbers from `entity * parts` on.
+    /// Adds the curve of `entity`, unless it has one. Events of the entity carry any of the `parts` numbers that begin
+    /// at `entity * parts`.
     pub(super) fn watch(&mut self, entity: u32, parts: u32, curve: impl FnOnce() -> C) {
         let first = entity as usize * parts as usize;
         let numbers = first..first + parts as usize;

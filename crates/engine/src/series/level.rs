@@ -3,7 +3,8 @@
 use super::curves::CurveData;
 use anabranch_base::{Duration, Rate, Time};
 
-/// The level of a queue at the end of each interval that ends within the run. Intervals without a change take no memory.
+/// The level of a queue at the end of each interval that ends within the run. Intervals in which the level does not
+/// change take no memory.
 #[derive(Clone)]
 pub(super) struct Level {
     every: u64,
@@ -11,11 +12,12 @@ pub(super) struct Level {
     open_until: u64,
     /// Bytes that wait now.
     bytes: u32,
-    /// Changes of the level at the ends of intervals: the first interval and the bytes from then on, 0 before the first entry.
+    /// The changes of the level at the ends of intervals. An entry has the first interval and the bytes from that
+    /// interval on. Before the first entry the level is 0.
     changes: Vec<(u64, u32)>,
-    /// The link's rate, where the level is given as a delay.
+    /// The link's rate, if the level is given as a delay.
     rate: Option<Rate>,
-    /// Levels up to this many bytes have no point.
+    /// Levels up to this many bytes get no point.
     quiet: Option<u64>,
 }
 
@@ -25,16 +27,17 @@ impl Level {
         Level { every: every.0, open_until: every.0, bytes: 0, changes: Vec::new(), rate: None, quiet: None }
     }
 
-    /// A curve of the level as a delay: the microseconds that a link of `rate` takes for the bytes. Points at or below `above`
-    /// are left out.
+    /// A curve of the level as a delay: the time in microseconds that a link of `rate` takes for the bytes. Points at
+    /// or below `above` are left out.
     pub(super) fn delay(every: Duration, rate: Rate, above: Option<Duration>) -> Self {
-        // A whole number of bytes takes longer than `above` exactly when it is more than the link carries in it.
+        // A whole number of bytes takes longer than `above` exactly if it exceeds the bytes that the link carries in
+        // that time.
         let quiet = above.map(|above| rate.bytes_in(above));
         Level { rate: Some(rate), quiet, ..Level::bytes(every) }
     }
 
-    /// Sets the level from `now` on. A change exactly at the end of an interval belongs to the next one. Returns the number of
-    /// new points, for curves that leave points out.
+    /// Sets the level from `now` on. A change exactly at the end of an interval belongs to the next interval. Returns
+    /// the number of new points for curves that leave out points.
     #[inline]
     pub(super) fn set(&mut self, now: Time, bytes: u32) -> u64 {
         let made = if now.0 >= self.open_until { self.close(now) } else { 0 };
@@ -42,7 +45,7 @@ impl Level {
         made
     }
 
-    /// Closes the intervals that end at or before `now`, all of them with the present level.
+    /// Closes the intervals that end at or before `now`, each with the present level.
     fn close(&mut self, now: Time) -> u64 {
         let first = self.open_until / self.every - 1;
         let level = if self.is_quiet(self.bytes) { 0 } else { self.bytes };

@@ -1,4 +1,4 @@
-//! Rows of curves after hook calls by hand.
+//! Tests of the rows of curves. The tests call the hooks themselves.
 
 use super::*;
 use anabranch_base::HostId;
@@ -19,7 +19,7 @@ fn delays_above(above: u64) -> MeasureSpec {
     MeasureSpec { above: Some(Duration(above)), ..each(Series::QueueDelay, US) }
 }
 
-/// An observer of links A and B with a point per microsecond.
+/// An observer of links A and B, with a point per microsecond.
 fn links(series: Series) -> SeriesObserver {
     let mut observer = SeriesObserver::new(4, 1);
     for link in [A, B] {
@@ -28,7 +28,7 @@ fn links(series: Series) -> SeriesObserver {
     observer
 }
 
-/// Entity, time and value of rows, all of which are of `series`.
+/// The entity, time and value of each row. All rows must be of `series`.
 fn rows(observer: SeriesObserver, end: u64, series: &str) -> Vec<(String, u64, f64)> {
     let rows = observer.into_rows(Time(end), |link| format!("link:{link}"), |node| format!("tor:{node}"));
     assert!(rows.iter().all(|row| row.series == series && row.run == 0), "{rows:?}");
@@ -47,7 +47,7 @@ fn data(wire_bytes: u16) -> Packet {
 #[test]
 fn utilisation_spreads_a_packet_over_its_time_on_the_wire() {
     let mut o = links(Series::LinkUtilisation);
-    // A quarter before the border, the rest after it.
+    // A quarter of the packet is sent before the end of the interval, and the rest after it.
     o.transmitted(A, Time(US - 20_000), Time(US + 60_000), 4_000);
     o.transmitted(UNWATCHED, Time(0), Time(80_000), 4_000);
     // The run ends in the middle of the third interval.
@@ -61,11 +61,11 @@ fn depth_is_what_waits_at_the_end_of_each_whole_interval() {
     let mut o = links(Series::QueueDepth);
     o.queued(A, Time(10), 5_000);
     o.queued(A, Time(20), 7_000);
-    // A change exactly at the border belongs to the next interval.
+    // A change exactly at the end of an interval belongs to the next interval.
     o.queued(A, Time(US), 9_000);
     o.queued(A, Time(3 * US + 1), 0);
     o.queued(UNWATCHED, Time(20), 7_000);
-    // The fifth interval has not ended.
+    // The fifth interval has not ended when the run ends.
     let a = curve("link:1", &[(US, 7_000.0), (2 * US, 9_000.0), (3 * US, 9_000.0), (4 * US, 0.0)]);
     let b = curve("link:3", &[(US, 0.0), (2 * US, 0.0), (3 * US, 0.0), (4 * US, 0.0)]);
     assert_eq!(rows(o, 4 * US + 999_999, "queue_depth_bytes"), [a, b].concat());
@@ -112,8 +112,8 @@ fn delays_up_to_the_threshold_have_no_rows() {
     for link in [A, B] {
         o.watch_link(&delays_above(US), link, RATE);
     }
-    // Exactly the threshold in the first interval, one byte more in the next two, less in the fourth, much in
-    // the sixth.
+    // The level equals the threshold in the first interval, is one byte above it in the next two, below it in the
+    // fourth, and far above it in the sixth.
     o.queued(A, Time(10), 50_000);
     o.queued(A, Time(US), 50_001);
     o.queued(A, Time(3 * US), 40_000);
@@ -141,7 +141,7 @@ fn links_that_stay_below_the_threshold_cost_neither_rows_nor_memory() {
     }
     for interval in 0..1_000 {
         for link in 0..LINKS {
-            // Changes below the threshold, with a call at each border.
+            // The changes stay below the threshold, with a call at the end of each interval.
             o.queued(LinkId(link), Time(interval * US), 1_000 + (interval as u32 % 2) * 49_000);
         }
     }
@@ -168,7 +168,7 @@ fn arrivals_count_where_they_were_headed() {
     o.offered(A, Time(US - 1), 4_000);
     o.offered(A, Time(US), 1_000);
     o.offered(UNWATCHED, Time(US), 1_000);
-    // Half an interval more: 1,000 B in 0.5 us are 16 Gb/s.
+    // The run has half an interval more, in which 1,000 B in 0.5 us are 16 Gb/s.
     o.offered(B, Time(2 * US + 10), 1_000);
     let a = curve("link:1", &[(US, 64.0), (2 * US, 8.0), (2 * US + US / 2, 0.0)]);
     let b = curve("link:3", &[(US, 0.0), (2 * US, 0.0), (2 * US + US / 2, 16.0)]);
@@ -187,8 +187,8 @@ fn drops_are_counted_and_the_last_instant_is_not_lost() {
     assert_eq!(rows(o, 2 * US, "drops"), [a, b].concat());
 }
 
-/// A pause over two borders, one within an interval, one that is repeated, an empty one and one that the end of
-/// the run cuts short.
+/// A pause that spans two ends of intervals, one within an interval, one that is repeated, an empty one, and one that
+/// the end of the run cuts short.
 fn pause(o: &mut SeriesObserver) {
     for (time, on) in [
         (700_000, true),
@@ -246,7 +246,8 @@ fn flows_gather_all_parts_of_their_queue_pair() {
     for qp in [0, 2] {
         o.watch_flow(&each(Series::FlowThroughput, US), QpId(qp));
     }
-    // Queue pair 0 of the workload is 0 to 3 here, 2 is 8 to 11; the last one counts half an interval.
+    // Queue pair 0 of the workload is split into 0 to 3, and queue pair 2 into 8 to 11. The last delivery is in an
+    // interval that is only half as long.
     for (qp, time) in [(0, 10), (3, 20), (4, 20), (7, 20), (8, US), (11, US + 1), (12, 20), (9, 2 * US + 1)] {
         o.delivered(QpId(qp), Time(time), &data(4_000));
     }

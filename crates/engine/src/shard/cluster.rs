@@ -1,4 +1,4 @@
-//! Clusters: nodes whose events run merged, in the full order (time, node, kind, port).
+//! Clusters: nodes whose events are merged and run in the full order (time, node, kind, port).
 
 use super::{NodeIndex, NodeLocations, count_victims};
 use crate::context::Context;
@@ -14,27 +14,28 @@ use anabranch_base::{HostId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Nodes by rising number, whose events run merged.
+/// Nodes sorted by number, whose events are merged.
 pub struct Cluster {
     pub positions: Vec<NodeIndex>,
     inboxes: Vec<Inbox>,
-    /// The injection of messages, where there is one. The cluster then has all hosts, before any switch.
+    /// The injection of messages, if there is one. The cluster then begins with all hosts.
     pub injection: Option<Injection>,
-    /// The instant in the middle of a window at which the injector was not ready, with the turns that remain of the window.
+    /// The instant at which the injector was not ready, if the cluster has paused within a synchronisation window. It
+    /// comes with the turns that remain in the window.
     paused: Option<(Time, TurnQueue)>,
 }
 
-/// Nodes of a cluster with an event in a window: the time of the event and the position in the cluster. Entries may be
-/// stale: a node that has run since may be in the queue twice.
+/// The nodes of a cluster with an event in a synchronisation window: the time of the event and the node's position. An
+/// entry is stale if the node has run since it was added, so a node may be in the queue twice.
 type TurnQueue = BinaryHeap<Reverse<(Time, u32)>>;
 
-/// The next turn in a cluster with an injection.
+/// The next turn in a cluster that has an injection.
 enum Turn {
     /// The injector was called.
     Called,
-    /// The injector is not ready: the run pauses.
+    /// The injector is not ready, so the run pauses.
     Paused,
-    /// The turn of a node, if one is left.
+    /// It is the turn of a node, if one is left.
     OfNode,
 }
 
@@ -45,12 +46,13 @@ impl Cluster {
         Cluster { positions, inboxes, injection, paused: None }
     }
 
-    /// Whether it waits in the middle of a window until its injector is ready.
+    /// Whether the cluster waits within a synchronisation window until its injector is ready.
     pub fn is_paused(&self) -> bool {
         self.paused.is_some()
     }
 
-    /// Runs the nodes through a window, one instant of one node after the other; what is left of the window, if it has paused.
+    /// Runs the nodes through a synchronisation window, one instant of one node after the other. If the cluster has
+    /// paused in it, the rest of the window is run.
     pub fn run<O: Observer>(
         &mut self,
         (hosts, switches): (&mut [Host], &mut [Switch]),
@@ -82,7 +84,7 @@ impl Cluster {
                 NodeIndex::Switch(index) => switches[index as usize].next(),
             };
             if own.min(inbox.next()).time() != time {
-                // A stale entry: the node has run since, after another node had posted a message here.
+                // The entry is stale: the node has run since, after another node had posted a message at this node.
                 continue;
             }
             let until = Order::before(Time(time.0 + 1));
@@ -108,7 +110,7 @@ impl Cluster {
         }
     }
 
-    /// Sorts the arrivals of a window. Returns the nodes with an event in it.
+    /// Sorts the arrivals of a synchronisation window. Returns the nodes that have an event in it.
     fn open(
         &mut self,
         (hosts, switches): (&[Host], &[Switch]),
@@ -132,7 +134,8 @@ impl Cluster {
         queue
     }
 
-    /// Calls the injector, if there is one, it is ready, and its turn is before that of any node in `queue`.
+    /// Calls the injector if there is one, if its next call is before the event of any node in `queue`, and if it is
+    /// ready.
     fn inject_next<O: Observer>(
         &mut self,
         queue: &mut TurnQueue,
@@ -153,7 +156,7 @@ impl Cluster {
         injection.call(hosts, at, |host| {
             let next = host.next();
             if next < bound {
-                // The cluster has all hosts before anything else, so the position of a host is its number.
+                // The cluster begins with all hosts, so the position of a host is its number.
                 queue.push(Reverse((next.time(), host.node().0)));
             }
         });
@@ -161,7 +164,8 @@ impl Cluster {
     }
 }
 
-/// Posts messages and begins steps that a node made ready at other hosts of its cluster, at the same instant.
+/// Posts messages and begins steps at other hosts of a node's cluster, which the node made ready. This happens at the
+/// same instant.
 fn start_remote_work<O: Observer>(
     queue: &mut TurnQueue,
     hosts: &mut [Host],
@@ -184,7 +188,7 @@ fn start_remote_work<O: Observer>(
         };
     let mut messages = std::mem::take(&mut at.effects.remote_messages);
     let mut steps = std::mem::take(&mut at.effects.remote_steps);
-    // Work that begins there may make more work ready at other hosts.
+    // Work that begins at one host may make more work ready at other hosts.
     while !messages.is_empty() || !steps.is_empty() {
         let workload = at.network.workload;
         for message in messages.drain(..) {

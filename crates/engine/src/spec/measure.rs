@@ -1,4 +1,4 @@
-//! Curves over time: what is measured, and where.
+//! Curves over time: the measured quantity, and the measured entities.
 
 use anabranch_base::Duration;
 use serde::{Deserialize, Serialize};
@@ -9,25 +9,25 @@ use serde::{Deserialize, Serialize};
 pub struct MeasureSpec {
     /// The measured quantity.
     pub series: Series,
-    /// The length of the interval of each point.
+    /// The length of the interval that each point covers.
     pub every: Duration,
-    /// The links of a series of links, as a selector ([`anabranch_fabric::Selector`]).
+    /// The links to measure, for a series of links, as a selector ([`anabranch_fabric::Selector`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links: Option<String>,
-    /// The switches of a series of programs, as a selector ([`anabranch_fabric::Selector`]).
+    /// The switches to measure, for a series of switch programs, as a selector ([`anabranch_fabric::Selector`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<String>,
-    /// The queue pairs of the workload, of a series of queue pairs: `"all"`, `"3"`, `"0-7"`, `"0,4,9-12"`.
+    /// The queue pairs of the workload to measure, for a series of queue pairs: `"all"`, `"3"`, `"0-7"`, `"0,4,9-12"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qps: Option<String>,
-    /// Points at or below this are left out (only for `queue-delay`).
+    /// The value up to which points are left out (only for `queue-delay`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<Duration>,
 }
 
 impl MeasureSpec {
-    /// The number of points of `curves` curves within `time`, as far as it is known. Curves with a threshold or of events count
-    /// as 0, since their points depend on the run.
+    /// The number of points of `curves` curves within `time`, as far as this is known in advance. Curves with a
+    /// threshold and curves of events count as 0, since the number of their points depends on the run.
     pub fn points(&self, curves: usize, time: Duration) -> f64 {
         match self.every {
             Duration::ZERO => 0.0,
@@ -41,38 +41,41 @@ impl MeasureSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Series {
-    /// Bits sent in the interval over its length, in Gb/s.
+    /// The bits sent in the interval divided by its length, in Gb/s.
     LinkUtilisation,
-    /// Bytes waiting in the port's queues at the end of the interval.
+    /// The bytes waiting in the port's queues at the end of the interval.
     QueueDepth,
-    /// The bytes waiting in the port's queues at the end of the interval, as the time that the link takes for them.
+    /// The delay of the port's queues at the end of the interval: the time that the link takes to send the waiting
+    /// bytes.
     QueueDelay,
-    /// Bits that arrived at a switch in the interval to be sent on the link, over its length, in Gb/s.
+    /// The bits that arrived at a switch in the interval to be sent on the link, divided by the length of the interval,
+    /// in Gb/s.
     ArrivalRate,
-    /// Packets dropped at the port in the interval; trimmed packets are not counted.
+    /// The packets dropped at the port in the interval. Trimmed packets are not counted.
     Drops,
-    /// XOFF events in the interval: the number of times that the link's data class was paused.
+    /// The number of times in the interval that the link's data class was paused (XOFF).
     Pauses,
-    /// Time within the interval for which the link's data class was paused.
+    /// The time within the interval for which the link's data class was paused.
     PauseTime,
-    /// Victim flows of PFC in the interval: queue pairs blocked at a paused port although their port at the next switch
-    /// was free.
+    /// The victim flows of PFC in the interval: queue pairs that were blocked at a paused port although their port at
+    /// the next switch was free.
     PauseVictims,
-    /// Bytes that a switch's program holds outside the shared buffer at the end of the interval.
+    /// The bytes that a switch's program holds outside the shared buffer at the end of the interval.
     #[serde(alias = "set-aside")]
     ProgramBuffer,
-    /// Entries at the end of the interval in those tables of a switch's program that follow queue pairs.
+    /// The entries in the tables of a switch's program that follow queue pairs, at the end of the interval.
     TableEntries,
-    /// Wire bits of data that reached the receiving end in the interval, over its length, in Gb/s.
+    /// The bits of data packets on the wire that reached the receiver in the interval, divided by its length, in Gb/s.
     FlowThroughput,
-    /// Round trips that the sender measured: a point for each acknowledgement.
+    /// The round trip times that the sender measured, with a point for each acknowledgement.
     SenderRtt,
-    /// 1 for each acknowledgement of a marked packet, 0 for the others.
+    /// The ECN marks that the sender saw, with a point for each acknowledgement: 1 if the packet was marked, otherwise
+    /// 0.
     SenderEcn,
 }
 
 impl Series {
-    /// The name in scenarios.
+    /// The name of the series in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Series::LinkUtilisation => "link-utilisation",
@@ -91,7 +94,7 @@ impl Series {
         }
     }
 
-    /// The name of its curves in results, with their unit.
+    /// The name of its curves in results, with the unit.
     pub fn column(self) -> &'static str {
         match self {
             Series::LinkUtilisation => "link_utilisation_gbps",

@@ -1,12 +1,13 @@
-//! Switches whose ports share nothing in a window: each port runs through it by itself.
+//! Switches whose ports share nothing during a synchronisation window. Each of their ports runs through the window on
+//! its own.
 //!
-//! Where queues have limits of their own, and no program, shared buffer or pause looks across ports, the order of events of
-//! different ports changes nothing. So the arrivals of a window are sorted by egress port, and each port merges its own with the
-//! times at which it becomes free.
+//! If queues have limits of their own, and no program, shared buffer or pause involves several ports, the order of
+//! events at different ports does not matter. The arrivals of a window are therefore sorted by egress port. Each port
+//! merges its arrivals with the times at which it becomes free.
 //!
-//! A shared buffer or PFC joins ports only where a threshold is crossed. In a window in which none can be, in whatever order
-//! packets arrive and leave, and in which no port is paused, ports run by themselves too. In other windows the switch runs its
-//! events in their order.
+//! With a shared buffer or PFC, ports depend on each other only when a threshold is crossed. If no threshold can be
+//! crossed in a window, in whatever order packets arrive and leave, and no port is paused, the ports run on their own
+//! too. In other windows the switch runs its events in their order.
 
 use super::Switch;
 use super::plain_port::{PlainPort, PortStream, Unshared, Waiting, Wire};
@@ -19,24 +20,26 @@ use crate::observer::Observer;
 use anabranch_base::{Purpose, Time};
 use anabranch_proto::IntStack;
 
-/// Memory for a window of a switch whose ports run by themselves, which all switches of a thread use in turn.
+/// Memory for a synchronisation window of a switch whose ports run on their own. All switches of a thread use it in
+/// turn.
 #[derive(Default)]
 pub struct PortScratch {
     inbox: PortInbox<'static>,
-    /// The arrivals that wait at the present port: data and control.
+    /// The arrivals that wait at the present port: first data, then control.
     waiting: [Waiting; 2],
-    /// By ingress port: bytes of data that arrive.
+    /// For each ingress port, the bytes of data that arrive.
     arriving: Vec<u64>,
 }
 
-/// Ports by which prefetching is ahead of running.
+/// The number of ports by which prefetching is ahead of running.
 const PREFETCHED: usize = 3;
 
-/// The arrivals at a port, with the mail of the window.
+/// The arrivals at one port, with the frames that other nodes sent to the switch for this synchronisation window.
 type OfPort<'s, 'm> = (&'s [Entry<'m>], &'s Sources<'m>, &'m [FarArrival]);
 
 impl Switch {
-    /// Merges the times at which ports become free, for events in their order.
+    /// Moves the times at which the ports become free into one queue, so that the switch can run its events in their
+    /// order.
     #[inline]
     pub(super) fn merge_ports(&mut self) {
         if let Some(times) = &mut self.by_port {
@@ -44,8 +47,9 @@ impl Switch {
         }
     }
 
-    /// Runs its events from `start` until before `end` port by port, if ports share nothing in that time. At the end `at.now` is
-    /// the time of the latest one. Returns false, with nothing done, if its events are to run in their order.
+    /// Runs the events of the switch from `start` until before `end` port by port, if its ports share nothing in that
+    /// time. At the end, `at.now` is the time of the latest event. Returns false without doing anything if the switch
+    /// must run its events in their order.
     #[inline]
     pub fn run_by_port<'m, O: Observer>(
         &mut self,
@@ -72,7 +76,8 @@ impl Switch {
         is_split
     }
 
-    /// Sorts the arrivals from `start` until before `end` by egress port. Those without a route are dropped. Returns true.
+    /// Sorts the arrivals from `start` until before `end` by egress port. Arrivals without a route are dropped. Returns
+    /// true.
     #[inline]
     fn open_by_port<'m, const ONE_PORT: bool, O: Observer>(
         &mut self,
@@ -95,8 +100,8 @@ impl Switch {
         true
     }
 
-    /// Sorts the arrivals by egress port, at a switch with a shared buffer. Returns whether no threshold is crossed in any order
-    /// of events, all ports may send, and each arrival is a packet with a route.
+    /// Sorts the arrivals by egress port, at a switch with a shared buffer. Returns true if three conditions hold: no
+    /// threshold is crossed in any order of events, all ports may send, and each arrival is a packet with a route.
     fn open_calm<'m, O: Observer>(
         &mut self,
         inbox: &mut PortInbox<'m>,
@@ -126,7 +131,8 @@ impl Switch {
         are_routed && self.is_calm(arriving)
     }
 
-    /// Whether no threshold is crossed even if all arriving data waits at once; `arriving` has its bytes by ingress port.
+    /// Whether no threshold is crossed even if all arriving data waits at once. `arriving` has the bytes of that data
+    /// for each ingress port.
     fn is_calm(&self, arriving: &[u64]) -> bool {
         let fits = |shared: &SharedQueues| {
             let longest = self.egress.ports.iter().map(|port| port.data_bytes).max().unwrap_or(0);
@@ -181,8 +187,9 @@ impl Switch {
         out.control.prefetch(&self.egress.pool);
     }
 
-    /// Runs the events of one port until before `end`: its arrivals, and the times at which it becomes free, first at `free`.
-    /// Returns the time at which it becomes free after that; never, if it is not busy.
+    /// Runs the events of one port until before `end`: its arrivals, and the times at which it becomes free, the first
+    /// of which is `free`. Returns the next time at which it becomes free, or [`Time::NEVER`] if it is not busy at the
+    /// end.
     fn run_port<'m, O: Observer>(
         &mut self,
         port: u16,
@@ -241,7 +248,7 @@ impl Switch {
                 }
                 None => return free,
             }
-            // No other port runs, so the only time is that of this one.
+            // Only this port runs, so the only stored time belongs to it.
             free = self.egress.free_times.take_only().unwrap_or(free);
             at.counters.events += 1;
         }

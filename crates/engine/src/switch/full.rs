@@ -1,4 +1,4 @@
-//! Full queues: the choice of the packet that is dropped or trimmed.
+//! The choice of the packet in a full queue that is dropped or trimmed.
 
 use super::Switch;
 use super::plain_port::PortStream;
@@ -10,7 +10,7 @@ use crate::queue::FullQueue;
 use anabranch_base::Purpose;
 
 impl Switch {
-    /// Handles a packet without room in its queue at `port`: it or another packet is dropped or trimmed.
+    /// Handles a packet that does not fit into its queue at `port`. This packet or another one is dropped or trimmed.
     #[cold]
     #[inline(never)]
     pub(super) fn reject<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
@@ -22,7 +22,7 @@ impl Switch {
         }
     }
 
-    /// Tosses the coin of `port`. Returns whether the youngest packet in the queue is dropped instead of the arriving one.
+    /// Decides at random whether `port` drops the youngest packet in the queue (true) or the arriving one (false).
     fn coin_evicts_youngest<O>(&mut self, port: u16, at: &Context<'_, O>) -> bool {
         let stream = &mut self.coins[usize::from(port)];
         PortStream { stream, purpose: Purpose::FullQueue }
@@ -31,8 +31,8 @@ impl Switch {
             == 0
     }
 
-    /// Drops or trims the youngest packet in the data queue of `port` and puts the arriving one in its place. False where the
-    /// arriving packet does not fit even so, or the queue is empty.
+    /// Drops or trims the youngest packet in the data queue of `port` and puts the arriving packet in its place.
+    /// Returns false if the arriving packet still does not fit, or if the queue is empty.
     fn replace_youngest<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
         let (limit, bytes) = (at.network.queues.data, frame.packet.wire_bytes);
         let out = &mut self.egress.ports[usize::from(port)];

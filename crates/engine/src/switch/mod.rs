@@ -34,28 +34,29 @@ pub use program::{ProgramPlan, program_counters};
 pub use program_error::ProgramError;
 pub use wrr::{WeightError, weights};
 
-/// The whole state of a switch.
+/// The complete state of a switch.
 pub struct Switch {
     /// The number of the switch among the switches.
     index: u32,
     egress: Egress<DelayQueues>,
-    /// Where ports run by themselves, at least in some windows: the times at which they become free.
+    /// The times at which the ports become free, if the ports run on their own in at least some synchronisation
+    /// windows.
     by_port: Option<Box<PortTimes>>,
-    /// PFC accounting of the lossless class, where there is one.
+    /// PFC accounting of the lossless class, if there is one.
     pfc: Option<Box<SwitchPfc>>,
-    /// The shared buffer of data queues that drop or trim, where there is one.
+    /// The shared buffer of data queues that drop or trim, if there is one.
     shared: Option<Box<SharedQueues>>,
-    /// Queued data is charged, because one of the two buffers above is in use.
+    /// Whether queued data is charged to a buffer, because one of the two buffers above is in use.
     counts: bool,
-    /// The program, or routing other than ECMP, where there is any.
+    /// The program, and routing other than ECMP. None if the switch has neither.
     extensions: Option<Box<Extensions>>,
-    /// The random streams for the coins of full queues, by port.
+    /// For each port, the random stream that decides which packet a full queue drops.
     coins: Vec<Option<Box<Stream>>>,
-    /// The random streams for ECN marking, by port.
+    /// For each port, the random stream for ECN marking.
     marks: Vec<Option<Box<Stream>>>,
-    /// The number of packets that it has ECN-marked.
+    /// The number of packets that the switch has ECN-marked.
     marked: u64,
-    /// Ports that have just been paused, where an observer counts victim flows.
+    /// The ports that have just been paused and whose victim flows an observer counts.
     watched_pauses: Vec<u16>,
 }
 
@@ -65,9 +66,9 @@ pub struct SwitchPlan {
     pub pfc: Option<PfcPlan>,
     /// Programs, and routing other than ECMP.
     pub program: Option<ProgramPlan>,
-    /// Whether switches whose ports share nothing may run each port by itself.
+    /// Whether a switch whose ports share nothing may run each port on its own.
     pub by_port: bool,
-    /// By switch: the WRR weight of its control queues in 2^-16ths; empty where they have strict priority.
+    /// The WRR weight of each switch's control queues, in units of 2^-16. Empty if these queues have strict priority.
     pub weights: Vec<u32>,
 }
 
@@ -113,7 +114,7 @@ impl Node for Switch {
 }
 
 impl Switch {
-    /// The switch with this number, before its first event.
+    /// The switch with this index, before its first event.
     pub fn new(
         network: &Network<'_>,
         plan: &mut SwitchPlan,
@@ -145,7 +146,7 @@ impl Switch {
         }
     }
 
-    /// Its next own event, whether its ports run by themselves or not.
+    /// The next own event of the switch, whether its ports run on their own or not.
     pub fn next_event(&self) -> Order {
         match self.by_port.as_ref().map_or(Time::NEVER, |times| times.first()) {
             Time::NEVER => self.next(),
@@ -153,19 +154,19 @@ impl Switch {
         }
     }
 
-    /// Prefetches its ports and its row of the routing table.
+    /// Prefetches the ports of the switch and its row of the routing table.
     #[inline]
     pub fn prefetch(&self, routing: &Routing) {
         self.egress.ports.iter().for_each(prefetch);
         routing.row(self.index as usize).chunks(16).map(|line| &line[0]).for_each(prefetch);
     }
 
-    /// Its ports and queues.
+    /// The ports of the switch with their queues.
     pub fn egress(&self) -> &Egress<DelayQueues> {
         &self.egress
     }
 
-    /// The ports and their queues, for tests that damage them.
+    /// The ports of the switch with their queues, for tests that damage them.
     #[cfg(test)]
     pub fn egress_mut(&mut self) -> &mut Egress<DelayQueues> {
         &mut self.egress
@@ -187,7 +188,7 @@ impl Switch {
         }
     }
 
-    /// Drops a packet without a route, which counts as lost on a link.
+    /// Drops a packet without a route, and counts it as lost on a link.
     #[cold]
     fn drop_unroutable<O>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         at.counters.link_losses += 1;
@@ -195,7 +196,7 @@ impl Switch {
         self.egress.release_telemetry(frame.telemetry);
     }
 
-    /// Sends a packet by `port`, queues it there, trims it or drops it.
+    /// Sends a packet by `port` if its link is free. Otherwise the packet is queued, trimmed or dropped.
     #[inline]
     fn forward<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let limits = &at.network.queues;
@@ -235,7 +236,7 @@ impl Switch {
         }
     }
 
-    /// Serves a free port: sends the next packet, and ECN-marks data by the queue length that it leaves behind.
+    /// Serves a free port by sending the next packet. Data is ECN-marked by the queue length that it leaves behind.
     #[inline]
     fn serve<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
         if self.egress.ports[usize::from(port)].pause_pending {
@@ -262,7 +263,7 @@ impl Switch {
         }
     }
 
-    /// Takes the next packet that may be sent by `port`, and releases its share of the buffer.
+    /// Takes the next packet that `port` may send out of its queue, and releases the packet's charge in the buffer.
     #[inline]
     fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<SlotHandle> {
         let taken = self.egress.dequeue(port, at)?;
@@ -276,7 +277,7 @@ impl Switch {
         Some(taken)
     }
 
-    /// Drops all queued packets, because the switch has gone down by the fault of this number.
+    /// Drops all queued packets, because the fault with this number has taken the switch down.
     pub fn purge<O: Observer>(&mut self, fault: u16, at: &mut Context<'_, O>) {
         self.merge_ports();
         for port in 0..self.egress.ports.len() as u16 {
@@ -293,7 +294,8 @@ impl Switch {
         }
     }
 
-    /// Pauses or resumes the data class of `port`, by a pause frame or by a reset of the pause state after a fault.
+    /// Pauses or resumes the data class of `port`, because of a pause frame or of a reset of the pause state after a
+    /// fault.
     pub fn handle_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
         self.merge_ports();
         if stop {
@@ -308,9 +310,9 @@ impl Switch {
         }
     }
 
-    /// Charges a data packet that is to wait at `port` to the shared buffer. False when there is no room, which fails the run
-    /// in a lossless class.
-    // Not inlined, so that its callers stay small for fabrics without such a buffer.
+    /// Charges a data packet to the shared buffer before it waits at `port`. Returns false if there is no room, which
+    /// fails the run in a lossless class.
+    // Not inlined, so that its callers stay small in fabrics without a shared buffer.
     #[inline(never)]
     fn charge<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
         let bytes = frame.packet.wire_bytes;
@@ -320,8 +322,8 @@ impl Switch {
         }
     }
 
-    /// Charges `bytes` bytes of data that arrived at port `from` to the lossless buffer. False when there is no room, which
-    /// fails the run.
+    /// Charges `bytes` bytes of data that arrived at port `from` to the lossless buffer. Returns false if there is no
+    /// room, which fails the run.
     fn charge_lossless<O: Observer>(&mut self, from: u16, bytes: u16, at: &mut Context<'_, O>) -> bool {
         let Some(pfc) = &mut self.pfc else { return true };
         match pfc.admit(from, bytes) {
@@ -369,7 +371,8 @@ impl Switch {
         }
     }
 
-    /// Sets whether a pause frame is pending at `port`. A pending frame is sent at once, or after the packet in transmission.
+    /// Sets whether a pause frame is pending at `port`. A pending frame is sent at once, or after the packet that is
+    /// being sent.
     fn set_pause_pending<O: Observer>(&mut self, port: u16, pending: bool, at: &mut Context<'_, O>) {
         let out = self.egress.port(port);
         out.pause_pending = pending;
@@ -385,12 +388,13 @@ impl Switch {
         self.egress.transmit_pause(port, stop, at);
     }
 
-    /// Resets the pause state after the reverse link of `port` went down or came up, and returns whether the peer is paused
-    /// from now on. Without a reset a lost XON would leave the peer paused for ever, and a lost XOFF would overflow the
-    /// headroom.
+    /// Resets the pause state after the reverse link of `port` went down or came up. Returns whether the other end is
+    /// paused from now on. Without a reset, a lost XON would leave it paused for ever, and a lost XOFF would overflow
+    /// the headroom.
     ///
-    /// Called between two windows, at the time of the fault: after all events before that time and before those at it. Faults
-    /// of one instant act in the order of the agenda, and the state of the other end changes at once, before its own events.
+    /// This is called between two synchronisation windows at the time of the fault, after all events before that time
+    /// and before the events at that time. Faults of one instant are handled in the order of the agenda. The state of
+    /// the other end changes at once, before its own events.
     pub fn settle_pause(&mut self, port: u16, up: bool) -> bool {
         let Some(pfc) = &mut self.pfc else { return false };
         let stop = pfc.settle(port, up);
@@ -398,7 +402,8 @@ impl Switch {
         stop
     }
 
-    /// The bytes charged to its buffer, and the bytes that should be; none without such a buffer.
+    /// The bytes charged to the buffer of the switch, and the bytes that should be charged. None if the switch has no
+    /// such buffer.
     pub fn counted_bytes(&self) -> Option<(u64, u64)> {
         let queued = || self.egress.ports.iter().map(|port| u64::from(port.data_bytes)).sum::<u64>();
         if let Some(shared) = &self.shared {
@@ -408,23 +413,24 @@ impl Switch {
         Some((pfc.held(), queued() + self.extensions.as_ref().map_or(0, |extensions| extensions.held().1)))
     }
 
-    /// The number of packets that its program holds.
+    /// The number of packets that the switch's program holds.
     pub fn held(&self) -> u64 {
         self.extensions.as_ref().map_or(0, |extensions| extensions.held().0)
     }
 
-    /// The number of packets that it has ECN-marked.
+    /// The number of packets that the switch has ECN-marked.
     pub fn marked(&self) -> u64 {
         self.marked
     }
 
-    /// Takes the ports that have been paused since the last call and whose [victims](Self::victims) an observer wants.
+    /// Returns the ports that have been paused since the last call and whose [victims](Self::victims) an observer
+    /// requires.
     pub fn take_watched_pauses(&mut self) -> Vec<u16> {
         std::mem::take(&mut self.watched_pauses)
     }
 
-    /// The number of victim flows (queue pairs) of a pause at `port`: their data is blocked there although their egress port at
-    /// the next switch, `next`, is not paused and has no data queued.
+    /// The number of victim flows (queue pairs) of a pause at `port`. Their data is blocked there, although their
+    /// egress port at the next switch, `next`, is not paused and has no data queued.
     pub fn victims(&self, port: u16, next: &Switch, network: &Network<'_>, routing: &Routing) -> u32 {
         let goes_on = |packet: &Packet| {
             network.route(routing, next.index, packet).is_some_and(|port| {

@@ -1,5 +1,5 @@
-//! Paths between ToRs, and the map from relative path changes to changes of the entropy value (Themis-spraying, section 4.1,
-//! figure 4). Linear hashes make it possible (USENIX ATC 2021, the paper's reference 58).
+//! Paths between ToRs, and the map from relative path changes to changes of the entropy value (Themis-spraying, section
+//! 4.1, figure 4). Linear hashes make such a map possible (USENIX ATC 2021, the paper's reference 58).
 
 use crate::spec::RoutingMode;
 use anabranch_fabric::{Routing, Topology};
@@ -14,12 +14,12 @@ pub enum PathMapError {
         "switches above the ToR choose too, and fabric.routing = {0:?} does not let the entropy value steer them"
     )]
     NotLinear(RoutingMode),
-    /// The number of equal-cost ports of a switch is no power of two.
+    /// The number of equal-cost ports of a switch is not a power of two.
     #[error(
         "a switch has {0} equal-cost ports; where switches above the ToR choose too, their numbers must be powers of two"
     )]
     NoPowerOfTwo(usize),
-    /// 16 bits of entropy do not reach every path.
+    /// The 16 bits of the entropy value do not reach every path.
     #[error("no change of the 16-bit entropy value reaches path {0}")]
     Unreachable(u32),
 }
@@ -29,11 +29,11 @@ pub fn paths(topology: &Topology, routing: &Routing) -> u32 {
     sizes(topology, routing).iter().map(|n| *n as u32).product()
 }
 
-/// The values to XOR into the entropy value, indexed by the relative path change (below [`paths`]). None where the choice of
-/// the ToR alone decides the path.
+/// The values to XOR into the entropy value, indexed by the relative path change (below [`paths`]). None if the ToR's
+/// choice alone determines the path.
 ///
 /// # Errors
-/// A fabric or a hash that permits no such map.
+/// The fabric or the hash permits no such map.
 pub fn build(
     topology: &Topology,
     routing: &Routing,
@@ -52,7 +52,7 @@ pub fn build(
     let count: usize = sizes.iter().product();
     let mut map: Vec<Option<u16>> = vec![None; count];
     for change in 0..=u16::MAX {
-        // The first tier's choice is the lowest digit.
+        // The choice at the first tier is the lowest digit of the path's number.
         let (mut path, mut stride) = (0, 1);
         for (tier, n) in sizes.iter().enumerate() {
             path += stride * (linear(change, tier as u8 + 1) as usize & (n - 1));
@@ -66,8 +66,8 @@ pub fn build(
     }
 }
 
-/// The numbers of equal-cost ports at each switch on a route with the most paths, from a ToR on, tier by tier upwards and
-/// then down.
+/// The numbers of equal-cost ports at the switches on a route with the most paths. They start at a ToR and continue
+/// tier by tier, first up and then down.
 fn sizes(topology: &Topology, routing: &Routing) -> Vec<usize> {
     let tors = topology.tors();
     let mut most = Vec::new();
@@ -87,8 +87,8 @@ fn sizes(topology: &Topology, routing: &Routing) -> Vec<usize> {
     most
 }
 
-/// The member of an ECMP group of `n` for a packet at a switch of `tier`, by a hash that is linear in the entropy value: XOR
-/// with the same bits moves every flow alike.
+/// The member of an ECMP group of `n` for a packet at a switch of `tier`. The hash is linear in the entropy value, so
+/// XOR with the same bits changes the choice of every flow in the same way.
 pub fn choice(packet: &Packet, salt: u64, tier: u8, n: usize) -> usize {
     let flow = ((u64::from(packet.qp.0) << 32) | u64::from(packet.dst.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut hash = flow ^ salt;
@@ -106,7 +106,7 @@ fn linear(ev: u16, tier: u8) -> u32 {
         _ => 0x1_a097,
     };
     let product = (0..16).filter(|bit| (ev >> bit) & 1 == 1).fold(0, |sum, bit| sum ^ (polynomial << bit));
-    // The middle of the product: every bit of the entropy value reaches it.
+    // These are the middle bits of the product, which depend on every bit of the entropy value.
     product >> 8
 }
 
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(build(&topology, &routing, RoutingMode::Ecmp), Ok(None));
     }
 
-    /// Figure 4: whatever its base path, a flow reaches each path by exactly one relative change.
+    /// Figure 4: a flow reaches each path by exactly one relative change, whatever its base path is.
     #[test]
     fn in_three_tiers_every_flow_reaches_every_path_once() {
         let (topology, routing) = tree(128, 3);
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// One uplink a ToR: only the tier above chooses.
+    /// Each ToR has one uplink, so that only the tier above chooses.
     #[test]
     fn a_choice_above_the_tor_alone_needs_a_map_too() {
         let (mut tier, pod_hosts) =
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(refused, Err(PathMapError::NotLinear(RoutingMode::Adaptive)));
     }
 
-    /// 128 paths, as many as the paper's tables have, and more.
+    /// The fabrics have 128 paths, as many as the paper's tables, and more.
     #[test]
     fn sixteen_bits_reach_thousands_of_paths() {
         for (hosts, count) in [(1024, 64), (8192, 256)] {

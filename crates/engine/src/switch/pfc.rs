@@ -1,6 +1,7 @@
 //! Priority flow control: a lossless data class over a shared buffer.
 //!
-//! Accounting is per ingress port and in integers. A release never exceeds the charge, so that no threshold wraps.
+//! Bytes are accounted for each ingress port, in integers. A release never exceeds the charge, so that no counter
+//! wraps.
 
 use super::shared::{Shared, Threshold};
 use crate::frame::UNCHARGED;
@@ -13,18 +14,18 @@ use anabranch_proto::PathFacts;
 
 /// The lossless class of a fabric before its first packet.
 pub struct PfcPlan {
-    /// The ingress headroom of each port, indexed by its outgoing link.
+    /// For each port, the ingress headroom. The index is that of the port's outgoing link.
     headrooms: Vec<u32>,
-    /// The ingress threshold of each port, indexed by its outgoing link.
+    /// For each port, the ingress threshold. The index is that of the port's outgoing link.
     thresholds: Vec<Threshold>,
-    /// By switch: the shared part of its buffer, and its first outgoing link.
+    /// For each switch, the shared part of its buffer, and its first outgoing link.
     switches: Vec<(u64, u32)>,
     resume: u32,
 }
 
 /// The lossless class of a switch.
 pub(super) struct SwitchPfc {
-    /// State per ingress port.
+    /// The state of each ingress port.
     ingress: Vec<Ingress>,
     shared: Shared,
     /// Queued bytes that are not charged to any ingress port.
@@ -36,14 +37,15 @@ pub(super) struct SwitchPfc {
 #[derive(Clone, Copy, Debug)]
 struct Ingress {
     threshold: Threshold,
-    /// Bytes held in the shared buffer.
+    /// The bytes of the port in the shared buffer.
     shared: u32,
-    /// Bytes held in the headroom.
+    /// The bytes of the port in its headroom.
     headroom_used: u32,
     headroom: u32,
-    /// XOFF state: the upstream sender is to pause.
+    /// Whether the upstream sender should be paused (XOFF).
     stopped: bool,
-    /// The state of the last pause frame sent, or that both ends assumed when the link last went down or came up.
+    /// The pause state in the last pause frame that was sent. After the link has gone down or come up, it is the state
+    /// that both ends then assumed.
     peer_paused: bool,
 }
 
@@ -58,10 +60,10 @@ pub(super) enum Admission {
     Overflow,
 }
 
-/// An error of the PFC configuration, with a valid value.
+/// An error of the PFC configuration, with a value that would be valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PfcError {
-    /// A headroom does not cover the bytes that can still arrive after the XOFF decision.
+    /// A headroom is smaller than the number of bytes that can still arrive after the XOFF decision.
     #[error(
         "a headroom of {} is below what the link {link} can still deliver after XOFF, {} (without \
          fabric.pfc.headroom every port gets what its link needs)",
@@ -81,12 +83,12 @@ pub enum PfcError {
     Class {
         /// The configured class.
         class: String,
-        /// The existing classes, with commas.
+        /// The existing classes, with commas between them.
         classes: String,
-        /// The last existing class, at the top or the edge.
+        /// The last of the existing classes, which is at the top or the edge of the fabric.
         last: String,
     },
-    /// The buffer of a switch does not hold its headrooms.
+    /// The buffer of a switch is smaller than the sum of its headrooms.
     #[error(
         "the headrooms of the ports of {switch} take {}, more than its buffer of {} \
          (fabric.pfc.headroom_apart = true reserves them on top of the buffer)",
@@ -96,9 +98,9 @@ pub enum PfcError {
     Buffer {
         /// The switch that needs the largest buffer.
         switch: String,
-        /// The configured buffer, scaled.
+        /// The configured buffer after scaling.
         buffer: Bytes,
-        /// The sum of its headrooms.
+        /// The sum of the switch's headrooms.
         headrooms: Bytes,
         /// The smallest sufficient configuration.
         needed: Bytes,
@@ -108,7 +110,7 @@ pub enum PfcError {
 }
 
 impl PfcError {
-    /// The parameter of the scheme that is wrong, as a path.
+    /// The path of the wrong parameter within the scheme.
     pub fn parameter(&self) -> &'static str {
         match self {
             PfcError::Headroom { .. } => "fabric.pfc.headroom",
@@ -117,7 +119,7 @@ impl PfcError {
         }
     }
 
-    /// The smallest sufficient value, where it is a size.
+    /// The smallest sufficient value, if the parameter is a size.
     pub fn needed(&self) -> Option<Bytes> {
         match self {
             PfcError::Headroom { needed, .. } | PfcError::Buffer { needed, .. } => Some(*needed),
@@ -126,14 +128,14 @@ impl PfcError {
     }
 }
 
-/// The bytes that can arrive at the end of `link` after the XOFF decision of its switch, including the triggering packet: the
-/// pause frame may wait for a full packet and then needs its serialisation time, the sender may have just begun a full
-/// packet, and packets in flight or within the switch's latency still arrive.
+/// The bytes that can arrive at the end of `link` after the XOFF decision of its switch, including the triggering
+/// packet. Several delays add up: the pause frame may wait for a full packet and then has its own serialisation time,
+/// the sender may have just begun a full packet, and packets in flight or within the switch's latency still arrive.
 ///
-/// Packets after the triggering one, which ended its transmission at `e`, begin between `e` and the time at which the
-/// pause takes effect, `latency + switch latency + (full packet + frame at the rate back) + latency` later. Their bytes are at
-/// most those that the link carries in that time plus one full packet. The triggering packet is added. Where clocks are off by
-/// `ppm` parts per million, the switch's may be slow and the sender's fast.
+/// The triggering packet ended its transmission at a time `e`. Later packets begin between `e` and the time at which
+/// the pause takes effect, which is `latency + switch latency + (full packet + frame at the rate back) + latency`
+/// later. They have at most the bytes that the link carries in that time plus one full packet, and the triggering
+/// packet is added. If clocks are off by `ppm` parts per million, the switch's clock may be slow and the sender's fast.
 pub fn headroom_needed(topology: &Topology, link: LinkId, facts: &PathFacts, ppm: u32) -> Bytes {
     let port = &topology.ports[link.index()];
     let back = &topology.ports[topology.reverse(link).index()];
@@ -144,7 +146,7 @@ pub fn headroom_needed(topology: &Topology, link: LinkId, facts: &PathFacts, ppm
     Bytes(port.rate.bytes_in(window) + 1 + 2 * facts.packet.0)
 }
 
-/// Checks that every headroom covers its link.
+/// Checks that every headroom holds the bytes that its link can still deliver after XOFF.
 ///
 /// # Errors
 /// The link that needs the largest headroom, if its headroom is too small.
@@ -168,11 +170,11 @@ pub fn check_headrooms(
 }
 
 impl PfcPlan {
-    /// Empty buffers for all switches.
+    /// The empty buffers of all switches.
     ///
     /// # Errors
-    /// A buffer smaller than its headrooms. Too small headrooms are no error here but in [`check_headrooms`]: a run with
-    /// them shows the losses.
+    /// A buffer is smaller than the sum of its headrooms. Headrooms that are too small are no error here but in
+    /// [`check_headrooms`], because a run with them shows the losses.
     pub fn new(spec: &PfcSpec, topology: &Topology, facts: &PathFacts, ppm: u32) -> Result<Self, PfcError> {
         let clip = |bytes: Bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX);
         check_classes(spec, topology)?;
@@ -233,7 +235,7 @@ impl PfcPlan {
         Bytes((topology.hosts..topology.nodes()).map(of_switch).max().unwrap_or(0))
     }
 
-    /// The empty buffer of the switch with this number and number of ports.
+    /// The empty buffer of the switch with this index and number of ports.
     pub(super) fn switch(&self, index: u32, ports: usize) -> SwitchPfc {
         let (size, first) = self.switches[index as usize];
         let ingress = |(headroom, threshold): (&u32, &Threshold)| Ingress {
@@ -273,7 +275,7 @@ fn class_of<'s>(spec: &'s PfcSpec, topology: &Topology, node: NodeId) -> Option<
     spec.at.iter().rfind(|entry| entry.switches == class)
 }
 
-/// The threshold of a port of this rate at a switch of this class.
+/// The threshold of a port with this rate at a switch of this class.
 fn threshold(spec: &PfcSpec, class: Option<&PfcClass>, rate: Rate, facts: &PathFacts) -> Threshold {
     let of_class = class.and_then(|class| class.alpha);
     let by_rate = || spec.alpha_from.iter().rfind(|step| step.rate <= rate).map(|step| step.alpha);
@@ -287,8 +289,8 @@ fn threshold(spec: &PfcSpec, class: Option<&PfcClass>, rate: Rate, facts: &PathF
 }
 
 impl SwitchPfc {
-    /// Whether no port is paused or about to be, and none would be even if all arriving data waited at once; `arriving` has its
-    /// bytes by ingress port.
+    /// Whether no port is paused or about to be paused, even if all arriving data waited at once. `arriving` has the
+    /// bytes of that data for each ingress port.
     pub(super) fn is_calm(&self, arriving: &[u64]) -> bool {
         let used = self.shared.used + arriving.iter().sum::<u64>();
         let fullest = Shared { used: used.min(self.shared.size), ..self.shared };
@@ -324,7 +326,7 @@ impl SwitchPfc {
             return false;
         }
         let ingress = &mut self.ingress[usize::from(from)];
-        // Headroom is released first, so that it is free again as early as possible.
+        // The bytes in the headroom are released first, so that the headroom is free again as early as possible.
         let of_headroom = ingress.headroom_used.min(u32::from(bytes));
         ingress.headroom_used -= of_headroom;
         let of_shared = u32::from(bytes) - of_headroom;
@@ -335,14 +337,14 @@ impl SwitchPfc {
             return false;
         }
         let held = u64::from(ingress.shared);
-        // An empty ingress port always sends XON, however little of the shared buffer is left, since its sender could stay
-        // paused for ever otherwise.
+        // An empty ingress port always sends XON, however little of the shared buffer is left. Otherwise its sender
+        // could stay paused for ever.
         held == 0 || held + u64::from(self.resume) <= self.shared.threshold(ingress.threshold)
     }
 
-    /// Requests a pause or a resume of the sender at the other end of `port`. Returns whether a pause frame is pending now, or
-    /// none if that is unchanged. A pending frame carries the state at its transmission; if the peer already has that state, no
-    /// frame is sent.
+    /// Requests a pause or a resume of the sender at the other end of `port`. Returns whether a pause frame is pending
+    /// now, or none if this has not changed. A pending frame carries the state at the time of its transmission. If the
+    /// other end already has that state, no frame is sent.
     pub(super) fn request_pause(&mut self, port: u16, stop: bool) -> Option<bool> {
         let ingress = &mut self.ingress[usize::from(port)];
         if stop && ingress.stopped {
@@ -359,21 +361,21 @@ impl SwitchPfc {
         ingress.stopped
     }
 
-    /// Returns the pause state that both ends assume, without a frame, after the link of `port` went down or came up (`up`).
-    /// While the link is down its queue is not paused, and packets sent are lost.
+    /// Returns the pause state that both ends assume without a frame after the link of `port` went down or came up
+    /// (`up`). While the link is down, its queue is not paused, and packets sent on it are lost.
     pub(super) fn settle(&mut self, port: u16, up: bool) -> bool {
         let ingress = &mut self.ingress[usize::from(port)];
         ingress.peer_paused = ingress.stopped && up;
         ingress.peer_paused
     }
 
-    /// The headroom of a port, and its bytes in the shared buffer.
+    /// The headroom of a port, and the bytes of the port in the shared buffer.
     pub(super) fn of_port(&self, port: u16) -> (u32, u32) {
         let ingress = self.ingress[usize::from(port)];
         (ingress.headroom, ingress.shared)
     }
 
-    /// The bytes charged in total.
+    /// The total of the charged bytes.
     pub(super) fn held(&self) -> u64 {
         let counted = self.ingress.iter().map(|port| u64::from(port.shared) + u64::from(port.headroom_used));
         self.uncharged + counted.sum::<u64>()
@@ -404,8 +406,8 @@ mod tests {
         SwitchPfc { ingress: vec![port; 3], shared: Shared { size, used: 0 }, uncharged: 0, resume: 1_000 }
     }
 
-    /// XOFF at 5,000 B: five packets of 1,000 B fit, the sixth goes to the headroom, which holds three. Headroom
-    /// drains first; XON at 4,000 B.
+    /// XOFF is sent at 5,000 B. Five packets of 1,000 B fit, and the sixth goes into the headroom, which holds three.
+    /// The headroom drains first, and XON is sent at 4,000 B.
     #[test]
     fn a_static_threshold_step_by_step() {
         let mut pfc = pfc(Threshold::Static(5_000), 100_000);
@@ -417,28 +419,29 @@ mod tests {
         pfc.ingress[1].stopped = true;
         assert_eq!((pfc.held(), pfc.shared.used), (8_000, 5_000));
         let goes_on: Vec<bool> = (0..8).map(|_| pfc.release(link, 1_000)).collect();
-        // After three the headroom is empty, but 5,000 B are above 4,000 B.
+        // After three releases the headroom is empty, but the port still holds 5,000 B, which is above 4,000 B.
         assert_eq!(goes_on, [false, false, false, true, true, true, true, true]);
         assert_eq!((pfc.held(), pfc.shared.used), (0, 0));
     }
 
-    /// Alpha 1/2 of 9,000 B: a port that is alone may hold x <= (9,000 - x)/2 before each packet: 0 <= 4,500,
-    /// 1,000+1,000 <= 4,000, 3,000 <= 3,500, 4,000 > 3,000. A second port then finds (9,000 - 3,000)/2 = 3,000:
-    /// 1,000 fits, 2,000 <= 2,500 fits, 3,000 > 2,000 does not.
+    /// With an alpha of 1/2 and 9,000 B, a single port may hold x <= (9,000 - x)/2 before each packet: 0 <= 4,500,
+    /// 1,000+1,000 <= 4,000, 3,000 <= 3,500, 4,000 > 3,000. A second port then finds (9,000 - 3,000)/2 = 3,000: 1,000
+    /// fits, 2,000 <= 2,500 fits, 3,000 > 2,000 does not.
     #[test]
     fn a_dynamic_threshold_follows_what_is_left() {
         let mut pfc = pfc(Threshold::Dynamic(32_768), 9_000);
         let fits = |pfc: &mut SwitchPfc, link| pfc.admit(link, 1_000) == Admission::Fits;
         assert_eq!([0; 4].map(|_| fits(&mut pfc, 1)), [true, true, true, false]);
         assert_eq!([0; 3].map(|_| fits(&mut pfc, 2)), [true, true, false]);
-        // The first holds 3,000 B and its threshold is 2,000 B by now; once it is empty it may go on even if the
-        // threshold is below `resume`.
+        // The first port holds 3,000 B, and its threshold is now 2,000 B. Once the port is empty, its sender may resume
+        // even if the threshold is below `resume`.
         pfc.ingress[1].stopped = true;
         assert!(!pfc.release(1, 1_000));
         assert!(!pfc.release(1, 1_000));
     }
 
-    /// Hosts and ToRs at 100 Gb/s, edges at 400 Gb/s, a long link of 1.6 Tb/s: alpha by rate, and by class of switch.
+    /// Hosts and ToRs have 100 Gb/s, edge switches 400 Gb/s, and a long link 1.6 Tb/s. The value of alpha depends on
+    /// the rate and on the class of switch.
     #[test]
     fn thresholds_follow_the_rate_of_the_port_and_the_class_of_the_switch() {
         let us = Duration::from_us(1);

@@ -1,4 +1,4 @@
-//! A port that runs through a window by itself, in the case of nearly all packets.
+//! A port that runs through a synchronisation window on its own, in the case that covers nearly all packets.
 
 use super::pfc::{Admission, SwitchPfc};
 use super::shared::SharedQueues;
@@ -12,10 +12,11 @@ use crate::queue::{Fifo, FullQueue, Pool};
 use anabranch_base::{LinkId, Purpose, Stream, Time, stream};
 use anabranch_proto::Packet;
 
-/// A queue of arrivals of the present window, behind the frames that had waited before it. The arrivals stay in the mail.
+/// A queue of arrivals of the present synchronisation window. They wait behind the frames that were already queued. The
+/// arrivals themselves stay in the mail.
 #[derive(Default)]
 pub struct Waiting {
-    /// Indexes among the arrivals at the port, rising.
+    /// The indexes of the waiting packets among the arrivals at the port, in increasing order.
     entries: Vec<u32>,
     /// The number of entries that have left.
     left: usize,
@@ -39,7 +40,7 @@ impl Waiting {
         Some(entry)
     }
 
-    /// The youngest entry.
+    /// The youngest entry of the queue.
     fn last_mut(&mut self) -> Option<&mut u32> {
         self.entries[self.left..].last_mut()
     }
@@ -55,18 +56,18 @@ impl Waiting {
     }
 }
 
-/// A port of a link that is not impaired, without telemetry. Packets that leave in the window in which they arrive are never
-/// queued: they are copied from mail to mail.
+/// A port whose link is not impaired, in a run without telemetry. Packets that leave in the synchronisation window in
+/// which they arrive are never queued: they are copied directly from the incoming to the outgoing mail.
 pub struct PlainPort<'s, 'm> {
-    /// The port and its link.
+    /// The sending side: the port and its link.
     pub wire: Wire<'s>,
-    /// The slots of the queues of its switch.
+    /// The slots for the queues of the port's switch.
     pub pool: &'s mut Pool,
-    /// The arrivals that wait: data and control.
+    /// The arrivals that wait: first data, then control.
     pub waiting: &'s mut [Waiting; 2],
-    /// Its arrivals.
+    /// The arrivals at the port.
     pub arrivals: &'s [Entry<'m>],
-    /// The random stream for the coins of its full data queue.
+    /// The random stream that decides which packet the full data queue drops.
     pub coins: PortStream<'s>,
 }
 
@@ -74,11 +75,11 @@ pub struct PlainPort<'s, 'm> {
 pub trait Buffer {
     /// Charges a packet of `bytes` bytes that arrived at port `from` and waits in a queue that holds `held` bytes.
     fn charge(&mut self, from: u16, held: u32, bytes: u16);
-    /// Releases the charge.
+    /// Releases the charge of a packet.
     fn release(&mut self, from: u16, bytes: u16);
 }
 
-/// No shared buffer.
+/// The buffer of a switch without a shared buffer: nothing is charged.
 pub struct Unshared;
 
 impl Buffer for Unshared {
@@ -97,7 +98,7 @@ impl Buffer for SwitchPfc {
 
     #[inline]
     fn release(&mut self, from: u16, bytes: u16) {
-        // Nothing is paused, so nothing is resumed.
+        // No port is paused here, so none is resumed.
         let _ = self.release(from, bytes);
     }
 }
@@ -121,17 +122,18 @@ pub struct Wire<'s> {
     pub out: &'s mut Port,
     /// The kind of its link.
     pub kind: &'s LinkKind,
-    /// The time at which it becomes free; never, if it is not busy.
+    /// The time at which the port becomes free. [`Time::NEVER`] if it is not busy.
     pub free: Time,
     /// The random stream for ECN marking.
     pub marks: PortStream<'s>,
-    /// The number of packets that it has marked.
+    /// The number of packets that the port has marked.
     pub marked: u64,
 }
 
 impl<'m> PlainPort<'_, 'm> {
-    /// Runs the events until before `end`: arrivals, and the times at which the port becomes free. Data that waits is charged to
-    /// `buffer`. Returns the number of packets that it has marked, and the time at which it becomes free; never, if it is not busy.
+    /// Runs the events of the port until before `end`: its arrivals, and the times at which it becomes free. Data that
+    /// waits is charged to `buffer`. Returns the number of packets that the port has marked, and the time at which it
+    /// becomes free, which is [`Time::NEVER`] if it is not busy.
     #[inline(always)]
     pub fn run<B: Buffer, O: Observer>(
         mut self,
@@ -172,13 +174,13 @@ impl<'m> PlainPort<'_, 'm> {
         &self.arrivals[index as usize].arrival.frame
     }
 
-    /// The time of the arrival at `index`; never, if there is none.
+    /// The time of the arrival at `index`; [`Time::NEVER`] if there is none.
     #[inline(always)]
     fn time(&self, index: usize) -> Time {
         self.arrivals.get(index).map_or(Time::NEVER, |entry| entry.arrival.time)
     }
 
-    /// Sends an arriving packet, or lets it wait.
+    /// Sends an arriving packet, or queues it.
     #[inline(always)]
     fn arrive<B: Buffer, O: Observer>(&mut self, index: u32, buffer: &mut B, at: &mut Context<'_, O>) {
         let Frame { packet, port: from, .. } = self.frame(index);
@@ -211,7 +213,8 @@ impl<'m> PlainPort<'_, 'm> {
         note_queued(out, at);
     }
 
-    /// Handles an arriving packet without room in its queue: it or the youngest in the queue is dropped or trimmed.
+    /// Handles an arriving packet that does not fit into its queue. This packet or the youngest one in the queue is
+    /// dropped or trimmed.
     #[cold]
     #[inline(never)]
     fn reject<O: Observer>(&mut self, index: u32, is_control: bool, at: &mut Context<'_, O>) {
@@ -223,8 +226,8 @@ impl<'m> PlainPort<'_, 'm> {
         }
     }
 
-    /// Drops or trims the youngest packet in the data queue and puts the arriving one in its place. False where the arriving
-    /// packet does not fit even so, or the queue is empty.
+    /// Drops or trims the youngest packet in the data queue and puts the arriving packet in its place. Returns false if
+    /// the arriving packet still does not fit, or if the queue is empty.
     fn replace_youngest<O: Observer>(&mut self, index: u32, at: &mut Context<'_, O>) -> bool {
         let (arriving, arrivals) = (self.frame(index), self.arrivals);
         let (out, data) = (&mut *self.wire.out, &mut self.waiting[0]);
@@ -254,7 +257,8 @@ impl<'m> PlainPort<'_, 'm> {
     fn trim_or_drop<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         let out = &mut *self.wire.out;
         let Some(header) = trim_or_drop(out, &frame.packet, at) else { return };
-        // A header is no arrival, so it cannot wait as one: it is queued, and with it the arrivals before it.
+        // The header is not one of the arrivals, so it cannot wait as an index. It is queued itself, and so are the
+        // arrivals that wait before it.
         self.waiting[1].move_to(&mut out.control, self.pool, self.arrivals);
         out.control.push(self.pool, &Frame::new(header, frame.port));
         out.control_bytes += u32::from(header.wire_bytes);
@@ -318,7 +322,7 @@ impl Wire<'_> {
         }
     }
 
-    /// Whether the packet that leaves is marked.
+    /// Whether the departing packet is ECN-marked.
     fn marks<O>(&mut self, at: &Context<'_, O>) -> bool {
         let (queued, link) = (self.out.data_bytes, self.out.link);
         self.kind.marking.marks(queued, || self.marks.of(link, at).next_u32())
@@ -339,11 +343,11 @@ impl Wire<'_> {
     }
 }
 
-/// A random stream of a port, which is created at its first draw.
+/// A random stream of a port. It is created when it is first used.
 pub struct PortStream<'s> {
     /// The stream, once it has begun.
     pub stream: &'s mut Option<Box<Stream>>,
-    /// Its purpose.
+    /// The purpose of the stream.
     pub purpose: Purpose,
 }
 

@@ -1,4 +1,4 @@
-//! Programs in switches, and choices among equal-cost ports other than by a plain hash.
+//! Programs in switches, and choices among equal-cost ports by other rules than a plain hash.
 
 use super::Switch;
 use super::path_map;
@@ -23,13 +23,13 @@ use std::sync::Arc;
 /// The programs and the routing of all switches before the first packet.
 pub struct ProgramPlan {
     routing: RoutingMode,
-    /// The programs, by switch.
+    /// The program of each switch, if it has one.
     attached: Vec<Option<AnyProgram>>,
-    /// Whether some program wants notices of queue pairs.
+    /// Whether some program needs notices of queue pairs.
     wants_qps: bool,
 }
 
-/// The program and the routing of a switch beyond ECMP.
+/// The program of a switch, and its routing if that is not ECMP.
 pub(super) struct Extensions {
     routing: RoutingMode,
     program: Option<Attached>,
@@ -40,31 +40,31 @@ pub(super) struct Extensions {
 /// A program with its state in the engine.
 struct Attached {
     program: AnyProgram,
-    /// The ports at which it handles packets before they are sent.
+    /// The ports at which the program handles packets right before they are sent.
     egress_ports: EgressPorts,
-    /// Packets that it has emitted.
+    /// The packets that the program has just emitted.
     out: Vec<Emitted>,
-    /// The number of packets that it holds.
+    /// The number of packets that the program holds.
     held: u64,
-    /// By ingress port: the bytes of packets that it holds in the switch's buffer.
+    /// For each ingress port, the bytes of the packets that the program holds in the switch's buffer.
     held_bytes: Vec<u64>,
-    /// The bytes that it holds outside the buffer.
+    /// The bytes that the program holds outside the buffer.
     aside: u64,
-    /// The bytes held outside the buffer and the table entries, as last reported to the observer.
+    /// The bytes held outside the buffer and the number of table entries, as last reported to the observer.
     reported: [u32; 2],
-    /// The time of its timer; never, if it has none.
+    /// The time of the program's timer. [`Time::NEVER`] if it has none.
     timer: Time,
-    /// The time of its next notice within the window; never, if there is none.
+    /// The time of the program's next notice within the synchronisation window. [`Time::NEVER`] if there is none.
     next_notice: Time,
-    /// The number of the window's notices that it has received.
+    /// The number of notices of the synchronisation window that the program has received.
     notices_read: usize,
 }
 
 impl ProgramPlan {
-    /// The programs and routing that `scheme` needs; none for plain ECMP.
+    /// The programs and the routing that the scheme needs. None for plain ECMP.
     ///
     /// # Errors
-    /// A program that the fabric does not support.
+    /// A program does not work on this fabric.
     pub fn new(
         scheme: &Scheme,
         topology: &Topology,
@@ -107,12 +107,12 @@ impl ProgramPlan {
         Ok(Some(ProgramPlan { routing: fabric.routing, attached, wants_qps }))
     }
 
-    /// Whether some program wants notices of queue pairs.
+    /// Whether some program needs notices of queue pairs.
     pub fn wants_qps(&self) -> bool {
         self.wants_qps
     }
 
-    /// The program and routing of the switch with this number. Its program is taken out of the plan.
+    /// The program and routing of the switch with this index. The program is removed from the plan.
     pub(super) fn switch(&mut self, network: &Network<'_>, index: u32) -> Extensions {
         let attached = |program: AnyProgram| Attached {
             egress_ports: program.egress_ports(),
@@ -134,7 +134,7 @@ impl ProgramPlan {
     }
 }
 
-/// The data centres of a fabric, as the switch at `node` sees them.
+/// The data centres of a fabric, from the point of view of the switch at `node`.
 fn sites(topology: &Topology, node: NodeId) -> Sites {
     let of_host = topology.site.iter().take(topology.hosts as usize).copied().collect();
     Sites { of_host, own: topology.site_of(node) }
@@ -151,7 +151,7 @@ impl Attached {
         self.held_bytes[port] += u64::from(bytes);
     }
 
-    /// Counts a held packet as released; false if none such is held.
+    /// Counts a held packet as released. Returns false if no such packet is held.
     fn let_out(&mut self, held: Held, bytes: u64) -> bool {
         let kept = match held {
             Held::Never => return true,
@@ -170,7 +170,7 @@ impl Attached {
 }
 
 impl Extensions {
-    /// The position of the next event of the program.
+    /// The position of the program's next event among the switch's events.
     #[inline]
     pub(super) fn next(&self) -> Order {
         let Some(Attached { timer, next_notice, .. }) = self.program.as_ref() else { return Order::NEVER };
@@ -179,7 +179,7 @@ impl Extensions {
         order(*timer, event_kind::TIMER).min(order(*next_notice, event_kind::NOTICE))
     }
 
-    /// Whether the choice of a port at the switch of this number depends on the packet alone.
+    /// Whether the choice of a port at the switch with this index depends only on the packet.
     pub(super) fn is_by_packet(&self, network: &Network<'_>, index: u32) -> bool {
         self.program.is_none()
             && match self.routing {
@@ -197,7 +197,8 @@ impl Extensions {
     }
 }
 
-/// The sums or maxima of the counters of the programs of `switches`.
+/// The counters of the programs of `switches`. Depending on the counter, a value is the sum or the maximum over the
+/// switches.
 pub fn program_counters<'s>(switches: impl Iterator<Item = &'s Switch>) -> BTreeMap<&'static str, u64> {
     let mut totals = BTreeMap::new();
     for attached in switches.filter_map(|switch| switch.extensions.as_ref()?.program.as_ref()) {
@@ -213,7 +214,7 @@ pub fn program_counters<'s>(switches: impl Iterator<Item = &'s Switch>) -> BTree
 }
 
 impl Switch {
-    /// Whether a program handles packets before they are sent by `port`.
+    /// Whether the program handles packets right before `port` sends them.
     #[inline]
     pub(super) fn has_egress_hook<O>(&self, port: u16, at: &Context<'_, O>) -> bool {
         let Some(Attached { egress_ports, .. }) =
@@ -228,8 +229,8 @@ impl Switch {
         }
     }
 
-    /// Handles a packet at a switch with a program or with routing beyond ECMP.
-    // Not inlined, so that its caller stays small for fabrics with ECMP alone.
+    /// Handles a packet at a switch with a program, or with routing other than ECMP.
+    // Not inlined, so that its caller stays small in fabrics with ECMP only.
     #[inline(never)]
     pub(super) fn pass<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         let (to_host, ports) = self.ports_towards(&frame.packet, at);
@@ -275,7 +276,8 @@ impl Switch {
         self.after_program(at);
     }
 
-    /// Holds a packet for the program in the switch's buffer. In a lossless class it is charged to its ingress port.
+    /// Holds a packet for the program in the switch's buffer. In a lossless class the packet is charged to its ingress
+    /// port.
     fn hold<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         let bytes = frame.packet.wire_bytes;
         if !self.charge_lossless(frame.port, bytes, at) {
@@ -317,7 +319,7 @@ impl Switch {
         self.after_program(at);
     }
 
-    /// Sets the notices that the program receives in the window that starts now.
+    /// Sets the notices that the program receives in the synchronisation window that starts now.
     pub fn expect_notices(&mut self, notices: &[Notice]) {
         if let Some(attached) = self.attached() {
             (attached.next_notice, attached.notices_read) =
@@ -382,7 +384,7 @@ impl Switch {
         if attached.out.is_empty() {
             return;
         }
-        // A packet that is sent at once passes the egress hook, which may emit more packets.
+        // A packet that is sent at once passes the egress hook, and that hook may emit more packets.
         let mut out = std::mem::take(&mut attached.out);
         for Emitted { packet, held } in out.drain(..) {
             let from = match held {
@@ -443,7 +445,8 @@ impl Switch {
         let switch = self.index as usize;
         match tor == self.index {
             true => (true, 1),
-            // Ports are numbered as with every link up, so that their numbers stay when routing withdraws others.
+            // The ports are numbered as if every link were up, so that a port keeps its number when routing withdraws
+            // others.
             false if !at.routing.is_empty(switch, tor) => {
                 (false, at.network.healthy.group(switch, tor).len() as u16)
             }
@@ -451,7 +454,7 @@ impl Switch {
         }
     }
 
-    /// The egress port of a packet at a switch without a program. `ONE_PORT`: each host has one port.
+    /// The egress port of a packet at a switch without a program. `ONE_PORT` states that each host has one port.
     #[inline]
     pub(super) fn port_of<const ONE_PORT: bool, O>(
         &mut self,
@@ -465,7 +468,8 @@ impl Switch {
         }
     }
 
-    /// The egress port of a packet: that of the program's choice, otherwise by the routing of the fabric.
+    /// The egress port of a packet. If the program has chosen one, it is that port. Otherwise the routing of the fabric
+    /// decides.
     #[inline(never)]
     fn choose<O>(
         &mut self,
@@ -511,8 +515,9 @@ impl Switch {
         let random = &mut extensions.random;
         Some(match self.egress.depths() {
             Some(depths) => shortest(group, depths, random),
-            // A switch detects at its own ports that a link is down before routing withdraws it. The queue of such a port is
-            // always empty, as it loses all its packets, so it is only chosen if no other port is left.
+            // A switch detects at its own ports that a link is down, before routing withdraws the link. The queue of
+            // such a port would always be empty, since all its packets are lost. The port is therefore only chosen if
+            // no other port is left.
             None => {
                 let depth = |port: &u16| {
                     let out = &self.egress.ports[usize::from(*port)];
@@ -549,7 +554,7 @@ mod tests {
             switch_latency: latency,
         };
         let topology = build(&TopologySpec::CrossDc(spec), None).unwrap();
-        // Two ToRs in each data centre, then a leaf in each, then an ESW in each.
+        // The switches are two ToRs in each data centre, then a leaf in each, then an ESW in each.
         for (switch, dc) in [0, 0, 1, 1, 2, 2, 0, 1, 2, 0, 1, 2].into_iter().enumerate() {
             let sites = sites(&topology, NodeId(topology.hosts + switch as u32));
             let own: Vec<u32> = (0..topology.hosts).filter(|host| sites.is_own(HostId(*host))).collect();

@@ -1,4 +1,4 @@
-//! Errors of programs on fabrics.
+//! Errors of a switch program that does not work on a fabric.
 
 use super::path_map::PathMapError;
 use anabranch_fabric::SelectorError;
@@ -6,27 +6,27 @@ use anabranch_fabric::SelectorError;
 /// The default of `program_at`.
 pub(super) const EVERY_TOR: &str = "tor:100%";
 
-/// An error of a program on a fabric.
+/// The reason why a switch program does not work on a fabric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
-    /// The selector of switches matches none.
+    /// The selector matches no switch.
     #[error(transparent)]
     At(#[from] SelectorError),
     /// The fabric has more paths than the program's tables have entries.
     #[error("there are {paths} paths between two ToRs, and the program's tables have {table} entries")]
     Paths {
-        /// Paths of the fabric.
+        /// The number of paths of the fabric.
         paths: u32,
-        /// Entries as configured.
+        /// The configured number of entries.
         table: u32,
     },
-    /// Neither the ToR's choice of a port nor the entropy value decides the path.
+    /// The path depends neither on the ToR's choice of a port nor on the entropy value alone.
     #[error("{0}")]
     PathMap(#[from] PathMapError),
 }
 
 impl ProgramError {
-    /// The problem, without the fix that the selector's own error has.
+    /// The problem as a text. It leaves out the fix that the selector's own error includes.
     pub fn problem(&self) -> String {
         match self {
             ProgramError::At(error) => format!("{:?}: {}", error.selector, error.problem.message),
@@ -34,7 +34,8 @@ impl ProgramError {
         }
     }
 
-    /// The path of the wrong parameter of the scheme, and a valid value; none where only another fabric helps.
+    /// The path of the wrong parameter of the scheme, with a valid value. The value is none if only another fabric
+    /// helps.
     pub fn remedy(&self) -> (&'static str, Option<String>) {
         match self {
             ProgramError::At(_) => ("fabric.program_at", Some(format!("{EVERY_TOR:?}"))),

@@ -1,9 +1,9 @@
-//! The shared buffer of a switch, and the share of it that each port may hold.
+//! The shared buffer of a switch, and the part of it that each port may use.
 //!
-//! The dynamic threshold of Choudhury and Hahne (IEEE/ACM Transactions on Networking, 1998): a queue may hold `alpha`
-//! times the free part of the buffer. A single full queue gets the share `alpha / (1 + alpha)` of it, each of n full ones
-//! `alpha / (1 + n alpha)`. In a lossless class it applies per ingress port, otherwise per egress queue. The arithmetic is in
-//! integers.
+//! The limit is the dynamic threshold of Choudhury and Hahne (IEEE/ACM Transactions on Networking, 1998): a queue may
+//! hold `alpha` times the free part of the buffer. A single full queue gets the share `alpha / (1 + alpha)` of the
+//! buffer, and each of n full queues gets `alpha / (1 + n alpha)`. In a lossless class the threshold applies to each
+//! ingress port, otherwise to each egress queue. All arithmetic uses integers.
 
 use crate::spec::FabricSpec;
 
@@ -17,13 +17,13 @@ pub(super) struct Shared {
 /// The limit of one queue or ingress port.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Threshold {
-    /// A share of the free part of the buffer, in 2^-16ths.
+    /// A multiple of the free part of the buffer, in units of 2^-16.
     Dynamic(u64),
     /// A fixed number of bytes.
     Static(u64),
 }
 
-/// The buffer that the data queues of a switch share; packets that do not fit are dropped or trimmed.
+/// The buffer that the data queues of a switch share. Packets that do not fit are dropped or trimmed.
 pub(super) struct SharedQueues {
     shared: Shared,
     threshold: Threshold,
@@ -48,7 +48,7 @@ impl Shared {
         }
     }
 
-    /// Charges `bytes` bytes to a queue or port that holds `held`, if they fit.
+    /// Charges `bytes` bytes to a queue or port that holds `held` bytes, if they fit.
     #[inline]
     pub(super) fn admit(&mut self, threshold: Threshold, held: u32, bytes: u16) -> bool {
         let bytes = u64::from(bytes);
@@ -61,22 +61,22 @@ impl Shared {
 }
 
 impl SharedQueues {
-    /// The empty buffer of a switch, where its data queues share one.
+    /// The empty shared buffer of a switch. None if its data queues do not share one.
     pub(super) fn of(fabric: &FabricSpec) -> Option<SharedQueues> {
         let size = fabric.shared_buffer.0;
         let threshold = Threshold::dynamic(fabric.shared_alpha);
         (size > 0).then_some(SharedQueues { shared: Shared { size, used: 0 }, threshold })
     }
 
-    /// Whether `arriving` bytes of data fit however they spread over the queues: even if all of them come to one queue that
-    /// already holds `held`.
+    /// Whether `arriving` bytes of data fit in every case, even if all of them come to one queue that already holds
+    /// `held` bytes.
     pub(super) fn is_calm(&self, held: u64, arriving: u64) -> bool {
         let used = self.shared.used + arriving;
         let fullest = Shared { used: used.min(self.shared.size), ..self.shared };
         used <= self.shared.size && held + arriving <= fullest.threshold(self.threshold)
     }
 
-    /// Charges `bytes` bytes to a queue that holds `held`, if they fit.
+    /// Charges `bytes` bytes to a queue that holds `held` bytes, if they fit.
     pub(super) fn admit(&mut self, held: u32, bytes: u16) -> bool {
         self.shared.admit(self.threshold, held, bytes)
     }
@@ -86,7 +86,7 @@ impl SharedQueues {
         self.shared.used -= u64::from(bytes);
     }
 
-    /// The bytes charged in total.
+    /// The total of the charged bytes.
     pub(super) fn held(&self) -> u64 {
         self.shared.used
     }
@@ -100,24 +100,25 @@ mod tests {
         SharedQueues { shared: Shared { size, used: 0 }, threshold: Threshold::dynamic(alpha) }
     }
 
-    /// The number of packets of 1,000 B that a queue takes until one does not fit.
+    /// The number of packets of 1,000 B that a queue accepts before one does not fit.
     fn fill(buffer: &mut SharedQueues) -> u32 {
         (0..).find(|packets| !buffer.admit(packets * 1_000, 1_000)).unwrap()
     }
 
-    /// By hand, with an alpha of 1 and 10,000 B: the queue may hold x + 1,000 <= 10,000 - x, so x <= 4,500: five packets. A
-    /// second one finds 5,000 B left, x <= 2,000: three. A third finds 2,000 B, x <= 500: one.
+    /// The numbers are by hand, for an alpha of 1 and 10,000 B. The queue may hold x + 1,000 <= 10,000 - x, so x <=
+    /// 4,500: five packets. A second queue finds 5,000 B left, x <= 2,000: three packets. A third finds 2,000 B left, x
+    /// <= 500: one packet.
     #[test]
     fn a_queue_holds_alpha_times_what_is_left() {
         let mut one = buffer(10_000, 1.0);
         assert_eq!([fill(&mut one), fill(&mut one), fill(&mut one)], [5, 3, 1]);
         assert_eq!(one.held(), 9_000);
-        // Another queue may take released bytes: 2,000 B are left, and its queue is empty.
+        // Another queue may use released bytes. 2,000 B are left, and its queue is empty.
         one.release(1_000);
         assert_eq!(fill(&mut one), 1);
     }
 
-    /// With an alpha of 8 a queue that is alone takes eight ninths.
+    /// With an alpha of 8, a queue that fills alone gets eight ninths of the buffer.
     #[test]
     fn a_large_alpha_leaves_little_to_others() {
         let mut eight = buffer(90_000, 8.0);

@@ -4,11 +4,11 @@ use anabranch_base::Stream;
 use smallvec::SmallVec;
 use std::hint::select_unpredictable;
 
-/// The length that stands for the queue of a link that is down: longer than any other.
+/// The queue length that stands for a link that is down. It is longer than any other.
 pub const DOWN: u32 = u32::MAX;
 
-/// The port of `group` with the shortest queue by `depths`, the bytes that wait by port. Each among equals has the same
-/// probability.
+/// The port of `group` with the shortest queue. `depths` has the bytes that wait at each port. If several queues are
+/// equally short, each of them has the same probability.
 #[inline]
 pub fn shortest(group: &[u16], depths: &[u32], random: &mut Stream) -> u16 {
     let (first, last) = (usize::from(group[0]), usize::from(group[group.len() - 1]));
@@ -21,8 +21,8 @@ pub fn shortest(group: &[u16], depths: &[u32], random: &mut Stream) -> u16 {
     group[index]
 }
 
-/// The index of the least of `depths`: the i-th of several equal ones replaces the one chosen before with probability 1/i.
-/// Equal ones before a lesser one draw too, as they would in a loop that knows only what it has passed.
+/// The index of the smallest of `depths`. The i-th of several equal values replaces the choice so far with probability
+/// 1/i. Equal values before a smaller one also draw a random number, as in a loop that only knows the values so far.
 pub fn draw_least(depths: &[u32], random: &mut Stream) -> usize {
     let least = depths.iter().fold(u32::MAX, |least, depth| least.min(*depth));
     let first = depths.iter().position(|depth| *depth == least).unwrap_or(0);
@@ -41,7 +41,7 @@ pub fn draw_least(depths: &[u32], random: &mut Stream) -> usize {
         while mask != 0 {
             equals += 1;
             let index = first + 1 + block * u64::BITS as usize + mask.trailing_zeros() as usize;
-            // A branch would be mispredicted.
+            // A branch would often be mispredicted.
             best = select_unpredictable(random.below(equals) == 0, index, best);
             mask &= mask - 1;
         }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
     use anabranch_base::{Purpose, stream};
 
-    /// Compares with a loop that draws at each equal one.
+    /// The result equals that of a loop that draws a random number at each equal value.
     #[test]
     fn the_shortest_queue_is_drawn_among_equals() {
         let mut depths = stream(1, 0, Purpose::Model);

@@ -1,4 +1,4 @@
-//! Round trips between a switch and the ToRs of a fabric, for programs that need them.
+//! Round trip times between a switch and the ToRs of a fabric, for programs that need them.
 
 use anabranch_base::{Duration, HostId, NodeId};
 use anabranch_fabric::{Routing, Topology};
@@ -10,14 +10,14 @@ pub(super) fn of_hosts(topology: &Topology, routing: &Routing) -> Arc<[u32]> {
     (0..topology.hosts).map(|host| routing.tor_index(HostId(host), 0)).collect()
 }
 
-/// The ToRs of all hosts, and the round trip from the switch with this number to each ToR.
+/// The ToRs of all hosts, and the round trip time from the switch with this index to each ToR.
 pub(super) fn seen_from(topology: &Topology, routing: &Routing, switch: u32, of_host: Arc<[u32]>) -> Tors {
     let round_trips = (0..topology.tors()).map(|tor| round_trip(topology, routing, switch, tor)).collect();
     Tors { of_host, round_trips }
 }
 
-/// The latency of links and switches from a switch to a ToR and back over the same cables, when every switch takes the first
-/// port of its group; zero without a path.
+/// The round trip latency between a switch and a ToR: that of links and switches over the same cables in both
+/// directions, if every switch uses the first port of its group. Zero if there is no path.
 fn round_trip(topology: &Topology, routing: &Routing, from: u32, tor: u32) -> Duration {
     let delay = |node: NodeId| topology.switch(node).map_or(Duration::ZERO, |switch| switch.latency);
     let (mut at, mut sum) = (from, Duration::ZERO);
@@ -37,8 +37,8 @@ mod tests {
     use anabranch_base::Rate;
     use anabranch_fabric::{TopologySpec, build, fat_tree_defaults};
 
-    /// Each pair has the round trip of its own path, without the hosts' links: four links of 1 us and four switches of 500 ns
-    /// within a pod, twice as many between pods.
+    /// Each pair has the round trip time of its own path, without the links of hosts. This is four links of 1 us and
+    /// four switches of 500 ns within a pod, and twice as many between pods.
     #[test]
     fn a_tor_is_as_far_as_its_links_and_switches_take() {
         let (link, switch) = (Duration::from_us(1), Duration::from_ns(500));

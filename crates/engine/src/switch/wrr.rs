@@ -1,11 +1,11 @@
-//! The WRR weight of control queues that keeps trimmed packets from being lost (DCP, section 4.2).
+//! The WRR weight of control queues that prevents the loss of trimmed packets (DCP, section 4.2).
 
 use crate::spec::FabricSpec;
 use anabranch_base::{Bytes, NodeId};
 use anabranch_fabric::Topology;
 use anabranch_proto::PathFacts;
 
-/// An error: no weight keeps the control queue from filling.
+/// The error that no weight keeps the control queue from filling.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "{switch} has N = {radix} ports, of which N - 1 may send to one at once, and a data packet is only {ratio:.1} times as long as a trimmed one: the weight (N - 1) / (r - N + 1) needs r above N - 1"
@@ -13,26 +13,26 @@ use anabranch_proto::PathFacts;
 pub struct WeightError {
     /// The first switch with too many ports.
     pub switch: String,
-    /// N, the number of ports.
+    /// N, the number of ports of the switch.
     pub radix: u32,
     /// r, the ratio of the sizes of data packets and trimmed packets.
     pub ratio: f64,
 }
 
 impl WeightError {
-    /// The largest N for which there is a weight, as a value of `fabric.wrr`.
+    /// The largest N for which a weight exists, as a value of `fabric.wrr`.
     pub fn instead(&self) -> String {
-        // N - 1 < r
+        // The weight exists if N - 1 < r.
         let largest = libm::ceil(self.ratio) as u32;
         format!("{{ radix = {largest} }}")
     }
 }
 
-/// The weights of the control queues of all switches in 2^-16ths; empty where they have strict priority. `header` is the size
-/// of a trimmed packet.
+/// The weights of the control queues of all switches, in units of 2^-16. Empty if these queues have strict priority.
+/// `header` is the size of a trimmed packet.
 ///
 /// # Errors
-/// A switch with too many ports for the sizes of packets, where no weight is configured.
+/// No weight is configured, and a switch has too many ports for these packet sizes.
 pub fn weights(
     fabric: &FabricSpec,
     topology: &Topology,
@@ -52,7 +52,7 @@ pub fn weights(
             _ => Err(WeightError { switch: topology.node_name(node), radix, ratio }),
         }
     };
-    // A weight is never 0, which stands for strict priority.
+    // A weight is at least 1, since 0 stands for strict priority.
     switches.map(|node| Ok(((weight(node)? * 65_536.0) as u32).max(1))).collect()
 }
 
@@ -67,7 +67,7 @@ mod tests {
     use anabranch_fabric::{TopologySpec, build};
     use anabranch_proto::{Size, Threshold};
 
-    /// The weights for hosts on one switch, 1,048 B packets and 48 B headers (r = 21.83).
+    /// The weights for hosts on one switch, with packets of 1,048 B and headers of 48 B (r = 21.83).
     fn on_one_switch(hosts: u32, wrr: WrrSpec) -> Result<Vec<u32>, WeightError> {
         let latency = Duration::from_us(1);
         let spec = TopologySpec::SingleSwitch {

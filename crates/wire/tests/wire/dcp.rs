@@ -1,4 +1,4 @@
-//! DCP's figure 4, byte for byte.
+//! Tests of DCP's figure 4, byte for byte.
 
 use crate::support::{MAC, ROUTE};
 use anabranch_proto::Msn;
@@ -12,7 +12,7 @@ const QPN: u32 = 0x0c_0d_0e;
 const RETH: Reth = Reth { address: 0x0102_0304_0506_0708, key: 0x1112_1314, length: 0x2122_2324 };
 const RETH_BYTES: [u8; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 0x11, 0x12, 0x13, 0x14, 0x21, 0x22, 0x23, 0x24];
 
-/// A data packet before it is bytes.
+/// A data packet before it is encoded.
 #[derive(Clone, Copy, Debug)]
 struct Data {
     link: Link,
@@ -31,14 +31,14 @@ impl Data {
     }
 }
 
-/// The middle packet of a Write, in the round 0x85 = 0b1_0000101 of its message.
+/// The middle packet of a Write, sent in round 0x85 = 0b1_0000101 of its message.
 fn write() -> Data {
     let operation = Operation::Write(RETH);
     let headers = DataHeaders { msn: Msn::new(0x41_42_43, 0x85), position: Position::Middle, operation };
     Data { link: LINK, qpn: QPN, psn: 0x31_32_33, ack_request: true, headers }
 }
 
-/// IP with this type of service, length and checksum, and UDP with that length.
+/// The IP header with this type of service, length and checksum, and the UDP header with that length.
 fn ip_and_udp(tos: u8, ip_length: u8, checksum: [u8; 2], udp_length: u8) -> [u8; 28] {
     let [c0, c1] = checksum;
     [
@@ -51,7 +51,7 @@ fn ip_and_udp(tos: u8, ip_length: u8, checksum: [u8; 2], udp_length: u8) -> [u8;
 const WRITE_BTH: [u8; 15] =
     [0x07, 0, 0xff, 0xff, 0x01, 0x0c, 0x0d, 0x0e, 0x85, 0x31, 0x32, 0x33, 0x41, 0x42, 0x43];
 
-/// The bytes with their ICRC.
+/// The parts joined, with their ICRC at the end.
 fn with_icrc(parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = parts.concat();
     let crc = icrc(&bytes[14..]);
@@ -60,7 +60,7 @@ fn with_icrc(parts: &[&[u8]]) -> Vec<u8> {
 }
 
 fn write_bytes() -> Vec<u8> {
-    // 81 bytes in all, of which 67 are IP's and 47 UDP's; the tag 10 is in bits 3 and 2 of the type of service.
+    // The frame has 81 bytes, of which 67 are IP's and 47 UDP's. The tag 10 is in bits 3 and 2 of the type of service.
     let ip = ip_and_udp(0b0000_1000, 67, [0x26, 0xa0], 47);
     with_icrc(&[&MAC, &ip, &WRITE_BTH, &RETH_BYTES, &[9, 8, 7, 6]])
 }
@@ -101,7 +101,7 @@ fn the_last_packet_of_a_write_with_immediate_has_ssn_too() {
 fn a_packet_of_a_send_has_ssn() {
     let operation = Operation::Send { ssn: 0x51_52_53, offset: 0x7172_7374, length: 0x8182_8384 };
     let headers = DataHeaders { msn: Msn::new(1, 0), position: Position::First, operation };
-    // One byte of payload, and three that fill it up.
+    // There are one byte of payload and three bytes of padding.
     let ip = ip_and_udp(0b0000_1000, 62, [0x26, 0xa5], 42);
     let bth = [0x00, 0x30, 0xff, 0xff, 0, 0x0c, 0x0d, 0x0e, 0x80, 0x31, 0x32, 0x33, 0, 0, 1];
     let send = [0x51, 0x52, 0x53, 0x71, 0x72, 0x73, 0x74, 0x81, 0x82, 0x83, 0x84];
@@ -111,7 +111,8 @@ fn a_packet_of_a_send_has_ssn() {
     assert_eq!((found, payload), (headers, vec![9]));
 }
 
-/// Footnote 6: 14 + 20 + 8 + 12 + 3 = 57 bytes. The tag and the IP length change, and nothing else (section 5).
+/// Footnote 6: 14 + 20 + 8 + 12 + 3 = 57 bytes remain. The tag and the IP length change, and no other byte does
+/// (section 5).
 #[test]
 fn trimming_leaves_57_bytes() {
     assert_eq!(HEADER_ONLY_BYTES, 57);
@@ -122,7 +123,7 @@ fn trimming_leaves_57_bytes() {
     let before = left.clone();
     let error = trim(&mut left).unwrap_err();
     assert_eq!((error.field, left), ("DSCP or opcode", before), "nothing is left to trim");
-    // A congestion mark stays.
+    // A congestion mark remains.
     let mut marked = write_bytes();
     marked[15] |= 0b11;
     marked[25] -= 3;
@@ -130,7 +131,7 @@ fn trimming_leaves_57_bytes() {
     assert_eq!((marked.len(), marked[15]), (57, 0b0000_1111));
 }
 
-/// Section 4.1, step 2.
+/// The rule is in section 4.1, step 2.
 #[test]
 fn turning_round_swaps_source_and_destination() {
     let mut left = write_bytes();
@@ -166,11 +167,11 @@ fn what_is_no_packet_of_dcp() {
     };
     assert_eq!(with(&[(42, 0x11)]), ("DSCP or opcode", 42), "an ACK");
     assert_eq!(with(&[(42, 0x03)]), ("DSCP or opcode", 42), "Send with immediate");
-    // Other tags, with a checksum that goes with them.
+    // The packets have other tags, with a matching checksum.
     for (tos, checksum) in [(0, 0xa8), (4, 0xa4), (12, 0x9c)] {
         assert_eq!(with(&[(15, tos), (25, checksum)]), ("DSCP or opcode", 42));
     }
-    // It ends within the RETH.
+    // The packet ends within the RETH.
     let mut short = [&good[..70], &[0; 4]].concat();
     (short[17], short[25]) = (60, 0xa7);
     let crc = icrc(&short[14..70]);
@@ -231,7 +232,7 @@ proptest! {
     ) {
         let mut bytes = data.encode(&payload).unwrap();
         prop_assert_eq!(read(&bytes), Ok((data.link, data.qpn, data.psn, data.headers, payload)));
-        // What is trimmed still says which packet it was, there and back.
+        // A trimmed packet still identifies the original packet, on its way to the receiver and back.
         trim(&mut bytes).unwrap();
         prop_assert_eq!(bytes.len(), data.link.route.ip.bth() + 12 + 3);
         let left = RoceFrame::decode(&bytes, Entropy::Port).unwrap();

@@ -1,4 +1,4 @@
-//! Errors name the field, its offset and the fault.
+//! Tests that errors name the field, its offset and the problem.
 
 use crate::support::ROUTE;
 use anabranch_base::{HostId, QpId, Time};
@@ -66,7 +66,7 @@ fn headers_before_the_bth() {
     assert!(crc.starts_with("ICRC (byte 66): 0x"), "{crc}");
 }
 
-/// A frame with these bytes behind a BTH with this opcode.
+/// A frame with this BTH and these bytes after it.
 fn behind_bth(bth: Bth, headers: &[u8]) -> Vec<u8> {
     let link = anabranch_wire::Link { route: ROUTE, ev: 0, dscp: 0, ecn: 0 };
     let mut bytes = Vec::new();

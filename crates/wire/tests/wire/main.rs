@@ -1,4 +1,5 @@
-//! Bytes of packets: those of one packet by hand, round trips of random ones, and what is refused.
+//! Tests of the encoding of packets: the bytes of single packets by hand, round trips of random packets, and refused
+//! packets.
 
 mod dcp;
 mod errors;

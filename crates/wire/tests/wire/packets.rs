@@ -1,4 +1,4 @@
-//! Round trips of every kind of packet in every format.
+//! Tests of round trips of every kind of packet in every format.
 
 use crate::support::ROUTE;
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
@@ -27,8 +27,8 @@ fn route() -> impl Strategy<Value = Route> {
     prop_oneof![v4, v6].prop_map(|ip| Route { ip, ..ROUTE })
 }
 
-/// The numbers from which packets are made: `psn` is within 2^23 of the reader's reference, times are whole ticks that are
-/// neither in the future nor too old for 32 bits.
+/// The numbers from which packets are made. `psn` is within 2^23 of the reader's reference. Times are whole ticks that
+/// are neither in the future nor too old for 32 bits.
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
     reference: u32,
@@ -54,9 +54,9 @@ fn msn() -> impl Strategy<Value = Msn> {
     (0..Msn::LIMIT, any::<u8>()).prop_map(|(number, retry)| Msn::new(number, retry))
 }
 
-/// A packet of any kind that has a form in these headers.
+/// A random packet of any kind that has a form in these headers.
 ///
-/// `sent_at` is less than 2^32 ticks ago, and `recently`, for the timestamp of 16 bits, less than 2^16.
+/// `sent_at` is less than 2^32 ticks ago. `recently` is less than 2^16 ticks ago, for the 16-bit timestamp.
 fn repr(
     headers: Headers,
     Numbers { psn, base, .. }: Numbers,
@@ -74,7 +74,7 @@ fn repr(
         ack.with_carried(carried)
     });
     let ack = ack.prop_map(move |ack| match (headers, ack) {
-        // The number is an eMSN, and there is no bitmap.
+        // The number is an eMSN, and DCP has no bitmap.
         (Headers::Dcp, Repr::Ack { marked, .. }) => {
             Repr::ack(psn & 0xff_ffff).with_mark(marked).with_sent_at(sent_at)
         }
@@ -89,7 +89,7 @@ fn repr(
     let custom = any::<([u8; Repr::CUSTOM_BYTES], bool, bool)>()
         .prop_map(|(content, to_receiver, with_data)| Repr::Custom { content, to_receiver, with_data });
     let others = prop_oneof![
-        // IRN's NACK is an ACK with the PSN of its cause.
+        // IRN's NACK is an ACK with the PSN of the packet that caused it.
         Just(if headers == Headers::Irn { Repr::Cnp } else { Repr::nack(psn).with_sent_at(sent_at) }),
         Just(Repr::Cnp),
         Just(Repr::probe(psn).with_sent_at(sent_at)),
@@ -130,7 +130,7 @@ impl Case {
         matches!(self.format.headers, Headers::InOrder | Headers::Direct)
     }
 
-    /// The packet as a reader restores it: without what its headers have no room for.
+    /// The packet as a reader restores it: without the fields for which its headers have no room.
     fn restored(&self, wire_bytes: u16) -> Packet {
         let repr = match self.packet.repr {
             Repr::Data { psn, ack_now, stamps, msn, .. } if self.is_plain() => {
@@ -184,11 +184,12 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-/// Whether a change of this byte may stay without notice: addresses of Ethernet, and what the ICRC masks.
+/// Whether a change of this byte may remain undetected. This holds for Ethernet addresses and for the fields that the
+/// ICRC masks.
 fn is_unprotected(case: &Case, at: usize) -> bool {
     let bth = case.route.ip.bth();
     let masked = match case.route.ip {
-        // Length and identification are in the ICRC; a changed checksum is noticed by itself.
+        // The ICRC covers the length and the identification, and the IP checksum detects its own change.
         Addresses::V4 { .. } => matches!(at, 15 | 22),
         Addresses::V6 { .. } => matches!(at, 14..=17 | 21),
     };
@@ -214,7 +215,7 @@ proptest! {
             let address = case.memory.address.wrapping_add(case.range.offset);
             prop_assert_eq!((reth.address, reth.key, reth.length), (address, case.memory.key, case.bytes.len() as u32));
         }
-        // What fills up a short frame is not read.
+        // The padding of a short frame is not read.
         let padded = [&frame[..], &[0; 9]].concat();
         prop_assert_eq!(decode(&case.format, &case.reference, &padded), Ok(read));
     }
@@ -242,7 +243,7 @@ proptest! {
         let read = decode(&case.format, &case.reference, &frame).unwrap_or_else(|error| panic!("{error}: {case:?}"));
         let Packet { repr, .. } = case.packet.cut(0).expect("data");
         let cut = Case { packet: Packet { repr, ..case.packet }, ..case.clone() };
-        // DCP leaves its own 57 bytes, without an extension header.
+        // In DCP, the 57 bytes of its headers remain, without an extension header.
         let tag = if case.format.headers == Headers::Dcp && case.packet.tag > 3 { 0 } else { case.packet.tag };
         prop_assert_eq!(read.packet, cut.restored(read.packet.wire_bytes).with_tag(tag));
         prop_assert!(read.payload.is_empty());
@@ -277,7 +278,7 @@ proptest! {
         let _ = trim(&format, &mut bytes.clone());
     }
 
-    /// The first bytes of a packet are an error or, where the rest only fills it up, the packet.
+    /// The first bytes of a packet give an error, or the whole packet if the missing bytes are only padding.
     #[test]
     fn part_of_a_packet_is_an_error_with_its_place(case in case(), end: prop::sample::Index) {
         let frame = case.encode();

@@ -1,4 +1,4 @@
-//! Pause frames of 802.1Qbb.
+//! Tests of the pause frames of 802.1Qbb.
 
 use anabranch_wire::{Fault, PauseFrame, WireError};
 use proptest::prelude::*;

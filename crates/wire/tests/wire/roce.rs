@@ -1,4 +1,5 @@
-//! RoCEv2 as others have it, and the packets of the cores in its headers, byte for byte.
+//! Tests of RoCEv2 frames of other implementations, and of the protocol cores' packets in RoCEv2 headers, byte for
+//! byte.
 
 use crate::support::{MAC, ROUTE};
 use anabranch_base::{HostId, MessageId, QpId, Time};
@@ -9,7 +10,8 @@ use anabranch_wire::{
     encode, encode_roce, icrc,
 };
 
-/// The IP packet of a CNP captured from a ConnectX-4 Lx, which the tests of scapy's RoCE layer publish, without its ICRC.
+/// The IP packet without ICRC of a CNP that was captured from a ConnectX-4 Lx. The tests of scapy's RoCE layer publish
+/// it.
 fn cnp_of_a_connectx() -> Vec<u8> {
     let ip_and_udp = [
         0x45, 0xc2, 0x00, 0x3c, 0x71, 0x8c, 0x40, 0x00, 0x40, 0x11, 0x91, 0x61, 10, 0, 17, 1, 10, 0, 18,
@@ -26,7 +28,7 @@ const ITS_ICRC: [u8; 4] = [0x82, 0xfd, 0x00, 0x2a];
 fn the_icrc_is_that_of_hardware() {
     let packet = cnp_of_a_connectx();
     assert_eq!(icrc(&packet).to_le_bytes(), ITS_ICRC);
-    // The whole frame is read, marked on its way or not, over any number of hops.
+    // The whole frame is read, whether it was marked on its way or not, and after any number of hops.
     for (tos, hops, checksum) in [(0xc2, 0x40, [0x91, 0x61]), (0xc3, 0x3e, [0x93, 0x60])] {
         let mut frame = [&MAC[..], &packet, &ITS_ICRC].concat();
         (frame[15], frame[22]) = (tos, hops);
@@ -42,7 +44,7 @@ fn the_icrc_is_that_of_hardware() {
     }
 }
 
-/// An unreliable Send with two bytes of padding, from the same tests.
+/// An unreliable Send with two bytes of padding, from the same tests of scapy.
 #[test]
 fn the_icrc_covers_payload_and_padding() {
     let packet = [
@@ -57,7 +59,7 @@ fn the_icrc_covers_payload_and_padding() {
     let read = RoceFrame::decode(&frame, Entropy::Port).unwrap();
     assert_eq!((read.link.ev, read.bth.pad, read.bth.migrated), (0xc000, 2, true));
     assert_eq!(read.content().unwrap().len(), 18);
-    // A changed byte of it is found.
+    // Any changed byte is detected.
     for at in 54..frame.len() {
         let mut frame = frame.clone();
         frame[at] ^= 0x20;
@@ -68,7 +70,7 @@ fn the_icrc_covers_payload_and_padding() {
 
 const QP: QpId = QpId(0x0a0b0c - 256);
 
-/// The second packet, of 4 bytes, of message 5, of which a full packet carries 1,000.
+/// The second packet of message 5, with 4 bytes. A full packet carries 1,000.
 fn data() -> (Packet, Payload<'static>) {
     let repr = Repr::data(0x0112_2334).with_message(MessageId(5), 2).with_ack_now(true);
     let range = PayloadRange {
@@ -97,7 +99,7 @@ fn a_packet_placed_in_any_order_has_its_address() {
     let bytes = bytes_of(&Format::new(Headers::Direct), &ROUTE, data());
     let expected = [
         &MAC[..],
-        // DSCP 26, ECT(0), 68 bytes, identification 0x1234.
+        // The IP header has DSCP 26, ECT(0), a length of 64 bytes and the identification 0x1234.
         &[0x45, 0x6a, 0, 64, 0x12, 0x34, 0x40, 0, 64, 17, 0x14, 0x0d, 10, 0, 0, 1, 10, 0, 0, 2],
         &[0xd2, 0x34, 0x12, 0xb7, 0, 44, 0, 0],
         &[0x0a, 0, 0xff, 0xff, 0, 0x0a, 0x0b, 0x0c, 0x80, 0x12, 0x23, 0x34],
@@ -138,8 +140,8 @@ fn the_extension_header_stands_behind_the_reth() {
     assert_eq!(bytes[46], 0x08, "it is announced in the BTH");
     assert_eq!(bytes[54..70], RETH);
     let extension = [
-        0xa1, 0b10_0011, 0x81, 0x42, // times of programs, message, time; the tag
-        1, 2, 3, 4, // ticks
+        0xa1, 0b10_0011, 0x81, 0x42, // Fields present: times of programs, message, time; then the tag
+        1, 2, 3, 4, // the time in ticks
         0, 0, 0, 5, 0, 0, 0, 2, 0, 0, 0x03, 0xe8, // message 5 of 2 packets, from its byte 1,000 on
         0x51, 0x52, 0x53, 0x54,
     ];
@@ -147,7 +149,7 @@ fn the_extension_header_stands_behind_the_reth() {
     assert_eq!(bytes[94..98], [1, 2, 3, 4]);
 }
 
-/// Themis's bits are in the byte of the BTH that switches may change: the ICRC stays as it was.
+/// Themis's bits are in that byte of the BTH which switches may change, so they do not change the ICRC.
 #[test]
 fn bits_of_themis_do_not_change_the_icrc() {
     let format = Format::new(Headers::Direct);
@@ -167,7 +169,7 @@ fn ipv6_has_the_entropy_value_in_its_flow_label() {
     assert_eq!(bytes[12..22], [0x86, 0xdd, 0x66, 0xa0, 0x12, 0x34, 0, 44, 17, 64]);
     assert_eq!((&bytes[22..38], &bytes[38..54]), (&from[..], &to[..]));
     assert_eq!(bytes[54..62], [0xd2, 0x34, 0x12, 0xb7, 0, 44, 0, 0]);
-    // Flow label, traffic class and hop limit are masked.
+    // The ICRC masks the flow label, the traffic class and the hop limit.
     let mut changed = bytes.clone();
     (changed[15], changed[16], changed[17], changed[21]) = (0xb9, 0xff, 0xff, 1);
     let read = |bytes: &[u8]| RoceFrame::decode(bytes, Entropy::Port).unwrap().content().map(drop);
@@ -199,7 +201,7 @@ fn a_frame_is_no_longer_than_an_ip_packet() {
     assert_eq!(put(most + 1), Err(WireError { field: "IP length", at: 16, fault }));
 }
 
-/// `transport.header` of a scenario with this value has the sizes of the frames.
+/// If `transport.header` of a scenario has this value, the simulator's packet sizes are those of the frames.
 #[test]
 fn the_overhead_is_what_a_frame_is_longer_than_its_payload() {
     let [from, to] = [[3; 16], [4; 16]];

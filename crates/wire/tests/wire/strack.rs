@@ -1,4 +1,4 @@
-//! STrack's figure 7, byte for byte.
+//! Tests of STrack's figure 7, byte for byte.
 
 use anabranch_base::{Duration, HostId, Time};
 use anabranch_proto::{Repr, SackCause};
@@ -61,7 +61,7 @@ fn what_is_no_sack_is_an_error() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Decoding restores everything if the reader's reference is near enough.
+    /// Decoding restores everything if the packet's PSNs are near enough to the reader's reference.
     #[test]
     fn round_trip(
         expected in prop_oneof![0..1u32 << 25, any::<u32>()],

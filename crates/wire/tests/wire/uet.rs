@@ -1,4 +1,4 @@
-//! UET's packet delivery sublayer: sizes, the bytes of some headers by hand, and round trips.
+//! Tests of UET's packet delivery sublayer: sizes, the bytes of some headers by hand, and round trips.
 
 use anabranch_wire::uet::{
     Ack, AckCc, CcState, Control, CreditTarget, Destination, Nack, PdsHeader, Request,
@@ -38,13 +38,13 @@ fn bytes_of(header: PdsHeader) -> Vec<u8> {
 
 #[test]
 fn the_bytes_of_a_request() {
-    // Type 2, next header 3, retransmitted and AR: 00010 0011 0011000.
+    // The packet has type 2, next header 3, and the flags retransmitted and AR: 00010 0011 0011000.
     let open = [0x11, 0x98, 0xff, 0xfe, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88];
     assert_eq!(bytes_of(PdsHeader::Request(REQUEST)), open);
     let destination = Destination::Syn { reserved_pdc: true, psn_offset: 0x123 };
     let credit = Some(CreditTarget { ccc: 9, target: 0x0a_0b_0c });
     let syn = Request { in_order: true, destination, credit, ..REQUEST };
-    // Type 14, with SYN: 01110 0011 0011100.
+    // The packet has type 14, with SYN: 01110 0011 0011100.
     let expected =
         [0x71, 0x9c, 0xff, 0xfe, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x81, 0x23, 9, 0x0a, 0x0b, 0x0c];
     assert_eq!(bytes_of(PdsHeader::Request(syn)), expected);
@@ -52,7 +52,7 @@ fn the_bytes_of_a_request() {
 
 #[test]
 fn the_bytes_of_an_ack() {
-    // Type 7, next header 4, marked, retransmitted, request 1: 00111 0100 0110010.
+    // The packet has type 7, next header 4, the flags marked and retransmitted, and request 1: 00111 0100 0110010.
     let short = [0x3a, 0x32, 0x21, 0x21, 0x24, 0x68, 0xac, 0xe0, 0x34, 0x56, 0x78, 0x9a];
     assert_eq!(bytes_of(PdsHeader::Ack(ACK)), short);
     let state = CcState::Nscc {
@@ -110,7 +110,7 @@ fn state() -> impl Strategy<Value = CcState> {
     prop_oneof![nscc, credit]
 }
 
-/// A header with its size.
+/// A random header with its size.
 fn header() -> impl Strategy<Value = (PdsHeader, usize)> {
     let credit = prop::option::of((any::<u8>(), 0u32..1 << 24))
         .prop_map(|credit| credit.map(|(ccc, target)| CreditTarget { ccc, target }));

@@ -11,7 +11,7 @@ pub(super) struct Body {
     pub triggers: Vec<Trigger>,
 }
 
-/// The count lines that the file has.
+/// The counts in the count lines of the file.
 #[derive(Default)]
 pub(super) struct Counts {
     nodes: Option<Count>,
@@ -53,7 +53,7 @@ const OPTIONS: &[&str] =
     &["id", "start", "trigger", "size", "send_done_trigger", "recv_done_trigger", "prio", "msg", "addon"];
 const TRIGGER_KINDS: &[&str] = &["oneshot", "multishot", "barrier"];
 
-/// Reads the lines of `text`; `hosts` is the number of hosts of the fabric.
+/// Reads the lines of `text`. `hosts` is the number of hosts of the fabric.
 pub(super) fn read(file: &str, text: &str, start_unit: Duration, hosts: u32) -> Result<Body, WorkloadError> {
     let mut body = Body::default();
     for (line, content) in text::lines(text) {
@@ -133,7 +133,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Checks that the fabric has enough hosts, as the file's nodes are its first hosts.
+    /// Checks that the fabric has enough hosts, since the nodes of the file are the first hosts of the fabric.
     fn check_nodes(&self, body: &Body) -> Result<(), Problem> {
         match body.counts.nodes {
             Some(nodes) if nodes.value == 0 => Err("`Nodes 0`: there must be at least 2 to send".into()),
@@ -232,7 +232,7 @@ impl Reader {
     }
 }
 
-/// The error of lines about failures.
+/// The error for lines about failures.
 fn no_failures() -> Problem {
     Problem::with_text(
         "failures in a connection matrix are not read",
@@ -240,7 +240,7 @@ fn no_failures() -> Problem {
     )
 }
 
-/// The largest id or count: 32 bits, as in htsim.
+/// The largest id or count, which has 32 bits as in htsim.
 const MOST: u64 = u32::MAX as u64;
 
 fn node(word: &str, what: &str, nodes: u64) -> Result<u32, Problem> {
@@ -255,7 +255,7 @@ fn node(word: &str, what: &str, nodes: u64) -> Result<u32, Problem> {
     Ok(number)
 }
 
-/// The options of a connection line, each at most once.
+/// The options of a connection line. Each may be present at most once.
 #[derive(Default)]
 struct Options {
     id: Option<u64>,

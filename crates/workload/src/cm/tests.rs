@@ -12,12 +12,12 @@ fn wrong(text: &str) -> String {
     parse("m.cm", text, PS, 16).unwrap_err().to_string()
 }
 
-/// The error of one malformed line after a valid header; it is line 3.
+/// The error for one malformed line, which is line 3, after a valid header.
 fn wrong_line(line: &str) -> String {
     wrong(&format!("Nodes 16\nConnections 1\n{line}\n"))
 }
 
-/// A matrix with every feature.
+/// A matrix that uses every feature of the format.
 const WHOLE: &str = "\
 # a comment
 Nodes 16
@@ -113,7 +113,7 @@ fn wrong_counts_are_explained() {
         wrong("Nodes 16\nConnections 3\n0->1 start 0 size 1\n"),
         "m.cm:2: `Connections 3`, but the file has 1 connection line; write: `Connections 1`"
     );
-    // htsim stops as well: "Mismatch in connection count, specified: 1 actual 2".
+    // htsim stops with an error too: "Mismatch in connection count, specified: 1 actual 2".
     assert_eq!(
         wrong("Nodes 16\nConnections 1\n0->1 start 0 size 1\n1->2 start 0 size 1\n"),
         "m.cm:2: `Connections 1`, but the file has 2 connection lines; write: `Connections 2`"

@@ -1,4 +1,4 @@
-//! The algorithms of collectives as steps of transfers between ranks.
+//! The algorithms of collectives, as steps in which ranks transfer data to each other.
 
 use super::blocks::Blocks;
 use super::layout::Layout;
@@ -8,53 +8,58 @@ use serde::{Deserialize, Serialize};
 
 /// The algorithm of a collective.
 ///
-/// A buffer of B bytes is split into N blocks (for N ranks) that differ by at most one byte, the longer ones first;
-/// with fewer bytes than ranks the last blocks are empty and are not sent.
+/// A buffer of B bytes is split into N blocks for N ranks. The blocks differ by at most one byte, and the longer ones
+/// come first. If there are fewer bytes than ranks, the last blocks are empty and are not sent.
 ///
-/// Rings and trees know the servers of a [`Layout`]: each of its channels carries an equal part of every block, on a ring that
-/// passes the servers one after the other and enters and leaves them on the channel's rail, or on trees in which only one rank
-/// of a server, that on the channel's rail, is joined to other servers. The others take ranks in their order.
+/// Rings and trees use the servers of a [`Layout`], in which each channel carries an equal part of every block. A
+/// channel's ring visits the servers one after the other, and enters and leaves them on the channel's rail. A channel's
+/// trees connect only one rank of a server, the one on the channel's rail, with other servers. The other algorithms use
+/// the ranks in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
-    /// AllReduce on a ring: N-1 steps reduce and N-1 steps distribute the result, one block per step. `bytes` is the buffer
-    /// of each rank.
+    /// AllReduce on a ring. N-1 steps reduce and N-1 steps distribute the result, one block per step. `bytes` is the
+    /// buffer of each rank.
     AllreduceRing,
-    /// AllReduce on two binary trees, each with half of the buffer: a node sends its parent the sum of its own data and its
-    /// children's, and the root sends the result down. `bytes` is the buffer of each rank.
+    /// AllReduce on two binary trees, each with half of the buffer. A node sends to its parent the sum of its own data
+    /// and its children's data, and the root sends the result down. `bytes` is the buffer of each rank.
     ///
-    /// The trees are those of NCCL: an inner node of one is a leaf of the other.
+    /// The trees are those of NCCL: an inner node of one tree is a leaf of the other.
     AllreduceDoubleBinaryTree,
-    /// Rabenseifner's AllReduce by recursive halving, which reduces, and recursive doubling, which distributes the result.
+    /// Rabenseifner's AllReduce. Recursive halving reduces the data, and recursive doubling distributes the result.
     /// `bytes` is the buffer of each rank.
     ///
     /// If N is no power of two, the algorithm follows Thakur, Rabenseifner and Gropp (Optimization of Collective
-    /// Communication Operations in MPICH, 2005). With N - r the next lower power of two, each even rank among the first 2r
-    /// sends its buffer to its odd neighbour, which participates for both and returns the result at the end.
+    /// Communication Operations in MPICH, 2005). With N - r the next lower power of two, each even rank among the first
+    /// 2r sends its buffer to its odd neighbour. The neighbour takes part for both and returns the result at the end.
     AllreduceHalvingDoubling,
-    /// AllReduce as a butterfly: log2 N steps in which pairs exchange whole buffers. `bytes` is the buffer of each rank. An
-    /// N that is no power of two is treated as in halving and doubling.
+    /// AllReduce as a butterfly: log2 N steps in which pairs exchange whole buffers. `bytes` is the buffer of each
+    /// rank. If N is no power of two, it is treated as in `allreduce-halving-doubling`.
     AllreduceRecursiveDoubling,
-    /// AllReduce in three phases: each server reduces, so that each of its ranks has the sum of a share; the ranks with the
-    /// same share in all servers, which are on one rail, run a ring AllReduce; each server distributes the result. Within a
-    /// server each rank sends to every other one, or once to the switch if that reduces and multicasts (NVLS). `bytes` is the
-    /// buffer of each rank.
+    /// AllReduce in three phases. First, each server reduces, so that each of its ranks has the server's sum of one
+    /// share of the buffer. Then the ranks of all servers with the same share, which are on one rail, run a ring
+    /// AllReduce. Finally, each server distributes the result. Within a server, each rank sends to every other rank, or
+    /// once to the NVLink switch if that reduces and multicasts (NVLS). `bytes` is the buffer of each rank.
     AllreduceHierarchical,
-    /// AllReduce by a ring, by a double binary tree, or by the switches of the servers where those reduce (NVLS and NVLSTree,
-    /// which are [`AllreduceHierarchical`](Algorithm::AllreduceHierarchical) here), with one of NCCL's protocols, as NCCL chooses
-    /// for the size ([`nccl`]). Of the protocols the bytes of their flags are simulated. `bytes` is the buffer of each rank.
+    /// AllReduce with the algorithm and protocol that NCCL chooses for the size ([`nccl`]). The algorithm is a ring, a
+    /// double binary tree, or reduction by the servers' NVLink switches if they support it (NVLS and NVLSTree, which
+    /// are [`AllreduceHierarchical`](Algorithm::AllreduceHierarchical) here). A protocol adds the bytes of its flags
+    /// and has no other effect. `bytes` is the buffer of each rank.
     AllreduceNccl,
-    /// AllGather on a ring, N-1 steps. `bytes` is the result; each rank starts with its block of it.
+    /// AllGather on a ring in N-1 steps. `bytes` is the result, of which each rank has its own block at the start.
     AllgatherRing,
-    /// ReduceScatter on a ring, N-1 steps. `bytes` is the input of each rank; each ends with its block reduced.
+    /// ReduceScatter on a ring in N-1 steps. `bytes` is the input of each rank, and each rank ends with its own block
+    /// of the sum.
     ReducescatterRing,
-    /// Broadcast along the ring from the first rank to the last, N-1 steps of all bytes: each rank forwards a chunk when it
-    /// has received it, as in NCCL. `bytes` is the buffer of the first rank.
+    /// Broadcast along the ring from the first rank to the last, in N-1 steps of all bytes. Each rank forwards a chunk
+    /// when it has received it, as in NCCL. `bytes` is the buffer of the first rank.
     BroadcastRing,
-    /// All-to-all: each rank sends a block to every other rank, first to the next rank, then to the one after it, and so on.
-    /// `bytes` is the input of a rank, including the block for itself, which is not sent. A block is one message.
+    /// All-to-all. Each rank sends a block to every other rank, first to the next rank, then to the one after it, and
+    /// so on. `bytes` is the input of a rank. It includes the block for the rank itself, which is not sent. A block is
+    /// one message.
     Alltoall,
-    /// Each rank sends `bytes` to the next one and receives as many from the one before, as `sendrecv_perf` of nccl-tests does.
+    /// Each rank sends `bytes` to the next one and receives the same amount from the previous one, as `sendrecv_perf`
+    /// of nccl-tests does.
     Sendrecv,
 }
 
@@ -63,20 +68,20 @@ pub enum Algorithm {
 pub enum Operation {
     /// Every rank ends with the sum of all buffers.
     AllReduce,
-    /// Every rank ends with the blocks of all.
+    /// Every rank ends with the blocks of all ranks.
     AllGather,
-    /// Every rank ends with the sum of all for its block.
+    /// Every rank ends with the sum over all ranks for its own block.
     ReduceScatter,
-    /// Every rank ends with the buffer of the first one.
+    /// Every rank ends with the buffer of the first rank.
     Broadcast,
-    /// Every rank ends with a block of each.
+    /// Every rank ends with one block of each rank.
     AllToAll,
-    /// Every rank ends with the buffer of the one before it.
+    /// Every rank ends with the buffer of the previous rank.
     SendRecv,
 }
 
 impl Operation {
-    /// Every operation with its name in nccl-tests.
+    /// All operations with their names in nccl-tests.
     pub const ALL: [(&'static str, Operation); 6] = [
         ("all_reduce", Operation::AllReduce),
         ("all_gather", Operation::AllGather),
@@ -86,12 +91,12 @@ impl Operation {
         ("sendrecv", Operation::SendRecv),
     ];
 
-    /// The name in nccl-tests.
+    /// The name of the operation in nccl-tests.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, operation)| *operation == self).map_or("", |(name, _)| name)
     }
 
-    /// The algorithm that does it where nothing else is given, with or without known servers.
+    /// The default algorithm of the operation, which depends on whether the servers of the ranks are known.
     pub fn usual_algorithm(self, knows_servers: bool) -> Algorithm {
         match self {
             Operation::AllReduce if knows_servers => Algorithm::AllreduceNccl,
@@ -106,7 +111,7 @@ impl Operation {
 }
 
 impl Algorithm {
-    /// Every algorithm with its name in scenarios.
+    /// All algorithms with their names in scenarios.
     pub const ALL: [(&'static str, Algorithm); 11] = [
         ("allreduce-ring", Algorithm::AllreduceRing),
         ("allreduce-double-binary-tree", Algorithm::AllreduceDoubleBinaryTree),
@@ -121,17 +126,18 @@ impl Algorithm {
         ("sendrecv", Algorithm::Sendrecv),
     ];
 
-    /// The name in scenarios.
+    /// The name of the algorithm in scenarios.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, algorithm)| *algorithm == self).map_or("", |(name, _)| name)
     }
 
-    /// The collective that it implements: `allreduce`, `allgather`, `reducescatter`, `broadcast`, `alltoall` or `sendrecv`.
+    /// The collective that the algorithm implements: `allreduce`, `allgather`, `reducescatter`, `broadcast`, `alltoall`
+    /// or `sendrecv`.
     pub fn collective(self) -> &'static str {
         self.name().split('-').next().unwrap_or_default()
     }
 
-    /// The operation that it implements.
+    /// The operation that the algorithm implements.
     pub fn operation(self) -> Operation {
         match self {
             Algorithm::AllreduceRing
@@ -148,13 +154,13 @@ impl Algorithm {
         }
     }
 
-    /// Whether it needs to know the servers of the ranks, and the rates.
+    /// Whether the algorithm needs to know the servers of the ranks, and the rates.
     pub fn needs_servers(self) -> bool {
         self == Algorithm::AllreduceNccl
     }
 
-    /// The bus bandwidth of nccl-tests over the algorithm bandwidth, among `ranks` ranks. By it a collective on links of one
-    /// rate has that rate as the limit of its bus bandwidth, whatever the number of ranks.
+    /// The bus bandwidth of nccl-tests divided by the algorithm bandwidth, among `ranks` ranks. This factor is defined
+    /// so that the bus bandwidth of a collective is limited by the rate of the links, whatever the number of ranks.
     pub fn bus_factor(self, ranks: u32) -> f64 {
         let n = f64::from(ranks.max(1));
         match self.operation() {
@@ -164,16 +170,16 @@ impl Algorithm {
         }
     }
 
-    /// The plan for `ranks` ranks (at least 1) without servers; see [`Algorithm::plan_in`].
+    /// The plan for `ranks` ranks (at least 1) without servers. See [`Algorithm::plan_in`].
     pub fn plan(self, ranks: u32, bytes: u64, chunk: u64, connections: u32) -> Plan {
         self.plan_in(&Layout::flat(ranks), bytes, chunk, connections)
     }
 
-    /// The plan for the ranks of `layout` (at least 1), in chunks of at most `chunk` bytes (at least 1). An all-to-all sends
-    /// whole blocks, of which a rank has at most `connections` in flight.
+    /// The plan for the ranks of `layout` (at least 1), in chunks of at most `chunk` bytes (at least 1). An all-to-all
+    /// sends whole blocks, and each rank has at most `connections` of them in flight.
     ///
     /// # Panics
-    /// On more than 2^32 messages or dependencies; see [`Algorithm::messages_in`].
+    /// There are more than 2^32 messages or dependencies. See [`Algorithm::messages_in`].
     pub fn plan_in(self, layout: &Layout, bytes: u64, chunk: u64, connections: u32) -> Plan {
         assert!(
             self.messages_in(layout, bytes, chunk) <= u64::from(u32::MAX),
@@ -214,7 +220,7 @@ impl Algorithm {
         self.messages_in(&Layout::flat(ranks), bytes, chunk)
     }
 
-    /// The number of messages of [`Algorithm::plan_in`], transfers over NVLink among them.
+    /// The number of messages of [`Algorithm::plan_in`], including transfers over NVLink.
     pub fn messages_in(self, layout: &Layout, bytes: u64, chunk: u64) -> u64 {
         if self == Algorithm::AllreduceNccl {
             let (algorithm, protocol) = nccl::Cluster::of(layout).choose_allreduce(bytes);
@@ -223,7 +229,7 @@ impl Algorithm {
         let ranks = layout.ranks();
         let n = u64::from(ranks);
         let of_blocks = |bytes: u64, count: u32| Blocks::of(bytes, count).chunks(chunk);
-        // Each channel has a part of each block.
+        // Each channel carries a part of each block.
         let of_parts = |count: u32, parts: u32| {
             let sizes = Blocks::of(bytes, count).sizes();
             let each = sizes.map(|(size, blocks)| of_blocks(size, parts).saturating_mul(blocks));
@@ -272,11 +278,11 @@ fn double_binary_tree(planner: &mut Planner, layout: &Layout, bytes: u64) {
     }
 }
 
-/// Reduces a range of bytes up a tree, and distributes the result down.
+/// Reduces a range of bytes up a tree, and distributes the result down the tree.
 fn reduce_and_distribute(planner: &mut Planner, parents: &[Option<u32>], range: (u64, u64)) {
     let depths = depths(parents);
     let deepest = depths.iter().copied().max().unwrap_or(0);
-    // The edges (child, parent) whose child is at `depth`.
+    // The edges (child, parent) whose child has the depth `depth`.
     let level = |depth: u32| {
         let at = move |&(_, &of): &(usize, &u32)| of == depth;
         let edge = |(child, _): (usize, &u32)| parents[child].map(|parent| (child as u32, parent));
@@ -302,10 +308,11 @@ fn reduce_and_distribute(planner: &mut Planner, parents: &[Option<u32>], range: 
     }
 }
 
-/// The parent of each rank in the two trees; `None` for a root.
+/// The parent of each rank in the two trees. `None` for a root.
 ///
-/// The first is NCCL's binary tree over the bits of the rank, with odd ranks as leaves. The second is its mirror image for
-/// even N, which exchanges odd and even ranks, and the first one rotated by one rank for odd N.
+/// The first tree is NCCL's binary tree over the bits of the rank, with odd ranks as leaves. For even N, the second
+/// tree is the mirror image of the first, which exchanges odd and even ranks. For odd N, it is the first tree rotated
+/// by one rank.
 pub(super) fn double_tree(ranks: u32) -> [Vec<Option<u32>>; 2] {
     let position_of = |rank: u32| match ranks % 2 {
         0 => ranks - 1 - rank,
@@ -321,8 +328,8 @@ pub(super) fn double_tree(ranks: u32) -> [Vec<Option<u32>>; 2] {
     ]
 }
 
-/// The parent of a rank in the first tree: the rank with its lowest set bit cleared and the next higher bit set, or only
-/// cleared if there is no such rank.
+/// The parent of a rank in the first tree. It is the rank with its lowest set bit cleared and the next higher bit set.
+/// If there is no such rank, the lowest set bit is only cleared.
 fn tree_parent(rank: u32, ranks: u32) -> Option<u32> {
     if rank == 0 {
         return None;
@@ -343,7 +350,8 @@ fn depths(parents: &[Option<u32>]) -> Vec<u32> {
 struct Fold {
     /// The highest power of two that is at most the number of ranks.
     participants: u32,
-    /// The number of ranks beyond `participants`. The first `extra` even ranks are represented by the next odd rank.
+    /// The number of ranks beyond `participants`. Each of the first `extra` even ranks is represented by the odd rank
+    /// that follows it.
     extra: u32,
 }
 
@@ -353,7 +361,7 @@ impl Fold {
         Fold { participants, extra: ranks - participants }
     }
 
-    /// The rank of participant `number`.
+    /// The rank that is participant number `number`.
     fn rank(self, number: u32) -> u32 {
         if number < self.extra { 2 * number + 1 } else { number + self.extra }
     }
@@ -381,8 +389,9 @@ fn folded(planner: &mut Planner, ranks: u32, bytes: u64, inner: fn(&mut Planner,
     }));
 }
 
-/// Exchanges with partners at half the ranks' distance, then a quarter, and so on: each sends the half of its blocks that
-/// the partner keeps. Then come the reverse distances, with all blocks that a rank has.
+/// Adds exchanges with partners at half the number of ranks, then at a quarter, and so on. In each of them, a rank
+/// sends that half of its blocks which the partner keeps. Exchanges at these distances in reverse order follow, in
+/// which a rank sends all blocks that it has.
 fn halving_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
     let n = fold.participants;
     let blocks = Blocks::of(bytes, n);
@@ -414,7 +423,7 @@ fn recursive_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
     }
 }
 
-/// All-to-all. In round k, rank r sends to r + k, an order without incasts (STrack, section 4.3).
+/// An all-to-all. In round k, rank r sends to r + k, which is an order without incasts (STrack, section 4.3).
 fn alltoall(blocks: Blocks, connections: u32) -> Plan {
     let n = blocks.count();
     let mut plan = Plan { ranks: n, per_rank: Some(connections), ..Plan::default() };
@@ -475,7 +484,7 @@ mod tests {
                 let deepest = depths(tree).into_iter().max().unwrap();
                 assert!(deepest <= ranks.ilog2() + 1, "{ranks} ranks, depth {deepest}");
             }
-            // With an odd number of ranks, one rank is an inner node of both.
+            // With an odd number of ranks, one rank is an inner node of both trees.
             let leaf = |tree: &[Option<u32>], rank: u32| children(tree, rank) == 0;
             let neither = (0..ranks).filter(|&rank| !leaf(&trees[0], rank) && !leaf(&trees[1], rank)).count();
             let both = (0..ranks).filter(|&rank| leaf(&trees[0], rank) && leaf(&trees[1], rank)).count();

@@ -1,6 +1,6 @@
-//! A buffer in blocks.
+//! The division of a buffer into blocks.
 
-/// A buffer in blocks that differ by at most one byte, the longer ones first.
+/// A buffer that is divided into blocks. They differ by at most one byte, and the longer ones come first.
 #[derive(Clone, Copy)]
 pub(super) struct Blocks {
     first_byte: u64,
@@ -9,12 +9,12 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// A buffer of `bytes` bytes in `count` blocks, at least 1.
+    /// A buffer of `bytes` bytes in `count` blocks, with `count` at least 1.
     pub fn of(bytes: u64, count: u32) -> Self {
         Blocks { first_byte: 0, bytes, count }
     }
 
-    /// A range of a buffer, from its first byte to the one after the last, in `count` blocks.
+    /// A range of a buffer, from its first byte to the byte after its last, in `count` blocks.
     pub fn within((from, to): (u64, u64), count: u32) -> Self {
         Blocks { first_byte: from, bytes: to - from, count }
     }
@@ -24,12 +24,12 @@ impl Blocks {
         self.count
     }
 
-    /// The bytes of `count` blocks from block `first`.
+    /// The byte range of `count` blocks that start with block `first`.
     pub fn range(self, first: u32, count: u32) -> (u64, u64) {
         (self.start(first), self.start(first + count))
     }
 
-    /// The two sizes of blocks, each with the number of its blocks.
+    /// The two sizes of blocks, each with the number of blocks of this size.
     pub fn sizes(self) -> [(u64, u64); 2] {
         let (size, longer) = (self.bytes / u64::from(self.count), self.bytes % u64::from(self.count));
         [(size.saturating_add(1), longer), (size, u64::from(self.count) - longer)]

@@ -1,21 +1,22 @@
-//! AllReduce in the servers and along the rails.
+//! AllReduce within the servers and along the rails.
 
 use super::blocks::Blocks;
 use super::layout::Layout;
 use super::plan::{Action, Planner, Transfer};
 use std::ops::Range;
 
-/// The servers' ranks, and the shares of the buffer: as many as the smallest server has ranks.
+/// The ranks of each server, and the shares of the buffer. There are as many shares as the smallest server has ranks.
 fn shares(layout: &Layout, bytes: u64) -> (Vec<Vec<u32>>, Blocks) {
     let servers: Vec<Vec<u32>> = layout.members().collect();
     let count = servers.iter().map(Vec::len).min().unwrap_or(1);
     (servers, Blocks::of(bytes, count as u32))
 }
 
-/// The most chunks of a share that the switch has in work: the steps of NCCL's buffers (`NCCL_STEPS`).
+/// The largest number of chunks of a share that the NVLink switch processes at a time. It is the number of steps of
+/// NCCL's buffers (`NCCL_STEPS`).
 const SWITCH_DEPTH: usize = 8;
 
-/// Adds the steps. The first ranks of each server have a share each.
+/// Adds the steps of the collective. The first ranks of each server have one share each.
 pub(super) fn plan(planner: &mut Planner, layout: &Layout, bytes: u64, chunk: u64) {
     let (servers, shares) = shares(layout, bytes);
     if layout.has_switch() {
@@ -27,8 +28,8 @@ pub(super) fn plan(planner: &mut Planner, layout: &Layout, bytes: u64, chunk: u6
     planner.step(servers.iter().flat_map(|ranks| exchange(ranks, shares, Action::Copy)));
 }
 
-/// Adds the steps for one chunk of each share after the other. A rank sends a chunk to its switch when it has the result of
-/// the one [`SWITCH_DEPTH`] before it.
+/// Adds the steps for one chunk of each share after the other. A rank sends a chunk to its NVLink switch when it has
+/// the result of the chunk [`SWITCH_DEPTH`] positions earlier.
 fn by_switch(planner: &mut Planner, servers: &[Vec<u32>], shares: Blocks, chunk: u64) {
     let longest = shares.range(0, 1).1;
     let mut results: Vec<Range<u32>> = Vec::new();
@@ -58,7 +59,7 @@ pub(super) fn messages(layout: &Layout, bytes: u64, chunk: u64) -> u64 {
     };
     let in_servers = servers.iter().map(in_server).fold(0, u64::saturating_add);
     let of_share = |size: u64| match layout.has_switch() {
-        // Each chunk is a ring of its own.
+        // Each chunk runs on a ring of its own.
         true => {
             let whole = Blocks::of(chunk, count).chunks(chunk).saturating_mul(size / chunk);
             whole.saturating_add(Blocks::of(size % chunk, count).chunks(chunk))
@@ -73,7 +74,8 @@ pub(super) fn messages(layout: &Layout, bytes: u64, chunk: u64) -> u64 {
     in_servers.saturating_add(along_rails)
 }
 
-/// Each rank sends each other one that rank's share, or, as a copy, its own; first to the next one, then to the one after it.
+/// The transfers in which each rank sends to every other rank that rank's share, or a copy of its own share. The next
+/// rank is first, then the one after it, and so on.
 fn exchange(ranks: &[u32], shares: Blocks, action: Action) -> Vec<Transfer> {
     let count = ranks.len();
     let mut transfers = Vec::with_capacity(count * count);
@@ -94,7 +96,8 @@ fn exchange(ranks: &[u32], shares: Blocks, action: Action) -> Vec<Transfer> {
     transfers
 }
 
-/// The switch adds up what all ranks have of each rank's range, each sending it its own data too, and sends that rank the sum.
+/// The transfers in which the switch adds up the data of all ranks for each rank's range, and sends each rank its sum.
+/// Each rank also sends its own data to the switch.
 fn to_switch(ranks: &[u32], ranges: &[(u64, u64)]) -> Vec<Transfer> {
     let to = |(&dst, &range): (&u32, &(u64, u64))| {
         ranks.iter().map(move |&src| Transfer { src, dst, range, action: Action::Reduce })
@@ -102,7 +105,7 @@ fn to_switch(ranks: &[u32], ranges: &[(u64, u64)]) -> Vec<Transfer> {
     ranks.iter().zip(ranges).flat_map(to).collect()
 }
 
-/// The switch sends what it gets from each rank, its range, to all others.
+/// The transfers in which the switch sends the range that it gets from each rank to all other ranks.
 fn from_switch(ranks: &[u32], ranges: &[(u64, u64)]) -> Vec<Transfer> {
     let from = |(&src, &range): (&u32, &(u64, u64))| {
         let others = ranks.iter().filter(move |rank| **rank != src);
@@ -111,7 +114,7 @@ fn from_switch(ranks: &[u32], ranges: &[(u64, u64)]) -> Vec<Transfer> {
     ranks.iter().zip(ranges).flat_map(from).collect()
 }
 
-/// A ring AllReduce of each range among the ranks in all servers that have it.
+/// Adds a ring AllReduce of each range among those ranks of all servers that have it.
 fn along_rails(planner: &mut Planner, servers: &[Vec<u32>], ranges: &[(u64, u64)]) {
     let n = servers.len() as u32;
     for (action, first) in [(Action::Reduce, n - 1), (Action::Copy, n)] {

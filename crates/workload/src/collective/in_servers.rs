@@ -7,7 +7,7 @@ use crate::{Done, Fabric, Job, MAX_MESSAGES, Step, Workload, WorkloadBuilder, Wo
 use anabranch_base::{Duration, GateId, Problem, Time};
 use std::collections::BTreeMap;
 
-/// Builds the workload of jobs whose ranks are at these places of `fabric`.
+/// Builds the workload of jobs whose ranks are at the given places of `fabric`.
 pub(super) fn build(
     spec: &CollectiveSpec,
     groups: Vec<Vec<u32>>,
@@ -40,7 +40,7 @@ pub(super) fn build(
 }
 
 impl Plan {
-    /// Adds a job of this plan with the start time of each rank.
+    /// Adds a job of this plan. Each rank has its own start time.
     fn add_job_in_servers(
         &self,
         builder: &mut WorkloadBuilder,
@@ -63,7 +63,8 @@ impl Plan {
             let mut earlier = pace.as_mut().map_or(Vec::new(), |(pace, _)| pace.before(self, number));
             let mut on = pace.as_ref().map_or(Done::Acknowledged, |(_, on)| *on);
             if let Some(most) = self.per_rank {
-                // With so many in flight, a send waits for the one that many before it.
+                // If the number of sends in flight is limited to `most`, a send waits for the one `most` positions
+                // before it.
                 let own = &mut of_rank[send.src as usize];
                 earlier.extend(own.len().checked_sub(most as usize).map(|before| own[before]));
                 own.push(number);

@@ -1,4 +1,4 @@
-//! The servers of a collective's ranks, and the rings and trees through them.
+//! The servers of a collective's ranks, and the rings and trees that connect them.
 
 use super::algorithm::double_tree;
 use anabranch_base::Rate;
@@ -7,25 +7,26 @@ use anabranch_base::Rate;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Layout {
     ranks: u32,
-    /// The rail and the number of each rank, by server; the servers in the order of their first ranks.
+    /// The rail and the number of each rank, for each server. The servers are in the order of their first ranks.
     servers: Vec<Vec<(u32, u32)>>,
     channels: u32,
-    /// Whether rings pass every second server in reverse.
+    /// Whether rings visit the ranks of every second server in reverse.
     alternates: bool,
     switch: bool,
-    /// The rates of a NIC and of a GPU's NVLink, where they are known.
+    /// The rates of a NIC and of a GPU's NVLink, if they are known.
     rates: [Rate; 2],
 }
 
 impl Layout {
-    /// Ranks of which nothing is known: each is a server of its own, and there is one channel.
+    /// The layout of ranks without known servers. Each rank is a server of its own, and there is one channel.
     pub fn flat(ranks: u32) -> Self {
         Layout::of((0..ranks).map(|rank| (rank, 0)), 1, false, false)
     }
 
-    /// The layout of ranks in servers, with the number of the server and the rail of each, on at least one channel.
-    /// `alternates` says whether rings pass every second server in reverse, so that they enter it on the rail by which they
-    /// left the one before; `switch` whether the switch of a server reduces and multicasts.
+    /// The layout of ranks in servers, on at least one channel. Each rank has the number of its server and its rail. If
+    /// `alternates` is set, rings visit the ranks of every second server in reverse, so that they enter it on the rail
+    /// by which they left the previous one. `switch` states whether the NVLink switch of a server reduces and
+    /// multicasts.
     pub fn of(
         places: impl Iterator<Item = (u32, u32)>,
         channels: u32,
@@ -44,7 +45,7 @@ impl Layout {
             ranks += 1;
         }
         servers.iter_mut().for_each(|members| members.sort_unstable());
-        // Channels of one server would all use the same pipes.
+        // In a single server, all channels would use the same pipes.
         let channels = if servers.len() > 1 { channels.max(1) } else { 1 };
         Layout { ranks, servers, channels, alternates, switch, rates: [Rate(0); 2] }
     }
@@ -54,12 +55,12 @@ impl Layout {
         Layout { rates, ..self }
     }
 
-    /// The rates of a NIC and of a GPU's NVLink; 0 where they are not known.
+    /// The rates of a NIC and of a GPU's NVLink; 0 if they are not known.
     pub fn rates(&self) -> [Rate; 2] {
         self.rates
     }
 
-    /// The number of rails that ranks have.
+    /// The number of different rails of the ranks.
     pub fn rails(&self) -> u32 {
         self.sorted_rails().len() as u32
     }
@@ -81,22 +82,23 @@ impl Layout {
         self.servers.len() as u32
     }
 
-    /// The number of channels, among which a buffer is divided.
+    /// The number of channels, over which a buffer is divided.
     pub fn channels(&self) -> u32 {
         self.channels
     }
 
-    /// Whether the switch of a server reduces and multicasts.
+    /// Whether the NVLink switch of a server reduces and multicasts.
     pub fn has_switch(&self) -> bool {
         self.switch
     }
 
-    /// The ranks of each server, by rail.
+    /// The ranks of each server, sorted by rail.
     pub(super) fn members(&self) -> impl Iterator<Item = Vec<u32>> {
         self.servers.iter().map(|members| members.iter().map(|(_, rank)| *rank).collect())
     }
 
-    /// The ranks of each server in the order in which `channel` passes them: the first one has the channel's rail.
+    /// The ranks of each server in the order in which the ring of `channel` visits them. The first one is on the
+    /// channel's rail.
     fn passages(&self, channel: u32) -> Vec<Vec<u32>> {
         let rails = self.sorted_rails();
         let rail = rails[channel as usize % rails.len()];
@@ -113,7 +115,7 @@ impl Layout {
         self.servers.iter().map(passage).collect()
     }
 
-    /// The ring of `channel`: the ranks server by server. It enters a server by the channel's rail.
+    /// The ring of `channel`: its ranks, server by server. It enters each server on the channel's rail.
     pub(super) fn ring(&self, channel: u32) -> Vec<u32> {
         let mut passages = self.passages(channel);
         if self.alternates {
@@ -122,8 +124,9 @@ impl Layout {
         passages.concat()
     }
 
-    /// The parent of each rank in the two trees of `channel`; `None` for a root. The ranks of a server are a chain whose
-    /// first one, on the channel's rail, is joined to those of other servers as in a double binary tree.
+    /// The parent of each rank in the two trees of `channel`. `None` for a root. The ranks of a server form a chain.
+    /// Its first rank, on the channel's rail, is connected to the first ranks of other servers as in a double binary
+    /// tree.
     pub(super) fn trees(&self, channel: u32) -> [Vec<Option<u32>>; 2] {
         let passages = self.passages(channel);
         double_tree(self.servers()).map(|parents| {
@@ -150,7 +153,7 @@ mod tests {
         let layout = two_servers(false);
         assert_eq!(layout.ring(0), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(layout.ring(3), [3, 0, 1, 2, 7, 4, 5, 6]);
-        // Rank 2 hands over to rank 6, and rank 7 to rank 3: no ring changes its rail.
+        // Rank 2 sends to rank 6, and rank 7 sends to rank 3, so the ring does not change its rail between servers.
         assert_eq!(two_servers(true).ring(3), [3, 0, 1, 2, 6, 5, 4, 7]);
         assert_eq!(Layout::flat(3).ring(0), [0, 1, 2]);
     }

@@ -1,7 +1,7 @@
 //! Collectives: jobs whose ranks exchange chunks that depend on each other.
 //!
-//! An [`Algorithm`] makes a [`Plan`] for a number of ranks; each job maps it to its hosts, with one queue pair for each
-//! ordered pair of ranks that communicate. The reduction within a rank takes no time.
+//! An [`Algorithm`] makes a [`Plan`] for a number of ranks. Each job maps the plan to its hosts, with one queue pair
+//! for each ordered pair of ranks that communicate. The reduction within a rank takes no time.
 
 mod algorithm;
 mod blocks;
@@ -17,7 +17,7 @@ pub use algorithm::{Algorithm, Operation};
 pub use layout::Layout;
 pub use plan::{Action, Plan, Send};
 
-/// Places job `number`: its hosts, by rank, are taken out of `free`.
+/// Chooses the hosts of job `number`, in the order of its ranks, and removes them from `free`.
 pub(super) fn place_job(
     placement: Placement,
     ranks: u32,
@@ -39,54 +39,56 @@ use anabranch_base::{Bytes, Duration, GateId, HostId, MessageId, Problem, Purpos
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The default chunk of a collective in a scenario.
+/// The default length of a collective's chunks in a scenario.
 pub const DEFAULT_CHUNK: Bytes = Bytes(128_000);
 
-/// Jobs that each run one collective, all from time 0.
+/// Jobs that all start at time 0, and each run one collective.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectiveSpec {
     /// The algorithm.
     pub algorithm: Algorithm,
-    /// Size of the collective, as defined by the variants of [`Algorithm`].
+    /// The size of the collective in bytes. The variants of [`Algorithm`] define which bytes count.
     pub bytes: Bytes,
     /// The hosts that take part.
     #[serde(flatten)]
     pub members: Members,
-    /// The most bytes of a message. Not for an all-to-all, which sends whole blocks.
+    /// The largest length of a message. It does not apply to an all-to-all, which sends whole blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<Bytes>,
-    /// The most blocks that a rank has in flight, only for an all-to-all. When all of a block is acknowledged, the next one
-    /// starts.
+    /// The largest number of blocks that a rank has in flight, only for an all-to-all. The next block starts when one
+    /// of them is completely acknowledged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
-    /// The most chunks that a rank has in flight to another rank, not for an all-to-all. The next one, in the order of the
-    /// algorithm, starts when the rank has its data and the first one in flight is complete as `clock` defines. Without a
-    /// depth a rank sends a chunk as soon as it has its data.
+    /// The largest number of chunks that a rank has in flight to another rank. It does not apply to an all-to-all. The
+    /// next chunk, in the order of the algorithm, starts when two conditions are met: the rank has the chunk's data,
+    /// and the first chunk in flight is complete as `clock` defines. Without a depth, a rank sends a chunk as soon as
+    /// it has its data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// The event that completes a chunk, with `depth`.
+    /// The event that completes a chunk. It applies only with `depth`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
-    /// The latest start of a rank, only for an all-to-all: each rank begins at a random time from 0 to this.
+    /// The latest start of a rank, only for an all-to-all. Each rank begins at a random time from 0 to this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Duration>,
-    /// The servers, if ranks of one reach each other over NVLink.
+    /// The servers, if ranks of the same server reach each other over NVLink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSpec>,
 }
 
-/// The event that completes a chunk, so that the next one may start.
+/// The event that completes a chunk. The next chunk may start after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// The sender has its acknowledgement.
+    /// The sender has received the chunk's acknowledgement.
     Ack,
-    /// The receiver has all of it. The sender knows at once, as if the receiver requested the next chunk at no cost.
+    /// The receiver has the whole chunk. The sender knows this at once, as if the receiver requested the next chunk
+    /// without any delay.
     Delivered,
 }
 
 impl Clock {
-    /// Every clock with its name in scenarios.
+    /// All clocks with their names in scenarios.
     pub const ALL: [(&'static str, Clock); 2] = [("ack", Clock::Ack), ("delivered", Clock::Delivered)];
 
     fn done(self) -> Done {
@@ -101,9 +103,9 @@ impl Clock {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Members {
-    /// Explicit hosts. A host may be in several jobs.
+    /// Explicit hosts. A host may belong to several jobs.
     Groups {
-        /// The hosts of each job, by rank.
+        /// The hosts of each job, in the order of its ranks.
         groups: Vec<Vec<u32>>,
     },
     /// Jobs of equal size on disjoint hosts.
@@ -121,20 +123,21 @@ pub enum Members {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// Random hosts, in the order in which the seed draws them.
+    /// Random hosts, in a random order that depends on the seed.
     Random,
-    /// Consecutive hosts, from job 0 on the first ones.
+    /// Consecutive hosts. Job 0 gets the first ones.
     Blocks,
-    /// A different ToR for each rank of a job: the ToRs with the most free hosts, and the lowest host of each.
+    /// A different ToR for each rank of a job. The ToRs with the most free hosts are used, and the lowest free host of
+    /// each.
     Spread,
-    /// Consecutive hosts or GPUs, each job from the first one of a server on that no other job uses.
+    /// Consecutive hosts or GPUs. Each job begins at the first one of a server that no other job uses.
     Servers,
-    /// Hosts or GPUs rail by rail: those of the first rail, server by server, then those of the next one.
+    /// Hosts or GPUs, rail by rail: first those of the first rail, server by server, then those of the next rail.
     Rails,
 }
 
 impl Placement {
-    /// Every placement with its name in scenarios.
+    /// All placements with their names in scenarios.
     pub const ALL: [(&'static str, Placement); 5] = [
         ("random", Placement::Random),
         ("blocks", Placement::Blocks),
@@ -145,8 +148,8 @@ impl Placement {
 }
 
 impl CollectiveSpec {
-    /// Checks the specification for a fabric of `hosts` hosts, or so many GPUs if ranks are those of the topology's servers,
-    /// except for the conditions on their ToRs.
+    /// Checks the specification for a fabric of `hosts` hosts. If the ranks are GPUs of the topology's servers, `hosts`
+    /// is the number of GPUs. Conditions on ToRs are not checked here.
     ///
     /// # Errors
     /// [`WorkloadError::Key`] with a replacement.
@@ -173,7 +176,7 @@ impl CollectiveSpec {
         self.check_messages()
     }
 
-    /// Checks that an algorithm which needs to know servers does.
+    /// Checks that the servers are known if the algorithm needs them.
     fn check_server(&self) -> Result<(), WorkloadError> {
         match self.server.and_then(|server| server.channels) {
             None if self.algorithm.needs_servers() => {
@@ -238,7 +241,8 @@ impl CollectiveSpec {
         }
     }
 
-    /// Checks that only an all-to-all has jitter. In another algorithm a rank would forward received data before it begins.
+    /// Checks that only an all-to-all has jitter. In any other algorithm, a rank could forward received data before it
+    /// begins.
     fn check_jitter(&self) -> Result<(), WorkloadError> {
         if self.jitter.is_none() || self.algorithm == Algorithm::Alltoall {
             return Ok(());
@@ -251,7 +255,7 @@ impl CollectiveSpec {
     }
 
     fn check_messages(&self) -> Result<(), WorkloadError> {
-        // With servers the number depends on their layout, which is known when jobs are placed.
+        // With servers, the number depends on their layout, which is known only when jobs are placed.
         if self.server.is_some() {
             return Ok(());
         }
@@ -284,7 +288,7 @@ impl CollectiveSpec {
         Err(WorkloadError::key(key, what))
     }
 
-    /// The most bytes of a message. The blocks of an all-to-all have no limit.
+    /// The largest length of a message in bytes. The blocks of an all-to-all have no limit.
     fn chunk_bytes(&self) -> u64 {
         self.chunk.map_or(u64::MAX, |chunk| chunk.0)
     }
@@ -305,7 +309,7 @@ impl CollectiveSpec {
 }
 
 impl Members {
-    /// Ranks of the largest job.
+    /// The number of ranks of the largest job.
     pub fn largest(&self) -> u32 {
         match self {
             Members::Groups { groups } => groups.iter().map(Vec::len).max().unwrap_or(0) as u32,
@@ -314,7 +318,7 @@ impl Members {
     }
 }
 
-/// The problem of an algorithm that needs to know servers.
+/// The problem that an algorithm needs servers, which are not given.
 pub fn without_servers(algorithm: Algorithm) -> Problem {
     Problem::with_text(
         format!(
@@ -326,12 +330,12 @@ pub fn without_servers(algorithm: Algorithm) -> Problem {
     )
 }
 
-/// The problem of a key that the algorithm does not have.
+/// The problem that the algorithm does not have a key.
 fn without(key: &str, message: impl Into<String>) -> Problem {
     Problem::with_text(message, format_args!("[workload] without {key}"))
 }
 
-/// The error for too few ranks, shared by `ranks` and `groups`.
+/// The error for too few ranks, which `ranks` and `groups` share.
 const TOO_FEW: &str = "a collective is among 2 ranks at least";
 
 fn check_placed((ranks, jobs): (u32, u32), (hosts, places): (u32, &str)) -> Result<(), WorkloadError> {
@@ -392,7 +396,7 @@ fn check_groups(groups: &[Vec<u32>], (hosts, places): (u32, &str)) -> Result<(),
     Ok(())
 }
 
-/// Builds the workload of `spec`; the seed matters to random placement.
+/// Builds the workload of `spec`. The seed determines random placement and jitter.
 pub(super) fn build(spec: &CollectiveSpec, fabric: &Fabric, seed: u64) -> Result<Workload, WorkloadError> {
     let of_gpus = match spec.server {
         Some(ServerSpec { ranks: None, .. }) => Some(fabric.of_gpus()?),
@@ -435,7 +439,7 @@ impl Plan {
         }
     }
 
-    /// The most activations of a job of this plan.
+    /// The largest number of activations in a job of this plan.
     fn activations(&self) -> usize {
         match self.per_rank {
             None if self.per_pair.is_some() => self.waits.len() + self.sends.len(),
@@ -444,7 +448,7 @@ impl Plan {
         }
     }
 
-    /// Adds a job of this plan with the host and the start time of each rank.
+    /// Adds a job of this plan. Each rank has its own host and start time.
     fn add_job(
         &self,
         builder: &mut WorkloadBuilder,
@@ -454,7 +458,7 @@ impl Plan {
     ) {
         let mut qps: BTreeMap<(u32, u32), QpId> = BTreeMap::new();
         let first = builder.messages();
-        // The number of sends of each rank that may still start at once.
+        // The number of sends of each rank that may still start at the begin of the job.
         let mut at_once = vec![self.per_rank.unwrap_or(0); self.ranks as usize];
         let mut queued: Vec<Vec<MessageId>> = vec![Vec::new(); self.ranks as usize];
         let mut pace = self.per_pair.map(|(depth, on)| (Pace::new(depth), on));
@@ -491,7 +495,7 @@ impl Plan {
         builder.add_job(Job { algorithm, bytes, hosts, messages, steps: 0..0, collectives: Vec::new() });
     }
 
-    /// Makes the acknowledgement of each send start the next queued send of its rank.
+    /// Makes the acknowledgement of each send start the next queued send of the same rank.
     fn open_one_by_one(&self, builder: &mut WorkloadBuilder, first: u32, queued: &[Vec<MessageId>]) {
         let gates: Vec<Option<GateId>> = queued
             .iter()
@@ -505,14 +509,14 @@ impl Plan {
     }
 }
 
-/// The additional dependencies of sends in a plan with a limited number of sends in flight per pair of ranks.
+/// The additional dependencies of sends in a plan that limits the number of sends in flight per pair of ranks.
 struct Pace {
     depth: usize,
-    /// The sends so far, by sending and receiving rank.
+    /// The sends so far, for each sending and receiving rank.
     of_pair: BTreeMap<(u32, u32), Vec<u32>>,
-    /// The sends so far, by sending rank and step.
+    /// The sends so far, for each sending rank and step.
     of_step: BTreeMap<(u32, u32), Vec<u32>>,
-    /// For each send, the earlier one to the same rank that must be complete.
+    /// For each send, the earlier send to the same rank that must be complete before it.
     room: Vec<Option<u32>>,
 }
 
@@ -521,10 +525,12 @@ impl Pace {
         Pace { depth: depth as usize, of_pair: BTreeMap::new(), of_step: BTreeMap::new(), room: Vec::new() }
     }
 
-    /// The earlier sends that must be complete before send `number`, the next of the plan, may start. The first is the one
-    /// `depth` sends before it to the same rank. The others are needed by exchanges, as a rank must not reduce received data
-    /// into bytes that it has yet to send: if the rank received what this send waits for in a step in which it also sent
-    /// the same bytes, this send waits for whatever those own sends wait for.
+    /// The earlier sends that must be complete before send `number`, the next one of the plan, may start. The first of
+    /// them is the send `depth` positions earlier to the same rank.
+    ///
+    /// The others are needed in exchanges, because a rank must not reduce received data into bytes that it has yet to
+    /// send. This concerns a send that waits for data which its rank received in a step in which the rank also sent the
+    /// same bytes. Such a send also waits for everything for which those own sends wait.
     fn before(&mut self, plan: &Plan, number: u32) -> Vec<u32> {
         let send = &plan.sends[number as usize];
         let same_pair = self.of_pair.entry((send.src, send.dst)).or_default();

@@ -1,28 +1,28 @@
-//! The choice of NCCL among algorithms and protocols, by the time that its model predicts.
+//! The choice of an algorithm and a protocol in NCCL, by the time that NCCL's model predicts.
 //!
-//! Formulas and constants are those of NCCL 2.28 to 2.30 for Hopper GPUs with NVLink and Intel processors: `src/graph/tuning.cc`
-//! (from 2.30 on also `src/tuning/ring.cc`, `tree.cc` and `nvls.cc`), and the speeds that `src/graph/search.cc` tries for channels.
-//! Times are in µs and bandwidths in GB/s, 1,000 bytes per µs.
+//! Formulas and constants are those of NCCL 2.28 to 2.30 for Hopper GPUs with NVLink and Intel processors. They are in
+//! `src/graph/tuning.cc` (from 2.30 on also in `src/tuning/ring.cc`, `tree.cc` and `nvls.cc`), and
+//! `src/graph/search.cc` has the channel speeds. Times are in µs, and bandwidths in GB/s, which are 1,000 bytes per µs.
 
 use super::Algorithm;
 use super::layout::Layout;
 
-/// The protocol of NCCL by which a rank knows that data have arrived.
+/// The protocol of NCCL, by which a rank detects that data has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// Half of the bytes are flags.
+    /// LL: half of the bytes are flags.
     Ll,
-    /// A line of 128 B has 8 B of flags.
+    /// LL128: a line of 128 B includes 8 B of flags.
     Ll128,
-    /// Flags are apart from the data.
+    /// Simple: flags are separate from the data.
     Simple,
 }
 
 impl Protocol {
-    /// Every protocol.
+    /// All protocols.
     pub const ALL: [Protocol; 3] = [Protocol::Ll, Protocol::Ll128, Protocol::Simple];
 
-    /// The bytes that are sent for so many bytes of data.
+    /// The number of bytes that are sent for `bytes` bytes of data.
     pub fn sent(self, bytes: u64) -> u64 {
         match self {
             Protocol::Ll => bytes.saturating_mul(2),
@@ -32,7 +32,7 @@ impl Protocol {
     }
 }
 
-/// A cluster as NCCL's model sees it.
+/// A cluster as NCCL's model describes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cluster {
     /// The number of ranks.
@@ -41,16 +41,16 @@ pub struct Cluster {
     pub nodes: u32,
     /// The channels of rings and trees.
     pub channels: Channels,
-    /// The channels of NVLS, if the NVLink switch reduces: one for each GPU that leads one.
+    /// The channels of NVLS if the NVLink switch reduces. There is one for each GPU that leads a channel.
     pub switched: Option<Channels>,
 }
 
-/// Equal channels.
+/// A number of channels with equal bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Channels {
-    /// Their number.
+    /// The number of channels.
     pub count: f64,
-    /// The bandwidth of each.
+    /// The bandwidth of each channel in GB/s.
     pub speed: f64,
 }
 
@@ -60,26 +60,29 @@ impl Channels {
     }
 }
 
-/// The speeds that channels over the network may have (`sm90SpeedArrayInter`).
+/// The possible speeds of channels over the network in GB/s (`sm90SpeedArrayInter`).
 const NETWORK_SPEEDS: [f64; 17] =
     [48.0, 45.0, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5, 15.0, 12.0, 6.0, 3.0, 2.4, 1.2, 0.24, 0.12];
-/// The speeds that channels within a server may have (`sm90SpeedArrayIntra`).
+/// The possible speeds of channels within a server in GB/s (`sm90SpeedArrayIntra`).
 const NVLINK_SPEEDS: [f64; 11] = [60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0];
-/// The channels that use a NIC.
+/// The number of channels that use the same NIC.
 const CHANNELS_PER_NIC: f64 = 2.0;
-/// The most bandwidth with LL: in one server, on two, and on more (`llMaxBws`).
+/// The largest bandwidth with LL in one server, on two servers, and on more (`llMaxBws`).
 const LL_MOST: [f64; 3] = [141.0, 39.0, 20.4];
-/// The most bandwidth of a channel with LL128, in rings and in trees (`perChMaxRingLL128Bws`, `perChMaxTreeLL128Bws`).
+/// The largest bandwidth of a channel with LL128, for rings and for trees (`perChMaxRingLL128Bws`,
+/// `perChMaxTreeLL128Bws`). Each has a value for one server, two servers, and more.
 const LL128_MOST: [[f64; 3]; 2] = [[36.7; 3], [36.7, 36.7, 29.0]];
-/// The most bandwidth of a channel of trees (`perChMaxTreeBws`).
+/// The largest bandwidth of a tree channel in one server, on two servers, and on more (`perChMaxTreeBws`).
 const TREE_MOST: [f64; 3] = [38.7, 41.4, 36.0];
-/// The most bandwidth of a channel of NVLS with trees between servers (`perChMaxNVLSTreeBws`).
+/// The largest bandwidth of an NVLS channel with trees between servers (`perChMaxNVLSTreeBws`), for one server, two
+/// servers, and more.
 const SWITCHED_MOST: [f64; 3] = [0.0, 57.7, 45.5];
-/// The share of its rate that NVLS reaches (`nvlsEfficiency`).
+/// The share of the channels' speed that NVLS reaches (`nvlsEfficiency`).
 const SWITCHED_SHARE: f64 = 0.85;
-/// The bandwidth of trees beside that of rings.
+/// The bandwidth of trees as a share of that of rings.
 const TREE_SHARE: f64 = 0.92;
-/// The share of a tree's bandwidth for powers of two from 64 B to 256 MiB, with LL, LL128 and Simple (`treeCorrectionFactor`).
+/// The correction of a tree's bandwidth (`treeCorrectionFactor`), for the protocols LL, LL128 and Simple. Each row has
+/// one factor for each power of two from 64 B to 256 MiB.
 const TREE_SHARES: [[f64; 23]; 3] = [
     [
         1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0,
@@ -95,8 +98,9 @@ const TREE_SHARES: [[f64; 23]; 3] = [
     ],
 ];
 
-/// The channels of a server whose GPUs have this NVLink bandwidth. The search takes the highest speed that fits, and of those
-/// not below half of it the one with the most bandwidth in all; it halves fast channels to have more of them.
+/// The channels within a server whose GPUs have this NVLink bandwidth. The search starts at the highest speed that
+/// fits. Among the speeds down to half of it, it takes the one with the largest total bandwidth. Fast channels are then
+/// halved, so that there are more of them.
 fn channels_in_server(nvlink: f64) -> Channels {
     let of = |speed: f64| Channels { count: libm::floor(nvlink / speed).max(1.0), speed };
     let first = NVLINK_SPEEDS.into_iter().find(|speed| *speed <= nvlink).unwrap_or(nvlink);
@@ -113,7 +117,7 @@ fn channels_in_server(nvlink: f64) -> Channels {
 }
 
 impl Cluster {
-    /// The cluster of a layout. The rate of NVLink is one as NCCL counts it, 20.6 of 25 GB/s for a link of Hopper.
+    /// The cluster of a layout. The rate of NVLink is the one that NCCL assumes: 20.6 of 25 GB/s for a link of Hopper.
     pub fn of(layout: &Layout) -> Self {
         let [nic, nvlink] = layout.rates().map(|rate| rate.0 as f64 / 8e9);
         let (ranks, nodes) = (layout.ranks(), layout.servers());
@@ -126,7 +130,7 @@ impl Cluster {
                 speed: over_network(nic / CHANNELS_PER_NIC),
             },
         };
-        // A channel takes twice its speed from the GPU that leads it, and once from each other.
+        // A channel uses twice its speed at the GPU that leads it, and once its speed at each other GPU.
         let gpus = f64::from(ranks / nodes);
         let most = nvlink / (gpus + 1.0);
         let switched = match nodes {
@@ -140,8 +144,8 @@ impl Cluster {
         Cluster { ranks, nodes, channels, switched: has_switch.then_some(switched) }
     }
 
-    /// The predicted time of an AllReduce in µs. `None` for what NCCL does not do: NVLS with other protocols than Simple, or
-    /// without a switch that reduces.
+    /// The predicted time of an AllReduce in µs. `None` for combinations that NCCL does not have: NVLS with another
+    /// protocol than Simple, or without a switch that reduces.
     pub fn allreduce_us(&self, algorithm: Algorithm, protocol: Protocol, bytes: u64) -> Option<f64> {
         let data = bytes as f64 / 1e3;
         let (latency, bandwidth) = match (algorithm, self.switched) {
@@ -155,12 +159,12 @@ impl Cluster {
         Some(latency + data / bandwidth)
     }
 
-    /// The index of constants that depend on the number of servers.
+    /// The index into the constants that depend on the number of servers.
     fn by_nodes(&self) -> usize {
         (self.nodes as usize).clamp(1, 3) - 1
     }
 
-    /// The steps of a ring, and those of them that lead from one server to another.
+    /// The number of steps of a ring, and the number of those steps that cross between servers.
     fn steps(&self) -> (u32, u32) {
         (2 * (self.ranks - 1), 2 * (self.nodes - 1))
     }
@@ -168,17 +172,17 @@ impl Cluster {
     /// The latency and the bandwidth of rings.
     fn ring(&self, protocol: Protocol, bytes: u64) -> (f64, f64) {
         let (steps, between) = self.steps();
-        // The overhead of posting to a NIC is 1 µs, and three times that with Simple.
+        // The overhead of posting to a NIC is 1 µs, or three times that with Simple.
         let (base, nvlink, network, overhead) = match protocol {
             Protocol::Ll => (6.6, 0.6, 2.7, 1.0),
             Protocol::Ll128 => (14.0, 1.9, 4.0, 1.0),
             Protocol::Simple => (8.4, 3.4, 14.0, 3.0_f64),
         };
         let overhead = if self.nodes > 1 { overhead } else { 0.0 };
-        // With one rank a server the latencies of the network are those of trees.
+        // With one rank per server, the network latencies are those of trees.
         let network = if self.ranks == self.nodes { tree_latencies(protocol).2 } else { network };
         let latency = base + f64::from(steps - between) * overhead.max(nvlink) + f64::from(between) * network;
-        // The plateau of rings over several servers.
+        // The bandwidth of rings over several servers has a plateau.
         let share = bytes as f64 / (self.channels.count * f64::from(self.ranks));
         let is_plateau = protocol == Protocol::Simple && self.nodes > 1 && share >= 64.0;
         let bus = self.channels.bandwidth();
@@ -209,9 +213,10 @@ impl Cluster {
         (latency, bus * share / 2.0)
     }
 
-    /// The latency and the bandwidth of NVLS: in one server, or with trees between servers (NVLSTree). NCCL also bounds a
-    /// server's channels by their speed between servers, which a server alone does not have; with that bound rings would be
-    /// predicted to be faster from 51 MB on, and NCCL is seen to use NVLS for all large sizes (nccl-tests, issue 309).
+    /// The latency and the bandwidth of NVLS, either in one server or with trees between servers (NVLSTree). NCCL also
+    /// limits the channels of a server by their speed between servers. A single server has no such speed, so that limit
+    /// is not applied. With it, rings would be predicted to be faster from 51 MB on, while NCCL is observed to use NVLS
+    /// for all large sizes (nccl-tests, issue 309).
     fn by_switch(&self, channels: Channels) -> (f64, f64) {
         let (steps, _) = self.steps();
         let within = 2.0 * SWITCHED_SHARE * channels.speed * (channels.count - 1.0) / channels.count;
@@ -226,7 +231,7 @@ impl Cluster {
         (latency, channels.count * of_channel * f64::from(self.ranks) / f64::from(steps))
     }
 
-    /// The algorithm and the protocol with the least predicted time for an AllReduce.
+    /// The algorithm and the protocol with the shortest predicted time for an AllReduce.
     pub fn choose_allreduce(&self, bytes: u64) -> (Algorithm, Protocol) {
         let algorithms = [
             Algorithm::AllreduceRing,
@@ -245,7 +250,7 @@ impl Cluster {
     }
 }
 
-/// The base latency of trees, and those of a hop over NVLink and over the network.
+/// The base latency of trees, the latency of a hop over NVLink, and that of a hop over the network, in µs.
 fn tree_latencies(protocol: Protocol) -> (f64, f64, f64) {
     match protocol {
         Protocol::Ll => (6.8, 0.6, 5.0),
@@ -259,10 +264,10 @@ mod tests {
     use super::*;
     use anabranch_base::Rate;
 
-    /// NVLink of an H100 as NCCL counts it: 18 links of 20.6 GB/s.
+    /// The NVLink rate of an H100 that NCCL assumes: 18 links of 20.6 GB/s.
     const NVLINK: Rate = Rate(2_966_400_000_000);
 
-    /// Servers of eight H100 with a 400G NIC each.
+    /// A cluster of servers, each with eight H100 and one 400G NIC per GPU.
     fn servers(count: u32, switch: bool) -> Cluster {
         let places = (0..8 * count).map(|rank| (rank / 8, rank % 8));
         let rates = [Rate::from_gbps(400), NVLINK];
@@ -274,7 +279,7 @@ mod tests {
         assert!((time - expected).abs() < 0.005, "{time} instead of {expected}");
     }
 
-    /// The bus bandwidth of a predicted time.
+    /// The bus bandwidth that a predicted time gives.
     fn busbw(ranks: u32, bytes: u64, time: Option<f64>) -> Option<f64> {
         Some(bytes as f64 / 1e3 / time? * Algorithm::AllreduceRing.bus_factor(ranks))
     }
@@ -284,10 +289,10 @@ mod tests {
         let two = servers(2, true);
         assert_eq!((two.ranks, two.nodes), (16, 2));
         assert_eq!(two.channels, Channels { count: 16.0, speed: 24.0 });
-        // 370.8 / 9 = 41.2.
+        // The speed is the highest one below 370.8 / 9 = 41.2.
         assert_eq!(two.switched, Some(Channels { count: 8.0, speed: 40.0 }));
         let one = servers(1, true);
-        // 6 of 60 in 370.8, halved.
+        // Six channels of 60 GB/s fit into 370.8 GB/s, and each is halved.
         assert_eq!(one.channels, Channels { count: 12.0, speed: 30.0 });
         assert_eq!(one.switched, two.switched);
         assert_eq!(servers(1, false).switched, None);
@@ -297,16 +302,16 @@ mod tests {
     fn the_times_of_rings_are_those_of_the_model() {
         let ring =
             |protocol, bytes| servers(2, false).allreduce_us(Algorithm::AllreduceRing, protocol, bytes);
-        // 8.4 + 28 * 3.4 + 2 * 14 = 131.6, by 1.4; 384 * 16/30 = 204.8 GB/s.
+        // The latency is 8.4 + 28 * 3.4 + 2 * 14 = 131.6, times 1.4. The bandwidth is 384 * 16/30 = 204.8 GB/s.
         close(ring(Protocol::Simple, 1 << 30), 5_427.12);
         close(busbw(16, 1 << 30, ring(Protocol::Simple, 1 << 30)), 370.96);
         close(ring(Protocol::Ll, 1 << 16), 43.15);
         close(ring(Protocol::Simple, 1 << 16), 184.56);
-        // A share of a rank and channel below 64 B is on no plateau.
+        // If a rank's share on a channel is below 64 B, there is no plateau.
         close(ring(Protocol::Simple, 1 << 13), 131.6 + 8.192 / 204.8);
-        // 14 + 28 * 1.9 + 2 * 4; 384 * 0.92 * 16/30.
+        // The latency is 14 + 28 * 1.9 + 2 * 4, and the bandwidth is 384 * 0.92 * 16/30.
         close(ring(Protocol::Ll128, 1 << 16), 75.2 + 65.536 / 188.416);
-        // One GPU a server: every hop has the latency of a tree's.
+        // With one GPU per server, every hop has the latency of a tree hop.
         let lone = Layout::of((0..4).map(|rank| (rank, 0)), 2, false, false)
             .with_rates([Rate::from_gbps(400), NVLINK]);
         let time = Cluster::of(&lone).allreduce_us(Algorithm::AllreduceRing, Protocol::Ll, 1 << 16);
@@ -318,13 +323,15 @@ mod tests {
         let tree = |protocol, bytes| {
             servers(2, false).allreduce_us(Algorithm::AllreduceDoubleBinaryTree, protocol, bytes)
         };
-        // 6.8 + 2 (7 * 0.6 + 5); 64 KiB is the eleventh power of two from 64 B: 0.6 of min(39, 353.28 / 3.8) / 2.
+        // The latency is 6.8 + 2 (7 * 0.6 + 5). 64 KiB is the eleventh power of two from 64 B, with the factor 0.6 of
+        // min(39, 353.28 / 3.8) / 2.
         close(tree(Protocol::Ll, 1 << 16), 6.8 + 2.0 * (7.0 * 0.6 + 5.0) + 65.536 / (39.0 * 0.6 / 2.0));
         close(tree(Protocol::Simple, 1 << 30), 8.4 + 2.0 * (28.0 + 14.0) + 1_073_741.824 / (353.28 / 2.0));
     }
 
-    /// Of the sizes and algorithms that NCCL logs for H100 servers: in one server rings with LL up to 1 MB and NVLS above
-    /// (nccl-tests, issue 309); on two servers NVLSTree for large ones, and rings where nothing reduces in the switch.
+    /// The choices agree with those that NCCL logs for H100 servers. In one server these are rings with LL up to 1 MB
+    /// and NVLS above (nccl-tests, issue 309). On two servers they are NVLSTree for large sizes, and rings if the
+    /// switch does not reduce.
     #[test]
     fn small_sizes_take_ll_and_large_ones_nvls() {
         let nvls = (Algorithm::AllreduceHierarchical, Protocol::Simple);
@@ -332,16 +339,17 @@ mod tests {
         assert_eq!(one.choose_allreduce(1 << 20), (Algorithm::AllreduceRing, Protocol::Ll));
         assert_eq!([2 << 20, 1 << 30, 16 << 30].map(|bytes| one.choose_allreduce(bytes)), [nvls; 3]);
         assert_eq!(one.allreduce_us(Algorithm::AllreduceHierarchical, Protocol::Ll, 8), None);
-        // 2 * 0.85 * 40 * 7/8 = 59.5 of each of 8 channels, the 476 GB/s that a server is seen to reach.
+        // Each of 8 channels gives 2 * 0.85 * 40 * 7/8 = 59.5, which makes the 476 GB/s that a server is observed to
+        // reach.
         close(busbw(8, 1 << 40, one.allreduce_us(nvls.0, nvls.1, 1 << 40)), 476.0);
         let two = servers(2, false);
         assert_eq!(two.choose_allreduce(1 << 16), (Algorithm::AllreduceDoubleBinaryTree, Protocol::Ll));
         assert_eq!(two.choose_allreduce(1 << 30), (Algorithm::AllreduceRing, Protocol::Simple));
         let two = servers(2, true);
         assert_eq!(two.choose_allreduce(1 << 30), nvls);
-        // 25 + 2 * 20.9; 8 * min(59.5, 80, 57.7) * 16/30.
+        // The latency is 25 + 2 * 20.9, and the bandwidth is 8 * min(59.5, 80, 57.7) * 16/30.
         close(two.allreduce_us(nvls.0, nvls.1, 1 << 30), 66.8 + 1_073_741.824 / (461.6 * 16.0 / 30.0));
-        // Four reach the speed of rings only.
+        // On four servers, NVLSTree reaches only the speed of rings.
         assert_eq!(servers(4, true).choose_allreduce(1 << 30), (Algorithm::AllreduceRing, Protocol::Simple));
     }
 

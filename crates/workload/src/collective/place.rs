@@ -5,7 +5,7 @@ use super::Placement;
 use anabranch_base::{HostId, Problem, Purpose, stream};
 use anabranch_fabric::Servers;
 
-/// The hosts of each of `jobs` jobs, by rank. The caller has checked that there are enough hosts.
+/// The hosts of each of `jobs` jobs, in the order of their ranks. The caller has checked that there are enough hosts.
 pub(super) fn place_all(
     placement: Placement,
     ranks: u32,
@@ -16,8 +16,8 @@ pub(super) fn place_all(
     place_among(placement, (ranks, jobs), ((0..fabric.hosts).collect(), 0), fabric, seed)
 }
 
-/// The hosts of each of `jobs` jobs, by rank, among free hosts in ascending order. `number` selects the random stream, as
-/// there may be several placements.
+/// The hosts of each of `jobs` jobs, in the order of their ranks. They are chosen among the free hosts, which are in
+/// ascending order. `number` selects the random stream, since a workload may have several placements.
 pub(super) fn place_among(
     placement: Placement,
     (ranks, jobs): (u32, u32),
@@ -50,14 +50,14 @@ fn servers_of(placement: Placement, fabric: &Fabric) -> Result<&Servers, Workloa
     })
 }
 
-/// The server and the rail of a host, or of a GPU where the places of the fabric are GPUs; none for a host in no server.
+/// The server and the rail of a place of the fabric, which is a host or a GPU. None for a host that is in no server.
 fn place_in(servers: &Servers, fabric: &Fabric, place: u32) -> Option<(u32, u16)> {
     let host = if fabric.of_gpus { servers.nic_of_gpu(place) } else { HostId(place) };
     let server = if fabric.of_gpus { servers.server_of_gpu(place) } else { servers.server_of(host)? };
     Some((server, servers.rail_of(host)?))
 }
 
-/// [`Placement::Servers`].
+/// Places jobs by [`Placement::Servers`].
 fn on_servers(
     (ranks, jobs): (u32, u32),
     free: &[u32],
@@ -69,7 +69,7 @@ fn on_servers(
         true => servers.gpus_of(server).len(),
         false => servers.nics_of(server).len(),
     };
-    // Those in whole servers, server by server.
+    // The hosts or GPUs of servers without other jobs, server by server.
     let mut whole: Vec<&[u32]> = free
         .chunk_by(|one, next| server_of(*one) == server_of(*next))
         .filter(|places| server_of(places[0]).is_some_and(|server| places.len() == size_of(server)))
@@ -93,7 +93,8 @@ fn on_servers(
     Ok(groups)
 }
 
-/// [`Placement::Spread`]. Taking hosts of the ToRs with the most free ones leaves as many ToRs as possible to later jobs.
+/// Places jobs by [`Placement::Spread`]. The hosts come from the ToRs with the most free ones, which leaves as many
+/// ToRs as possible to later jobs.
 fn spread(ranks: u32, jobs: u32, hosts: &[u32], fabric: &Fabric) -> Result<Vec<Vec<u32>>, WorkloadError> {
     let mut by_tor: Vec<(u32, u32)> =
         hosts.iter().map(|&host| (fabric.tor_of[host as usize], host)).collect();
@@ -109,7 +110,7 @@ fn spread(ranks: u32, jobs: u32, hosts: &[u32], fabric: &Fabric) -> Result<Vec<V
     }
     let mut groups = Vec::with_capacity(jobs as usize);
     for job in 0..jobs {
-        // The sort is stable, so the first ToR comes first among equals.
+        // The sort is stable, so that among equal ToRs the first one comes first.
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by_key(|&tor| std::cmp::Reverse(tors[tor].len()));
         order.truncate(ranks as usize);

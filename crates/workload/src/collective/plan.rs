@@ -1,62 +1,65 @@
-//! The plan of a collective: the chunks that its ranks exchange, and their dependencies.
+//! The plan of a collective: the chunks that its ranks exchange, and the dependencies of the chunks.
 
 use crate::Done;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A collective among ranks `0..ranks` as messages with dependencies.
+/// A collective among the ranks `0..ranks`, as messages with dependencies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Number of ranks.
     pub ranks: u32,
-    /// All messages; each comes after those for which it waits.
+    /// All messages. Each comes after those for which it waits.
     pub sends: Vec<Send>,
-    /// The dependencies, as positions in `sends`; each send has a range.
+    /// The dependencies of all sends, as positions in `sends`. Each send has a range of this list.
     pub waits: Vec<u32>,
-    /// The most sends in flight per rank, if limited. The first ones start at once; each acknowledgement starts the next one
-    /// in the order of `sends`.
+    /// The largest number of sends in flight per rank, if it is limited. The first sends start at once, and each
+    /// acknowledgement starts the next send in the order of `sends`.
     pub per_rank: Option<u32>,
-    /// The most sends in flight per pair of ranks, if limited, and their completion: a send also waits for the one that
-    /// many positions before it to the same rank.
+    /// The largest number of sends in flight per pair of ranks, if it is limited, and the event that completes a send.
+    /// A send also waits for the completion of the send that many positions earlier to the same rank.
     pub per_pair: Option<(u32, Done)>,
 }
 
-/// One message of a collective: a piece of the sender's buffer.
+/// One message of a collective: a range of the sender's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Send {
     /// The sending rank.
     pub src: u32,
     /// The receiving rank.
     pub dst: u32,
-    /// The first byte, in the buffer of the collective, or of the sender's own input in an all-to-all.
+    /// The first byte of the range, in the buffer of the collective. In an all-to-all, it is a position in the sender's
+    /// own input.
     pub from: u64,
-    /// Length in bytes, at least 1.
+    /// The length in bytes, at least 1.
     pub bytes: u64,
-    /// The receiver's use of the data.
+    /// The way in which the receiver uses the data.
     pub action: Action,
-    /// Whether it passes the switch of a server that reduces and multicasts: all sends of a step that are reduced into the same
-    /// bytes of a rank arrive there as one, and all copies of the same bytes of a rank leave it as one.
+    /// Whether the message goes through a server's NVLink switch that reduces and multicasts. All sends of a step that
+    /// are reduced into the same bytes of a rank arrive there as one. All copies of the same bytes of a rank leave it
+    /// as one.
     pub switch: bool,
-    /// The step of the algorithm. Within a step a rank sends its data from before the step; data that it receives in the
-    /// step are reduced or copied after that.
+    /// The step of the algorithm. Within a step, a rank sends its data from before the step. Data that it receives in
+    /// the step is reduced or copied afterwards.
     pub step: u32,
-    /// The first of its dependencies, in [`Plan::waits`].
+    /// The position of its first dependency in [`Plan::waits`].
     pub waits_from: u32,
-    /// The number of its dependencies, which the sender has received when it starts; with 0 it starts at once.
+    /// The number of its dependencies. The sender must have received them before the send starts. With 0 it starts at
+    /// once.
     pub waits_len: u32,
 }
 
-/// The use of received data.
+/// The way in which received data is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// They are combined with the receiver's own data.
+    /// The data is combined with the receiver's own data.
     Reduce,
-    /// They replace the receiver's own data.
+    /// The data replaces the receiver's own data.
     Copy,
 }
 
 impl Plan {
-    /// The dependencies of `send`, which are all messages to its sender.
+    /// The dependencies of `send`. They are all messages to the rank that sends it.
     pub fn waits_of(&self, send: &Send) -> &[u32] {
         &self.waits[send.waits_from as usize..][..send.waits_len as usize]
     }
@@ -67,21 +70,21 @@ impl Plan {
 pub(super) struct Transfer {
     pub src: u32,
     pub dst: u32,
-    /// The first byte and the one after the last. Nothing is sent if the range is empty.
+    /// The first byte and the byte after the last one. Nothing is sent if the range is empty.
     pub range: (u64, u64),
     pub action: Action,
 }
 
-/// A builder of plans from steps.
+/// A builder that makes a plan from steps.
 ///
-/// Algorithms do not declare dependencies. A chunk waits for every chunk that contributed to its bytes since they were last
-/// overwritten, which is exactly what a rank must have received.
+/// Algorithms do not declare dependencies. A chunk waits for every chunk that contributed to its bytes since they were
+/// last overwritten. These are exactly the chunks that a rank must have received.
 pub(super) struct Planner {
     plan: Plan,
     chunk: u64,
     step: u32,
     switch: bool,
-    /// Sends for which those of the present step wait too, by receiver.
+    /// For each rank, earlier sends to it for which the sends of the present step wait too.
     earlier: BTreeMap<u32, Vec<u32>>,
     logs: Vec<WriteLog>,
 }
@@ -99,7 +102,7 @@ impl Planner {
         }
     }
 
-    /// Adds a step, in which all ranks send their data from before the step.
+    /// Adds a step, in which all ranks send the data that they had before the step.
     pub(super) fn step(&mut self, transfers: impl IntoIterator<Item = Transfer>) {
         let mut received = Vec::new();
         for transfer in transfers {
@@ -121,8 +124,8 @@ impl Planner {
         self.step += 1;
     }
 
-    /// Adds a step whose transfers pass the switch of their server. Each also waits for those of the sends `earlier` that its
-    /// sender receives.
+    /// Adds a step whose transfers go through the NVLink switch of their server. Each transfer also waits for those of
+    /// the sends `earlier` that its sender receives.
     pub(super) fn switch_step(&mut self, transfers: impl IntoIterator<Item = Transfer>, earlier: Range<u32>) {
         self.switch = true;
         for send in earlier {
@@ -133,7 +136,7 @@ impl Planner {
         self.earlier.clear();
     }
 
-    /// The number of sends so far.
+    /// The number of sends that have been added so far.
     pub(super) fn sends(&self) -> u32 {
         self.plan.sends.len() as u32
     }
@@ -147,7 +150,7 @@ impl Planner {
         self.logs[transfer.src as usize].writers(from, to, self.chunk, &mut self.plan.waits);
         self.plan.waits.extend(self.earlier.get(&transfer.src).into_iter().flatten());
         self.plan.waits[waits_from..].sort_unstable();
-        // Several pieces may have been written by one earlier chunk.
+        // An earlier chunk may have written several pieces, and must be listed only once.
         let mut kept = waits_from;
         for next in waits_from..self.plan.waits.len() {
             if kept == waits_from || self.plan.waits[kept - 1] != self.plan.waits[next] {
@@ -170,17 +173,19 @@ impl Planner {
     }
 }
 
-/// The chunks of a transfer: consecutive sends from number `first`, with consecutive bytes from `start`.
+/// The chunks of a transfer. They are consecutive sends, the first of which has the number `first`, and their bytes are
+/// consecutive from `start` on.
 #[derive(Clone, Copy, Debug)]
 struct Writer {
     first: u32,
     start: u64,
 }
 
-/// The received transfers that contributed to each piece of a rank's buffer. Bytes in no piece are the rank's own input.
+/// The received transfers that contributed to each piece of a rank's buffer. Bytes outside of all pieces are the rank's
+/// own input.
 #[derive(Default)]
 struct WriteLog {
-    /// The byte after the last and the writers of each piece, by its first byte.
+    /// For the first byte of each piece, the byte after its last one and its writers.
     pieces: BTreeMap<u64, (u64, Vec<Writer>)>,
 }
 
@@ -211,7 +216,7 @@ impl WriteLog {
         }
     }
 
-    /// Splits the piece around `at`, so that a piece begins there.
+    /// Splits the piece that contains `at`, so that a piece begins there.
     fn split(&mut self, at: u64) {
         let Some((&from, (to, writers))) = self.pieces.range_mut(..at).next_back() else { return };
         if at < *to {
@@ -222,7 +227,7 @@ impl WriteLog {
         }
     }
 
-    /// Adds the chunks that wrote into `from..to`, possibly with duplicates.
+    /// Adds the numbers of the chunks that wrote into `from..to`, possibly with duplicates.
     fn writers(&self, from: u64, to: u64, chunk: u64, into: &mut Vec<u32>) {
         let before = self.pieces.range(..=from).next_back().map_or(from, |(&start, _)| start);
         for (&start, (end, writers)) in self.pieces.range(before..to) {
@@ -254,7 +259,8 @@ mod tests {
         let waits: Vec<&[u32]> = plan.sends.iter().map(|send| plan.waits_of(send)).collect();
         let none: &[u32] = &[];
         assert_eq!(waits[..7], [none; 7]);
-        // Chunks 0..4 of the first transfer, 4 and 5 (from byte 5) of the second, 6 overwrites chunk 3.
+        // Chunks 0 to 3 belong to the first transfer, and chunks 4 and 5 (from byte 5) to the second. Chunk 6
+        // overwrites chunk 3.
         let expected: [&[u32]; 5] = [&[0, 4], &[1, 4, 5], &[2, 5], &[6], &[]];
         assert_eq!(waits[7..], expected);
     }

@@ -1,17 +1,18 @@
-//! Collectives on rings, one for each channel.
+//! Collectives on rings, with one ring for each channel.
 
 use super::blocks::Blocks;
 use super::layout::Layout;
 use super::plan::{Action, Planner, Transfer};
 
-/// ReduceScatter on rings. After step s, the rank at position p has the sum of s + 2 ranks for the block of position p - 2 - s;
-/// after the last step, each rank has the sum of all for its own block.
+/// ReduceScatter on rings. After step s, the rank at position p has the sum over s + 2 ranks for the block of position
+/// p - 2 - s. After the last step, each rank has the sum over all ranks for its own block.
 pub(super) fn reduce_scatter(planner: &mut Planner, layout: &Layout, bytes: u64) {
     let n = layout.ranks();
     rotate(planner, layout, bytes, Action::Reduce, |step| n - 1 - step);
 }
 
-/// AllGather on rings. Each rank begins with its block; in each step it forwards the block that it received in the one before.
+/// AllGather on rings. Each rank begins with its own block. In each step, it forwards the block that it received in the
+/// previous step.
 pub(super) fn all_gather(planner: &mut Planner, layout: &Layout, bytes: u64) {
     let n = layout.ranks();
     rotate(planner, layout, bytes, Action::Copy, |step| n - step);
@@ -35,8 +36,8 @@ pub(super) fn broadcast(planner: &mut Planner, layout: &Layout, bytes: u64) {
     }
 }
 
-/// One step fewer than there are ranks. In each step every rank sends the next one on each ring the channel's part of a block:
-/// that of the rank which is `ahead` positions ahead of it.
+/// Adds one step fewer than there are ranks. In each step, every rank sends to the next rank of each ring. It sends the
+/// channel's part of a block, which is the block of the rank `ahead` positions ahead of it.
 fn rotate(planner: &mut Planner, layout: &Layout, bytes: u64, action: Action, ahead: impl Fn(u32) -> u32) {
     let n = layout.ranks();
     let rings = rings(layout);

@@ -65,7 +65,7 @@ fn jobs_are_placed() {
     assert_eq!(hosts_of(&grouped(&[&[5, 0, 7], &[0, 1]]), &fabric, 1), [vec![5, 0, 7], vec![0, 1]]);
 }
 
-/// Three servers of four GPUs, of which two share a NIC: NICs 0 to 5, GPUs 0 to 11.
+/// Three servers of four GPUs each, in which two GPUs share a NIC. There are NICs 0 to 5 and GPUs 0 to 11.
 #[test]
 fn jobs_are_placed_by_servers_and_by_rails() {
     let servers = Some(anabranch_fabric::Servers::uniform(3, 4, 2, 1));
@@ -75,11 +75,11 @@ fn jobs_are_placed_by_servers_and_by_rails() {
     assert_eq!(hosts_of(&placed(2, 3, Placement::Rails), &nics, 1), [[0, 2], [4, 1], [3, 5]]);
     let gpus = nics.of_gpus().unwrap();
     let place = |placement, ranks, jobs| place::place_all(placement, ranks, jobs, &gpus, 1);
-    // The second job leaves the rest of the first one's server free.
+    // The second job leaves the remaining GPUs of the first job's server free.
     assert_eq!(place(Placement::Servers, 3, 2).unwrap(), [[0, 1, 2], [4, 5, 6]]);
     assert_eq!(place(Placement::Servers, 6, 1).unwrap(), [[0, 1, 2, 3, 4, 5]]);
     assert_eq!(place(Placement::Rails, 6, 2).unwrap(), [[0, 1, 4, 5, 8, 9], [2, 3, 6, 7, 10, 11]]);
-    // A later job finds whole servers alone.
+    // A job that is placed later gets only servers without other jobs.
     let free = ((2..12).collect(), 1);
     assert_eq!(place::place_among(Placement::Servers, (4, 1), free, &gpus, 1).unwrap(), [[4, 5, 6, 7]]);
     let error = place(Placement::Servers, 3, 4).unwrap_err().to_string();
@@ -99,15 +99,15 @@ fn jobs_have_ranges_of_messages_and_a_queue_pair_for_each_pair() {
     let pairs: Vec<(u32, u32)> = workload.qps[4..8].iter().map(|qp| (qp.src.0, qp.dst.0)).collect();
     assert_eq!(pairs, [(4, 5), (5, 6), (6, 7), (7, 4)]);
     assert_eq!(workload.qps.len(), 12);
-    // 1000 B in 4 blocks of 250 B in chunks of 100, 100 and 50 B; the first step of 6 starts at once.
+    // 1000 B in 4 blocks are 250 B each, in chunks of 100, 100 and 50 B. The first of 6 steps starts at once.
     let bytes: Vec<u64> = workload.messages[..3].iter().map(|message| message.bytes).collect();
     assert_eq!(bytes, [100, 100, 50]);
     let at_once = workload.messages.iter().filter(|message| message.start == Start::At(Time::ZERO)).count();
     assert_eq!(at_once, 3 * 12);
 }
 
-/// In a ring of 4 ranks with 3 chunks per block and depth 2, the k-th chunk to the next rank waits for its data, and for the
-/// completion of the (k-2)-th.
+/// In a ring of 4 ranks with 3 chunks per block and depth 2, the k-th chunk to the next rank waits for its data and for
+/// the completion of the (k-2)-th chunk.
 #[test]
 fn with_a_depth_a_chunk_waits_for_an_earlier_one_to_the_same_rank() {
     for (clock, on) in [(Clock::Ack, Done::Acknowledged), (Clock::Delivered, Done::Delivered)] {
@@ -238,7 +238,8 @@ fn what_is_wrong_is_said_with_what_to_write() {
 
 #[test]
 fn a_spread_that_runs_out_of_tors_says_how_many_jobs_fit() {
-    // Three hosts under the first ToR, one under each other: only the first job finds two ToRs twice.
+    // There are three hosts under the first ToR and one under each other ToR. With two other ToRs, both jobs find two
+    // ToRs. With one other ToR, only the first job does.
     let uneven =
         Fabric { hosts: 5, host_rate: Rate(GBPS), tor_of: vec![0, 0, 0, 1, 2], dcs: 1, ..Fabric::default() };
     assert_eq!(hosts_of(&placed(2, 2, Placement::Spread), &uneven, 1), [[0, 3], [1, 4]]);
@@ -248,7 +249,8 @@ fn a_spread_that_runs_out_of_tors_says_how_many_jobs_fit() {
     assert!(text.contains("only 1 jobs of 2 ranks fit"), "{text}");
 }
 
-/// The first messages of a rank start together, at a random time of that rank below the jitter; seeds draw other times.
+/// The first messages of a rank start together, at a random time below the jitter. The time differs between ranks and
+/// between seeds.
 #[test]
 fn ranks_of_an_all_to_all_begin_at_random() {
     let fabric = fabric(8, 4);

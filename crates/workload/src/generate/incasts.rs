@@ -4,8 +4,8 @@ use crate::IncastsSpec;
 use crate::{Start, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Duration, HostId, Problem, Purpose, Rate, Time, stream};
 
-/// Incasts among the first `hosts` hosts, which arrive as a Poisson process. The receiver and the senders of each are drawn
-/// at random, and all senders start at the same time.
+/// Incasts among the first `hosts` hosts, which arrive as a Poisson process. Each incast has a random receiver and
+/// random senders, and all its senders start at the same time.
 pub(super) struct Incasts<'a> {
     pub spec: &'a IncastsSpec,
     pub hosts: u32,
@@ -17,7 +17,7 @@ impl Incasts<'_> {
     /// The expected number of messages.
     ///
     /// # Errors
-    /// A degree or a length out of range.
+    /// The degree or the length is out of range.
     pub(super) fn expected(&self) -> Result<f64, WorkloadError> {
         let (degree, hosts) = (self.spec.degree, self.hosts);
         if degree == 0 || degree >= hosts {
@@ -30,17 +30,18 @@ impl Incasts<'_> {
         Ok(f64::from(degree) * self.duration.0 as f64 / self.mean_gap_ps())
     }
 
-    /// The mean time from one incast to the next, in picoseconds. As for a background, the load is the bytes of all incasts
-    /// over the capacity of all hosts, so that an incast of `degree` messages counts like `degree` messages of single hosts.
+    /// The mean time from one incast to the next, in picoseconds. As for a background, the load is the bytes of all
+    /// incasts divided by the capacity of all hosts. An incast of `degree` messages therefore counts as much as
+    /// `degree` messages of single hosts.
     fn mean_gap_ps(&self) -> f64 {
         let bits = 8.0 * f64::from(self.spec.degree) * self.spec.bytes.0 as f64;
         bits / (self.spec.load * f64::from(self.hosts) * self.host_rate.0 as f64) * 1e12
     }
 
-    /// Adds the incasts, each message on a queue pair of its own.
+    /// Adds the incasts. Each message has its own queue pair.
     ///
     /// # Errors
-    /// A duration without any incast.
+    /// No incast falls into the duration.
     pub(super) fn add(&self, seed: u64, builder: &mut WorkloadBuilder) -> Result<(), WorkloadError> {
         let mean_gap = self.mean_gap_ps();
         let mut gaps = stream(seed, 0, Purpose::IncastArrivals);
@@ -68,7 +69,7 @@ impl Incasts<'_> {
         let mut random = stream(seed, incast, Purpose::IncastHosts);
         let receiver = random.below(self.hosts);
         let mut others: Vec<u32> = (0..self.hosts).filter(|host| *host != receiver).collect();
-        // The first steps of a shuffle draw the senders.
+        // The senders come from the first steps of a shuffle.
         for place in 0..self.spec.degree {
             let from = place + random.below(self.hosts - 1 - place);
             others.swap(place as usize, from as usize);

@@ -1,18 +1,18 @@
-//! Pipeline parallelism across data centres in addition to a background, as in figure 14 of Themis-longhaul (section VII-B).
-//! The paper gives nothing but its load.
+//! Pipeline parallelism across data centres in addition to a background, as in figure 14 of Themis-longhaul (section
+//! VII-B). The paper states only its load.
 
 use super::{Fabric, share_in_all};
 use crate::PipelineSpec;
 use crate::{Start, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Duration, HostId, Problem, Purpose, Time, stream};
 
-/// A pipeline in which each host is a stage. Its next stage is the host at the same position in the next data centre (the
-/// first one after the last), to which it sends the activations of a micro-batch at fixed intervals. The phases of
-/// different hosts are independent.
+/// A pipeline in which each host is a stage. The next stage is the host at the same position in the next data centre,
+/// and the first data centre follows the last. A stage sends the activations of a micro-batch to the next stage at
+/// fixed intervals. The phases of different hosts are independent.
 ///
-/// Assumptions: a micro-batch is one message, and intervals do not depend on the completion of earlier messages, so that
-/// all schemes have the same load. A message has a queue pair of its own, like the flows of the paper's simulator, or the
-/// stage keeps one for all of them, like a training job.
+/// Assumptions: a micro-batch is one message, and the intervals do not depend on the completion of earlier messages, so
+/// that all schemes have the same load. Either each message has its own queue pair, like the flows of the paper's
+/// simulator, or a stage keeps one queue pair for all its messages, like a training job.
 pub(super) struct Pipeline<'a> {
     pub spec: &'a PipelineSpec,
     pub fabric: &'a Fabric,
@@ -24,7 +24,8 @@ impl Pipeline<'_> {
     /// `beside`.
     ///
     /// # Errors
-    /// A single data centre, hosts that take no part in the background, or a load or length out of range.
+    /// There is only one data centre, some hosts do not take part in the background, or the load or the length is out
+    /// of range.
     pub(super) fn expected(&self, hosts: u32, beside: f64) -> Result<f64, WorkloadError> {
         if self.fabric.dcs < 2 {
             let what = Problem::with_text(
@@ -51,10 +52,10 @@ impl Pipeline<'_> {
         8.0 * self.spec.bytes.0 as f64 / (self.spec.load * self.fabric.host_rate.0 as f64) * 1e12
     }
 
-    /// Adds the messages, in the order of their starts.
+    /// Adds the messages in the order of their start times.
     ///
     /// # Errors
-    /// A duration without any message.
+    /// No message falls into the duration.
     pub(super) fn add(&self, seed: u64, builder: &mut WorkloadBuilder) -> Result<(), WorkloadError> {
         let interval = self.interval_ps();
         let mut starts: Vec<(Time, u32)> = Vec::new();
@@ -75,7 +76,7 @@ impl Pipeline<'_> {
             return Err(WorkloadError::key("duration", what));
         }
         starts.sort_unstable();
-        // Hosts are numbered by data centre, with equally many in each.
+        // Hosts are numbered by data centre, and each data centre has the same number of hosts.
         let of_dc = self.fabric.hosts / self.fabric.dcs;
         let mut stages = vec![None; self.fabric.hosts as usize];
         for (start, host) in starts {

@@ -30,7 +30,7 @@ fn poisson(sizes: &str, load: f64, hosts: u32, duration: Duration) -> WorkloadSp
     }
 }
 
-/// A WebSearch background at load 0.3 on all of 32 hosts for 20 ms, with incasts.
+/// A WebSearch background at load 0.3 on all 32 hosts for 20 ms, with incasts.
 fn with_incasts(degree: u32, bytes: u64, load: f64) -> WorkloadSpec {
     let duration = Duration::from_us(20_000);
     let incast = Some(IncastsSpec { degree, bytes: Bytes(bytes), load });
@@ -145,7 +145,7 @@ fn poisson_takes_sizes_from_a_file() {
 
 #[test]
 fn a_million_messages_fit() {
-    // 128 hosts * 0.8 * 100 Gb/s over 97 ms at 120 KB per message: about a million.
+    // 128 hosts * 0.8 * 100 Gb/s over 97 ms, with 120 KB per message, give about a million messages.
     let spec = poisson("facebook-hadoop", 0.8, 128, Duration::from_us(97_000));
     let w = build(&spec, &fabric(128, 16), 1, &|_| None).unwrap();
     let per_message = w.memory_bytes() as f64 / w.messages.len() as f64;
@@ -298,7 +298,7 @@ fn a_published_flow_file_loads() {
     assert_eq!((w.messages[0].bytes, w.messages[0].start), (616, Start::At(Time(9_000))));
     let last = w.messages.last().unwrap();
     assert_eq!((last.bytes, last.start), (3_370, Start::At(Time(4_998_501_000))));
-    // It was drawn from the same distribution at 25 % load, so the generated workload must be alike.
+    // The sample was drawn from the same distribution at 25 % load, so the generated workload must be similar.
     let ours =
         build(&poisson("alistorage", 0.25, 128, Duration::from_us(5_000)), &fabric(128, 16), 1, &|_| None)
             .unwrap();
@@ -343,17 +343,17 @@ proptest! {
 
 #[test]
 fn half_of_the_hosts_on_one_tor_cross_quickly() {
-    // The tightest case: with two ToRs, each swap leaves fewer partners.
+    // With two ToRs each swap leaves fewer possible partners, which makes this the hardest case.
     let w = build(&permutation_of(20_000, true), &fabric(20_000, 10_000), 1, &|_| None).unwrap();
     assert!(pairs(&w).iter().all(|(src, dst)| (src / 10_000) != (dst / 10_000)));
 }
 
-/// A [`fabric`] in `dcs` data centres.
+/// A [`fabric`] that is divided into `dcs` data centres.
 fn across(hosts: u32, dcs: u32) -> Fabric {
     Fabric { dcs, ..fabric(hosts, 4) }
 }
 
-/// A WebSearch background and incasts at load 0.3 each on all of `hosts` hosts for 20 ms, with a pipeline.
+/// A WebSearch background and incasts, each at load 0.3 on all `hosts` hosts for 20 ms, with a pipeline.
 fn with_pipeline(hosts: u32, bytes: u64, load: f64) -> WorkloadSpec {
     let pipeline = Some(PipelineSpec { bytes: Bytes(bytes), load, persistent: false });
     match with_incasts(8, 64_000, 0.3) {
@@ -511,7 +511,8 @@ fn listed_messages_are_as_listed() {
     }
 }
 
-/// A share changes only the receivers: senders, times and sizes are those of a workload without one.
+/// A share between data centres changes only the receivers. Senders, times and sizes are those of a workload without a
+/// share.
 #[test]
 fn a_share_between_data_centres_is_met() {
     let fabric = across(32, 2);

@@ -1,4 +1,4 @@
-//! The columns of a flow. An error ends with the corrected line if the correction is likely.
+//! The columns of a flow. An error ends with the corrected line if the correction is probable.
 
 use super::super::{Fabric, text};
 use super::{FlowFormat, PACKET};
@@ -7,7 +7,7 @@ use anabranch_base::{Bytes, Duration, HostId, Problem, Rate, Time};
 const SECOND: Duration = Duration(1_000_000_000_000);
 const MOST_PORT: u64 = 65_535;
 
-/// A line with the number of words that its format has columns.
+/// A line that has as many words as its format has columns.
 pub(super) struct Columns<'a> {
     pub words: Vec<&'a str>,
     pub format: FlowFormat,
@@ -19,21 +19,21 @@ pub(super) struct Flow<'a> {
     pub dst: HostId,
     pub bytes: u64,
     pub start: Time,
-    /// The start as the file spells it.
+    /// The start time as the file writes it.
     pub written_start: &'a str,
 }
 
-/// The number of the start's column, from 0.
+/// The number of the column with the start time, counted from 0.
 fn start_column(format: FlowFormat) -> usize {
     if format == FlowFormat::Hpcc { 5 } else { 4 }
 }
 
-/// The start of a flow, if it can be read.
+/// The start time of a flow, if it can be read.
 pub(super) fn start(content: &str, format: FlowFormat) -> Option<Time> {
     text::instant(content.split_whitespace().nth(start_column(format))?, "", SECOND).ok()
 }
 
-/// Whether the last columns can be a port, bytes and a start.
+/// Whether the last columns can be a destination port, bytes and a start time.
 pub(super) fn may_be_hpcc(words: &[&str]) -> bool {
     let whole = |word: &str, most: u64| text::whole(word, "", most).ok();
     whole(words[3], MOST_PORT).is_some()
@@ -41,14 +41,14 @@ pub(super) fn may_be_hpcc(words: &[&str]) -> bool {
         && text::instant(words[5], "", SECOND).is_ok()
 }
 
-/// Whether the last columns can be packets, a start and a later end.
+/// Whether the last columns can be packets, a start time and a later end time.
 pub(super) fn may_be_rdma(words: &[&str]) -> bool {
     let instant = |word: &str| text::instant(word, "", SECOND).ok();
     text::whole(words[3], "", u64::MAX).is_ok_and(|packets| packets > 0)
         && instant(words[4]).is_some_and(|start| instant(words[5]).is_some_and(|end| end > start))
 }
 
-/// Whether a line reads as a flow of any format.
+/// Whether a line can be read as a flow of any format.
 pub(super) fn is_flow(content: &str) -> bool {
     let words: Vec<&str> = content.split_whitespace().collect();
     let whole = |words: &[&str]| words.iter().all(|word| text::whole(word, "", u64::MAX).is_ok());
@@ -60,7 +60,8 @@ pub(super) fn is_flow(content: &str) -> bool {
     }
 }
 
-/// Whether a line is a cable of a topology file: two nodes, a rate and a latency, one of which has a unit.
+/// Whether a line is a cable of a topology file: two nodes, a rate and a latency. At least one of the latter has a
+/// unit.
 pub(super) fn is_cable(content: &str) -> bool {
     let words: Vec<&str> = content.split_whitespace().collect();
     let [a, b, rate, latency, ..] = words[..] else { return false };
@@ -153,7 +154,7 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// The problem, and the line with another word in this column.
+    /// The problem with a proposed line, which has another word in this column.
     fn instead(&self, message: String, column: usize, word: Option<String>) -> Problem {
         let Some(word) = word else { return message.into() };
         let mut words = self.words.clone();

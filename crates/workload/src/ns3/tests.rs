@@ -1,4 +1,4 @@
-//! Tests of how flow files are read, and of the messages about mistakes in them.
+//! Tests of the reader of flow files, and of its errors.
 
 use super::*;
 use anabranch_base::{HostId, Time};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 const TWO_SECONDS: Duration = Duration(2_000_000_000_000);
 
-/// A fabric that is not from a topology file.
+/// A fabric that does not come from a topology file.
 fn by_keys(hosts: u32) -> Fabric {
     Fabric { hosts, ..Fabric::default() }
 }
@@ -29,7 +29,7 @@ fn warned(text: &str) -> Vec<String> {
     warnings("f.txt", text, None).iter().map(ToString::to_string).collect()
 }
 
-/// Source, destination, bytes and start of each flow.
+/// The source, destination, bytes and start of each flow.
 fn flows(workload: &Workload) -> Vec<(u32, u32, u64, Start)> {
     let of = |m: &crate::Message| {
         let qp = workload.qps[m.qp.index()];
@@ -63,7 +63,7 @@ fn flows_of_ns3_rdma_have_packets_and_an_end() {
     );
 }
 
-/// An ambiguous flow: port 10,000, two bytes and a start at 9 s, or 10,000 packets from 2 s to 9 s.
+/// An ambiguous flow. It has either port 10,000, two bytes and a start at 9 s, or 10,000 packets from 2 s to 9 s.
 const EITHER: &str = "1\n1 0 3 10000 2 9";
 
 #[test]
@@ -76,7 +76,7 @@ fn six_columns_that_fit_two_simulators_are_refused_until_the_key_says_whose_they
     let said = |format| flows(&read(EITHER, Some(format), &by_keys(16)).unwrap());
     assert_eq!(said(FlowFormat::Ns3Rdma), [(1, 0, 10_000_000, Start::At(Time(0)))]);
     assert_eq!(said(FlowFormat::Hpcc), [(1, 0, 2, Start::At(Time(7_000_000_000_000)))]);
-    // Any line that fits only one format decides.
+    // One line that fits only one format determines the format of all.
     let decided = |more: &str| {
         read(&format!("2\n1 0 3 10000 2 9\n{more}"), None, &by_keys(16)).unwrap().messages[0].bytes
     };
@@ -122,7 +122,7 @@ fn of_more_flows_than_are_counted_the_first_are_read() {
 
 const GOOD: &str = "2\n1 2 3 100 500000 2\n2 1 3 100 1000 2.0005\n\nsrc dst pg dport bytes start\n";
 
-/// A mistake in [`GOOD`], the message about it, and the proposed line.
+/// Mistakes in [`GOOD`], each with its error and the proposed line.
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("2\n1", "3\n1", "f.txt:1: it counts 3 flows, but has 2; write: 2"),
     ("2\n1", "0\n1", "f.txt:1: it counts no flows, and a workload needs at least one; write: 2"),
@@ -211,7 +211,7 @@ fn mistakes_without_a_likely_line_are_explained() {
     }
 }
 
-/// A file of HPCC's, one of ConWeave's and one of ns3-rdma's.
+/// A flow file of each format.
 const DIALECTS: [(FlowFormat, &str); 3] = [
     (FlowFormat::Hpcc, "2\n1 2 3 100 500000 2\n2 1 3 100 1000 2.0005\n"),
     (FlowFormat::Conweave, "2\n1 2 3 500000 2\n2 1 3 1000 2.0005\n"),
@@ -240,7 +240,7 @@ fn a_wrong_format_is_answered_with_the_one_that_the_flows_look_like() {
 
 #[test]
 fn flows_that_do_not_agree_are_refused_at_the_one_that_differs() {
-    // A size that is no whole number makes a flow of ns3-rdma.
+    // A flow whose size is no whole number fits only ns3-rdma.
     for (odd, most, lines) in [
         (2, 3, ["1 2 3 100 1.5 2", "2 1 3 100 1000 2", "3 1 3 100 1000 2"]),
         (3, 2, ["2 1 3 100 1000 2", "1 2 3 100 1.5 2", "3 1 3 100 1000 2"]),
@@ -256,7 +256,7 @@ fn flows_that_do_not_agree_are_refused_at_the_one_that_differs() {
     }
     let said = read("2\n1 2 3 100 1.5 2\n2 1 3 100 1000 2", Some(FlowFormat::Hpcc), &by_keys(16));
     assert!(said.unwrap_err().starts_with("f.txt:2: the flow's size in bytes must be a whole number"));
-    // Of different counts of columns, the one that fewer flows have is wrong, wherever it stands.
+    // If flows have different numbers of columns, the number that fewer flows have is wrong, wherever that flow is.
     let error = wrong("3\n1 2 3 1000 2\n2 1 3 100 1000 2\n3 1 3 100 1000 2");
     assert!(
         error.starts_with("f.txt:2: 5 columns are those of `src dst pg bytes start_s` (ConWeave), "),
@@ -295,7 +295,7 @@ fn prose_behind_the_flows_is_not_counted_as_flows() {
     }
 }
 
-/// A file in which the hint is followed can be read, whatever value its author had in mind.
+/// If the hint is followed, the file can be read, whatever value its author intended.
 #[test]
 fn hints_that_are_examples_can_be_read() {
     for (text, expected, followed) in [

@@ -1,10 +1,11 @@
-//! System files of ASTRA-sim: how collectives are divided over the dimensions of a network.
+//! System files of ASTRA-sim, which define how collectives are divided over the dimensions of a network.
 //!
-//! A collective among all ranks is cut into `preferred-dataset-splits` parts. Each part goes through the dimensions one after
-//! the other, the one that varies fastest first (`Sys::generate_collective`): with `localBWAware` an AllReduce is a
-//! ReduceScatter in each dimension but the last, an AllReduce in the last one and AllGathers back; with `baseline`, and for
-//! other collectives, it is the same collective in each dimension. In a dimension `active-chunks-per-dimension` parts are under
-//! way at a time. A collective of a group is one of a single dimension, on a ring.
+//! A collective among all ranks is cut into `preferred-dataset-splits` parts. Each part goes through the dimensions one
+//! after the other, beginning with the one that varies fastest (`Sys::generate_collective`). With `localBWAware`, an
+//! AllReduce is a ReduceScatter in each dimension but the last, an AllReduce in the last dimension, and AllGathers in
+//! reverse order. With `baseline`, and for other collectives, it is the same collective in each dimension. In each
+//! dimension, `active-chunks-per-dimension` parts are in progress at a time. A collective of a group has only one
+//! dimension and runs on a ring.
 
 #[cfg(test)]
 mod tests;
@@ -16,16 +17,16 @@ use anabranch_base::{Duration, Fix, Problem};
 use anabranch_fabric::{TopologyError, YamlDocument, YamlNode};
 use std::collections::BTreeMap;
 
-/// The rules of a system file for a network.
+/// The rules that a system file defines for a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct System {
     /// The number of ranks of each dimension.
     pub dims: Vec<u32>,
     /// The algorithms of AllReduce, AllGather, ReduceScatter and AllToAll in each dimension.
     algorithms: [Vec<Implementation>; 4],
-    /// The parts of a collective.
+    /// The number of parts of a collective.
     splits: u32,
-    /// The parts that are under way in a dimension at a time.
+    /// The number of parts that are in progress in a dimension at a time.
     active: u32,
     /// Whether an AllReduce is divided into ReduceScatters and AllGathers.
     is_bandwidth_aware: bool,
@@ -38,9 +39,9 @@ enum Implementation {
     Direct,
     HalvingDoubling,
     DoubleBinaryTree,
-    /// A ring of all ranks, whatever the dimensions.
+    /// One ring of all ranks, whatever the dimensions are.
     OneRing,
-    /// All ranks send to all, whatever the dimensions.
+    /// Each rank sends to all others, whatever the dimensions are.
     OneDirect,
 }
 
@@ -59,7 +60,7 @@ impl Implementation {
     }
 }
 
-/// The collectives with their keys.
+/// The names of the collectives with their keys in the file.
 const KEYS: [(&str, &str); 4] = [
     ("allreduce", "all-reduce-implementation"),
     ("allgather", "all-gather-implementation"),
@@ -67,7 +68,7 @@ const KEYS: [(&str, &str); 4] = [
     ("alltoall", "all-to-all-implementation"),
 ];
 
-/// Keys whose meaning is not simulated.
+/// The keys whose meaning is not simulated.
 const LEFT_OUT: [&str; 8] = [
     "scheduling-policy",
     "endpoint-delay",
@@ -86,7 +87,7 @@ fn of_file(error: TopologyError) -> WorkloadError {
     }
 }
 
-/// The keys of a file whose meaning is not simulated, as a note.
+/// The keys of a file whose meaning is not simulated, as a note for the user.
 pub fn note(file: &str, text: &str) -> Option<String> {
     let document = YamlDocument::read(file, text).ok()?;
     let found: Vec<&str> = LEFT_OUT.into_iter().filter(|key| document.get(key).is_some()).collect();
@@ -94,11 +95,11 @@ pub fn note(file: &str, text: &str) -> Option<String> {
 }
 
 impl System {
-    /// Reads a system file for a network of the dimensions `dims`.
+    /// Reads a system file for a network with the dimensions `dims`.
     ///
     /// # Errors
-    /// With the line: an unknown or a custom algorithm, lists that do not have the network's dimensions, other files of
-    /// ASTRA-sim.
+    /// The error has the line. The file has an unknown or custom algorithm or a list that does not match the network's
+    /// dimensions, or it is another file of ASTRA-sim.
     pub fn read(file: &str, text: &str, dims: &[u32]) -> Result<System, WorkloadError> {
         let document = YamlDocument::read(file, text).map_err(of_file)?;
         let reader = Reader { file, document };
@@ -124,8 +125,8 @@ impl System {
         })
     }
 
-    /// The steps of a part of a collective among all ranks: the algorithm, the dimension (`None` for all ranks), and the
-    /// bytes as the algorithm counts them.
+    /// The steps of a part of a collective among all ranks. Each has the algorithm, the dimension (`None` for all
+    /// ranks), and the bytes as the algorithm defines them.
     fn phases(&self, usual: Algorithm, bytes: u64) -> Result<Vec<Phase>, Problem> {
         let Some(kind) = KEYS.iter().position(|(name, _)| *name == usual.collective()) else {
             return Ok(vec![Phase { algorithm: usual, dim: None, bytes }]);
@@ -153,7 +154,7 @@ impl System {
                 }
             }
             ("allgather", _) => {
-                // `bytes` is the result, and each dimension multiplies what a rank has.
+                // `bytes` is the size of the result, and each dimension multiplies the data that a rank has.
                 now = bytes / self.dims.iter().map(|size| u64::from(*size)).product::<u64>();
                 for (dim, size) in sizes {
                     now *= size;
@@ -170,7 +171,8 @@ impl System {
         Ok(phases)
     }
 
-    /// The ranks that share all places but that in `dim`, for each such group; all ranks together for `None`.
+    /// The groups of ranks whose coordinates are equal in all dimensions except `dim`. For `None`, one group of all
+    /// ranks.
     fn groups(&self, dim: Option<usize>, ranks: u32) -> Vec<Vec<u32>> {
         let Some(dim) = dim else { return vec![(0..ranks).collect()] };
         let stride: u32 = self.dims[..dim].iter().product();
@@ -180,7 +182,7 @@ impl System {
     }
 }
 
-/// A collective within a dimension.
+/// A phase of a collective: a collective within one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Phase {
     algorithm: Algorithm,
@@ -188,7 +190,7 @@ struct Phase {
     bytes: u64,
 }
 
-/// The phases of the collective `name` in a dimension. A direct one is an AllToAll of blocks.
+/// The phases of the collective `name` in a dimension. A direct collective is an AllToAll of blocks.
 fn step(name: &str, by: Implementation, dim: Option<usize>, bytes: u64) -> Result<Vec<Phase>, Problem> {
     let of = |algorithm| Phase { algorithm, dim, bytes };
     let phases = match (name, by) {
@@ -225,7 +227,7 @@ impl Reader<'_> {
         WorkloadError::line(self.file, line as u32, what)
     }
 
-    /// Refuses other files of ASTRA-sim, and collectives from files.
+    /// Refuses other files of ASTRA-sim, and collectives that are defined by files.
     fn check_kind(&self) -> Result<(), WorkloadError> {
         if let Some(memory) = self.document.get("memory-type") {
             let fix = "the file of its system in its place, with all-reduce-implementation";
@@ -255,7 +257,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A number from 1; 1 without the key.
+    /// The number at a key, which must be at least 1. Without the key it is 1.
     fn count(&self, key: &str) -> Result<u32, WorkloadError> {
         let Some(node) = self.document.get(key) else { return Ok(1) };
         node.text
@@ -265,7 +267,7 @@ impl Reader<'_> {
             .ok_or_else(|| self.at(node.line, format!("{key} is a whole number from 1, not {:?}", node.text)))
     }
 
-    /// The algorithms at a key, one for each dimension; rings without the key.
+    /// The algorithms at a key, one for each dimension. Without the key they are rings.
     fn algorithms(&self, key: &str, dims: &[u32]) -> Result<Vec<Implementation>, WorkloadError> {
         let Some(node) = self.document.get(key) else { return Ok(vec![Implementation::Ring; dims.len()]) };
         let names = self.document.list(key, "[\"ring\"]").map_err(of_file)?;
@@ -310,7 +312,7 @@ impl Graph {
     /// Divides the collectives over the dimensions of a network.
     ///
     /// # Errors
-    /// Another number of ranks than the network has, or an algorithm that is not simulated.
+    /// The number of ranks differs from that of the network, or an algorithm is not simulated.
     pub fn divide(&mut self, system: &System) -> Result<(), Problem> {
         let ranks = self.ranks.len() as u32;
         let of_network: u64 = system.dims.iter().map(|size| u64::from(*size)).product();
@@ -341,7 +343,7 @@ impl Graph {
             return Ok(());
         }
         let whole: NodeOfRank = collective.members.iter().copied().collect();
-        // The nodes with which each part ends each phase.
+        // For each part, the nodes with which each of its phases ends.
         let mut ended: Vec<Vec<NodeOfRank>> = Vec::new();
         for bytes in sizes {
             let phases = match is_of_all {
@@ -360,7 +362,7 @@ impl Graph {
             }
             ended.push(of_part);
         }
-        // The node of the whole collective ends with the last phases of all parts.
+        // The node of the whole collective ends when the last phases of all parts have ended.
         for (rank, node) in whole {
             let last = ended.iter().filter_map(|of_part| Some(of_part.last()?[&rank])).collect();
             let node = &mut self.ranks[rank as usize][node as usize];
@@ -370,8 +372,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Adds a phase of a part of a collective, among each of `groups`. A rank enters it after its phase before, or when it would
-    /// enter the whole collective, and after the part ahead of it.
+    /// Adds a phase of a part of a collective, among each of `groups`. A rank enters the phase after its previous
+    /// phase, or when it would enter the whole collective. It also waits for the preceding part.
     fn add_phase(
         &mut self,
         (collective, whole): (&Collective, &NodeOfRank),
@@ -409,10 +411,10 @@ impl Graph {
     }
 }
 
-/// A node of each rank.
+/// For each rank, one of its nodes.
 type NodeOfRank = BTreeMap<u32, u32>;
 
-/// The sizes of the parts of `bytes` bytes: equal ones, and a shorter one for the rest.
+/// The sizes of the parts of `bytes` bytes: equal parts, and a shorter one for the remainder.
 fn parts(bytes: u64, splits: u32) -> Vec<u64> {
     let size = (bytes / u64::from(splits)).max(1);
     (0..bytes.div_ceil(size)).map(|part| size.min(bytes - part * size)).collect()

@@ -1,19 +1,21 @@
-//! Chakra execution traces: a file of length-delimited protobuf messages for each rank.
+//! Chakra execution traces: one file per rank, which consists of length-delimited protobuf messages.
 //!
-//! The files are first converted to a text with one line per node ([`to_text`]), which a scenario keeps and which is read
-//! like any other trace. Each node has data and control dependencies, which have the same effect, and:
-//! - `COMP`: its duration (or `runtime`, as older tools write it), one at a time on the CPU and one at a time on the GPU of
-//!   its rank (`is_cpu_op`), or one at a time per stream of the GPU (`tid`);
+//! The files are first converted to a text with one line per node ([`to_text`]). A scenario keeps this text, which is
+//! then read like any other trace. Each node has data and control dependencies, which have the same effect. The types
+//! of nodes are:
+//! - `COMP`: its duration (or `runtime` in traces of older tools). A rank computes one node at a time on its CPU and
+//!   one at a time on its GPU (`is_cpu_op`), or one at a time per stream of the GPU (`tid`);
 //! - `COMM_SEND`, `COMM_RECV`: `comm_size`, `comm_dst` or `comm_src`, `comm_tag`;
-//! - `COMM_COLL`: `comm_type` and `comm_size`, among all ranks or those of a group; one on the CPU without a type is the
-//!   launch, which computes. The size is that of a rank's data before the collective, as in ASTRA-sim, whose ring AllGather
-//!   sends messages of `comm_size`: the result of an AllGather is larger by the factor of the number of ranks. A broadcast is
-//!   from the first rank of its group, as no attribute names another one;
-//! - `METADATA`: nothing.
+//! - `COMM_COLL`: `comm_type` and `comm_size`, among all ranks or those of a group. If such a node is on the CPU and
+//!   has no type, it is the launch, which computes. The size is that of a rank's data before the collective, as in
+//!   ASTRA-sim, whose ring AllGather sends messages of `comm_size`. The result of an AllGather is therefore larger by
+//!   the factor of the number of ranks. A broadcast comes from the first rank of its group, since no attribute names
+//!   another rank;
+//! - `METADATA`: has no effect.
 //!
-//! The group is named by `pg_name`, or by `comm_group` in traces of older tools; without a name, or with an empty name or
-//! `0`, it has all ranks. The ranks of the groups are in a file as ASTRA-sim reads it: `{"1": [0, 1], "2": [2, 3]}`. The n-th
-//! collectives of all ranks of a group in that group are one collective.
+//! `pg_name` names the group, or `comm_group` in traces of older tools. Without a name, or with an empty name or `0`,
+//! the group has all ranks. The ranks of the groups are in a file that has the form of ASTRA-sim: `{"1": [0, 1], "2":
+//! [2, 3]}`. The n-th collectives of all ranks of a group in that group are one collective.
 
 mod node;
 mod reader;
@@ -29,10 +31,10 @@ use reader::Reader;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The text of the files of all ranks and of the file of groups, each with its name in errors.
+/// The text for the files of all ranks and for the file of groups. Each file has its name in errors.
 ///
 /// # Errors
-/// A malformed file, or a node that is not simulated.
+/// A file is malformed, or a node cannot be simulated.
 pub fn to_text(files: &[(String, Vec<u8>)], groups: Option<(&str, &str)>) -> Result<String, WorkloadError> {
     let groups = Groups::read(groups, files.len())?;
     let mut text = format!("chakra of {} ranks\n", files.len());
@@ -59,7 +61,7 @@ fn rank_to_text(bytes: &[u8], groups: &Groups, text: &mut String) -> Result<(), 
         }
     };
     let mut rest = bytes;
-    // The first message describes the file.
+    // The first protobuf message describes the file.
     let length = prost::decode_length_delimiter(&mut rest).map_err(broken(0))?;
     rest = rest
         .get(length..)
@@ -93,15 +95,15 @@ fn rank_to_text(bytes: &[u8], groups: &Groups, text: &mut String) -> Result<(), 
     Ok(())
 }
 
-/// Whether `text` is a text of [`to_text`].
+/// Whether `text` is an output of [`to_text`].
 pub fn is_text(text: &str) -> bool {
     text.starts_with("chakra of ")
 }
 
-/// Reads a text of [`to_text`].
+/// Reads an output of [`to_text`].
 ///
 /// # Errors
-/// A malformed line, with the expected form and a replacement.
+/// A line is malformed. The error has the expected form and a replacement.
 pub fn parse(
     file: &str,
     text: &str,
@@ -136,7 +138,7 @@ pub fn parse(
 /// The options for reading a trace.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// The number of ranks that execute the trace of the only rank.
+    /// The number of ranks that all execute the trace of the only rank.
     pub replicate: Option<u32>,
     /// Whether the streams of a GPU compute concurrently.
     pub streams: bool,
@@ -154,7 +156,7 @@ fn dependencies<'a, 'b>(words: &'a [&'b str]) -> (&'a [&'b str], &'a [&'b str], 
     (&words[..data], words[data..control].get(1..).unwrap_or(&[]), words[control..].get(1..).unwrap_or(&[]))
 }
 
-/// The number of nodes with control dependencies in a text of [`to_text`].
+/// The number of nodes with control dependencies in an output of [`to_text`].
 pub fn waiting_by_control(text: &str) -> usize {
     text::lines(text)
         .skip(1)
@@ -162,7 +164,7 @@ pub fn waiting_by_control(text: &str) -> usize {
         .count()
 }
 
-/// The number of nodes in a text of [`to_text`] that depend on nodes that do not exist.
+/// The number of nodes in an output of [`to_text`] that depend on nodes that do not exist.
 pub fn waiting_for_missing(text: &str, without_control: bool) -> usize {
     let mut waiting = 0;
     let mut rank: (BTreeSet<&str>, Vec<Vec<&str>>) = Default::default();

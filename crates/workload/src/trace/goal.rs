@@ -1,11 +1,13 @@
 //! GOAL, the group operation assembly language of LogGOPSim, as text.
 //!
-//! `num_ranks N`, then for each rank `rank R { ... }` with one statement per line: `[label:] send SIZEb to R [tag T]`, `recv SIZEb
-//! from R [tag T]`, `calc NANOSECONDS`, each optionally followed by `cpu C` and `nic C`, and `LABEL requires LABEL`, `LABEL irequires
-//! LABEL`. Comments are `//` to the end of the line and `/* */`.
+//! A file has `num_ranks N`, then `rank R { ... }` for each rank, with one statement per line. A statement is `[label:]
+//! send SIZEb to R [tag T]`, `recv SIZEb from R [tag T]` or `calc NANOSECONDS`, each optionally followed by `cpu C` and
+//! `nic C`, or it is `LABEL requires LABEL` or `LABEL irequires LABEL`. Comments are `//` to the end of the line and
+//! `/* */`.
 //!
-//! A `cpu` (0 by default) executes one computation at a time, in the order in which they become ready. `nic` must be 0, as a
-//! host has one NIC. The `cpu` of a send or receive has no effect, as posting takes no time.
+//! A `cpu` (0 by default) executes one computation at a time, in the order in which the computations become ready.
+//! `nic` must be 0, since a host has one NIC. The `cpu` of a send or receive has no effect, since posting takes no
+//! time.
 
 use super::MOST_RANKS;
 use super::graph::{Graph, Node, Op};
@@ -17,7 +19,7 @@ use std::collections::BTreeMap;
 /// Reads a file.
 ///
 /// # Errors
-/// A malformed line, with the expected form and a replacement.
+/// A line is malformed. The error has the expected form and a replacement.
 pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
     let mut graph = Graph::default();
     let mut reader = Reader::default();
@@ -30,7 +32,7 @@ pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
     })?;
     for (index, line) in plain.lines().enumerate() {
         let number = index as u32 + 1;
-        // Braces may share a line with statements.
+        // Braces may be on the same line as statements.
         for part in line.replace('{', " {\n").replace('}', "\n}\n").lines() {
             let words: Vec<&str> = part.split_whitespace().collect();
             if !words.is_empty() {
@@ -61,10 +63,10 @@ pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
     Err(WorkloadError::line(file, reader.counted, what))
 }
 
-/// The text without comments, with an equal number of lines.
+/// The text without comments. The number of lines stays the same.
 ///
 /// # Errors
-/// The line of a comment that does not end.
+/// A comment does not end. The error is its line.
 fn without_comments(text: &str) -> Result<String, u32> {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -90,18 +92,18 @@ fn without_comments(text: &str) -> Result<String, u32> {
 
 #[derive(Default)]
 struct Reader {
-    /// The current line, or the line of the error.
+    /// The number of the current line, or of the line with an error.
     line: u32,
-    /// The line with the number of ranks.
+    /// The number of the line that has the number of ranks.
     counted: u32,
-    /// Whether each rank has occurred.
+    /// For each rank, whether it has occurred.
     seen: Vec<bool>,
-    /// The open rank, and whether its `{` has occurred.
+    /// The rank that is being read, and whether its `{` has occurred.
     rank: Option<(u32, bool)>,
-    /// The node of each label of the open rank.
+    /// The node of each label of the rank that is being read.
     labels: BTreeMap<String, u32>,
-    /// The dependencies of the open rank: the waiting label, the label for which it waits, whether until its beginning
-    /// (`irequires`) rather than its end, and the line.
+    /// The dependencies of the rank that is being read. Each has the waiting label, the label for which it waits,
+    /// whether it waits for the begin (`irequires`) rather than the end, and the line.
     waits: Vec<(String, String, bool, u32)>,
 }
 
@@ -176,7 +178,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Ends a rank, and resolves the labels of its dependencies.
+    /// Completes a rank, and resolves the labels of its dependencies.
     fn end(&mut self, nodes: &mut [Node]) -> Result<(), Problem> {
         let labels = std::mem::take(&mut self.labels);
         self.rank = None;

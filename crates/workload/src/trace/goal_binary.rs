@@ -1,12 +1,13 @@
-//! GOAL in the binary form of LogGOPSim's `txt2bin`: the schedules of all ranks, and a table of their positions.
+//! GOAL in the binary form that LogGOPSim's `txt2bin` writes: the schedules of all ranks, and a table of their
+//! positions.
 //!
-//! All numbers are little-endian. The file begins with a cookie (u64). Positions count from the byte after it, where the
-//! header begins: the number of ranks (u32), the largest CPU and NIC (u8 each), and the start and end of each rank's part
-//! (u64 each). A part consists of the number of its operations and of the independent ones (u32 each), the numbers of the
-//! independent ones (u32 each), the operations, and an appendix of operation numbers (u32 each). An operation consists of
-//! its number of dependencies (u32), type (u8: 1 send, 2 recv, 3 calc), peer (u32), size (u64), tag (u32), CPU and NIC (u8
-//! each), and two ranges of the appendix, each as length and start (u32 each): the operations that wait for its end, and
-//! those that wait for its beginning.
+//! All numbers are little-endian. The file begins with a cookie (u64). Positions count from the byte after the cookie,
+//! where the header begins. The header has the number of ranks (u32), the largest CPU and NIC (u8 each), and the start
+//! and end of each rank's part (u64 each). A part consists of the number of its operations and of the independent ones
+//! (u32 each), the numbers of the independent ones (u32 each), the operations, and an appendix of operation numbers
+//! (u32 each). An operation consists of its number of dependencies (u32), type (u8: 1 send, 2 recv, 3 calc), peer
+//! (u32), size (u64), tag (u32), CPU and NIC (u8 each), and two ranges of the appendix, each as length and start (u32
+//! each). The first range has the operations that wait for its end, and the second has those that wait for its begin.
 //!
 //! The file is converted to GOAL text, which a scenario keeps.
 
@@ -16,7 +17,7 @@ use std::fmt::Write;
 
 /// The first number of a file.
 const COOKIE: u64 = 4223;
-/// The number with which LogGOPSim replaces the cookie when a simulation has consumed the file.
+/// The number with which LogGOPSim replaces the cookie when one of its simulations has used the file.
 const USED_UP: u64 = 2342;
 
 /// Whether a file is binary GOAL rather than text.
@@ -24,10 +25,10 @@ pub fn is_binary(bytes: &[u8]) -> bool {
     matches!(number::<8>(bytes, 0), Some(COOKIE | USED_UP))
 }
 
-/// The text of a file.
+/// The GOAL text of a binary file.
 ///
 /// # Errors
-/// A part that is truncated, out of range or contradictory.
+/// The file is truncated, or a number is out of range or contradicts another one.
 pub fn to_text(file: &str, bytes: &[u8]) -> Result<String, WorkloadError> {
     let wrong =
         |what: String| WorkloadError::file(file, Problem::with_text(what, "the file anew with txt2bin"));
@@ -49,7 +50,7 @@ pub fn to_text(file: &str, bytes: &[u8]) -> Result<String, WorkloadError> {
     Ok(text)
 }
 
-/// The bytes of an operation.
+/// The length of an operation in bytes.
 const LENGTH: u64 = 39;
 
 fn add_rank(text: &mut String, rank: u64, part: &[u8]) -> Result<(), String> {
@@ -103,7 +104,7 @@ fn add_rank(text: &mut String, rank: u64, part: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The number of `N` bytes at position `at`.
+/// The number in the `N` bytes at position `at`.
 fn number<const N: usize>(bytes: &[u8], at: u64) -> Option<u64> {
     let at = usize::try_from(at).ok()?;
     let bytes = bytes.get(at..at.checked_add(N)?)?;

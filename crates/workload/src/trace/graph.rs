@@ -20,29 +20,29 @@ pub struct Graph {
 pub struct Node {
     /// The operation.
     pub op: Op,
-    /// The place in its file: a line, or a node's number.
+    /// The place of the node in its file: a line, or the node's number.
     pub place: u64,
-    /// The nodes of its rank that must have ended before it begins.
+    /// The nodes of the same rank that must have ended before this node begins.
     pub after: Vec<u32>,
-    /// The nodes of its rank that must have begun before it begins.
+    /// The nodes of the same rank that must have begun before this node begins.
     pub with: Vec<u32>,
 }
 
 /// The operation of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Sends a message, and ends as [`SendEnds`](super::SendEnds) specifies.
+    /// The node sends a message, and ends as [`SendEnds`](super::SendEnds) specifies.
     Send {
         /// The receiving rank.
         to: u32,
         /// The length in bytes.
         bytes: u64,
-        /// The tag, by which the receiver selects it.
+        /// The tag, by which the receiver selects the message.
         tag: u64,
-        /// Messages on different channels have queue pairs of their own.
+        /// The channel. Messages on different channels use different queue pairs.
         channel: u32,
     },
-    /// Receives a message, and ends when it has arrived and the node has begun.
+    /// The node receives a message. It ends when it has begun and the message has arrived.
     Receive {
         /// The sending rank.
         from: u32,
@@ -51,20 +51,21 @@ pub enum Op {
         /// The tag of the message.
         tag: u64,
     },
-    /// Computes.
+    /// The node computes.
     Compute {
         /// The duration.
         takes: Duration,
-        /// The processor of its rank that it occupies, if any.
+        /// The processor of its rank that the node occupies, if any.
         processor: Option<u32>,
     },
-    /// Waits until the message of a send of its rank is acknowledged, for any [`SendEnds`](super::SendEnds).
+    /// The node waits until the message of a send of the same rank is acknowledged, whatever
+    /// [`SendEnds`](super::SendEnds) is.
     Acknowledged {
-        /// The node that sends it, which is one of [`Node::after`].
+        /// The node that sends the message, which is one of [`Node::after`].
         send: u32,
     },
-    /// Takes part in the collective with this number, and ends when all of the rank's sends are acknowledged and all of its
-    /// receives have arrived.
+    /// The node takes part in the collective with this number. It ends when all of the rank's sends are acknowledged
+    /// and all of its receives have arrived.
     Collective(u32),
 }
 
@@ -73,17 +74,17 @@ pub enum Op {
 pub struct Collective {
     /// The algorithm.
     pub algorithm: Algorithm,
-    /// The size, as defined by the variants of [`Algorithm`].
+    /// The size in bytes, as defined by the variants of [`Algorithm`].
     pub bytes: u64,
-    /// The most bytes of a message.
+    /// The largest length of a message in bytes.
     pub chunk: u64,
-    /// The communicator. Collectives on one communicator share queue pairs.
+    /// The communicator. Collectives on the same communicator share queue pairs.
     pub channel: u32,
-    /// The ranks in their order, each with its node.
+    /// The ranks in their order, each with the node that joins the collective.
     pub members: Vec<(u32, u32)>,
 }
 
-/// The names of nodes in the errors of a format.
+/// The words for nodes in the errors of a format.
 #[derive(Clone, Copy, Debug)]
 pub struct Naming<'a> {
     /// The name of the file.
@@ -111,10 +112,10 @@ impl Naming<'_> {
         }
     }
 
-    /// The node that sends what `rank` receives, where `sent` is the next send with that tag.
+    /// The node that sends the message which `rank` receives. `sent` is the next send with that tag.
     ///
     /// # Errors
-    /// No such send, or one of another length.
+    /// There is no such send, or it has another length.
     fn matching_send(
         &self,
         rank: u32,
@@ -141,7 +142,7 @@ impl Naming<'_> {
         Err(self.wrong(rank as usize, place, what))
     }
 
-    /// A fix in GOAL's text; none in the other formats, which people do not write.
+    /// A fix in GOAL's text. None in the other formats, which people do not write by hand.
     fn of_text(&self, fix: Fix) -> Option<Fix> {
         (self.format == Format::Goal).then_some(fix)
     }
@@ -149,14 +150,14 @@ impl Naming<'_> {
 
 /// A value for each rank and node.
 pub type PerNode<T> = Vec<Vec<T>>;
-/// The receiving rank and node of each sending rank and node.
+/// For each sending rank and node, the receiving rank and node.
 pub type Pairs = BTreeMap<(u32, u32), (u32, u32)>;
 
 impl Graph {
     /// Checks the graph, and returns its pairs of sends and receives.
     ///
     /// # Errors
-    /// A send without a receive, a receive without a send, nodes that wait for each other, or too many messages.
+    /// A send has no receive, a receive has no send, nodes wait for each other, or there are too many messages.
     pub fn check(&self, naming: Naming<'_>) -> Result<Pairs, WorkloadError> {
         let pairs = self.match_sends(naming)?;
         self.check_order(&pairs, naming)?;
@@ -280,7 +281,7 @@ impl Graph {
         Err(self.cycle(pairs, &begun, &ended, naming))
     }
 
-    /// The error for nodes that never begin, which names a cycle of nodes that wait for each other.
+    /// The error for nodes that never begin. It names a cycle of nodes that wait for each other.
     fn cycle(
         &self,
         pairs: &Pairs,
@@ -290,7 +291,7 @@ impl Graph {
     ) -> WorkloadError {
         let sends: BTreeMap<_, _> = pairs.iter().map(|(send, receive)| (*receive, *send)).collect();
         let is = |which: &PerNode<bool>, (rank, node): (u32, u32)| which[rank as usize][node as usize];
-        // A node for which a node that has not ended waits.
+        // The function finds a node that keeps the node `at` from beginning or from ending, if there is one.
         let waits_for = |at: (u32, u32)| {
             let node = &self.ranks[at.0 as usize][at.1 as usize];
             if is(begun, at) {
@@ -377,11 +378,11 @@ impl Graph {
     }
 }
 
-/// The nodes of a rank that wait for a node.
+/// The nodes of a rank that wait for a given node.
 #[derive(Clone, Debug, Default)]
 pub struct Followers {
-    /// The nodes that wait until it has ended.
+    /// The nodes that wait until that node has ended.
     pub over: Vec<u32>,
-    /// The nodes that wait until it has begun.
+    /// The nodes that wait until that node has begun.
     pub begun: Vec<u32>,
 }

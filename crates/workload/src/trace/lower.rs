@@ -8,7 +8,7 @@ use crate::{Done, Job, JobCollective, MAX_MESSAGES, Start, Step, WorkloadBuilder
 use anabranch_base::{Duration, GateId, HostId, Problem};
 use std::collections::BTreeMap;
 
-/// The mapping of a job to time.
+/// The settings with which a job is translated: when sends end, and when the job begins.
 #[derive(Clone, Copy)]
 pub struct Mapping {
     /// The event that ends a send.
@@ -21,7 +21,7 @@ impl Graph {
     /// Adds the job to a workload.
     ///
     /// # Errors
-    /// A graph that [`Graph::check`] refuses.
+    /// [`Graph::check`] refuses the graph.
     pub fn lower(
         &self,
         builder: &mut WorkloadBuilder,
@@ -45,7 +45,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Checks the number of transfers of collectives that know servers, whose channels divide chunks further.
+    /// Checks the number of transfers of collectives that use servers. Their channels divide chunks further.
     fn check_transfers(&self, ranks: &Ranks, naming: Naming<'_>) -> Result<(), WorkloadError> {
         let mut layouts: BTreeMap<Vec<u32>, Layout> = BTreeMap::new();
         let mut transfers = 0_u64;
@@ -77,11 +77,12 @@ struct Lowering<'a> {
     builder: &'a mut WorkloadBuilder,
     /// The gate of the step with which each node begins.
     begins: PerNode<GateId>,
-    /// The gate of the step with which each node ends, if it is not the first one.
+    /// The gate of the step with which each node ends, if that step differs from the first one.
     ends: PerNode<Option<GateId>>,
     /// The transfer of each send node.
     sent: PerNode<Option<Transfer>>,
-    /// The processors of ranks that share a host, by host, GPU and the rank's own number.
+    /// The numbers of the processors of ranks that share a host. The key is the host, the GPU and the rank's own
+    /// number.
     processors: BTreeMap<(HostId, u32, u32), u32>,
 }
 
@@ -137,7 +138,7 @@ impl<'a> Lowering<'a> {
         named.collect()
     }
 
-    /// Adds a step for the beginning of each node, and one for the end of nodes that end with an event.
+    /// Adds a step for the begin of each node, and another one for the end of each node that ends with an event.
     fn add_nodes(&mut self) {
         for (rank, nodes) in (0_u32..).zip(&self.graph.ranks) {
             let host = (self.ranks.host(rank), Step::NO_PROCESSOR);
@@ -227,7 +228,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Adds the messages of collectives. Each waits for its dependencies in the plan, and for the node of its rank.
+    /// Adds the messages of collectives. Each message waits for its dependencies in the plan, and for the node of its
+    /// rank.
     fn add_collectives(&mut self) {
         let mut plans: BTreeMap<(&str, u64, u64, Layout), Plan> = BTreeMap::new();
         let graph = self.graph;
@@ -241,7 +243,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Adds the messages of a collective among ranks, each with its node.
+    /// Adds the messages of a collective among these ranks. Each rank has the node with which it joins.
     fn add_collective(&mut self, members: &[(u32, u32)], channel: u32, plan: &Plan) {
         let mut all_sent: Vec<Transfer> = Vec::with_capacity(plan.sends.len());
         let mut gates: Vec<Vec<GateId>> = vec![Vec::new(); members.len()];
@@ -271,7 +273,7 @@ impl<'a> Lowering<'a> {
             let over = self.ends[rank as usize][node as usize];
             gates.iter().for_each(|gate| self.builder.activate_after(begins, *gate));
             if let Some(over) = over {
-                // A rank with nothing to send or to receive must reach the collective too.
+                // A rank that has nothing to send or to receive must also reach the collective.
                 self.builder.activate_after(begins, over);
                 self.builder.set_needs(over, ends + 1);
             }

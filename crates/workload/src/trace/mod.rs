@@ -1,7 +1,7 @@
 //! Jobs from traces of other tools: the computation, sends and receives of ranks, and their order.
 //!
-//! Each format is read into a common [graph], which becomes messages, gates and steps. Nothing in a trace is skipped
-//! silently: a part that cannot be simulated is an error with its place.
+//! Each format is read into a common [graph], which is translated to messages, gates and steps. No part of a trace is
+//! ignored silently: a part that cannot be simulated gives an error with its place.
 
 mod astra_system;
 mod chakra;
@@ -22,51 +22,53 @@ use graph::{Graph, Naming};
 use lower::Mapping;
 use serde::{Deserialize, Serialize};
 
-/// A job from a file.
+/// A job from a trace file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceSpec {
     /// The format of the file.
     pub format: Format,
     /// The file's name, as the scenario gives it.
     pub file: String,
-    /// The hosts of its ranks, one per rank.
+    /// The hosts of the job's ranks, one per rank.
     #[serde(flatten)]
     pub rank_hosts: RankHosts,
     /// The time at which the job begins.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub start: Duration,
-    /// The event that ends a send, so that its successors in the trace may begin.
+    /// The event that ends a send. Nodes that depend on the send may then begin.
     pub ends: SendEnds,
-    /// The bytes of each rank's buffer (`msccl`) or input buffer (`mscclpp`), as these formats have no sizes.
+    /// The bytes of each rank's buffer (`msccl`) or input buffer (`mscclpp`), since files of these formats have no
+    /// sizes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Bytes>,
-    /// The most bytes of a message of a collective (`simai`, `chakra`).
+    /// The largest length of a message of a collective (`simai`, `chakra`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<Bytes>,
-    /// Whether the traffic between pipeline stages is left out, as the file has its size but no times (`simai`).
+    /// Whether the traffic between pipeline stages is left out (`simai`). The file has its size but no times for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_pipeline: bool,
-    /// The first and the last simulated layer of the file, from 1; by default all (`simai`).
+    /// The first and the last simulated layer of the file, counted from 1 (`simai`). By default, all layers are
+    /// simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<[u32; 2]>,
-    /// The number of simulated ranks, from the file's first on; by default all (`simai`). If the file does not give its number
-    /// of ranks, this is it.
+    /// The number of simulated ranks, which are the first ranks of the file (`simai`). By default, all ranks are
+    /// simulated. If the file does not give its number of ranks, this key gives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
     /// The order of the ranks (`simai`).
     #[serde(default, skip_serializing_if = "RankOrder::is_default")]
     pub rank_order: RankOrder,
-    /// The file with the ranks of each group, which the text of the trace includes (`chakra`).
+    /// The file with the ranks of each group (`chakra`). The text of the trace includes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comm_groups: Option<String>,
-    /// The file of ASTRA-sim with the algorithms of collectives in each dimension (`chakra`).
+    /// The system file of ASTRA-sim, which has the algorithms of collectives in each dimension (`chakra`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    /// The number of ranks in each dimension for `system`, the one that varies fastest first; by default those of the fabric
-    /// (`chakra`).
+    /// The number of ranks in each dimension for `system`, where the dimension that varies fastest is first (`chakra`).
+    /// By default, these are the dimensions of the fabric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dims: Option<Vec<u32>>,
-    /// The number of ranks that all execute the trace of rank 0, which is then the only file (`chakra`).
+    /// The number of ranks that all execute the trace of rank 0, whose file is then the only one (`chakra`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicate: Option<u32>,
     /// Whether dependencies on nodes that do not exist count as complete (`chakra`).
@@ -75,18 +77,18 @@ pub struct TraceSpec {
     /// Whether control dependencies are ignored (`chakra`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_control: bool,
-    /// The concurrency of a GPU's streams (`chakra`).
+    /// Whether a GPU's streams compute concurrently (`chakra`).
     #[serde(default, skip_serializing_if = "Streams::is_one")]
     pub streams: Streams,
     /// The servers, if several ranks share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSpec>,
-    /// Algorithms of collectives in place of rings (`simai`, `chakra`).
+    /// Algorithms of collectives instead of the default ones (`simai`, `chakra`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub algorithm: Vec<AlgorithmFrom>,
 }
 
-/// The hosts of a job's ranks. The resolved form of a scenario keeps the variant.
+/// The hosts of a job's ranks. A scenario that is written back with all its defaults keeps the variant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RankHosts {
@@ -103,12 +105,13 @@ pub enum RankHosts {
 }
 
 impl TraceSpec {
-    /// Whether its ranks are the GPUs of the topology's servers.
+    /// Whether the job's ranks are the GPUs of the topology's servers.
     fn is_on_gpus(&self) -> bool {
         matches!(self.server, Some(ServerSpec { ranks: None, .. }))
     }
 
-    /// The graph of its text, and the word for the place of a node (`line`, `node`). `free` is the number of free hosts.
+    /// The graph that the trace's text describes, and the word for the place of a node (`line`, `node`). `free` is the
+    /// number of free hosts.
     fn read(&self, text: &str, free: u32) -> Result<(Graph, &'static str), WorkloadError> {
         let file = self.file.as_str();
         if let Some(format) = Format::recognize(text).filter(|format| *format != self.format) {
@@ -138,7 +141,7 @@ impl TraceSpec {
         })
     }
 
-    /// The names of its files.
+    /// The names of the job's files.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         [Some(self.file.as_str()), self.system.as_deref()].into_iter().flatten()
     }
@@ -158,7 +161,7 @@ impl TraceSpec {
         }
     }
 
-    /// Divides the collectives of a graph as the file `system` says.
+    /// Divides the collectives of a graph as the file `system` defines.
     fn divide<'a>(
         &self,
         graph: &mut Graph,
@@ -176,13 +179,13 @@ impl TraceSpec {
         graph.divide(&system).map_err(|what| WorkloadError::file(&self.file, what))
     }
 
-    /// Notes on parts of its file `system`, whose text is `text`, that are not simulated.
+    /// Notes on those parts of the file `system` that are not simulated. `text` is the text of this file.
     pub fn notes_of_system(&self, text: &str) -> Option<String> {
         astra_system::note(self.system.as_deref()?, text)
     }
 
-    /// Notes on the simulation of its file: the parts that are left out, and the assumptions about parts that the file leaves
-    /// open. `text` is the file's, and `ranks` the number of simulated ranks.
+    /// Notes on the simulation of the job's file. They name the parts that are left out, and the assumptions about
+    /// parts that the file leaves open. `text` is the text of the file, and `ranks` is the number of simulated ranks.
     pub fn notes(&self, text: &str, ranks: u32) -> Vec<String> {
         match self.format {
             Format::Simai => simai::notes(&self.file, text, self.share(ranks)),
@@ -209,20 +212,20 @@ impl TraceSpec {
     }
 }
 
-/// The order in which ranks are numbered: the first kind of group has neighbouring ranks, and the last one has the largest
-/// stride.
+/// The order in which ranks are numbered. The groups of the first kind have neighbouring ranks, and those of the last
+/// kind have the largest stride.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RankOrder {
-    /// Tensor parallelism, data parallelism, pipeline stages.
+    /// Tensor parallelism first, then data parallelism, then pipeline stages.
     #[default]
     TpDpPp,
-    /// Tensor parallelism, pipeline stages, data parallelism, as in SimAI.
+    /// Tensor parallelism first, then pipeline stages, then data parallelism, as in SimAI.
     TpPpDp,
 }
 
 impl RankOrder {
-    /// Every value with its name in scenarios.
+    /// All orders with their names in scenarios.
     pub const ALL: [(&'static str, RankOrder); 2] =
         [("tp-dp-pp", RankOrder::TpDpPp), ("tp-pp-dp", RankOrder::TpPpDp)];
 
@@ -232,7 +235,7 @@ impl RankOrder {
     }
 }
 
-/// The concurrency of a GPU's streams.
+/// The rule for which streams of a GPU compute concurrently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Streams {
@@ -244,7 +247,7 @@ pub enum Streams {
 }
 
 impl Streams {
-    /// Every value with its name in scenarios.
+    /// All values with their names in scenarios.
     pub const ALL: [(&'static str, Streams); 2] = [("one", Streams::One), ("each", Streams::Each)];
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -253,13 +256,13 @@ impl Streams {
     }
 }
 
-/// The algorithm from a given size on, for the collective [`Algorithm::collective`].
+/// The algorithm of a collective ([`Algorithm::collective`]) from a given size on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AlgorithmFrom {
     /// The algorithm.
     pub algorithm: Algorithm,
-    /// The least size for which it is used, as the trace gives sizes.
+    /// The smallest size for which the algorithm is used. The size is the one that the trace gives.
     pub min_bytes: Bytes,
 }
 
@@ -283,10 +286,11 @@ pub enum Format {
     Chakra,
 }
 
-/// The text that represents the Chakra files of all ranks and the file of their groups, each with its name in errors.
+/// The text that represents the Chakra files of all ranks and the file of their groups. Each file has its name in
+/// errors.
 ///
 /// # Errors
-/// A malformed file, with the place.
+/// A file is malformed. The error has the place.
 pub fn text_of_ranks(
     files: &[(String, Vec<u8>)],
     groups: Option<(&str, &str)>,
@@ -294,21 +298,21 @@ pub fn text_of_ranks(
     chakra::to_text(files, groups)
 }
 
-/// The text that represents a binary GOAL file, named `name` in errors; `None` for any other file.
+/// The text that represents a binary GOAL file. `name` is the file's name in errors. `None` for any other file.
 ///
 /// # Errors
-/// A malformed file.
+/// The file is malformed.
 pub fn text_of_binary_goal(name: &str, bytes: &[u8]) -> Option<Result<String, WorkloadError>> {
     goal_binary::is_binary(bytes).then(|| goal_binary::to_text(name, bytes))
 }
 
-/// Whether `text` is a text of [`text_of_ranks`].
+/// Whether `text` is an output of [`text_of_ranks`].
 pub fn is_text_of_ranks(text: &str) -> bool {
     chakra::is_text(text)
 }
 
 impl Format {
-    /// Every format with its name in scenarios.
+    /// All formats with their names in scenarios.
     pub const ALL: [(&'static str, Format); 5] = [
         ("goal", Format::Goal),
         ("msccl", Format::Msccl),
@@ -317,7 +321,7 @@ impl Format {
         ("chakra", Format::Chakra),
     ];
 
-    /// The format of a text by its first characters, if they are conclusive.
+    /// The format of a text, if its first characters determine it.
     fn recognize(text: &str) -> Option<Format> {
         let text = text.trim_start();
         match text {
@@ -330,13 +334,13 @@ impl Format {
         }
     }
 
-    /// The name in scenarios.
+    /// The name of the format in scenarios.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
     }
 
-    /// The default end of a send. The interpreters of MSCCL and MSCCL++ continue when the data is posted; in the other formats
-    /// a send ends with its acknowledgement.
+    /// The default end of a send. In MSCCL and MSCCL++, it is the posting of the data, since their interpreters then
+    /// continue. In the other formats, it is the acknowledgement.
     pub fn ends(self) -> SendEnds {
         match self {
             Format::Msccl | Format::Mscclpp => SendEnds::Posted,
@@ -349,24 +353,24 @@ impl Format {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SendEnds {
-    /// It is posted to the NIC.
+    /// The message is posted to the NIC.
     Posted,
-    /// The sender has its acknowledgement.
+    /// The sender has the acknowledgement of the message.
     Acknowledged,
 }
 
 impl SendEnds {
-    /// Every value with its name in scenarios.
+    /// All values with their names in scenarios.
     pub const ALL: [(&'static str, SendEnds); 2] =
         [("posted", SendEnds::Posted), ("acknowledged", SendEnds::Acknowledged)];
 }
 
-/// The chunk and the algorithms of collectives for which the trace gives none.
+/// The chunk length and the algorithms for collectives for which the trace gives none.
 #[derive(Clone, Copy)]
 struct CollectiveRules<'a> {
-    /// The most bytes of a message.
+    /// The largest length of a message in bytes.
     chunk: u64,
-    /// Algorithms in place of the default ones.
+    /// The algorithms that replace the default ones.
     instead: &'a [AlgorithmFrom],
 }
 
@@ -384,7 +388,7 @@ impl CollectiveRules<'_> {
     }
 }
 
-/// The bytes of each rank's buffer, which a format without sizes needs.
+/// The bytes of each rank's buffer. A format without sizes requires this key.
 fn buffer(bytes: Option<Bytes>, of: &str, which: &str) -> Result<u64, WorkloadError> {
     bytes.map(|bytes| bytes.0).filter(|bytes| *bytes > 0).ok_or_else(|| {
         let what = format!("{of} has no sizes: write the bytes of each rank's {which}, such as \"8MB\"");
@@ -392,10 +396,10 @@ fn buffer(bytes: Option<Bytes>, of: &str, which: &str) -> Result<u64, WorkloadEr
     })
 }
 
-/// The most ranks of a trace, which is more than the largest fabric has hosts.
+/// The largest number of ranks of a trace. It is larger than the number of hosts of the largest fabric.
 const MOST_RANKS: u32 = 1 << 20;
 
-/// Takes the hosts that a scenario names for `ranks` ranks out of the free ones.
+/// Removes the hosts that a scenario names for `ranks` ranks from the free hosts.
 fn take_named_hosts(
     hosts: &[u32],
     ranks: u32,
@@ -431,10 +435,10 @@ fn take_named_hosts(
     Ok(hosts.to_vec())
 }
 
-/// The workload of one job; `text_of` returns the text of its file.
+/// The workload of one job. `text_of` returns the text of a file by its name.
 ///
 /// # Errors
-/// A malformed text, with its place, or more ranks than hosts.
+/// A text is malformed (the error has the place), or the job has more ranks than there are hosts.
 pub(super) fn single<'a>(
     spec: &TraceSpec,
     text_of: &dyn Fn(&str) -> Result<&'a str, WorkloadError>,
@@ -450,7 +454,7 @@ pub(super) fn single<'a>(
 /// The workload of several jobs, each on hosts that are still free.
 ///
 /// # Errors
-/// The errors of [`single`], with the number of the job.
+/// The same errors as those of [`single`], with the number of the job.
 pub(super) fn several<'a>(
     specs: &[TraceSpec],
     text_of: &dyn Fn(&str) -> Result<&'a str, WorkloadError>,
@@ -473,7 +477,7 @@ pub(super) fn several<'a>(
     jobs.builder.build()
 }
 
-/// A workload under construction and the hosts without a job.
+/// A workload under construction, and the hosts that no job uses yet.
 struct Jobs<'a> {
     builder: WorkloadBuilder,
     free: Vec<u32>,

@@ -1,8 +1,8 @@
-//! Algorithms of MSCCL in XML, which give each GPU thread blocks, and each thread block steps.
+//! Algorithms of MSCCL in XML. In them each GPU has thread blocks, and each thread block has steps.
 //!
-//! A buffer is divided into `nchunksperloop` chunks that differ by at most a byte, the longer ones first. The steps of a
-//! thread block are sequential; `depid` and `deps` name a step of another block that must end first. Copying and reducing
-//! take no time. Each pair of GPUs has a queue pair per channel and direction.
+//! A buffer is divided into `nchunksperloop` chunks that differ by at most a byte, and the longer ones come first. The
+//! steps of a thread block are sequential. `depid` and `deps` name a step of another thread block that must end first.
+//! Copying and reducing take no time. Each pair of GPUs has one queue pair per channel and direction.
 
 use super::graph::{Graph, Node, Op};
 use super::{MOST_RANKS, buffer};
@@ -12,10 +12,10 @@ use anabranch_base::{Bytes, Duration, Fix, Problem};
 use roxmltree::{Document, Node as Xml};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reads a file; `bytes` is the size of each rank's buffer.
+/// Reads a file. `bytes` is the size of each rank's buffer.
 ///
 /// # Errors
-/// A malformed line, with the expected form and a replacement.
+/// A line is malformed. The error has the expected form and a replacement.
 pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, WorkloadError> {
     let bytes = buffer(bytes, "an algorithm of MSCCL", "buffer")?;
     let document = Document::parse(text).map_err(|error| {
@@ -80,7 +80,7 @@ impl Protocol {
         }
     }
 
-    /// The bytes of a message with `data` bytes of data.
+    /// The length of a message with `data` bytes of data.
     fn bytes(self, data: u64) -> u64 {
         match self {
             Protocol::Simple => data,
@@ -90,7 +90,7 @@ impl Protocol {
     }
 }
 
-/// A buffer divided into chunks.
+/// A buffer that is divided into chunks.
 #[derive(Clone, Copy)]
 pub(super) struct Chunks {
     pub bytes: u64,
@@ -98,8 +98,8 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// The bytes of `count` chunks from chunk `offset` on. `offset` may exceed the number of chunks, as scratch buffers have
-    /// more chunks than others.
+    /// The bytes of `count` chunks from chunk `offset` on. `offset` may exceed the number of chunks, since scratch
+    /// buffers have more chunks than other buffers.
     pub fn bytes(self, offset: u64, count: u64) -> u64 {
         let longer = self.bytes % self.count;
         // The number of longer chunks before chunk `offset`.
@@ -159,7 +159,7 @@ impl Reader<'_> {
         text::whole(&self.text(at, name)?, name, most).map_err(|what| self.wrong(at, what))
     }
 
-    /// The number of an attribute, in which -1 means none.
+    /// The number in an attribute. None if it is -1.
     fn number_or_none(&self, at: Xml, name: &str) -> Result<Option<u32>, WorkloadError> {
         match self.text(at, name)?.as_str() {
             "-1" => Ok(None),
@@ -167,10 +167,10 @@ impl Reader<'_> {
         }
     }
 
-    /// The elements within another one.
+    /// The elements within another element.
     ///
     /// # Errors
-    /// Text between them.
+    /// There is text between the elements.
     fn elements<'b>(&self, of: Xml<'b, 'b>) -> Result<Vec<Xml<'b, 'b>>, WorkloadError> {
         let text = |node: &Xml| node.is_text() && node.text().is_some_and(|text| !text.trim().is_empty());
         match of.children().find(text) {
@@ -216,7 +216,7 @@ impl Reader<'_> {
 
     fn gpu(&self, gpu: Xml, sizes: (Chunks, Protocol)) -> Result<Vec<Node>, WorkloadError> {
         let mut nodes: Vec<Node> = Vec::new();
-        // The first and the last node of each thread block and step.
+        // The first and the last node of each step of each thread block.
         let mut places: BTreeMap<(u32, u32), (u32, u32)> = BTreeMap::new();
         let mut waits = Vec::new();
         let mut ids = BTreeSet::new();
@@ -276,7 +276,7 @@ impl Reader<'_> {
         Ok(nodes)
     }
 
-    /// The operations of a step: at most a receive and then a send.
+    /// The operations of a step: at most one receive, followed by at most one send.
     fn operations(
         &self,
         (gpu, step): (Xml, Xml),

@@ -1,9 +1,10 @@
-//! Plans of MSCCL++ in JSON, which give each GPU thread blocks, and each thread block operations.
+//! Plans of MSCCL++ in JSON. In them each GPU has thread blocks, and each thread block has operations.
 //!
-//! A put is a message, and so is a signal, of [`SIGNAL`] bytes on the same queue pair. The n-th wait of a channel belongs to
-//! its n-th signal, and ends when the signal and all earlier puts to the same GPU have arrived. A read from another GPU is
-//! a request of [`READ`] bytes and a response. A put of packets has twice the bytes, as it includes flags, and readers of
-//! the chunk wait for its arrival. Copying and reducing take no time. Each channel has a queue pair.
+//! A put is a message. A signal is a message of [`SIGNAL`] bytes on the same queue pair. The n-th wait of a channel
+//! belongs to the n-th signal of that channel, and ends when the signal and all earlier puts to the same GPU have
+//! arrived. A read from another GPU consists of a request of [`READ`] bytes and a response. A put of packets has twice
+//! the bytes, since it includes flags, and readers of the chunk wait for its arrival. Copying and reducing take no
+//! time. Each channel has its own queue pair.
 
 mod plan;
 
@@ -15,19 +16,19 @@ use anabranch_base::{Bytes, Duration, Problem};
 use plan::{Block, ChannelKind, Chunk, Gpu, Operation, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The bytes of a signal, as a semaphore is a number of 64 bits.
+/// The length of a signal in bytes. A semaphore is a number of 64 bits.
 const SIGNAL: u64 = 8;
-/// The bytes of a read request, as in InfiniBand's header of it (RETH).
+/// The length of a read request in bytes, which is that of InfiniBand's header for it (RETH).
 const READ: u64 = 16;
-/// The factor from data to packets, which have a flag for each word of data.
+/// The ratio of packets to their data in bytes, since packets have a flag for each word of data.
 const PACKET: u64 = 2;
 /// An operation that ends at once.
 const NOTHING: Op = Op::Compute { takes: Duration::ZERO, processor: None };
 
-/// Reads a file; `bytes` is the size of each rank's input buffer.
+/// Reads a file. `bytes` is the size of each rank's input buffer.
 ///
 /// # Errors
-/// A malformed operation, with its place, the expected form and a replacement.
+/// An operation is malformed. The error has its place, the expected form and a replacement.
 pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, WorkloadError> {
     let bytes = buffer(bytes, "a plan of MSCCL++", "input buffer")?;
     let plan = Plan::parse(file, text)?;
@@ -74,26 +75,27 @@ pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, Work
     Ok(Graph { ranks: reader.ranks, ..Graph::default() })
 }
 
-/// One end of a channel: its rank, the kind, the other rank, and the channel's number among those of that kind to it.
+/// One end of a channel. It has its rank, the kind of the channel, the other rank, and the channel's number among the
+/// channels of that kind to the other rank.
 type ChannelEnd = (u32, ChannelKind, u32, usize);
 
-/// A message.
+/// A message between two ranks.
 struct Message {
     from: (u32, u32),
     to: u32,
-    /// The node that receives it, once it exists.
+    /// The node that receives the message, once it exists.
     received: Option<u32>,
-    /// Whether it is a put, which later signals cover.
+    /// Whether the message is a put. A later signal arrives only after all earlier puts.
     is_put: bool,
 }
 
-/// A signal: its message, and whether it covers earlier puts.
+/// A signal. It has its message, and states whether earlier puts must arrive before it.
 struct Signal {
     message: usize,
     covers_puts: bool,
 }
 
-/// Chunks of a GPU's scratch buffer.
+/// A range of chunks in a GPU's scratch buffer.
 #[derive(Clone, Copy)]
 struct Range {
     rank: u32,
@@ -101,7 +103,7 @@ struct Range {
     to: u64,
 }
 
-/// The writer of packets into chunks.
+/// The source of the packets in a range of chunks.
 enum Writer {
     /// A node of the same rank.
     Node(u32),
@@ -114,13 +116,13 @@ struct Reader<'a> {
     gpus: &'a [&'a Gpu],
     ranks: Vec<Vec<Node>>,
     messages: Vec<Message>,
-    /// The signals of each sending end.
+    /// The signals of each sending end of a channel.
     signals: BTreeMap<ChannelEnd, Vec<Signal>>,
-    /// The waiting nodes of each receiving end.
+    /// The waiting nodes of each receiving end of a channel.
     waits: BTreeMap<ChannelEnd, Vec<u32>>,
     /// The chunks into which packets are written.
     written: Vec<(Range, Writer)>,
-    /// The chunks from which packets are read, and the reading nodes.
+    /// The chunks from which packets are read, each with the reading node.
     read: Vec<(Range, u32)>,
 }
 
@@ -129,19 +131,19 @@ struct Reader<'a> {
 struct Position<'a> {
     gpu: &'a Gpu,
     block: &'a Block,
-    /// The number within the block, from 0.
+    /// The number of the operation within its thread block, from 0.
     number: usize,
     op: &'a Operation,
-    /// The number within the GPU, from 1: the `place` of the operation's nodes.
+    /// The number of the operation within its GPU, from 1. It is the `place` of the operation's nodes.
     place: u64,
 }
 
-/// The synchronization between the thread blocks of a GPU.
+/// The synchronisation between the thread blocks of a GPU.
 #[derive(Default)]
 struct BlockSync {
-    /// The use of each barrier, by barrier and number of the use.
+    /// The uses of each barrier. The key is the barrier and the number of the use.
     barriers: BTreeMap<(u32, usize), BarrierUse>,
-    /// The releasing and the acquiring nodes of each semaphore.
+    /// The nodes that release each semaphore. The next field has the nodes that acquire it.
     released: BTreeMap<u32, Vec<u32>>,
     acquired: BTreeMap<u32, Vec<u32>>,
 }
@@ -151,7 +153,7 @@ struct BarrierUse {
     /// The node after which all thread blocks continue.
     node: u32,
     arrived: usize,
-    /// The number of thread blocks that meet, according to the last one that arrived.
+    /// The number of thread blocks that take part, as the last arrived one states it.
     expected: Option<usize>,
 }
 
@@ -170,7 +172,7 @@ impl<'a> Reader<'a> {
         nodes.len() as u32 - 1
     }
 
-    /// Adds a message from rank `from`, sent after the nodes `after` of that rank.
+    /// Adds a message from rank `from`. It is sent after the nodes `after` of that rank.
     fn message(
         &mut self,
         at: Position,
@@ -193,7 +195,7 @@ impl<'a> Reader<'a> {
         received.unwrap_or_else(|| {
             let place = self.ranks[from as usize][send as usize].place;
             let op = Op::Receive { from, bytes: None, tag: message as u64 };
-            // The check of the graph refuses a rank that does not exist.
+            // If the rank does not exist, the check of the graph later refuses the graph.
             let node =
                 if (to as usize) < self.ranks.len() { self.node(to, op, place, Vec::new()) } else { 0 };
             self.messages[message].received = Some(node);
@@ -311,7 +313,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Adds the arrival of a thread block at a barrier, and returns the node after which all thread blocks continue.
+    /// Records the arrival of a thread block at a barrier, and returns the node after which all thread blocks continue.
     fn barrier(
         &mut self,
         at: Position<'a>,
@@ -377,7 +379,7 @@ impl<'a> Reader<'a> {
         Ok(self.node(at.gpu.id, NOTHING, at.place, after))
     }
 
-    /// Adds reads of all remote chunks that an operation reads. The returned node begins when all have arrived.
+    /// Adds reads of all remote chunks that an operation reads. The returned node begins when all data has arrived.
     fn get(&mut self, at: Position<'a>, after: Vec<u32>) -> Result<u32, WorkloadError> {
         let rank = at.gpu.id;
         let mut got = Vec::new();
@@ -478,7 +480,7 @@ impl<'a> Reader<'a> {
         found.ok_or_else(|| self.wrong(at, format!("its thread block has no channel {number} of that kind")))
     }
 
-    /// The queue pair of the first channel of the operation's kind to a rank, which its signals use too.
+    /// The queue pair of the first channel of the operation's kind to a rank. The channel's signals use it too.
     fn channel_to(&self, at: Position, rank: u32) -> u32 {
         let Some(kind) = at.op.channel_type else { return 0 };
         let others = at.gpu.connected_to(kind);
@@ -488,7 +490,7 @@ impl<'a> Reader<'a> {
         kind.queue_pair(which)
     }
 
-    /// The bytes of chunks of a buffer of `owner`, or of this thread block's share of them.
+    /// The number of bytes in chunks of a buffer of `owner`, or in this thread block's share of them.
     fn bytes(&self, at: Position, owner: u32, is_scratch: bool, chunk: &Chunk) -> Result<u64, WorkloadError> {
         let Some(gpu) = self.gpus.get(owner as usize) else {
             let what = format!("there are GPUs 0 to {}, and no GPU {owner}", self.gpus.len() - 1);
@@ -540,7 +542,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Makes waits depend on their signals and on the puts that these cover.
+    /// Makes waits depend on their signals, and on the puts that precede these signals.
     fn join_signals(&mut self) -> Result<(), WorkloadError> {
         for ((rank, kind, peer, which), waits) in std::mem::take(&mut self.waits) {
             let signals = self.signals.remove(&(peer, kind, rank, which)).unwrap_or_default();

@@ -1,29 +1,30 @@
-//! Workloads of SimAI as written by AICB: a header, the number of layers, and one line per layer.
+//! Workloads of SimAI as AICB writes them: a header, the number of layers, and one line per layer.
 //!
-//! The header is `HYBRID_TRANSFORMER_FWD_IN_BCKWD` or `HYBRID_TRANSFORMER` with sizes of parallel groups, or only `MICRO`. The
-//! first two differ only in checkpoints (SimAI, `Workload.cc`, `iterate_hybrid_parallel_Transformer` and the functions after
-//! it), which are not simulated. A layer is `name dependency F_ns F_collective F_bytes I_ns I_collective I_bytes W_ns W_collective W_bytes
-//! update_ns`, with computation and a collective of the forward pass (F), of the input gradient (I) and of the weight gradient
-//! (W).
+//! The header is `HYBRID_TRANSFORMER_FWD_IN_BCKWD` or `HYBRID_TRANSFORMER` with sizes of parallel groups, or only
+//! `MICRO`. The first two differ only in checkpoints (SimAI, `Workload.cc`, `iterate_hybrid_parallel_Transformer` and
+//! the functions after it), which are not simulated. A layer is `name dependency F_ns F_collective F_bytes I_ns
+//! I_collective I_bytes W_ns W_collective W_bytes update_ns`. It has a computation and a collective for each of the
+//! forward pass (F), the input gradient (I) and the weight gradient (W).
 //!
-//! The format leaves its execution to the simulator. These are the rules here:
-//! - There is one pass: forward through all layers in their order, then backward in reverse order, with W before I in each
-//!   layer. A rank executes one computation at a time. It waits for the collectives of F and I, but not for those of W, which
-//!   only the end of the job awaits. `update_ns` must be given, as in the files, but is not simulated; [`notes`] mention it if
-//!   it is more than 1 % of the computation. `vpp` and `ga` (micro-batches) have no effect, as the file's layers include them
-//!   already; nor does `mode` (1: inference), as such files have no backward pass.
-//! - `MICRO`: the lines are executed one after the other, each among all ranks, as AICB does on GPUs (`apply_workload` of its
-//!   `workload_applyer.py`). SimAI itself issues only the first line (`iterate_micro_benchmark`).
-//! - Ranks are numbered with tensor parallelism innermost, then data parallelism, then pipeline stages, or in the order of
-//!   SimAI, with data parallelism last ([`RankOrder`]). A collective without a suffix is in the tensor group
-//!   for F and I, and in the data group for W; `_EP` is in the expert groups, which join neighbouring tensor groups, and
-//!   `_DP_EP` joins the ranks at equal positions of all expert groups. In SimAI's order with several stages expert groups
-//!   reach over stages, and its groups of `_DP_EP` overlap (`MockNcclGroup.cc`), so that these are refused.
-//! - A header without `all_gpus`, as in older files of AICB, is for as many ranks as there are hosts, like SimAI, which uses
-//!   the GPUs of its topology (`Sys.cc`, `mock_nccl_comms_init`).
-//! - `ALLREDUCE`, `ALLGATHER`, `REDUCESCATTER` and `BROADCAST` are rings by default; `ALLTOALL` sends to all ranks at once. A
-//!   broadcast is from the first rank of its group, as in AICB (`_apply_broadcast`); SimAI ignores it. A collective of one
-//!   rank or of no bytes is ignored, and so is `NONE` with bytes.
+//! The format leaves its execution to the simulator. This reader uses these rules:
+//! - There is one pass: forward through all layers in their order, then backward in reverse order, with W before I in
+//!   each layer. A rank executes one computation at a time. It waits for the collectives of F and I, but not for those
+//!   of W, which only the end of the job awaits. `update_ns` must be present, as in the files, but is not simulated,
+//!   and [`notes`] mention it if it is more than 1 % of the computation. `vpp` and `ga` (micro-batches) have no effect,
+//!   since the file's layers already include them. `mode` (1: inference) has no effect either, since such files have no
+//!   backward pass.
+//! - `MICRO`: the lines are executed one after the other, each among all ranks, as AICB does on GPUs (`apply_workload`
+//!   of its `workload_applyer.py`). SimAI itself issues only the first line (`iterate_micro_benchmark`).
+//! - Ranks are numbered with tensor parallelism innermost, then data parallelism, then pipeline stages. In the order of
+//!   SimAI, data parallelism is last ([`RankOrder`]). A collective without a suffix is in the tensor group for F and I,
+//!   and in the data group for W. `_EP` is in the expert groups, which join neighbouring tensor groups, and `_DP_EP`
+//!   joins the ranks at equal positions of all expert groups. In SimAI's order with several stages, expert groups
+//!   extend over stages and the groups of `_DP_EP` overlap (`MockNcclGroup.cc`), so the latter are refused.
+//! - A header without `all_gpus`, as in older files of AICB, stands for as many ranks as there are hosts. SimAI
+//!   likewise uses all GPUs of its topology (`Sys.cc`, `mock_nccl_comms_init`).
+//! - `ALLREDUCE`, `ALLGATHER`, `REDUCESCATTER` and `BROADCAST` are rings by default, and `ALLTOALL` sends to all ranks
+//!   at once. A broadcast comes from the first rank of its group, as in AICB (`_apply_broadcast`), while SimAI ignores
+//!   it. A collective of one rank or of no bytes is ignored, and so is `NONE` with bytes.
 //! - Layers beyond the header's count are not read, as in SimAI.
 
 mod groups;
@@ -38,20 +39,22 @@ use anabranch_base::{Bytes, Duration, Problem};
 use groups::{Group, GroupError, Groups};
 use layer::{Layer, Part};
 
-/// The part of a file that is simulated.
+/// The selection of the part of a file that is simulated.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Share {
     /// Whether the traffic between pipeline stages is left out.
     pub without_pipeline: bool,
-    /// The first and the last simulated layer, from 1; all by default.
+    /// The first and the last simulated layer, counted from 1. By default, all layers are simulated.
     pub layers: Option<[u32; 2]>,
-    /// The number of simulated ranks, from the first on. If the file gives no number of ranks, this is it.
+    /// The number of simulated ranks, which are the first ranks of the file. If the file does not give its number of
+    /// ranks, this field gives it.
     pub ranks: Option<u32>,
     /// The order of the ranks.
     pub order: RankOrder,
-    /// The number of ranks with explicit hosts. If neither the file nor `ranks` gives the number of ranks, this is it.
+    /// The number of ranks with explicit hosts. It is the number of ranks if neither the file nor `ranks` gives that
+    /// number.
     pub named: Option<u32>,
-    /// The number of free hosts, and the number of ranks if nothing else gives it.
+    /// The number of free hosts. It is the number of ranks if nothing else gives that number.
     pub free: u32,
 }
 
@@ -65,7 +68,7 @@ impl Share {
 /// Reads the part `share` of a file.
 ///
 /// # Errors
-/// A malformed line, with the expected form and a replacement, or a share that the file does not have.
+/// A line is malformed (the error has the expected form and a replacement), or the file does not have the part `share`.
 pub fn parse(
     file: &str,
     text: &str,
@@ -104,7 +107,8 @@ pub fn parse(
     Ok(groups.graph(layers, rules.chunk))
 }
 
-/// Notes on the simulation of a file: the parts that are left out, and the assumptions about parts that it leaves open.
+/// Notes on the simulation of a file. They name the parts that are left out, and the assumptions about parts that the
+/// file leaves open.
 pub fn notes(file: &str, text: &str, share: Share) -> Vec<String> {
     let Ok(Head { groups, count, lines, .. }) = Head::read(file, text, share) else { return Vec::new() };
     let mut notes = Vec::new();
@@ -149,10 +153,10 @@ pub fn notes(file: &str, text: &str, share: Share) -> Vec<String> {
     notes
 }
 
-/// The content of the lines above the layers of a file, and the lines of the layers.
+/// The content of the lines before the layers of a file, and the lines of the layers.
 struct Head<'a> {
     groups: Groups,
-    /// The line with the number of layers.
+    /// The number of the line that has the number of layers.
     count_line: u32,
     count: u32,
     lines: Vec<(u32, &'a str)>,
@@ -190,7 +194,7 @@ impl<'a> Head<'a> {
 }
 
 impl Groups {
-    /// Refuses collectives of groups that overlap.
+    /// Refuses collectives of groups that share ranks.
     fn check_overlap(self, file: &str, layers: &[Layer]) -> Result<(), WorkloadError> {
         let overlaps = |part: &Part| {
             self.collective(part).is_some_and(|(_, group, _)| self.overlap(group) && self.size(group) > 1)
@@ -240,7 +244,8 @@ impl Groups {
         if self.is_micro { part.collective.map(all) } else { part.collective }
     }
 
-    /// The parts of layers in their order of execution, each with whether ranks wait for its collective.
+    /// The parts of layers in their order of execution. The flag of each part tells whether ranks wait for its
+    /// collective.
     fn order(self, layers: &[Layer]) -> Vec<(&Layer, &Part, bool)> {
         if self.is_micro {
             return layers.iter().flat_map(|layer| layer.parts().map(|part| (layer, part, true))).collect();
@@ -256,7 +261,7 @@ impl Groups {
     fn graph(self, layers: &[Layer], chunk: u64) -> Graph {
         let ranks = self.ranks();
         let mut graph = Graph { ranks: (0..ranks).map(|_| Vec::new()).collect(), collectives: Vec::new() };
-        // The node of each rank that must end before the next one begins.
+        // The node of each rank that must end before the rank's next node begins.
         let mut last: Vec<Option<u32>> = vec![None; ranks as usize];
         for (layer, part, waits) in self.order(layers) {
             if part.takes > Duration::ZERO {

@@ -1,4 +1,5 @@
-//! Collectives that know servers: every rank ends with every contribution exactly once, and few bytes leave a server.
+//! Tests of collectives that know servers: every rank ends with every contribution exactly once, and few bytes leave a
+//! server.
 
 use anabranch_workload::collective::{Action, Algorithm, Layout, Plan};
 use std::collections::BTreeMap;
@@ -6,14 +7,14 @@ use std::collections::BTreeMap;
 /// The number of contributions of each rank to each byte of each rank's buffer.
 type Data = Vec<Vec<Vec<u8>>>;
 
-/// The data after all steps of a plan. A rank sends what it had before the step.
+/// The data after all steps of a plan. A rank sends the data that it had before the step.
 fn after(plan: &Plan, start: Data) -> Data {
     let mut data = start;
     let last = plan.sends.last().map_or(0, |send| send.step);
     for step in 0..=last {
         let before = data.clone();
         for send in plan.sends.iter().filter(|send| send.step == step) {
-            // What a rank sends its switch to get it back with the sum, it has already.
+            // The rank already has the data that it sends to its switch and gets back within the sum.
             if send.src == send.dst {
                 assert!(send.switch && send.action == Action::Reduce, "{send:?}");
                 continue;
@@ -36,7 +37,8 @@ fn own(ranks: usize, bytes: u64) -> Data {
     (0..ranks).map(|rank| vec![of(rank); bytes as usize]).collect()
 }
 
-/// Servers with so many ranks each, a rail each, on so many channels; with odd channels, rings alternate.
+/// A layout of servers with these numbers of ranks, each rank on its own rail, with this number of channels. With an
+/// odd number of channels, rings alternate.
 fn layout(servers: &[u32], channels: u32, switch: bool) -> Layout {
     let places = servers
         .iter()
@@ -101,7 +103,7 @@ fn rings_gather_scatter_and_broadcast_in_any_layout() {
     }
 }
 
-/// The bytes that leave each server, and those that each rank sends within its server.
+/// The bytes that leave each server, and the bytes that each rank sends within its server.
 fn sent(plan: &Plan, of_server: u32) -> (BTreeMap<u32, u64>, BTreeMap<u32, u64>) {
     let (mut out, mut within) = (BTreeMap::new(), BTreeMap::new());
     for send in &plan.sends {
@@ -113,8 +115,8 @@ fn sent(plan: &Plan, of_server: u32) -> (BTreeMap<u32, u64>, BTreeMap<u32, u64>)
     (out, within)
 }
 
-/// A ring over two servers of four leaves each with 2 * 7/8 of the bytes, on one channel or four; in one server each rank
-/// sends 2 * 3/4.
+/// A ring over two servers of four ranks leaves each server with 2 * 7/8 of the bytes, on one channel or four. In a
+/// single server, each rank sends 2 * 3/4.
 #[test]
 fn rings_leave_a_server_once_per_channel() {
     const B: u64 = 1 << 20;
@@ -134,7 +136,7 @@ fn rings_leave_a_server_once_per_channel() {
     assert_eq!((out.len(), within), (0, (0..4).map(|rank| (rank, 2 * 3 * B / 4)).collect()));
 }
 
-/// Among S servers each rank sends 2 (S-1)/S of its share along its rail.
+/// With S servers, each rank sends 2 (S-1)/S times its share along its rail.
 #[test]
 fn a_hierarchical_allreduce_sends_shares_along_rails() {
     const B: u64 = 1 << 20;

@@ -1,4 +1,4 @@
-//! Tests that every rank ends with every contribution exactly once, in whatever order messages arrive.
+//! Tests that every rank ends with every contribution exactly once, in any order of message arrivals.
 
 use crate::symbolic::Collective;
 use anabranch_base::{MessageId, Purpose, Stream, stream};
@@ -9,7 +9,8 @@ fn order(number: u64) -> Stream {
     stream(number, 0, Purpose::Model)
 }
 
-/// Bytes and chunks: the bytes are multiples neither of the ranks nor of the chunk, and some are fewer than the ranks.
+/// The bytes and chunk lengths of the tests. The bytes are multiples neither of the number of ranks nor of the chunk,
+/// and some are fewer than the ranks.
 fn sizes(ranks: u32) -> [(u64, u64); 3] {
     let ranks = u64::from(ranks);
     [(4 * ranks + 3, 3), (ranks / 2 + 1, 5), (2 * ranks - 1, 2 * ranks)]
@@ -32,7 +33,7 @@ fn every_algorithm_means_what_it_says_for_2_to_64_ranks_in_any_order() {
     }
 }
 
-/// Also, no rank ever has more than `depth` chunks in flight to another one.
+/// In addition, no rank ever has more than `depth` chunks in flight to another rank.
 #[test]
 fn with_a_depth_it_means_the_same() {
     for (name, algorithm) in
@@ -89,7 +90,7 @@ fn no_dependency_can_be_left_out_unless_another_implies_it() {
 
 #[test]
 fn an_all_to_all_keeps_its_connections_busy() {
-    // Each acknowledgement starts the next message, so a gate starts all messages but the first ones.
+    // Each acknowledgement starts the next message. All messages except the first ones are therefore started by a gate.
     for connections in 1..7 {
         let collective = Collective::new(Algorithm::Alltoall, 8, 80, 1, connections);
         let gates = &collective.workload.gates;

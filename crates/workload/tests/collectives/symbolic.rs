@@ -1,4 +1,4 @@
-//! A run of a collective's messages without a network, in which data are the sets of contributing ranks.
+//! A run of a collective's messages without a network. The data are the sets of contributing ranks.
 
 use anabranch_base::Bytes;
 use anabranch_base::{HostId, MessageId, Rate, Stream};
@@ -8,7 +8,8 @@ use anabranch_workload::collective::{
 use anabranch_workload::{self as workload, Done, Fabric, Opens, Start, Workload, WorkloadSpec};
 use std::collections::BTreeMap;
 
-/// A job whose ranks 0, 1, 2 ... are on the hosts of these numbers, as a workload and as the plan behind it.
+/// A job whose ranks 0, 1, 2 ... are on the hosts with these numbers. It is kept both as a workload and as the plan
+/// behind it.
 pub struct Collective {
     pub algorithm: Algorithm,
     pub ranks: usize,
@@ -16,11 +17,11 @@ pub struct Collective {
     pub workload: Workload,
     plan: Plan,
     connections: u32,
-    /// The bytes at which a message can begin or end, in all buffers.
+    /// The positions in all buffers at which a message can begin or end.
     cuts: Vec<u64>,
-    /// The first and the last cut of each message.
+    /// The first and the last cut of each message, as indexes.
     ranges: Vec<(usize, usize)>,
-    /// The sends of the same bytes by the receiver of each message in the same step.
+    /// For each message, the sends of the same bytes by the message's receiver in the same step.
     sent_before: Vec<Vec<usize>>,
 }
 
@@ -72,7 +73,8 @@ impl Collective {
             assert_eq!((qp.src, qp.dst, message.bytes), (HostId(send.src), HostId(send.dst), send.bytes));
         }
         let ranks = plan.ranks as usize;
-        // The inputs of an all-to-all are laid out one after the other; all other algorithms have one buffer.
+        // In an all-to-all, the inputs of all ranks are placed one after the other. All other algorithms have one
+        // buffer.
         let buffers = if algorithm == Algorithm::Alltoall { ranks as u64 } else { 1 };
         let range = |send: &Send| {
             let from = send.from + if buffers > 1 { u64::from(send.src) * bytes } else { 0 };
@@ -100,11 +102,11 @@ impl Collective {
         Collective { algorithm, ranks, bytes, workload, plan, connections, cuts, ranges, sent_before }
     }
 
-    /// Runs all messages, delivered and acknowledged in an order drawn from `random`; message `late` is delivered only when
-    /// nothing else can happen.
+    /// Runs all messages. They are delivered and acknowledged in a random order, and message `late` is delivered only
+    /// when nothing else can happen.
     ///
     /// # Errors
-    /// A description of wrong data at a rank.
+    /// A description of the wrong data at a rank.
     pub fn run(&self, random: &mut Stream, late: Option<MessageId>) -> Result<(), String> {
         let mut run = Run::new(self);
         let at_once = |&m: &usize| self.workload.messages[m].start != Start::ByGate;
@@ -125,7 +127,7 @@ impl Collective {
         run.result()
     }
 
-    /// The collective without activation `nth` of `owner`, so that the message behind it waits for one event less.
+    /// The collective without activation `nth` of `owner`, so that the message that it starts waits for one event less.
     pub fn without(&self, owner: usize, nth: usize) -> Collective {
         let mut workload = self.workload.clone();
         let message = &mut workload.messages[owner];
@@ -147,8 +149,8 @@ impl Collective {
         Self::of(self.algorithm, self.bytes, workload, self.plan.clone(), self.connections)
     }
 
-    /// Whether the message that activation `nth` of `owner` starts also waits for `owner` indirectly, through a message that
-    /// was sent after it. (A chunk across two pieces of different origin can.)
+    /// Whether the message that activation `nth` of `owner` starts also waits for `owner` indirectly, through a message
+    /// that was sent after `owner`. This is possible for a chunk that covers two pieces of different origin.
     pub fn implied(&self, owner: usize, nth: usize) -> bool {
         let activation =
             self.workload.activations[self.workload.messages[owner].activations_from as usize + nth];
@@ -169,7 +171,8 @@ impl Collective {
         false
     }
 
-    /// The correct data of `rank` at the end: ranges of cuts, each with the ranks that must have contributed.
+    /// The correct data of `rank` at the end. Each entry has the first and the last cut of a range, and the ranks that
+    /// must have contributed to it.
     fn expected(&self, rank: usize) -> Vec<(usize, usize, Vec<u8>)> {
         let cut = |byte: u64| self.cuts.binary_search(&byte).unwrap();
         let block =
@@ -197,7 +200,7 @@ impl Collective {
     }
 }
 
-/// The first byte of a block. Blocks differ by at most one byte, the longer ones first.
+/// The first byte of a block. Blocks differ by at most one byte, and the longer ones come first.
 fn block_start(bytes: u64, ranks: usize, block: usize) -> u64 {
     let (ranks, block) = (ranks as u64, block as u64);
     block * (bytes / ranks) + block.min(bytes % ranks)
@@ -205,19 +208,20 @@ fn block_start(bytes: u64, ranks: usize, block: usize) -> u64 {
 
 struct Run<'a> {
     of: &'a Collective,
-    /// The number of times that a contribution is in the data, by rank, piece between cuts and contributing rank.
+    /// For each rank, piece between two cuts and contributing rank, the number of times that the contribution is in the
+    /// data.
     data: Vec<u8>,
-    /// The data of each posted message.
+    /// The data that each posted message carries.
     carried: Vec<Option<Vec<u8>>>,
     delivered: Vec<bool>,
-    /// Received messages that wait until their receiver has sent its own data.
+    /// The received messages that are held back until their receiver has sent its own data.
     held: Vec<usize>,
     activations: Vec<u32>,
-    /// The number of messages of each rank that are posted and not acknowledged.
+    /// For each rank, the number of its messages that are posted and not acknowledged.
     open: Vec<u32>,
-    /// The number of messages that are posted and not complete, by sending and receiving rank.
+    /// For each sending and receiving rank, the number of messages that are posted and not complete.
     open_to: BTreeMap<(u32, u32), u32>,
-    /// The events that may happen next.
+    /// The deliveries and acknowledgements that may happen next.
     possible: Vec<(usize, Done)>,
 }
 
@@ -252,7 +256,7 @@ impl<'a> Run<'a> {
         run
     }
 
-    /// The position of the pieces between two cuts in the data of a rank.
+    /// The position in the data of the pieces of a rank between two cuts.
     fn span(&self, rank: usize, (from, to): (usize, usize)) -> std::ops::Range<usize> {
         let first = rank * (self.of.cuts.len() - 1);
         (first + from) * self.of.ranks..(first + to) * self.of.ranks
@@ -285,7 +289,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Adds a message to its receiver's data, or holds it until the receiver has sent its own data.
+    /// Adds a message to its receiver's data, or holds the message back until the receiver has sent its own data.
     fn receive(&mut self, message: usize) {
         if self.of.sent_before[message].iter().any(|&own| self.carried[own].is_none()) {
             self.held.push(message);

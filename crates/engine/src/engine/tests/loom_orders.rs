@@ -1,5 +1,5 @@
-//! Threads in every order, and with every value that an atomic may be read as (loom; `make loom`). Nothing but the barrier
-//! orders the threads here, while a run also has the locks of its shards.
+//! Tests of all orders of the threads, and of every value that a read of an atomic may return (loom; `make loom`). Here
+//! only the barrier orders the threads, whereas in a run the locks of the shards do too.
 
 use crate::board::{Board, Completion, ReadyWork};
 use crate::engine::barrier::Barrier;
@@ -9,10 +9,10 @@ use anabranch_workload::{Done, Message, Opens, Start, Workload, WorkloadBuilder}
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 
-/// A window that is set between windows, and read in each of them.
+/// A value that is set between synchronisation windows, and read by the threads in each of them.
 struct Rounds {
     barrier: Barrier,
-    /// Plain memory: loom fails when two accesses, one of which writes, are not ordered.
+    /// Plain memory. Loom reports an error if two accesses are unordered and at least one of them writes.
     window: UnsafeCell<u64>,
     /// One cell for each thread.
     work: [UnsafeCell<u64>; 2],
@@ -20,7 +20,7 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// Takes part in `rounds` windows as one of two threads.
+    /// Takes part in `rounds` synchronisation windows as one of two threads.
     fn take_part(&self, thread: usize, rounds: u64) {
         for round in 1..=rounds {
             let waited = self.barrier.wait(|| {
@@ -65,7 +65,7 @@ fn loom_a_panic_ends_the_wait_of_the_other_thread() {
             loom::thread::spawn(move || {
                 let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                     let _guard = barrier.guard();
-                    // This panic skips the hook, which would print each of them.
+                    // `resume_unwind` skips the panic hook, which would print every one of these panics.
                     std::panic::resume_unwind(Box::new("a node panics"));
                 }));
                 assert!(panicked.is_err());
@@ -76,7 +76,7 @@ fn loom_a_panic_ends_the_wait_of_the_other_thread() {
     });
 }
 
-/// A message from host 0 to host 1, whose delivery starts the answer.
+/// A message from host 0 to host 1, whose delivery starts an answer from host 1.
 fn workload() -> Workload {
     let mut builder = WorkloadBuilder::new();
     let [there, back] = [(0, 1), (1, 0)].map(|(from, to)| builder.add_qp(HostId(from), HostId(to)));
@@ -87,8 +87,8 @@ fn workload() -> Workload {
     builder.build().unwrap()
 }
 
-/// The windows of a run with two threads, of host 0 and host 1: a message is posted, delivered and acknowledged, its answer
-/// is posted, and a message is added.
+/// A run with one thread for host 0 and one for host 1, window by window. A message is posted, delivered and
+/// acknowledged, its answer is posted, and a message is added.
 fn host(number: u32, board: &Board<'_>, barrier: &Barrier) {
     let message = MessageId(0);
     let wait = |known: [bool; 3], messages: u32| {
@@ -115,7 +115,7 @@ fn host(number: u32, board: &Board<'_>, barrier: &Barrier) {
         assert_eq!(board.add(Message { start: Start::At(Time(3)), ..answer }), MessageId(2));
     }
     wait([true, true, true], 3);
-    // Both hosts find the message that was added, and the end that both need to know.
+    // Both hosts see the added message, and both see the same last acknowledgement.
     assert_eq!(board.message(MessageId(2)).map(|message| message.bytes), Some(1));
     assert_eq!(board.last_end(), Time(3));
     assert_eq!(board.too_early(), None);
@@ -124,7 +124,7 @@ fn host(number: u32, board: &Board<'_>, barrier: &Barrier) {
 #[test]
 fn loom_entries_of_the_board_are_seen_after_the_barrier() {
     loom::model(|| {
-        // A thread of loom cannot borrow, so that a few bytes leak for each order of threads.
+        // Threads of loom cannot borrow. A few bytes are therefore leaked for each order of the threads.
         let workload: &'static Workload = Box::leak(Box::new(workload()));
         let board = Arc::new(Board::new(workload, 1));
         let barrier = Arc::new(Barrier::new(2));

@@ -53,7 +53,7 @@ fn groups_of_a_dimension_share_the_other_places() {
     assert_eq!(system.groups(None, 4), [[0, 1, 2, 3]]);
 }
 
-/// All ranks compute, do a collective, and compute again.
+/// A graph in which all ranks compute, take part in a collective, and compute again.
 fn graph(ranks: u32, bytes: u64) -> Graph {
     let node = |op, after: &[u32]| Node { op, place: 7, after: after.to_vec(), with: Vec::new() };
     let compute = Op::Compute { takes: Duration::from_us(1), processor: Some(0) };
@@ -68,13 +68,13 @@ fn graph(ranks: u32, bytes: u64) -> Graph {
 fn parts_pass_through_the_dimensions_in_a_pipeline() {
     let mut graph = graph(16, 4 * 800 + 1);
     graph.divide(&system()).unwrap();
-    // Four parts and one of a byte; 2 + 8 + 2 groups of three phases.
+    // There are four parts and one of a byte, each with three phases in 2 + 8 + 2 groups.
     assert_eq!(graph.collectives.len(), 5 * (2 + 8 + 2));
     assert!(graph.collectives.iter().all(|collective| collective.channel == 3));
     let nodes = &graph.ranks[0];
     assert_eq!(nodes.len(), 3 + 5 * 3);
     let after: Vec<&[u32]> = nodes.iter().map(|node| node.after.as_slice()).collect();
-    // The third part waits for the first one, phase by phase.
+    // The third part waits for the first part, phase by phase.
     assert_eq!(after[3..12], [&[0][..], &[3], &[4], &[0], &[6], &[7], &[0, 3], &[9, 4], &[10, 5]]);
     assert_eq!(nodes[1].op, Op::Compute { takes: Duration::ZERO, processor: None });
     assert_eq!(nodes[1].after, [5, 8, 11, 14, 17]);

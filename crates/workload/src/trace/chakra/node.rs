@@ -6,7 +6,7 @@ use anabranch_base::Problem;
 use prost::Message;
 use std::collections::BTreeMap;
 
-/// The fields of a node that are read (et_def.proto).
+/// The fields of a node that this reader uses (et_def.proto).
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct EtNode {
     #[prost(uint64, tag = "1")]
@@ -25,7 +25,7 @@ pub(super) struct EtNode {
     attr: Vec<Attribute>,
 }
 
-/// An attribute of a node, with the types of values that are read. Tools differ in the type of a number.
+/// An attribute of a node, with those types of values that are read. Tools use different types for the same number.
 #[derive(Clone, PartialEq, Message)]
 struct Attribute {
     #[prost(string, tag = "1")]
@@ -88,7 +88,7 @@ impl EtNode {
         }
     }
 
-    /// The group of ranks of a collective; `None` for all ranks.
+    /// The group of ranks of a collective; `None` stands for all ranks.
     fn group(&self, groups: &Groups) -> Result<Option<String>, Problem> {
         let name = match self.get("pg_name").or_else(|| self.get("comm_group")) {
             None => return Ok(None),
@@ -114,7 +114,7 @@ impl EtNode {
         }
     }
 
-    /// The operation in the form of the text: a word and numbers.
+    /// The operation as the text writes it: a word and numbers.
     pub fn operation(&self, groups: &Groups) -> Result<String, Problem> {
         let on_cpu = self.get("is_cpu_op").and_then(Value::number).is_none_or(|is| is != 0);
         let takes = match (self.duration_micros, self.get("runtime")) {
@@ -174,9 +174,9 @@ impl EtNode {
 
 /// Groups of ranks.
 pub(super) struct Groups<'a> {
-    /// The name of the file, if there is one.
+    /// The name of the file of groups, if there is one.
     file: Option<&'a str>,
-    /// The ranks of each group by its name.
+    /// The ranks of each group. The key is its name.
     pub ranks: BTreeMap<String, Vec<u32>>,
 }
 

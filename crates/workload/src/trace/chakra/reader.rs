@@ -12,25 +12,25 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Default)]
 pub(super) struct Reader {
     graph: Graph,
-    /// Whether each stream of a GPU is a separate processor, and the streams of the current rank.
+    /// Whether each stream of a GPU is a separate processor. The next field has the streams of the current rank.
     streams: bool,
     known_streams: Vec<u64>,
     without_control: bool,
-    /// The position of each node among those of its rank, by rank and number.
+    /// The position of each node among the nodes of its rank. For each rank, the key is the node's number.
     places: Vec<BTreeMap<u64, u32>>,
-    /// The numbers of each node's dependencies, by rank and position.
+    /// The numbers of each node's dependencies, for each rank and position.
     waits: Vec<Vec<Vec<u64>>>,
     /// The ranks of each group.
     groups: BTreeMap<String, Vec<u32>>,
-    /// The collectives in their order, by group (with an empty name for all ranks) and rank.
+    /// The collectives in their order, for each group and rank. The group of all ranks has an empty name.
     collectives: BTreeMap<String, BTreeMap<u32, Vec<Part>>>,
 }
 
-/// The processors of a rank. Streams of its GPU have the numbers after them.
+/// The processors of a rank. The streams of its GPU have the numbers after these.
 const GPU: u32 = 0;
 const CPU: u32 = 1;
 
-/// The part of a rank in a collective.
+/// The participation of a rank in a collective.
 #[derive(Clone, Copy)]
 struct Part {
     usual: Algorithm,
@@ -43,7 +43,7 @@ impl Reader {
         Reader { streams: options.streams, without_control: options.without_control, ..Reader::default() }
     }
 
-    /// The number of ranks so far.
+    /// The number of ranks that have been read so far.
     pub fn ranks(&self) -> usize {
         self.graph.ranks.len()
     }
@@ -126,7 +126,7 @@ impl Reader {
                 let group = (*group.last().unwrap_or(&"")).to_owned();
                 let rank = self.places.len() as u32 - 1;
                 self.collectives.entry(group).or_default().entry(rank).or_default().push(part);
-                // `connect` sets the number of the collective.
+                // `connect` later sets the number of the collective.
                 Op::Collective(0)
             }
             _ => return unknown(),
@@ -143,7 +143,7 @@ impl Reader {
         CPU + 1 + number as u32
     }
 
-    /// Replicates the only rank, so that there are `ranks` equal ones.
+    /// Replicates the only rank, so that there are `ranks` equal ranks.
     pub fn replicate(&mut self, ranks: u32) -> Result<(), Problem> {
         if let Some(node) =
             self.graph.ranks[0].iter().find(|node| matches!(node.op, Op::Send { .. } | Op::Receive { .. }))
@@ -216,7 +216,7 @@ impl Reader {
         Ok(self.graph)
     }
 
-    /// Joins the parts of a group's ranks into collectives.
+    /// Joins the collective nodes of a group's ranks into collectives.
     fn connect(
         &mut self,
         group: &str,

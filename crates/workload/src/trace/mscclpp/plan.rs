@@ -4,14 +4,14 @@ use crate::WorkloadError;
 use anabranch_base::Problem;
 use serde::Deserialize;
 
-/// The most chunks of a buffer.
+/// The largest number of chunks of a buffer.
 const MOST_CHUNKS: u64 = 1 << 24;
 
-/// A plan. Its other keys have no effect on the network.
+/// A plan. Its keys that are not listed here have no effect on the network.
 #[derive(Deserialize)]
 pub struct Plan {
     pub gpus: Vec<Gpu>,
-    /// The range of input buffer sizes for which the plan is made.
+    /// The range of input buffer sizes, in bytes, for which the plan is made.
     #[serde(default)]
     pub min_message_size: u64,
     #[serde(default = "most")]
@@ -50,16 +50,16 @@ impl Gpu {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChannelKind {
-    /// Data is written by a NIC or copy engine.
+    /// A NIC or a copy engine writes the data.
     Port,
-    /// Data is written by threads.
+    /// GPU threads write the data.
     Memory,
-    /// Data is stored and reduced by a switch.
+    /// A switch stores and reduces the data.
     Switch,
 }
 
 impl ChannelKind {
-    /// The queue pair of a GPU's channel number `which` of this kind to another GPU.
+    /// The queue pair that connects a GPU with another GPU over its channel number `which` of this kind.
     pub fn queue_pair(self, which: usize) -> u32 {
         which as u32 * 2 + u32::from(self == ChannelKind::Memory)
     }
@@ -125,12 +125,12 @@ pub struct Operation {
     pub src_buff: Vec<Chunk>,
     #[serde(default)]
     pub dst_buff: Vec<Chunk>,
-    /// Channels, as positions among the thread block's channels of that kind.
+    /// The channels, as positions among the thread block's channels of that kind.
     #[serde(default)]
     pub channel_ids: Vec<usize>,
     pub channel_type: Option<ChannelKind>,
     pub barrier_id: Option<u32>,
-    /// The number of thread blocks that meet at the barrier.
+    /// The number of thread blocks that wait for each other at the barrier.
     pub num_threadblocks: Option<usize>,
     #[serde(default)]
     pub semaphore_ids: Vec<u32>,
@@ -148,7 +148,8 @@ pub struct Chunk {
     pub size: u64,
 }
 
-/// The part of a thread block in an operation that several share.
+/// A thread block's position in the group of thread blocks that execute an operation together, and the size of that
+/// group.
 #[derive(Clone, Copy, Deserialize)]
 pub struct Group {
     pub tb_id: u64,
@@ -159,7 +160,7 @@ impl Plan {
     /// Reads a file.
     ///
     /// # Errors
-    /// A malformed line, with the expected form and a replacement.
+    /// A line is malformed. The error has the expected form and a replacement.
     pub fn parse(file: &str, text: &str) -> Result<Plan, WorkloadError> {
         if let Some(line) = text.lines().position(|line| line.contains("\"inputChunks\"")) {
             let what = "it is a plan of an older MSCCL++, whose keys are others (inputChunks for input_chunks); \

@@ -6,7 +6,7 @@ use crate::text::{self, quote};
 use crate::trace::{MOST_RANKS, RankOrder};
 use anabranch_base::{Bytes, Problem};
 
-/// The sizes of parallel groups. The product of all but the expert groups is the number of ranks.
+/// The sizes of parallel groups. The number of ranks is the product of all sizes except that of the expert groups.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Groups {
     pub tensor: u32,
@@ -14,11 +14,11 @@ pub(super) struct Groups {
     pub expert: u32,
     pub stages: u32,
     pub order: RankOrder,
-    /// The bytes between pipeline stages, which are not simulated.
+    /// The bytes sent between pipeline stages, which are not simulated.
     pub between: u64,
-    /// Whether the file gives the number of ranks.
+    /// Whether the file itself gives the number of ranks.
     pub is_declared: bool,
-    /// Whether the file is `MICRO`: its lines are executed one after the other, without a backward pass.
+    /// Whether the file is of the kind `MICRO`, whose lines are executed one after the other, without a backward pass.
     pub is_micro: bool,
 }
 
@@ -52,7 +52,7 @@ struct Header {
     expert: u32,
     stages: u32,
     ranks: Option<u32>,
-    /// The bytes between pipeline stages.
+    /// The bytes sent between pipeline stages.
     between: u64,
 }
 
@@ -90,7 +90,8 @@ impl Header {
                 "ep" | "expert_parallel_npu_group" => header.expert = size()?,
                 "pp" => header.stages = size()?,
                 "all_gpus" => header.ranks = Some(size()?),
-                // AICB divides it, so that Python writes a decimal point: 8388608.0. SimAI reads the digits before it.
+                // AICB computes this value by a division, so that Python writes a decimal point: 8388608.0. SimAI reads
+                // only the digits before the point.
                 "pp_comm" => {
                     let whole = value.split_once('.').map_or(value, |(whole, _)| whole);
                     header.between = text::whole(whole, key, u64::MAX)?;
@@ -114,7 +115,8 @@ impl Header {
         Ok(header)
     }
 
-    /// The data-parallel ranks of each stage of `tensor` tensor ranks, among `ranks` in all.
+    /// The number of data-parallel ranks of each stage, if a tensor group has `tensor` ranks and there are `ranks`
+    /// ranks in all.
     fn data_parallel_ranks(&self, tensor: u32, ranks: u32, share: Share) -> Result<u32, GroupError> {
         let &Header { expert, stages, ranks: declared, .. } = self;
         if ranks > MOST_RANKS {
@@ -125,7 +127,8 @@ impl Header {
         }
         let model = u64::from(tensor) * u64::from(stages);
         if !u64::from(ranks).is_multiple_of(model) || ranks == 0 {
-            // A multiple that also holds whole groups of experts, so that no further error follows.
+            // The proposed number is a multiple that also contains whole groups of experts, so that it causes no
+            // further error.
             let step = model * u64::from(expert);
             let near = (u64::from(ranks) / step).max(1) * step;
             let problem =
@@ -153,7 +156,7 @@ impl Header {
     }
 }
 
-/// An error in the groups: of the file's header, or of the number of ranks that the scenario sets.
+/// An error in the groups: either in the file's header, or in the number of ranks that the scenario sets.
 pub enum GroupError {
     Header(Problem),
     Ranks(Problem),
@@ -229,8 +232,8 @@ impl Groups {
         }
     }
 
-    /// The groups of the first `ranks` ranks, which are whole pipeline stages, or a part of one with fewer data-parallel
-    /// ranks. In SimAI's order they are all stages with fewer data-parallel ranks.
+    /// The groups of the first `ranks` ranks. These ranks are whole pipeline stages, or a part of one stage with fewer
+    /// data-parallel ranks. In SimAI's order they are all stages, with fewer data-parallel ranks.
     fn first(self, ranks: u32) -> Result<Self, Problem> {
         if self.order == RankOrder::TpPpDp {
             let (all, least) = (self.ranks(), self.tensor * self.stages * self.expert);
@@ -276,12 +279,14 @@ impl Groups {
         }
     }
 
-    /// Whether groups of a kind share ranks: in SimAI's order those of `_DP_EP` do, where expert groups reach over stages.
+    /// Whether groups of this kind share ranks. In SimAI's order, the groups of `_DP_EP` do so if expert groups reach
+    /// over several stages.
     pub fn overlap(self, group: Group) -> bool {
         self.order == RankOrder::TpPpDp && group == Group::DataOfExpert && self.stages > 1 && self.expert > 1
     }
 
-    /// All groups of a kind, each in the order of its ranks. Not for kinds whose groups [overlap](Self::overlap).
+    /// All groups of a kind, each in the order of its ranks. This must not be called for a kind whose groups
+    /// [overlap](Self::overlap).
     pub fn members(self, group: Group) -> Vec<Vec<u32>> {
         let (tensor, data, expert) = (self.tensor, self.data, self.expert);
         // Tensor groups are numbered in the order of their ranks.
@@ -336,7 +341,7 @@ mod tests {
             simai.members(Group::Data),
             [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]]
         );
-        // Neighbouring tensor groups are of different stages.
+        // Neighbouring tensor groups belong to different stages.
         assert_eq!(simai.members(Group::Expert)[..4], [[0, 2], [1, 3], [4, 6], [5, 7]]);
         assert!(simai.overlap(Group::DataOfExpert) && !simai.overlap(Group::Expert));
         assert!(!Groups { stages: 1, ..simai }.overlap(Group::DataOfExpert));

@@ -13,7 +13,7 @@ pub(super) struct Layer {
     pub forward: Part,
     pub input: Part,
     pub weights: Part,
-    /// The time of the weight update at the end.
+    /// The duration of the weight update at the end.
     pub update: Duration,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Part {
     pub collective: Option<(Algorithm, Group, u64)>,
 }
 
-/// The columns of a layer in errors.
+/// The columns of a layer, as errors describe them.
 const COLUMNS: &str = "12 columns: a name and -1; time, collective and bytes of the forward, of the input gradient and of the weight \
                        gradient; the time of the update";
 
@@ -86,7 +86,8 @@ const COLLECTIVES: [(&str, Option<Algorithm>); 6] = [
     ("BROADCAST", Some(Algorithm::BroadcastRing)),
 ];
 
-/// The end of an error about an unknown collective. It takes `REDUCE` for another collective, not for a misspelt `ALLREDUCE`.
+/// The end of an error about an unknown collective. It treats `REDUCE` as a collective that is not simulated, and not
+/// as a misspelt `ALLREDUCE`.
 fn near(kind: &str) -> String {
     let names = COLLECTIVES.map(|(name, _)| name);
     match names.iter().find(|name| is_misspelt(kind, name)) {
