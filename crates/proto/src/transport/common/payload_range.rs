@@ -3,8 +3,8 @@
 use super::claim::Claim;
 use anabranch_base::MessageId;
 
-/// The payload of a data packet: where it lies in its message, as posted on this queue pair. A driver with real buffers
-/// reads the payload there, and a packet's headers carry the place to the receiver.
+/// The payload of a data packet, given by its place in the message that was posted on this queue pair. A driver with
+/// real buffers reads the payload from there, and a packet's headers carry the place to the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PayloadRange {
     /// The message.
@@ -15,14 +15,15 @@ pub struct PayloadRange {
     pub bytes: u16,
     /// Length of the message in bytes.
     pub message_bytes: u64,
-    /// `dcp`: offset of the first byte in the request that carries this part of the message. Otherwise `offset`.
+    /// With `dcp`, the offset of the first byte in the request that carries this part of the message. Otherwise it
+    /// equals `offset`.
     pub request_offset: u64,
-    /// `dcp`: length of that request in bytes. Otherwise `message_bytes`.
+    /// With `dcp`, the length of that request in bytes. Otherwise it equals `message_bytes`.
     pub request_bytes: u64,
 }
 
 impl PayloadRange {
-    /// The payload of the packet `psn` of a message with these PSNs; none for another message's PSN.
+    /// The payload of the packet `psn` of a message with the PSNs of `claim`. None if `psn` belongs to another message.
     pub(in crate::transport) fn of(
         message: MessageId,
         claim: &Claim,
