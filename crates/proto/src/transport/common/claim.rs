@@ -1,16 +1,18 @@
 //! The division of a message into packets.
 
 use super::interface::OutOfPsns;
-
+use super::payload_range::PayloadRange;
 /// The largest distance between the lowest unacknowledged PSN and the newest one, for transports whose receivers accept
 /// packets out of order. It bounds the memory of a queue pair whose lowest packet is lost repeatedly.
-pub(in crate::transport) const MAX_SPAN: u32 = 1 << 16;
-
+/// The largest distance between the lowest unacknowledged PSN and the newest one, for transports with order-tolerant
+/// receivers. It bounds the memory of a queue pair whose lowest packet is lost repeatedly.
 /// The PSNs that are assigned to a posted message.
+
+/// The PSNs that a posted message takes.
 pub(in crate::transport) struct Claim {
-    pub first: u32,
-    pub packets: u32,
     /// Size of the message's last packet on the wire.
+    pub packets: u32,
+    /// Size of the last packet on the wire.
     pub last_bytes: u16,
 }
 
@@ -27,11 +29,34 @@ impl Claim {
         let packets = packets as u32;
         let last_payload = bytes - u64::from(packets - 1) * u64::from(payload);
         Ok(Claim { first, packets, last_bytes: last_payload as u16 + header })
-    }
-
     /// The PSN after the last one of the message.
+
+    /// The PSN after the last one.
     pub fn end(&self) -> u32 {
         self.first + self.packets
+    }
+
+    /// The payload of the packet `psn`; none if the PSN is not among those of this message.
+    pub fn payload_range(
+        &self,
+        message: MessageId,
+        psn: u32,
+        payload: u32,
+        header: u16,
+    ) -> Option<PayloadRange> {
+        let place = psn.checked_sub(self.first).filter(|&place| place < self.packets)?;
+        let last_payload = self.last_bytes - header;
+        let is_last = place + 1 == self.packets;
+        let offset = u64::from(place) * u64::from(payload);
+        let message_bytes = u64::from(self.packets - 1) * u64::from(payload) + u64::from(last_payload);
+        Some(PayloadRange {
+            message,
+            offset,
+            bytes: if is_last { last_payload } else { payload as u16 },
+            message_bytes,
+            request_offset: offset,
+            request_bytes: message_bytes,
+        })
     }
 }
 

@@ -94,7 +94,7 @@ impl Messages {
         let later = self.later.partition_point(|message| message.end() <= psn);
         let message = if psn < self.first.end() { &self.first } else { self.later.get(later)? };
         let &Message { id, first, packets, last_bytes } = message;
-        PayloadRange::of(id, &Claim { first, packets, last_bytes }, psn, self.payload.into(), self.header)
+        Claim { first, packets, last_bytes }.payload_range(id, psn, self.payload.into(), self.header)
     }
 
     /// Marks the PSNs `from..to` as acknowledged. `from` must be the lowest unacknowledged PSN. Returns their bytes on

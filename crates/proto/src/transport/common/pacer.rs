@@ -52,7 +52,7 @@ impl Pacer {
     }
 }
 
-/// The same as [`Rate::time_for`] but in 64 bits, which suffice for a packet. A rate of 0 counts as 1 bit per second.
+/// [`Rate::time_for`], computed in 64 bits, which suffice for a packet. A rate of 0 counts as 1 bit per second.
 #[inline]
 fn gap(rate: Rate, bytes: u16) -> Duration {
     Duration((u64::from(bytes) * 8_000_000_000_000).div_ceil(rate.0.max(1)))

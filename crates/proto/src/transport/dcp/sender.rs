@@ -193,7 +193,7 @@ impl Sender for DcpSender {
         let &Request { message, first, packets, last_bytes, offset, message_bytes, .. } =
             self.queue.get(slot)?;
         let claim = Claim { first, packets, last_bytes };
-        let of_request = PayloadRange::of(message, &claim, psn, self.payload.into(), self.header_bytes)?;
+        let of_request = claim.payload_range(message, psn, self.payload.into(), self.header_bytes)?;
         Some(PayloadRange { offset: offset + of_request.request_offset, message_bytes, ..of_request })
     }
 

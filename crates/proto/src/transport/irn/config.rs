@@ -23,7 +23,8 @@ parameters! {
         /// one of a message, an out-of-order packet, one that fills a gap, and a duplicate.
         #[param(1..=65_535; example = 1; source = "IRN (SIGCOMM 2018): each packet is acknowledged")]
         pub ack_every: u32,
-        /// BDP-FC: largest distance of a new packet's PSN from the lowest unacknowledged one, in bytes of full packets.
+        /// BDP-FC: a new packet is sent if its PSN is less than this window, in full packets, beyond the lowest
+        /// unacknowledged one.
         #[param(AboveZero; example = "1bdp"; source = "DCP, section 6.2; IRN (SIGCOMM 2018), BDP-FC")]
         pub window: Size,
         /// RTO_low: the timeout while at most `rto_low_packets` packets are in flight. It is ignored if it is longer
