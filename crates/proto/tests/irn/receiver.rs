@@ -1,4 +1,4 @@
-//! The receiving end.
+//! The receiver of `irn`.
 
 use super::*;
 use anabranch_proto::Packet;
@@ -11,7 +11,7 @@ impl Receiver {
         Receiver(IrnReceiver::new(Bytes(64), ack_every, Duration::from_us(cnp_us), ENDS))
     }
 
-    /// The answers to a packet, and the messages that it completes.
+    /// Passes a packet. Returns the answers to it, and the messages that it completes.
     fn take(&mut self, now: Time, packet: &Packet) -> (Vec<Repr>, Vec<u32>) {
         let first = self.0.handle_packet(now, packet);
         let answers: Vec<Packet> = std::iter::from_fn(|| self.0.poll_transmit()).collect();
@@ -34,7 +34,7 @@ impl Receiver {
     }
 }
 
-/// A packet of message 7, which has a thousand.
+/// A packet of message 7, which has a thousand packets.
 fn data(psn: u32) -> Packet {
     of(psn, 7, 1_000)
 }
@@ -53,7 +53,7 @@ fn marked(psn: u32) -> Packet {
     Packet { marked: true, ..data(psn) }
 }
 
-/// DCP, section 2.2: each packet out of order causes a SACK, with the ePSN and its own PSN.
+/// DCP, section 2.2: each out-of-order packet causes a SACK, which carries the ePSN and the PSN of the packet.
 #[test]
 fn every_packet_out_of_order_has_its_sack() {
     let mut receiver = Receiver::new(1, 50);
