@@ -61,7 +61,7 @@ fn every_packet_out_of_order_has_its_sack() {
     for psn in [2, 3, 70, 5] {
         assert_eq!(receiver.answers(&data(psn)), [ack(1, psn)]);
     }
-    // A second copy.
+    // This is a second copy of PSN 3.
     assert_eq!(receiver.answers(&data(3)), [ack(1, 3)]);
     assert_eq!(receiver.answers(&data(1)), [ack(4, 1)]);
     assert_eq!(receiver.answers(&data(4)), [ack(6, 4)]);
@@ -79,7 +79,7 @@ fn packets_in_order_share_an_ack() {
     assert_eq!(receiver.answers(&data(1)), []);
     assert_eq!(receiver.answers(&data(2)), []);
     assert_eq!(receiver.answers(&data(3)), [ack(4, 3)]);
-    // What fills a gap or part of it is acknowledged at once.
+    // A packet that fills a gap, or part of one, is acknowledged at once.
     assert_eq!(receiver.answers(&data(5)), [ack(4, 5)]);
     assert_eq!(receiver.answers(&data(6)), [ack(4, 6)]);
     assert_eq!(receiver.answers(&data(4)), [ack(7, 4)]);
@@ -89,19 +89,19 @@ fn packets_in_order_share_an_ack() {
     assert_eq!(receiver.answers(&data(8)), [ack(10, 8)]);
     assert_eq!(receiver.answers(&data(10)), [ack(11, 10)]);
     assert_eq!(receiver.answers(&data(11)), [ack(13, 11)]);
-    // An ACK counts for all before it.
+    // An ACK covers all packets before it, so that counting restarts.
     assert_eq!(receiver.answers(&data(13)), []);
     assert_eq!(receiver.answers(&asking(data(14))), [ack(15, 14)]);
     for psn in 15..18 {
         assert_eq!(receiver.answers(&data(psn)), []);
     }
     assert_eq!(receiver.answers(&data(18)), [ack(19, 18)]);
-    // A duplicate.
+    // A duplicate is acknowledged at once.
     assert_eq!(receiver.answers(&data(19)), []);
     assert_eq!(receiver.answers(&data(19)), [ack(20, 19)]);
 }
 
-/// A sender that sends no more waits for the ePSN to pass its last packet.
+/// A sender that has nothing more to send waits until the ePSN passes its last packet.
 #[test]
 fn who_asked_out_of_order_is_answered_when_the_epsn_passes() {
     let mut receiver = Receiver::new(100, 50);
@@ -127,7 +127,7 @@ fn messages_are_delivered_once_and_in_order() {
     assert_eq!(receiver.take(us(0), &of(6, 23, 1)), (vec![ack(7, 6)], vec![23]));
 }
 
-/// DCQCN's notification point: one CNP in 50 us, however many packets are marked.
+/// DCQCN's notification point sends one CNP in 50 us, however many packets are marked.
 #[test]
 fn marks_bring_cnps_no_closer_than_their_interval() {
     let mut receiver = Receiver::new(100, 50);

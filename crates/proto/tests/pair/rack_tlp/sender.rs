@@ -1,4 +1,4 @@
-//! The sender compared with a plain model of it.
+//! The sender, compared with a simple model of it.
 
 use super::RackTlpEnds;
 use crate::pair::run::Sending;
@@ -10,26 +10,26 @@ use anabranch_proto::transport::{PayloadRange, RackTlpSender, Sender as _, Sende
 use anabranch_proto::{Packet, PathFacts, Repr};
 use proptest::prelude::*;
 
-/// A [`RackTlpSender`] whose every answer is compared with the model's.
+/// A [`RackTlpSender`] whose every answer is compared with that of the model.
 pub struct CheckedSender {
     sender: RackTlpSender,
     ends: RackTlpEnds,
     facts: PathFacts,
-    /// Copies of the sender's congestion control and load balancer, driven by the model.
+    /// Copies of the sender's congestion control and load balancer, which the model calls.
     cc: AnyCc,
     lb: AnyLb,
     planned: Vec<Planned>,
     /// The payload of each message, by its index.
     payload: Vec<u64>,
-    /// Number of PSNs that posted messages claimed.
+    /// Number of PSNs that are assigned to posted messages.
     end: u32,
-    /// Every PSN below is acknowledged.
+    /// The lowest unacknowledged PSN.
     unacked: u32,
-    /// All packets ever sent, by PSN.
+    /// All packets that were ever sent, indexed by PSN.
     packets: Vec<Known>,
     /// Lost packets in the order of their retransmission.
     lost: Vec<u32>,
-    /// The packet that was sent last among those that arrived.
+    /// Among the packets that arrived, the one that was sent last.
     latest: Option<(Time, u32)>,
     rtt: Option<Duration>,
     srtt: Option<Duration>,
