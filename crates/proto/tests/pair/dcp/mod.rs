@@ -95,7 +95,7 @@ fn a_message_may_take_longer_than_the_timeout() -> Result<(), TestCaseError> {
 struct DcpEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// The line rate of the path facts divided by the rate of the wire.
+    /// The rate of the wire divided by the line rate of the path facts.
     slower: u64,
     counter_bits: u32,
     tracked: u32,

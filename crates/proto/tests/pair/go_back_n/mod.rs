@@ -81,7 +81,7 @@ fn one_loss_costs_a_round_trip() -> Result<(), TestCaseError> {
 struct GoBackNEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// The line rate of the path facts divided by the rate of the wire.
+    /// The rate of the wire divided by the line rate of the path facts.
     slower: u64,
     ack_every: u32,
     nack_interval: Duration,

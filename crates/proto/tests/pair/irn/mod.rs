@@ -120,7 +120,7 @@ fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
 pub struct IrnEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// The line rate of the path facts divided by the rate of the wire.
+    /// The rate of the wire divided by the line rate of the path facts.
     slower: u64,
     ack_every: u32,
     /// The BDP cap in packets.

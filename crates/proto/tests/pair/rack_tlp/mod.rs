@@ -93,7 +93,7 @@ fn a_packet_lost_twice_costs_no_timeout() -> Result<(), TestCaseError> {
 pub struct RackTlpEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// The line rate of the path facts divided by the rate of the wire.
+    /// The rate of the wire divided by the line rate of the path facts.
     slower: u64,
     ack_every: u32,
     window: u64,

@@ -95,7 +95,7 @@ impl CheckedSender {
         self.packets.len() as u32
     }
 
-    /// PSNs in flight and when they were sent.
+    /// The PSNs in flight, with the times at which they were sent.
     fn flights(&self) -> impl Iterator<Item = (Time, u32)> {
         let from_lowest = (self.unacked..).zip(&self.packets[self.unacked as usize..]);
         let flights = from_lowest.filter(|(_, known)| known.state == State::InFlight);
@@ -120,7 +120,7 @@ impl CheckedSender {
         (next < self.end).then_some(next).filter(fits)
     }
 
-    /// The earliest time of a packet under the rate.
+    /// The earliest time at which the rate admits a packet.
     fn free_at(&mut self, now: Time) -> Time {
         match (self.cc.rate(now), self.last) {
             (Some(rate), Some((last, bytes))) => last + rate.time_for(bytes),
@@ -139,7 +139,7 @@ impl CheckedSender {
             (is_open && self.flights().next().is_some()).then(|| due.min(self.since + self.ends.rto));
     }
 
-    /// When a packet is lost if another one was sent after it and arrived.
+    /// The time from which on a packet sent at `sent` is lost, if a packet that was sent after it has arrived.
     fn too_late(&self, sent: Time) -> Time {
         sent + self.rtt.unwrap_or(self.facts.base_rtt) + self.ends.reo_wnd
     }
@@ -182,7 +182,7 @@ impl CheckedSender {
         runs.then(|| self.since + self.ends.rto)
     }
 
-    /// Handles an ACK; returns the messages that it completes.
+    /// Handles an ACK, and returns the messages that it completes.
     fn acknowledge(&mut self, now: Time, cumulative: u32, psn: u32, marked: bool, sent: Time) -> Vec<usize> {
         let rtt = now - sent;
         self.rtt = Some(rtt);
@@ -194,7 +194,7 @@ impl CheckedSender {
         let mut bytes = 0;
         let mut packets = 0;
         for psn in fresh {
-            // An in-order ACK names a packet below its ePSN.
+            // An in-order ACK names a packet below its own ePSN.
             if self.packets[psn as usize].state != State::Arrived {
                 self.packets[psn as usize].state = State::Arrived;
                 bytes += self.planned[psn as usize].bytes;
