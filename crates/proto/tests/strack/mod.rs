@@ -321,7 +321,8 @@ mod congestion_control {
         let mut cc = sharp(20.0);
         cc.handle_ack(&acked(100, 4, true));
         assert_eq!(cc.window(), 20_150);
-        // 20 us are 16 above it: a cut of 0.8 * 4 / 16 = 20 %, and eta again after 5 us.
+        // A delay of 20 us has an excess of 4 us over the target of 16 us: a cut of 0.8 * 4 / 16 = 20 %, and eta is
+        // added again after 5 us.
         cc.handle_ack(&acked(105, 20, true));
         assert_eq!(cc.window(), 16_270, "20.15 * 0.8 + 0.15");
     }
@@ -337,15 +338,15 @@ mod congestion_control {
         assert_eq!(cc.window(), 1_000, "a loss cuts nothing");
     }
 
-    /// A queue builds up to marks and delay and drains. By hand: the average passes the target with the sample of
-    /// 32 us (13.62 us): 150 * (1 - 0.8 * 1.62 / 13.62) = 135.72.
+    /// A queue builds up to marks and delay, and drains. Computed by hand: the average exceeds the target with the
+    /// sample of 32 us (13.62 us), so the window is 150 * (1 - 0.8 * 1.62 / 13.62) = 135.72.
     #[test]
     fn trajectory() {
         let mut cc = start(config(150.0));
         let mut table = String::from("  us  delay  mark  window\n");
         let delays = [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 40, 40, 36, 28, 20, 12, 8, 4, 0];
         for (i, delay) in delays.into_iter().enumerate() {
-            // Marked while the queue grows.
+            // ACKs are marked while the queue grows.
             let (us, marked) = (100 + 6 * i as u64, (2..13).contains(&i));
             let window = ack(&mut cc, us, delay, marked, 4);
             writeln!(table, "{us:>4}  {delay:>5}  {:<4}  {window:>6}", if marked { "yes" } else { "" })
