@@ -2,32 +2,32 @@
 
 use anabranch_base::Fix;
 
-/// Parameters each of which is in its range, but which do not make sense together.
+/// Parameters of which each is in its range, but which contradict each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conflict {
     /// The parameter to change, by its path: `lb.min_paths`.
     pub parameter: String,
     /// The conflict.
     pub message: String,
-    /// A value of the parameter that resolves it, or instructions.
+    /// A value of the parameter that resolves the conflict, or instructions.
     pub fix: Fix,
-    /// Other parameters that take part in it.
+    /// Other parameters that are part of the conflict.
     pub others: Vec<String>,
 }
 
 impl Conflict {
-    /// A conflict that another value of the parameter, as TOML, resolves.
+    /// A conflict that another value of the parameter resolves. `value` is that value, as TOML.
     pub(crate) fn value(parameter: String, message: String, value: impl ToString) -> Conflict {
         Conflict { parameter, message, fix: Fix::value(value.to_string()), others: Vec::new() }
     }
 
-    /// Adds a parameter that takes part in it.
+    /// Adds a parameter that is part of the conflict.
     pub(crate) fn involving(mut self, other: impl Into<String>) -> Conflict {
         self.others.push(other.into());
         self
     }
 
-    /// A conflict that takes more than another value.
+    /// A conflict that another value of the parameter alone does not resolve.
     pub(crate) fn text(parameter: String, message: String, fix: &str) -> Conflict {
         Conflict { parameter, message, fix: Fix::text(fix), others: Vec::new() }
     }

@@ -1,7 +1,7 @@
-//! The macro that declares what all algorithms of a family answer.
+//! The macro that declares the common interface of all algorithms of a family.
 
-/// Declares a trait, and for the enum of those that implement it a method of each name, which calls that of its variant.
-/// `$each!(self, inner => call)` matches the variants.
+/// Declares a trait and, for the enum of its implementations, a method for each method of the trait. This method calls
+/// the one of the enum's variant. `$each!(self, inner => call)` matches the variants.
 macro_rules! interface {
     (
         $(#[$meta:meta])*

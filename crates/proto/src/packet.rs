@@ -1,21 +1,23 @@
-//! Packets that the cores exchange, as typed values instead of bytes.
+//! Packets that the protocol state machines exchange, as typed values instead of bytes.
 
 use anabranch_base::{HostId, MessageId, QpId, Time};
 
-/// A packet between the two ends of a queue pair. It has 48 bytes, so that it shares a cache line with its event.
+/// A packet between the sender and the receiver of a queue pair. It has 48 bytes, so that it shares a cache line with
+/// its event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// The queue pair, known by both ends.
+    /// The queue pair. Sender and receiver know it by the same number.
     pub qp: QpId,
     /// The destination host.
     pub dst: HostId,
     /// Size on the wire, headers included.
     pub wire_bytes: u16,
-    /// Entropy value: the field that ECMP hashes besides the flow.
+    /// Entropy value, which ECMP hashes in addition to the flow.
     pub ev: u16,
-    /// Congestion experienced: whether a switch marked the packet.
+    /// Congestion experienced (CE): whether a switch marked the packet.
     pub marked: bool,
-    /// Bits in which programs in switches exchange information; ignored by hosts, and 0 when a host sends the packet.
+    /// Bits in which programs in switches exchange information. Hosts ignore them, and set them to 0 when they send a
+    /// packet.
     pub tag: u16,
     /// The type of the packet, with its fields.
     pub repr: Repr,
@@ -24,23 +26,26 @@ pub struct Packet {
 /// The type of a packet, with its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repr {
-    /// Part of a message.
+    /// A data packet, which is a part of a message.
     Data {
         /// Packet sequence number on its queue pair.
         psn: u32,
-        /// The message that it belongs to.
+        /// The message to which the packet belongs.
         message: MessageId,
-        /// Number of packets of that message, so that the receiver needs no other information about it (like RETH in
-        /// every packet). `dcp`: packets of the request.
+        /// Number of packets of that message, so that the receiver needs no other information about it (like a RETH in
+        /// every packet). With `dcp`, it is the number of packets of the request.
         message_packets: u32,
-        /// The time at which this copy left the sender. It is echoed, so that a retransmission gives no wrong RTT.
+        /// The time at which this copy left the sender. The receiver echoes it, so that a retransmission does not lead
+        /// to a wrong RTT.
         sent_at: Time,
-        /// Requests an immediate ACK, since the sender can send nothing more until this packet is acknowledged. `dcp`:
-        /// the packet's request is signalled, that is, has a CQE (AckReq of the BTH).
+        /// Whether the packet requests an immediate ACK, since the sender can send nothing more until this packet is
+        /// acknowledged. With `dcp`, it is whether the packet's request is signalled, that is, has a CQE (AckReq of the
+        /// BTH).
         ack_now: bool,
-        /// Timestamps that programs in switches exchange; 0 when a host sends the packet.
+        /// Timestamps that programs in switches exchange. They are 0 when a host sends the packet.
         stamps: u32,
-        /// `dcp`: the packet's request of the send queue. `eqds`: the pull up to which the sender has demand.
+        /// With `dcp`, the packet's request of the send queue. With `eqds`, the number of the last pull for which the
+        /// sender has data.
         msn: Msn,
     },
     /// A data packet whose payload a switch cut off.
@@ -49,12 +54,13 @@ pub enum Repr {
         psn: u32,
         /// `msn` of the data packet.
         msn: Msn,
-        /// The time at which it left the sender.
+        /// The time at which the data packet left the sender.
         sent_at: Time,
     },
     /// Selective acknowledgement.
     Ack {
-        /// ePSN: the receiver has every PSN below. `dcp`: eMSN, for the requests of the send queue.
+        /// ePSN: the receiver has every PSN below this one. With `dcp`, it is the eMSN, for the requests of the send
+        /// queue.
         cumulative: u32,
         /// The PSN of bit 0 of `received`.
         base: u32,
@@ -62,18 +68,20 @@ pub enum Repr {
         received: u64,
         /// Whether the packet that caused this ACK was marked.
         marked: bool,
-        /// `sack` with `carry_evs`: the packets whose entropy values it carries, besides that of its cause.
+        /// With `sack` and `carry_evs`, the packets whose entropy values the ACK carries, in addition to the packet
+        /// that caused it.
         carried: CarriedEvs,
         /// `sent_at` of the packet that caused this ACK.
         sent_at: Time,
     },
-    /// Negative acknowledgement. `sack`: this packet arrived trimmed and must be retransmitted. `go-back-n`: everything
-    /// from this PSN on must be retransmitted. `rnic-sr`: all packets below this PSN arrived, and one beyond it.
+    /// Negative acknowledgement. With `sack`, the packet with this PSN arrived trimmed and must be retransmitted. With
+    /// `go-back-n`, everything from this PSN on must be retransmitted. With `rnic-sr`, all packets below this PSN
+    /// arrived, and at least one beyond it.
     Nack {
-        /// The PSN; for `go-back-n` and `rnic-sr` the ePSN.
+        /// The PSN. With `go-back-n` and `rnic-sr` it is the ePSN.
         psn: u32,
-        /// The time at which the packet that caused this left the sender. For `sack`, the NACK does not refer to later
-        /// copies.
+        /// The time at which the packet that caused the NACK left the sender. With `sack`, the NACK does not refer to
+        /// later copies of the packet.
         sent_at: Time,
     },
     /// A trimmed packet on its way back to the sender (DCP, section 4.1, step 2): the receiver has swapped its source
@@ -84,7 +92,7 @@ pub enum Repr {
         /// `msn` of the data packet.
         msn: Msn,
     },
-    /// Congestion notification packet (DCQCN, section 3): the notification point saw a mark.
+    /// Congestion notification packet (DCQCN, section 3): the notification point received a marked packet.
     Cnp,
     /// Selective acknowledgement with the fields of STrack, figure 7.
     Sack {
@@ -96,44 +104,46 @@ pub enum Repr {
         received: u64,
         /// Bytes on the wire of all data packets received so far, without duplicates, modulo 2^32.
         bytes_received: u32,
-        /// Number of packets received since the ePSN last advanced; figure 7 has 12 bits for it.
+        /// Number of packets received since the ePSN last advanced. Figure 7 has 12 bits for it.
         out_of_order: u16,
-        /// The packet that caused it.
+        /// Properties of the packet that caused the SACK.
         cause: SackCause,
-        /// `sent_at` of the packet that caused it.
+        /// `sent_at` of the packet that caused the SACK.
         sent_at: Time,
     },
-    /// Requests an immediate SACK (STrack, section 3.3.2). It queues with data, so that it experiences the same delay.
+    /// Requests an immediate SACK (STrack, section 3.3.2). The probe queues with data, so that it has the same delay.
     Probe {
         /// The PSN at which the SACK's bitmap starts.
         base: u32,
-        /// The time at which it left the sender.
+        /// The time at which the probe left the sender.
         sent_at: Time,
     },
-    /// Credit (EQDS): the sender may send one packet for each number above the highest one that it has received.
+    /// Credit (EQDS). The sender may send one packet for each pull by which this number exceeds the highest number that
+    /// it has received.
     Pull {
         /// Number of packets granted so far, retransmissions included.
         number: u32,
     },
     /// Request to send (EQDS): a sender without credit announces its demand.
     Rts {
-        /// The pull up to which there is demand.
+        /// The number of the last pull for which the sender has data.
         target: u32,
     },
-    /// A packet from one switch's program to another's. It is addressed to a host behind that switch, which never
-    /// receives it.
+    /// A packet from one switch's program to another's. It is addressed to a host of the other switch, but that host
+    /// never receives it.
     Program {
         /// The content, in the format of that program.
         word: u64,
     },
-    /// A packet of a user-defined transport without payload for the application. Payload is in [`Repr::Data`].
+    /// A packet of a user-defined transport that carries no payload of the application. Payload is carried by
+    /// [`Repr::Data`].
     Custom {
         /// The content, in the format of that transport.
         content: [u8; Repr::CUSTOM_BYTES],
-        /// Whether it is for the queue pair's receiving end; otherwise it is for the sending end.
+        /// Whether the packet is for the queue pair's receiver. Otherwise it is for the sender.
         to_receiver: bool,
-        /// Whether it is in the class of data, where it queues with data, is never trimmed, and is lossless under PFC.
-        /// Otherwise it has the priority of an ACK.
+        /// Whether the packet is in the class of data. It then queues with data, is never trimmed, and is lossless
+        /// under PFC. Otherwise it has the priority of an ACK.
         with_data: bool,
     },
 }
@@ -141,19 +151,20 @@ pub enum Repr {
 /// The largest value of the out-of-order counter.
 pub const MAX_OUT_OF_ORDER: u16 = (1 << 12) - 1;
 
-/// The PSNs, among the 48 from its base on, whose entropy values an ACK carries. It replaces the values themselves,
-/// which do not fit into a [`Packet`]: the sender looks them up. It has six bytes, so that a packet has 48.
+/// The PSNs, among the 48 from a base on, whose entropy values an ACK carries. The values themselves do not fit into a
+/// [`Packet`], so that the sender looks them up by PSN. The type has six bytes, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CarriedEvs([u16; 3]);
 
 impl CarriedEvs {
-    /// No entropy values.
+    /// The empty set.
     pub const NONE: CarriedEvs = CarriedEvs([0; 3]);
 
-    /// Number of PSNs that fit.
+    /// The number of PSNs that can be named.
     pub const SPAN: u32 = 48;
 
-    /// The PSNs whose bits are set. Bit 0 is the base; bits from [`CarriedEvs::SPAN`] on must be 0.
+    /// Creates the set of the PSNs whose bits are set. Bit 0 stands for the base. Bits from [`CarriedEvs::SPAN`] on
+    /// must be 0.
     #[inline]
     pub const fn new(bits: u64) -> Self {
         debug_assert!(bits >> CarriedEvs::SPAN == 0);
@@ -167,12 +178,12 @@ impl CarriedEvs {
     }
 }
 
-/// The properties of the packet that caused a SACK. It has one byte, so that a packet has 48.
+/// The properties of the packet that caused a SACK. The type has one byte, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackCause(u8);
 
 impl SackCause {
-    /// The cause of a SACK, from whether the packet was marked and whether it was a probe.
+    /// Creates the cause: a packet that was marked or not, and that was a probe or not.
     pub const fn new(marked: bool, probe: bool) -> Self {
         SackCause(marked as u8 | (probe as u8) << 1)
     }
@@ -190,8 +201,8 @@ impl SackCause {
     }
 }
 
-/// The message number of DCP's packets in the order of posting (MSN, 24 bits), and the number of the sender's timeouts
-/// for that message so far (sRetryNo, 8 bits). It has four bytes, so that a packet has 48.
+/// The number of the message to which a DCP packet belongs, in the order of posting (MSN, 24 bits), and the number of
+/// the sender's timeouts for that message so far (sRetryNo, 8 bits). The type has four bytes, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Msn(u32);
 
@@ -199,10 +210,10 @@ impl Msn {
     /// The value for transports without MSNs.
     pub const NONE: Msn = Msn(0);
 
-    /// The largest number plus one.
+    /// The upper limit of numbers: the largest number plus one.
     pub const LIMIT: u32 = 1 << 24;
 
-    /// The MSN with this number, which is below [`Msn::LIMIT`].
+    /// Creates the MSN with this number, which must be below [`Msn::LIMIT`].
     pub const fn new(number: u32, retry: u8) -> Self {
         debug_assert!(number < Msn::LIMIT);
         Msn(number << 8 | retry as u32)
@@ -214,13 +225,13 @@ impl Msn {
         self.0 >> 8
     }
 
-    /// `eqds`: stores the pull up to which a sender has demand in the same four bytes.
+    /// With `eqds`, stores in the same four bytes the number of the last pull for which the sender has data.
     #[inline]
     pub const fn of_pull_target(target: u32) -> Self {
         Msn(target)
     }
 
-    /// The pull that [`Msn::of_pull_target`] stored.
+    /// The number of the pull that [`Msn::of_pull_target`] stored.
     #[inline]
     pub const fn pull_target(self) -> u32 {
         self.0
@@ -233,20 +244,20 @@ impl Msn {
     }
 }
 
-/// Constructors of each packet type with defaults for all fields but the number, and `with_` methods for the other
-/// fields, each of which applies to the types with that field. A new field thus needs a default here, a method, and
-/// changes only where it is used.
+/// Constructors of each packet type, and `with_` methods for its further fields. A constructor sets defaults for all
+/// fields but its arguments, and a `with_` method applies only to the types that have the field. A new field therefore
+/// needs a default and a method here, and no change in code that does not use it.
 impl Repr {
-    /// The bytes of a [`Repr::Custom`], the most that a packet has room for.
+    /// The number of bytes of a [`Repr::Custom`], which is the largest for which a packet has room.
     pub const CUSTOM_BYTES: usize = 24;
 
-    /// A packet of a user-defined transport from the receiving end to the sending end, in the class of ACKs.
+    /// A packet of a user-defined transport from the receiver to the sender of a queue pair, in the class of ACKs.
     #[inline]
     pub const fn custom(content: [u8; Repr::CUSTOM_BYTES]) -> Repr {
         Repr::Custom { content, to_receiver: false, with_data: false }
     }
 
-    /// A data packet: the only one of message 0, sent at 0.
+    /// A data packet, the only one of message 0, sent at time 0.
     #[inline]
     pub const fn data(psn: u32) -> Repr {
         Repr::Data {
@@ -305,7 +316,7 @@ impl Repr {
         Repr::Probe { base, sent_at: Time::ZERO }
     }
 
-    /// Sets the message and its number of packets; for data.
+    /// Sets the message and its number of packets. Only data packets have them.
     #[inline]
     pub const fn with_message(mut self, id: MessageId, packets: u32) -> Repr {
         match &mut self {
@@ -315,7 +326,7 @@ impl Repr {
         self
     }
 
-    /// Sets the time at which the data packet left; for data and all types that echo it.
+    /// Sets the time at which the data packet left. Data packets and all types that echo this time have it.
     #[inline]
     pub const fn with_sent_at(mut self, time: Time) -> Repr {
         match &mut self {
@@ -337,7 +348,7 @@ impl Repr {
         self
     }
 
-    /// Sets whether an immediate ACK is requested; for data.
+    /// Sets whether an immediate ACK is requested. Only data packets can request one.
     #[inline]
     pub const fn with_ack_now(mut self, at_once: bool) -> Repr {
         match &mut self {
@@ -347,7 +358,7 @@ impl Repr {
         self
     }
 
-    /// Sets the timestamps of programs in switches; for data.
+    /// Sets the timestamps of programs in switches. Only data packets have them.
     #[inline]
     pub const fn with_stamps(mut self, bits: u32) -> Repr {
         match &mut self {
@@ -357,7 +368,7 @@ impl Repr {
         self
     }
 
-    /// Sets the MSN; for data, trimmed and header-only packets.
+    /// Sets the MSN. Data, trimmed and header-only packets have one.
     #[inline]
     pub const fn with_msn(mut self, number: Msn) -> Repr {
         match &mut self {
@@ -369,7 +380,7 @@ impl Repr {
         self
     }
 
-    /// Sets the bitmap of received PSNs from `from` on; for ACKs and SACKs.
+    /// Sets the bitmap of received PSNs from `from` on. ACKs and SACKs have one.
     #[inline]
     pub const fn with_received(mut self, from: u32, bits: u64) -> Repr {
         match &mut self {
@@ -381,7 +392,7 @@ impl Repr {
         self
     }
 
-    /// Sets whether the causing packet was marked; for ACKs.
+    /// Sets whether the packet that caused the ACK was marked. Only for ACKs.
     #[inline]
     pub const fn with_mark(mut self, was_marked: bool) -> Repr {
         match &mut self {
@@ -391,7 +402,7 @@ impl Repr {
         self
     }
 
-    /// Sets the packets whose entropy values are carried; for ACKs.
+    /// Sets the packets whose entropy values are carried. Only for ACKs.
     #[inline]
     pub const fn with_carried(mut self, packets: CarriedEvs) -> Repr {
         match &mut self {
@@ -401,7 +412,7 @@ impl Repr {
         self
     }
 
-    /// Sets the received bytes, the out-of-order count and the cause; for SACKs.
+    /// Sets the received bytes, the out-of-order count and the cause. Only for SACKs.
     #[inline]
     pub const fn with_counts(mut self, bytes: u32, late: u16, by: SackCause) -> Repr {
         match &mut self {
@@ -416,7 +427,7 @@ impl Repr {
 
 /// Constructors: [`Packet::new`], shorter forms for common types, and `with_` methods for the other fields.
 impl Packet {
-    /// A packet with size, entropy value and tag 0, and without a mark.
+    /// A packet whose size, entropy value and tag are 0, and which has no mark.
     #[inline]
     pub const fn new(qp: QpId, dst: HostId, repr: Repr) -> Packet {
         Packet { qp, dst, wire_bytes: 0, ev: 0, marked: false, tag: 0, repr }
@@ -474,7 +485,7 @@ impl Packet {
         self
     }
 
-    /// The trimmed form of a data packet; none for other types.
+    /// The trimmed form of a data packet. There is none for other types.
     #[inline]
     pub const fn cut(&self, wire_bytes: u16) -> Option<Packet> {
         match self.repr {
@@ -493,7 +504,7 @@ impl Packet {
         !matches!(self.repr, Repr::Data { .. } | Repr::Probe { .. } | Repr::Custom { with_data: true, .. })
     }
 
-    /// Whether the packet is for the queue pair's receiving end.
+    /// Whether the packet is for the queue pair's receiver, not its sender.
     #[inline]
     pub fn is_for_receiver(&self) -> bool {
         matches!(

@@ -1,14 +1,14 @@
-//! A set of PSNs within a sliding range: a ring of one bit each.
+//! A set of PSNs within a sliding range, stored as a ring of bits.
 
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
 /// A set of PSNs in `low..low + span`, where the owner keeps `low` and moves it forward.
 ///
-/// Bit `psn % capacity` stands for `psn`. The ring grows when the range does; it never shrinks.
+/// Bit `psn % capacity` stands for `psn`. The ring grows when the range outgrows it, and it never shrinks.
 #[derive(Clone, Debug)]
 pub(crate) struct PsnSet {
-    /// Inline while the range is that of a usual window, which saves following a pointer for each packet.
+    /// The words are stored inline for the range of a usual window, which avoids following a pointer for each packet.
     words: SmallVec<[u64; INITIAL_WORDS]>,
 }
 
@@ -24,10 +24,10 @@ impl PsnSet {
         ((psn as usize / 64) & (self.words.len() - 1), 1 << (psn % 64))
     }
 
-    /// Makes room for `psn` when every member is at or above `low`; true when the ring had to grow.
+    /// Makes room for `psn` when every member is at or above `low`. Returns whether the ring had to grow.
     #[inline]
     pub(crate) fn make_room(&mut self, low: u32, psn: u32) -> bool {
-        // One word stays free, since `low` may stand anywhere within its word.
+        // One word stays free, since `low` may be at any bit of its word.
         let grows = (psn - low) as usize >= (self.words.len() - 1) * 64;
         if grows {
             self.grow(low, psn);
@@ -52,7 +52,7 @@ impl PsnSet {
         self.words[word] & bit != 0
     }
 
-    /// Adds `psn`; false if it was a member. The caller has made room.
+    /// Adds `psn`, and returns false if it was a member already. The caller must have made room.
     #[inline]
     pub(crate) fn insert(&mut self, psn: u32) -> bool {
         let (word, bit) = self.slot(psn);
@@ -86,7 +86,7 @@ impl PsnSet {
         }
     }
 
-    /// Membership of `base..base + 64` as bits; the caller masks PSNs beyond the range.
+    /// The members in `base..base + 64`, as bits. The caller must mask PSNs beyond the range.
     #[inline]
     pub(crate) fn window(&self, base: u32) -> u64 {
         let (word, _) = self.slot(base);
@@ -98,8 +98,9 @@ impl PsnSet {
         first | self.words[(word + 1) & (self.words.len() - 1)] << (64 - offset)
     }
 
-    /// The PSNs that an acknowledgement bitmap adds to the set: those in `range` whose bit in `received` is set, bit 0 being
-    /// `base`, and that are no members. Returned as bits, with the PSN of bit 0.
+    /// The PSNs that an acknowledgement bitmap adds to the set: PSNs in `range` whose bit in `received` is set and
+    /// which are not yet members. Bit 0 of `received` stands for `base`. The result is a bitmap, preceded by the PSN of
+    /// its bit 0.
     #[inline]
     pub(crate) fn absent(&self, range: Range<u32>, mut base: u32, received: u64) -> (u32, u64) {
         let mut bits = received;
@@ -127,12 +128,12 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// A step of an owner, with PSNs counted from its `low`.
+    /// A step of the owner of a set. PSNs are counted from the owner's `low`.
     #[derive(Clone, Debug)]
     enum Step {
         Insert(u32),
         Remove(u32),
-        /// Adds as many PSNs from `low` on, so that the range slides over words and round the ring.
+        /// Adds this many PSNs from `low` on, so that the range slides over words and round the ring.
         Fill(u32),
         Look(u32),
     }
@@ -158,7 +159,7 @@ mod tests {
         #[test]
         fn agrees_with_a_plain_set(start in 0u32..500, steps in prop::collection::vec(step(), 1..200)) {
             let (mut ring, mut plain, mut low) = (PsnSet::new(), BTreeSet::new(), start);
-            // The first PSN for which room was never made.
+            // The first PSN for which no room has been made so far.
             let mut end = start;
             for step in steps {
                 match step {

@@ -8,8 +8,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// The path to which relative quantities refer: the longest one of the fabric, or that of the queue pair for a
-/// congestion control that needs it ([`CcConfig::wants_own_path`](crate::CcConfig::wants_own_path)).
+/// The path to which relative quantities refer. It is the longest path of the fabric, or the path of the queue pair for
+/// a congestion control that needs it ([`CcConfig::wants_own_path`](crate::CcConfig::wants_own_path)).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathFacts {
     /// Round trip of one full packet and its ACK over the path without queueing.
@@ -20,13 +20,13 @@ pub struct PathFacts {
     pub packet: Bytes,
     /// Rate of the hosts' links.
     pub line_rate: Rate,
-    /// Capacity of a port's queue: `fabric.queue`, or under PFC the whole buffer that the ports share.
+    /// Capacity of a port's queue: `fabric.queue`, or under PFC the whole buffer, which the ports share.
     pub queue: Bytes,
 }
 
 impl PathFacts {
-    /// The absolute value of a relative quantity, for people: `1.25 MB` for `"1bdp"`, `61 us` for `"5rtt"`, `20 Gbps`
-    /// for `"0.05line"`. None for an absolute quantity, or for text that is no quantity.
+    /// The absolute value of a relative quantity as text: `1.25 MB` for `"1bdp"`, `61 us` for `"5rtt"`, `20 Gbps` for
+    /// `"0.05line"`. None for an absolute quantity, or for text that is not a quantity.
     pub fn in_units(&self, written: &str) -> Option<String> {
         let size = || match written.parse().ok()? {
             Threshold::Size(Size::Bytes(_)) => None,
@@ -43,8 +43,8 @@ impl PathFacts {
         size().or_else(span).or_else(pace)
     }
 
-    /// The absolute value of a window, as [`Size::window_on`] computes it: `33.4 KB` for `"1bdp"` where that is 31.2 KB in
-    /// packets of 4.2 KB.
+    /// The absolute value of a window, as [`Size::window_on`] computes it. For example, it is `33.4 KB` for `"1bdp"` if
+    /// the BDP is 31.2 KB and packets have 4.2 KB.
     pub fn window_in_units(&self, written: &str) -> Option<String> {
         match written.parse().ok()? {
             Size::Bytes(_) => None,
@@ -56,16 +56,16 @@ impl PathFacts {
 /// A size: absolute (`"415KB"`), in packets (`"100packets"`), or in BDPs (`"1.5bdp"`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
-    /// Bytes.
+    /// A number of bytes.
     Bytes(Bytes),
-    /// Full packets on the wire.
+    /// A number of full packets on the wire.
     Packets(f64),
-    /// Bandwidth-delay products.
+    /// A number of bandwidth-delay products.
     Bdp(f64),
 }
 
 /// A length of a port's queue: a [`Size`], or a share of the queue's capacity (`"0.2queue"`), which follows the
-/// capacity when that is set or swept.
+/// capacity if a scenario sets or sweeps that.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
     /// A size.
@@ -75,16 +75,18 @@ pub enum Threshold {
 }
 
 /// A time: absolute (`"70us"`), in base RTTs (`"3rtt"`), or in base RTTs plus the serialisation time of bytes
-/// (`"2rtt+5MB"`) or of full queues (`"2rtt+5queue"`), which follows the queue's capacity when that is set or swept.
+/// (`"2rtt+5MB"`) or of full queues (`"2rtt+5queue"`). The latter follows the queue's capacity if a scenario sets or
+/// sweeps that.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Span {
     /// A time.
     Time(Duration),
-    /// Base RTTs.
+    /// A number of base RTTs.
     Rtt(f64),
-    /// Base RTTs, and bytes at the hosts' line rate, for example those that wait in queues.
+    /// A number of base RTTs, plus the time of these bytes at the hosts' line rate, for example of bytes that wait in
+    /// queues.
     RttAndBytes(f64, Bytes),
-    /// Base RTTs, and full queues ([`PathFacts::queue`]) at the hosts' line rate.
+    /// A number of base RTTs, plus the time of this many full queues ([`PathFacts::queue`]) at the hosts' line rate.
     RttAndQueues(f64, f64),
 }
 
@@ -107,20 +109,20 @@ impl Size {
         }
     }
 
-    /// The size in bytes on a fabric as a window: the bytes that may be in flight. A window in BDPs is rounded up to
-    /// whole packets.
+    /// The size in bytes on a fabric as a window, which is the number of bytes that may be in flight. A window in BDPs
+    /// is rounded up to whole packets.
     ///
-    /// The ACK of a packet arrives a base RTT after the start of the packet's transmission, and packets are not split:
-    /// to keep an otherwise idle link busy, a window needs `bdp / packet` packets, rounded up. A BDP of 2.93 packets
-    /// that is rounded down to 2 leaves the link idle for a third of the time. (The simulator published with REPS has
-    /// 151 packets where 1.5 BDP are 150.7.) A window in bytes or packets does not depend on the fabric, and is not
-    /// rounded.
+    /// The ACK of a packet arrives a base RTT after the start of the packet's transmission, and packets are not split.
+    /// To keep an otherwise idle link busy, a window therefore needs `bdp / packet` packets, rounded up. If a BDP of
+    /// 2.93 packets were rounded down to 2, the link would be idle for a third of the time. (The simulator published
+    /// with REPS has 151 packets where 1.5 BDP are 150.7.) A window in bytes or packets does not depend on the fabric,
+    /// and is not rounded.
     pub fn window_on(self, facts: &PathFacts) -> Bytes {
         let bytes = self.on(facts);
         match self {
             Size::Bdp(_) => {
                 let packet = facts.packet.0.max(1);
-                // A window that overflows never limits.
+                // A window that overflows becomes one that never limits.
                 Bytes(bytes.0.checked_next_multiple_of(packet).unwrap_or(u64::MAX / packet * packet))
             }
             Size::Bytes(_) | Size::Packets(_) => bytes,
@@ -139,8 +141,8 @@ impl Size {
 }
 
 impl Threshold {
-    /// The threshold in bytes on a fabric, for a port's queue of capacity `queue`. A share of an unlimited queue is
-    /// never reached.
+    /// The threshold in bytes on a fabric, for a port's queue of capacity `queue`. None stands for an unlimited queue,
+    /// of which a share is never reached.
     pub fn on(self, facts: &PathFacts, queue: Option<Bytes>) -> Bytes {
         match self {
             Threshold::Size(size) => size.on(facts),
@@ -166,9 +168,9 @@ impl Span {
     }
 }
 
-/// The serialisation time of `bytes` at the hosts' line rate, saturating at the longest time.
+/// The serialisation time of `bytes` at the hosts' line rate. It saturates at the longest time.
 fn at_line_rate(bytes: Bytes, facts: &PathFacts) -> Duration {
-    // More bytes take more than 64 bits of picoseconds.
+    // For more bytes, the number of picoseconds would exceed 64 bits.
     let most = u128::from(u64::MAX) * u128::from(facts.line_rate.0) / 8_000_000_000_000;
     match u128::from(bytes.0) > most {
         true => Duration(u64::MAX),
@@ -186,7 +188,7 @@ impl Pace {
     }
 }
 
-/// The number before `unit`, if `text` is a finite number with that unit; an error unless it is above 0.
+/// The number before `unit`, if `text` is a finite number with that unit. It is an error if the number is not above 0.
 fn multiple(text: &str, unit: &str) -> Option<Result<f64, ValueError>> {
     let number: f64 = text.trim().strip_suffix(unit)?.trim().parse().ok()?;
     let number = number.is_finite().then_some(number)?;
@@ -199,15 +201,15 @@ fn relative_size(text: &str) -> Option<Result<Size, ValueError>> {
     bdp.or_else(|| multiple(text, "packets").map(|n| n.map(Size::Packets)))
 }
 
-/// A problem with the relative forms that a quantity also accepts.
+/// A problem whose message also names the relative forms that the quantity accepts.
 fn also(problem: Problem, too: &str) -> ValueError {
     Problem { message: format!("{}; {too}", problem.message), ..problem }.into()
 }
 
-/// The replacement for a percentage: that share of `unit`.
+/// The fix that replaces a percentage by that share of `unit`.
 fn share_of(text: &str, unit: &str) -> Option<Fix> {
     let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
-    // Rounds off float noise.
+    // Removes the rounding error of floating-point numbers.
     let share = (percent * 1e10).round() / 1e12;
     (share > 0.0 && share.is_finite()).then(|| Fix::value(format_args!("{share}{unit}")))
 }
@@ -321,7 +323,7 @@ impl fmt::Display for Span {
 
 serde_as_text!(Size, Threshold, Span, Pace);
 
-/// The forms of a time: absolute, in round trips, and with queues or bytes to wait for.
+/// The forms of a time: absolute, in round trips, and in round trips plus queues or bytes that are waiting.
 pub(crate) const SPAN_FORMS: &[&str] =
     &[TIME_FORM, "#rtt", "#rtt *\\+ *#(queue|B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)"];
 parameter_quantities!(
@@ -331,7 +333,7 @@ parameter_quantities!(
     Pace: "a rate", in "rate or line", as &[RATE_FORM, "#line"],
 );
 
-/// Orders quantities of one unit. Quantities in different units have no order before the fabric is known.
+/// Orders quantities in the same unit. Quantities in different units have no order before the fabric is known.
 macro_rules! ordered {
     ($name:ident, $zero:expr, $($variant:ident),*) => {
         impl PartialOrd for $name {
@@ -387,7 +389,7 @@ mod tests {
         for wrong in ["2rtt+0queue", "2rtt+-1queue", "5queue", "2us+5queue", "-2rtt+5queue", "2rtt+queue"] {
             assert!(wrong.parse::<Span>().is_err(), "{wrong}");
         }
-        // The suggestions are valid.
+        // The suggested values are valid.
         for (wrong, right) in [("5queue", "2rtt+5queue"), ("2rtt+5mb", "2rtt+5MB")] {
             let said = wrong.parse::<Span>().unwrap_err();
             assert_eq!(said.problem.fix, Some(Fix::value(right)), "{said}");

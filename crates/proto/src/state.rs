@@ -5,9 +5,9 @@ use serde::Serialize;
 /// A piece of hardware state that an algorithm keeps for a queue pair.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StateField {
-    /// The paper's name.
+    /// The name in the paper.
     pub name: &'static str,
-    /// Bits of one instance.
+    /// Number of bits of one instance.
     pub bits: u32,
     /// Number of instances.
     pub count: u32,

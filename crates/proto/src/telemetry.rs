@@ -1,14 +1,14 @@
 //! In-network telemetry (INT): reports of switches to a sender about its path.
 //!
-//! The records do not fit into [`Packet`](crate::Packet). The driver of the cores keeps them beside the packets, adds a
-//! hop at each port, and passes a packet's record to the sender with the ACK that answers it
-//! ([`Sender::handle_telemetry`](crate::transport::Sender::handle_telemetry)).
+//! The records do not fit into [`Packet`](crate::Packet). The code that drives the state machines therefore stores them
+//! separately, and adds a hop at each port. It passes a packet's record to the sender with the ACK that answers the
+//! packet ([`Sender::handle_telemetry`](crate::transport::Sender::handle_telemetry)).
 
 use anabranch_base::{LinkId, Rate, Time};
 
 /// The report of an egress port when a packet leaves it (HPCC, section 4.1).
 ///
-/// In the paper's header these are 64 bits per hop: a coarser clock and coarser counts, which wrap. Here they are
+/// In the paper's header a report has 64 bits, so that its clock and its counts are coarser and wrap. Here they are
 /// exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntHop {
@@ -31,8 +31,8 @@ pub struct IntStack {
 }
 
 impl IntStack {
-    /// The most hops; ports beyond add no report. No path of a built-in fabric has as many: the longest, between two
-    /// data centres, has six.
+    /// The largest number of hops. Ports beyond it add no report. No path of a built-in fabric has as many: the longest
+    /// path, between two data centres, has six.
     pub const MAX_HOPS: usize = 8;
 
     /// A stack without hops.
@@ -47,7 +47,7 @@ impl IntStack {
         if let Some(free) = self.hops.get_mut(self.len as usize) {
             *free = hop;
             self.len += 1;
-            // HPCC, section 4.1: pathID is the XOR of the switches' numbers, 12 bits. Here it is a 32-bit hash of the
+            // In HPCC, section 4.1, pathID is the XOR of the switches' 12-bit numbers. Here it is a 32-bit hash of the
             // ports' numbers, so that two paths are not mistaken for one.
             self.path = (self.path ^ port.0.wrapping_add(1)).wrapping_mul(0x9e37_79b1).rotate_left(15);
         }

@@ -1,6 +1,6 @@
-//! Tests of the protocol cores through their public interface.
+//! Tests of the protocol state machines through their public interface.
 //!
-//! One binary for all tests, since each binary would compile and link the same code again.
+//! All tests are in one binary, since each further binary would compile and link the same code again.
 
 mod annulus;
 mod bicc;

@@ -1,19 +1,20 @@
-//! DCQCN's reaction point (SIGCOMM 2015, section 3.1 and figure 7), and its form in the ns-3 simulators.
+//! The reaction point of DCQCN (SIGCOMM 2015, section 3.1 and figure 7), and its form in the ns-3 simulators.
 //!
 //! [`DcqcnConfig::decrease_interval`] selects one of two forms:
 //!
-//! - 0, the paper's: every CNP cuts the rate and raises alpha, and restarts both timers and the byte counter.
-//! - Above 0, that of the simulators published with HPCC and ConWeave: a CNP only sets a flag, which the next alpha
-//!   timer and the next rate-decrease check read. The checks take place every `decrease_interval` from the first CNP
-//!   on.
+//! - With 0, the form of the paper applies: every CNP cuts the rate and raises alpha, and restarts both timers and the
+//!   byte counter.
+//! - Above 0, the form of the simulators published with HPCC and ConWeave applies: a CNP only sets a flag, which the
+//!   next alpha timer and the next rate-decrease check read. The checks take place every `decrease_interval` from the
+//!   first CNP on.
 //!
-//! Published htsim differs from the paper in places: [`AlphaDecay::Packets`] and [`Increases::Htsim`] reproduce some of
-//! these differences, [`DcqcnConfig::htsim`] all of them except two, which it names. One of the two is that in htsim
-//! all flows share one alpha, which real hosts could not.
+//! Published htsim differs from the paper in places. [`AlphaDecay::Packets`] and [`Increases::Htsim`] reproduce some of
+//! these differences. [`DcqcnConfig::htsim`] reproduces all of them except two, which its documentation names. One of
+//! the two is that in htsim all flows share one alpha, which real hosts could not do.
 //!
 //! No timer events are scheduled. Each call first applies the timer expiries that are due, in the order of time, so
-//! that the results do not depend on the times of calls. At equal times the order is: alpha, the increase, the cut (as
-//! the simulators' events run), then the event of the call.
+//! that the results do not depend on the times of the calls. At equal times the order is alpha, the increase, and the
+//! cut (the order in which the simulators' events run), and last the event of the call.
 
 use super::interface::{CcProperties, CongestionControl, Windows};
 use super::{AnyCc, CcConfig};
@@ -21,11 +22,12 @@ use crate::{Conflict, Pace, PathFacts, Size, Span};
 use anabranch_base::{AboveZero, Bytes, Duration, Rate, Stream, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
 
-/// The shortest timer: expiries are stepped through one by one, so that their number must be bounded.
+/// The shortest timer that is allowed. A call steps through the expiries one by one, so their number must be bounded.
 const LEAST_TIMER: Span = Span::Time(Duration::from_ns(100));
 
 parameters! {
-    /// Parameters of DCQCN's reaction point. Its marking is the fabric's, its notification point the transport's.
+    /// Parameters of DCQCN's reaction point. The fabric configures the marking, and the transport the notification
+    /// point.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct DcqcnConfig {
@@ -41,7 +43,7 @@ parameters! {
         /// Period of the timer of rate increases.
         #[param(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub increase_timer: Span,
-        /// Byte counter: bytes sent per rate increase step; 0: the timer alone.
+        /// Byte counter: bytes sent per rate increase step. With 0, only the timer causes increases.
         #[param(any; example = "10MB"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub byte_counter: Bytes,
         /// Steps of fast recovery (F).
@@ -57,7 +59,7 @@ parameters! {
         /// Lowest rate.
         #[param(AboveZero; example = "10Mbps"; source = "unspecified; as is usual")]
         pub min_rate: Pace,
-        /// Least time between two cuts of the rate; 0: every CNP cuts it.
+        /// Least time between two cuts of the rate. With 0, every CNP cuts it.
         #[param(any; example = "0us";
             source = "DCQCN (SIGCOMM 2015), section 3.1; 4 us in the simulators published with HPCC and ConWeave")]
         pub decrease_interval: Span,
@@ -91,7 +93,8 @@ pub enum OnNack {
     /// figure 2b).
     #[default]
     SlowStart,
-    /// The effect of a CNP: receivers in the simulator published with ConWeave send one with every NACK.
+    /// The rate falls as after a CNP, because receivers in the simulator published with ConWeave send a CNP with every
+    /// NACK.
     Cnp,
 }
 
@@ -110,8 +113,9 @@ pub enum AlphaDecay {
     /// Once in each `alpha_timer` without a CNP, from the first CNP on.
     #[default]
     Timer,
-    /// With every packet that is sent and every expiry of the increase timer, once `alpha_timer` has passed since the
-    /// last CNP, or since the start of the simulation: published htsim does not restart the timer when alpha decays.
+    /// With every packet that is sent and with every expiry of the increase timer, once `alpha_timer` has passed since
+    /// the last CNP, or since the start of the simulation. Published htsim does not restart the timer when alpha
+    /// decays.
     Packets,
 }
 
@@ -127,12 +131,13 @@ impl AlphaDecay {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Increases {
-    /// Additive from expiry F on, hyper by i + 1 steps at expiry F + i. The target stays below the line rate, and the
-    /// byte counter keeps the excess when it expires.
+    /// The increase is additive from expiry F on, and a hyper increase of i + 1 steps at expiry F + i. The target rate
+    /// stays below the line rate, and the byte counter keeps the excess bytes when it expires.
     #[default]
     Dcqcn,
-    /// As in published htsim: additive from expiry F + 1 on, hyper by i steps at expiry F + i. The target may exceed
-    /// the line rate, at which the rate stops, and the byte counter restarts at 0 when it expires.
+    /// The steps of published htsim. The increase is additive from expiry F + 1 on, and a hyper increase of i steps at
+    /// expiry F + i. The target rate may exceed the line rate, but the rate may not. The byte counter restarts at 0
+    /// when it expires.
     Htsim,
 }
 
@@ -144,14 +149,14 @@ impl Increases {
     }
 }
 
-/// A sending rate: the line rate until the first CNP.
+/// A sending rate, which is the line rate until the first CNP.
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
     /// Current rate; all rates are in bits per second.
     rate: f64,
-    /// The next expiry of the increase timer; never before the first cut.
+    /// The next expiry of the increase timer. It is [`Time::NEVER`] before the first cut.
     increase_due: Time,
-    /// The next check that will find a CNP and cut the rate; never without one.
+    /// The next check that will find a CNP and cut the rate. It is [`Time::NEVER`] if no CNP has arrived.
     cut_due: Time,
     window: u64,
     first_cnp: Option<Time>,
@@ -187,7 +192,7 @@ impl DcqcnConfig {
     /// The names of the parameter sets.
     pub const PRESETS: [&'static str; 4] = ["paper", "hpcc", "conweave", "htsim"];
 
-    /// The parameter set of that name: one of [`Self::PRESETS`].
+    /// The parameter set of this name, which is one of [`Self::PRESETS`].
     pub fn preset(name: &str) -> Option<Self> {
         match name {
             "paper" => Some(Self::paper()),
@@ -200,8 +205,8 @@ impl DcqcnConfig {
 
     /// The DCQCN paper's parameters (section 5.2), for links of 40 Gb/s.
     ///
-    /// Two values are unspecified there and set to common ones: the hyper increase, ten times the additive one; the
-    /// lowest rate, 10 Mb/s.
+    /// The paper leaves two values unspecified, which are set to common ones: the hyper increase is ten times the
+    /// additive increase, and the lowest rate is 10 Mb/s.
     pub fn paper() -> Self {
         DcqcnConfig {
             g: 1.0 / 256.0,
@@ -221,12 +226,12 @@ impl DcqcnConfig {
         }
     }
 
-    /// The parameters of published htsim, for links of any rate. It has no lowest rate, so that the lowest possible
-    /// value, 1 bit per second, stands for it. Its receivers also send a CNP at the end of an interval (`trailing_cnp`
-    /// of `go-back-n`).
+    /// The parameters of published htsim, for links of any rate. It has no lowest rate, so the lowest possible value, 1
+    /// bit per second, is used. Its receivers also send a CNP at the end of an interval (`trailing_cnp` of
+    /// `go-back-n`).
     ///
-    /// Two of its properties are not modelled: one alpha for all flows, and the further decays of alpha that each decay
-    /// schedules there, so that alpha falls even faster.
+    /// Two of its properties are not modelled. All its flows share one alpha, and each decay of alpha schedules further
+    /// decays, so that alpha falls even faster.
     pub fn htsim() -> Self {
         DcqcnConfig {
             rate_ai: Pace::Line(0.05),
@@ -346,7 +351,7 @@ impl CcProperties for DcqcnConfig {
         DcqcnConfig::preset(name).map(CcConfig::Dcqcn)
     }
 
-    /// Alpha that decays with packets has no timer at which a CNP's note would count.
+    /// If alpha decays with packets, there is no alpha timer that could read the flag set by a CNP.
     fn check_together(&self) -> Result<(), Conflict> {
         if self.alpha_decay == AlphaDecay::Timer || self.decrease_interval == Span::Time(Duration::ZERO) {
             return Ok(());
@@ -372,7 +377,7 @@ impl CongestionControl for Dcqcn {
         Some(Rate(self.rate as u64))
     }
 
-    /// None at line rate, where the rate cannot rise.
+    /// The next expiry of the increase timer. There is none at line rate, where the rate cannot rise.
     fn next_increase(&self) -> Option<Time> {
         (self.rate < self.line_rate && self.increase_due < Time::NEVER).then_some(self.increase_due)
     }
@@ -413,7 +418,7 @@ impl CongestionControl for Dcqcn {
             self.alpha_due = after(now, self.alpha_timer);
             return;
         }
-        // In the simulators the first CNP does not raise alpha, which it has just initialised.
+        // In the simulators, the first CNP initialises alpha and therefore does not raise it as well.
         self.cnp_for_alpha = !is_first;
         if self.cut_due == Time::NEVER {
             let checks = now.since(first).0 / self.decrease_interval.0 + 1;
@@ -424,12 +429,13 @@ impl CongestionControl for Dcqcn {
     /// The reaction of a NIC's DCQCN to a NACK: a slow start (Themis-spraying, section 2.3, issue 1), unless [`OnNack`]
     /// selects another one.
     ///
-    /// The rule of the NICs is not public. Measurements (figure 2b): if every NACK is passed, the rate settles at just
-    /// under half the line rate (46.6 of 100 Gb/s), whatever their number; if one in 256 is, it is at 81 % on average,
-    /// so that it recovers between NACKs. Hence the rule here: the rate falls to half of the target rate. Target and
-    /// alpha do not change, since no switch saw congestion. Timer and byte counter restart, and fast recovery leads
-    /// back to the target. If the rate is already at or below half of the target, rate and timers do not change:
-    /// otherwise repeated NACKs would keep restarting the recovery from an earlier CNP.
+    /// The rule of the NICs is not public, so it is inferred from measurements (figure 2b). If every NACK reaches the
+    /// sender, its rate settles at just under half the line rate (46.6 of 100 Gb/s), whatever the number of NACKs. If
+    /// one NACK in 256 does, the average rate is 81 % of the line rate, so the rate recovers between NACKs. The rule
+    /// here is therefore that the rate falls to half of the target rate. Target and alpha do not change, since no
+    /// switch reported congestion. Timer and byte counter restart, and fast recovery leads back to the target. If the
+    /// rate is already at or below half of the target, rate and timers do not change. Otherwise repeated NACKs would
+    /// keep restarting the recovery from an earlier CNP.
     fn handle_nack(&mut self, now: Time) {
         if self.on_nack == OnNack::Cnp {
             return self.handle_cnp(now);
@@ -469,20 +475,20 @@ impl Dcqcn {
             self.timer_stage = self.timer_stage.saturating_add(1);
             self.increase();
         } else {
-            // The simulators count an expiry after its increase, so that F increases are fast recovery; the paper
-            // counts before.
+            // The simulators count an expiry after its increase, so that F increases belong to fast recovery. The paper
+            // counts an expiry before its increase.
             self.increase();
             self.timer_stage = self.timer_stage.saturating_add(1);
         }
     }
 
-    /// Applies the alpha timer's expiries until `now`. Called before cuts, which alone depend on alpha.
+    /// Applies the alpha timer's expiries until `now`. It is called before every cut, since only cuts depend on alpha.
     fn advance_alpha(&mut self, now: Time) {
         if self.decays_by_packet {
             return;
         }
         while self.alpha_due <= now {
-            // DCQCN, equation 2; the CNP flag is set only in the simulators' form.
+            // This is DCQCN, equation 2. The CNP flag is set only in the simulators' form.
             let seen = if self.cnp_for_alpha { self.g } else { 0.0 };
             self.alpha = (1.0 - self.g) * self.alpha + seen;
             self.cnp_for_alpha = false;
@@ -490,7 +496,7 @@ impl Dcqcn {
         }
     }
 
-    /// Decays alpha at an event, if the last CNP is long enough ago.
+    /// Decays alpha at an event, if at least `alpha_timer` has passed since the last CNP.
     #[inline(never)]
     fn decay(&mut self, at: Time) {
         if at >= self.alpha_due {
@@ -499,8 +505,8 @@ impl Dcqcn {
     }
 
     fn cut(&mut self, now: Time) {
-        // DCQCN, equation 1. The simulators keep the target if there was no increase since the last cut: their option
-        // to lower it in that case is off.
+        // This is DCQCN, equation 1. If there was no increase since the last cut, the simulators keep the target,
+        // because their option to lower it then is off.
         if self.decrease_interval == Duration::ZERO || self.timer_stage.max(self.byte_stage) > 0 {
             self.target = self.rate;
         }
@@ -526,9 +532,9 @@ impl Dcqcn {
             return self.increase_as_htsim(low, high);
         }
         if low > self.fast_recovery {
-            // Hyper increase. The paper takes its size from QCN: i steps at once, where i is 1 at a lower count of F
-            // and grows by one with each expiry. In the paper's figure 7 the first hyper increase is at F + 1, hence i
-            // starts at 2. The simulators take one step each time.
+            // This is the hyper increase. The paper takes its size from QCN: i steps at once, where i is 1 when the
+            // lower count is F and grows by one with each expiry. In the paper's figure 7 the first hyper increase is
+            // at F + 1, hence i starts at 2. The simulators take one step each time.
             let steps = if self.byte_counter > 0 { low - self.fast_recovery + 1 } else { 1 };
             self.target += f64::from(steps) * self.rate_hai;
         } else if high >= self.fast_recovery {
@@ -540,7 +546,7 @@ impl Dcqcn {
         self.rate = (self.target + self.rate) / 2.0;
     }
 
-    /// [`Increases::Htsim`], with the lower and the higher count of expiries.
+    /// The increase of [`Increases::Htsim`]. `low` and `high` are the lower and the higher count of expiries.
     fn increase_as_htsim(&mut self, low: u32, high: u32) {
         if self.rate >= self.line_rate {
             return;
@@ -554,7 +560,7 @@ impl Dcqcn {
     }
 }
 
-/// The expiry of a timer that starts `now`.
+/// The time at which a timer that starts `now` expires. A timer of zero length never does.
 fn after(now: Time, timer: Duration) -> Time {
     if timer == Duration::ZERO { Time::NEVER } else { now + timer }
 }

@@ -26,7 +26,7 @@ parameters! {
     }
 }
 
-/// The window in bytes; grows by one packet per RTT, shrinks by a fraction of a packet per marked packet.
+/// The window in bytes. It grows by one packet per RTT and shrinks by a fraction of a packet per marked packet.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     window: f64,

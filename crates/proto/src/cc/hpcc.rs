@@ -1,35 +1,36 @@
 //! HPCC (SIGCOMM 2019, section 3.2, Algorithm 1): a window from in-network telemetry.
 //!
-//! From two reports of each egress port on the path, a sender computes the bytes in flight over the link, its own and
-//! those of others, as a share of the link's capacity in a base RTT (U). At every ACK (fast reaction) it sets its
-//! window such that the busiest link approaches the share `eta`. The window is always computed from a reference window
-//! that changes once per round trip, so that the sender does not react to the same queue twice.
+//! From two reports of each egress port on the path, a sender computes the bytes in flight over the link (its own and
+//! those of other flows) as a share U of the link's capacity in a base RTT. At every ACK (fast reaction) it sets its
+//! window such that U of the busiest link approaches `eta`. The window is always computed from a reference window that
+//! changes once per round trip, so that the sender does not react to the same queue twice.
 //!
 //! Choices where the paper is silent:
 //!
-//! - The first report is only stored, since a rate needs two.
+//! - The first report is only stored, since a rate can be computed only from two.
 //! - U is 1 before the first measurement, as in the simulator published with the paper.
-//! - The window never exceeds its initial value, the link's capacity in a base RTT; that simulator bounds the rate. It
-//!   also has a lowest rate, which is left out: the additive increase per round trip (`rate_ai`) keeps the window above
-//!   0.
-//! - Telemetry that is not newer than the last one is ignored.
+//! - The window never exceeds its initial value, which is the link's capacity in a base RTT. The simulator bounds the
+//!   rate instead. The simulator also has a lowest rate, which is left out here, since the additive increase per round
+//!   trip (`rate_ai`) keeps the window above 0.
+//! - A report that is not newer than the last one is ignored.
 //! - Losses, marks, CNPs and NACKs do not change the window.
 //!
-//! # Shares
+//! # Fairness
 //!
-//! Flows that share a bottleneck drift apart where `rate_ai` is small beside a packet. A paced flow finds packets of other
-//! flows in the queue and hardly its own, so a flow with a larger share measures less queue and a smaller U. For eight
-//! flows at fixed rates between 8 and 17 Gb/s, 95 Gb/s together, with packets of 1.8 % of a BDP, log U falls by 0.29 % per
-//! unit of log rate. This favours the larger flow in each round trip, and nearly cancels the 0.34 % by which `rate_ai`
-//! favours the smaller one. The difference is less than the error of U, 1 % from one round trip to the next.
+//! Flows that share a bottleneck drift apart if `rate_ai` is small compared to one packet per round trip. A paced flow
+//! finds packets of other flows in the queue and hardly any of its own, so a flow with a larger share of the link
+//! measures a shorter queue and a smaller U. For eight flows at fixed rates between 8 and 17 Gb/s, 95 Gb/s together,
+//! with packets of 1.8 % of a BDP, log U falls by 0.29 % per unit of log rate. In each round trip this favours the
+//! larger flow, and nearly cancels the 0.34 % by which `rate_ai` favours the smaller one. The remaining difference is
+//! less than the error of U, which is 1 % from one round trip to the next.
 //!
-//! This follows from Algorithm 1. A model of nothing but the published simulator's rules (rate and window, units of time
-//! and of telemetry) has a Jain's index of 0.77 to 0.92 in an 8:1 incast (means from 5 to 15 ms, eight starts), this code
-//! one of 0.83 to 0.89. Without the queue in U it is 0.99 in both. Jitter, deviating clocks and the order of arrivals do
-//! not change it.
+//! This follows from Algorithm 1. A model that consists only of the published simulator's rules (rate and window, units
+//! of time and of telemetry) has a Jain's index of 0.77 to 0.92 in an 8:1 incast (means from 5 to 15 ms, eight starts);
+//! this code has one of 0.83 to 0.89. If U leaves out the queue, the index is 0.99 in both. Jitter, deviating clocks
+//! and the order of arrivals do not change it.
 //!
-//! Eight flows stay even where their increase together is more than about half a packet per round trip: with a `rate_ai`
-//! four times as large as in the published scripts, or with packets of 250 B.
+//! Eight flows keep equal shares if their increases together exceed about half a packet per round trip. This is so with
+//! a `rate_ai` four times as large as in the published scripts, or with packets of 250 B.
 
 use super::interface::{CcProperties, CongestionControl, TelemetryReport, Windows};
 use super::{AnyCc, CcWants};
@@ -49,7 +50,7 @@ parameters! {
         /// Target utilisation of the bottleneck link (eta).
         #[param(0.01..=1.0; example = 0.95; source = "HPCC (SIGCOMM 2019), section 3.3")]
         pub eta: f64,
-        /// Consecutive RTTs of additive increase before a multiplicative one (maxStage); 0: none.
+        /// Consecutive RTTs of additive increase before a multiplicative one (maxStage). With 0, there are none.
         #[param(any; example = 5; source = "HPCC (SIGCOMM 2019), section 3.3; 0 in the scripts published with it")]
         pub max_stage: u32,
         /// Additive increase per RTT, as a rate (W_AI / T).
@@ -68,7 +69,8 @@ parameters! {
 pub enum BaseRtt {
     /// The base RTT of the queue pair's own path (`"path"`).
     Path,
-    /// One value for all queue pairs: a time (`"13us"`), or base RTTs of the fabric's longest path (`"1rtt"`).
+    /// One value for all queue pairs: a time (`"13us"`), or a multiple of the base RTT of the fabric's longest path
+    /// (`"1rtt"`).
     Fabric(Span),
 }
 
@@ -77,7 +79,7 @@ pub enum BaseRtt {
 pub struct Hpcc {
     /// The window in bytes (W).
     window: f64,
-    /// R = W / T, in bits per second.
+    /// The rate R = W / T, in bits per second.
     rate: Rate,
     /// The reference window in bytes, from which all reactions within a round trip start (Wc).
     reference: f64,
@@ -96,12 +98,13 @@ pub struct Hpcc {
     line_rate: Rate,
     /// The largest window in bytes: the link's capacity in a base RTT.
     most: f64,
-    /// The last report (L); without hops before the first one.
+    /// The last report (L). It has no hops before the first report arrives.
     last: IntStack,
 }
 
 impl Hpcc {
-    /// A sender at line rate. `facts` describe the queue pair's own path if `config` requires it ([`BaseRtt::Path`]).
+    /// A sender at line rate. If `config` requires it ([`BaseRtt::Path`]), `facts` must describe the queue pair's own
+    /// path.
     pub fn new(config: &HpccConfig, facts: &PathFacts) -> Self {
         let base_rtt = match config.base_rtt {
             BaseRtt::Path => facts.base_rtt,
@@ -150,7 +153,7 @@ impl CcProperties for HpccConfig {
     }
 
     fn windows(&self) -> Windows {
-        // The window never exceeds its start, which is what the path holds.
+        // The window never exceeds its initial value, which is the capacity of the path.
         Windows::Own
     }
 
@@ -180,7 +183,7 @@ impl CongestionControl for Hpcc {
             if self.last.hops().is_empty() {
                 self.last_update = report.next.max(report.acked);
             }
-            // HPCC, section 4.1: reports of another path are not comparable.
+            // By HPCC, section 4.1, reports of different paths are not comparable.
             self.last = *report.stack;
             return;
         }
@@ -200,7 +203,8 @@ impl CongestionControl for Hpcc {
 }
 
 impl Hpcc {
-    /// HPCC, Algorithm 1, MeasureInflight: updates U by the share of the busiest link, weighted by the observed time.
+    /// HPCC, Algorithm 1, MeasureInflight: averages the share of the busiest link into U. Its weight is the time
+    /// between the two reports, as a share of the base RTT.
     fn measure_inflight(&mut self, stack: &IntStack) {
         let (mut busiest, mut watched) = (0.0, 0.0);
         for (hop, last) in stack.hops().iter().zip(self.last.hops()) {
@@ -214,9 +218,9 @@ impl Hpcc {
         self.u = (1.0 - weight) * self.u + weight * busiest;
     }
 
-    /// HPCC, section 3.2: the bytes in flight over a link (the queue, and the transmission rate over a base RTT), as a
-    /// share of the link's capacity in a base RTT. The smaller of the two queue lengths counts, so that transient
-    /// queues do not.
+    /// HPCC, section 3.2: the bytes in flight over a link (its queue, and its transmission rate times a base RTT), as a
+    /// share of the link's capacity in a base RTT. The smaller of the two queue lengths is used, so that transient
+    /// queues do not count.
     fn share(&self, hop: &IntHop, last: &IntHop) -> f64 {
         let holds = hop.rate.0 as f64 * self.base_rtt / BITS_A_BYTE_AND_PS_A_SECOND;
         let queue = f64::from(hop.queue_bytes.min(last.queue_bytes));

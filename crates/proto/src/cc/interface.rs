@@ -5,7 +5,7 @@ use crate::interface::interface;
 use crate::{Conflict, IntStack, PathFacts, Size, Span};
 use anabranch_base::{Duration, Rate, Stream, Time};
 
-/// The content of an ACK for a congestion control.
+/// The content of an ACK, as a congestion control receives it.
 #[derive(Clone, Copy, Debug)]
 pub struct AckReport {
     /// The time of arrival.
@@ -22,12 +22,12 @@ pub struct AckReport {
     pub rtt: Duration,
 }
 
-/// Telemetry for a congestion control, with the ACK that brought it.
+/// Telemetry for a congestion control, with data of the ACK that carried it.
 #[derive(Clone, Copy, Debug)]
 pub struct TelemetryReport<'a> {
     /// The records of the ports on the path of the data packet.
     pub stack: &'a IntStack,
-    /// The ACK acknowledges every PSN below.
+    /// The cumulative acknowledgement: the ACK acknowledges every PSN below this one.
     pub acked: u32,
     /// The PSN that the sender sends next.
     pub next: u32,
@@ -37,15 +37,15 @@ interface! {
     /// A congestion control, built-in or user-defined. There is one for each queue pair. The types of its parameters are
     /// those of a [`LoadBalancer`](crate::lb::LoadBalancer).
     pub trait CongestionControl: Send for each of AnyCc by each_cc {
-        /// Bytes, headers included, that may be in flight: sent, and neither acknowledged nor declared lost. With nothing
-        /// in flight, the built-in transports send a packet however small the window is (except `mp-rdma`, which counts
-        /// whole packets and at least one).
+        /// The number of bytes, headers included, that may be in flight: sent, and neither acknowledged nor declared
+        /// lost. With nothing in flight, the built-in transports send a packet however small the window is (except
+        /// `mp-rdma`, which counts whole packets and allows at least one).
         fn window(&self) -> u64;
-        /// Whether there may be a [`rate`](Self::rate). If false, senders never call it.
+        /// Whether [`rate`](Self::rate) may return a rate. If not, senders never call it.
         fn paces(&self) -> bool {
             true
         }
-        /// The sending rate; none if only the window limits the sender. Called at every send of a paced sender.
+        /// The sending rate, or none if only the window limits the sender. A paced sender calls this at every send.
         fn rate(&mut self, now: Time) -> Option<Rate> {
             let _ = now;
             None
@@ -54,12 +54,12 @@ interface! {
         fn next_increase(&self) -> Option<Time> {
             None
         }
-        /// Handles the sending of a data packet of `bytes` bytes, headers included, retransmissions too. Called only if it
-        /// [`paces`](Self::paces).
+        /// Handles the sending of a data packet, or of a retransmission, of `bytes` bytes, headers included. This is
+        /// called only if the congestion control [`paces`](Self::paces).
         fn handle_sent(&mut self, now: Time, bytes: u16) {
             let _ = (now, bytes);
         }
-        /// Handles a CNP, or an ACK that stands for one.
+        /// Handles a CNP, or an ACK that takes the place of a CNP.
         fn handle_cnp(&mut self, now: Time) {
             let _ = now;
         }
@@ -67,84 +67,84 @@ interface! {
         fn handle_ack(&mut self, acked: &AckReport) {
             let _ = acked;
         }
-        /// Handles telemetry. The call for the ACK that brought it follows.
+        /// Handles telemetry. The call of [`handle_ack`](Self::handle_ack) for the ACK that carried it follows.
         fn handle_telemetry(&mut self, report: &TelemetryReport<'_>) {
             let _ = report;
         }
-        /// Handles a loss: packets timed out, were trimmed, or were overtaken by later ones. `sack` and `strack` call it
-        /// for each packet, other transports for each timeout and each recovery.
+        /// Handles a loss: packets timed out, were trimmed, or were overtaken by later ones. `sack` and `strack` call
+        /// this for each lost packet, other transports once for each timeout and each recovery.
         fn handle_loss(&mut self, now: Time) {
             let _ = now;
         }
-        /// Sets the initial window to `bytes` bytes, headers included, which an earlier queue pair left, instead of that of
-        /// the parameters. Only congestion controls with an adaptive window implement it.
+        /// Replaces the initial window by `bytes` bytes, headers included, the last window of an earlier queue pair.
+        /// Only congestion controls with an adaptive window implement this.
         fn start_with_window(&mut self, bytes: u64) {
             let _ = bytes;
         }
-        /// Handles the first packet after an idle period that is long for the transport.
+        /// Handles the first packet after an idle period that the transport considers long.
         fn handle_restart(&mut self, now: Time) {
             let _ = now;
         }
-        /// Handles a NACK that the NIC takes for congestion. By default it counts as a loss.
+        /// Handles a NACK that the NIC treats as a sign of congestion. By default it counts as a loss.
         fn handle_nack(&mut self, now: Time) {
             self.handle_loss(now);
         }
     }
 }
 
-/// The windows of a congestion control, from its parameters.
+/// The windows of a congestion control, as its parameters set them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Windows {
-    /// One that never changes: `cc.window`.
+    /// A window that never changes, set by `cc.window`.
     Constant(Size),
-    /// One that adapts: `cc.initial_window` and `cc.max_window`.
+    /// A window that adapts, set by `cc.initial_window` and `cc.max_window`.
     Adaptive {
         /// The window at the start.
         initial: Size,
         /// The largest window.
         max: Size,
     },
-    /// One that no parameter decides: it follows from the path, or only the congestion control knows.
+    /// A window that no parameter sets: it follows from the path, or only the congestion control knows it.
     Own,
 }
 
 interface! {
-    /// The properties of a congestion control that its configuration tells: its file implements them.
+    /// The properties of a congestion control that follow from its configuration.
     pub trait CcProperties for each of CcConfig by each_config {
-        /// The congestion control of a new queue pair, which draws from `random`.
+        /// The congestion control of a new queue pair. It draws its random numbers from `random`.
         fn build_with_stream(&self, facts: &PathFacts, random: Stream) -> AnyCc;
-        /// Its windows.
+        /// The windows that the parameters set.
         fn windows(&self) -> Windows;
-        /// Whether ECN marks change its window or rate.
+        /// Whether ECN marks change the window or the rate.
         fn reacts_to_ecn(&self) -> bool;
-        /// The inputs that it needs besides ACKs and losses.
+        /// The inputs that the congestion control needs besides ACKs and losses.
         fn wants(&self) -> CcWants {
             CcWants::default()
         }
-        /// Whether a rate alone controls it, so that it needs a transport that paces, and has a window only where its
-        /// parameters set one.
+        /// Whether the congestion control sets only a rate. It then needs a transport that paces, and it has a window
+        /// only if a parameter sets one.
         fn has_only_rate(&self) -> bool {
             false
         }
-        /// Whether its window can begin as that of an earlier queue pair ended
+        /// Whether a queue pair can begin with the window with which an earlier one ended
         /// ([`start_with_window`](super::CongestionControl::start_with_window)).
         fn resumes_window(&self) -> bool {
             false
         }
-        /// The queueing delay that it settles at, with its parameter.
+        /// The queueing delay to which the congestion control converges, with the name of its parameter.
         fn target_delay(&self) -> Option<(&'static str, Span)> {
             None
         }
-        /// The names of its published parameter sets, for `cc.preset`.
+        /// The names of the published parameter sets, for `cc.preset`.
         fn presets(&self) -> &'static [&'static str] {
             &[]
         }
-        /// The published parameter set of that name.
+        /// The published parameter set of this name.
         fn preset(&self, name: &str) -> Option<CcConfig> {
             let _ = name;
             None
         }
-        /// Checks parameters that must go together.
+        /// Checks parameters that depend on each other.
         ///
         /// # Errors
         /// The first conflict.

@@ -27,16 +27,16 @@ kinds! {
         /// DCTCP in the per-ACK form of MPRDMA (REPS, section 4.1).
         #[kind("dctcp")]
         Dctcp(DctcpConfig),
-        /// DCQCN (SIGCOMM 2015): a rate.
+        /// DCQCN (SIGCOMM 2015), which sets a rate.
         #[kind("dcqcn")]
         Dcqcn(DcqcnConfig),
-        /// HPCC (SIGCOMM 2019): a window and a rate, from in-network telemetry.
+        /// HPCC (SIGCOMM 2019), which sets a window and a rate from in-network telemetry.
         #[kind("hpcc")]
         Hpcc(HpccConfig),
-        /// STrack, Algorithms 2 and 4.
+        /// STrack's congestion control (Algorithms 2 and 4).
         #[kind("strack")]
         Strack(StrackCcConfig),
-        /// MP-RDMA (NSDI 2018): a window that each ACK changes, for all paths together.
+        /// MP-RDMA (NSDI 2018), with one window for all paths, which each ACK changes.
         #[kind("mp-rdma")]
         MpRdma(MpRdmaCcConfig),
         /// A window that never changes.
@@ -48,22 +48,22 @@ kinds! {
 /// A user-defined congestion control with its parameters and the inputs that it needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegisteredCc {
-    /// Name, parameters and factory.
+    /// The name, the parameters and the factory.
     pub registered: Registered<CcFactory>,
-    /// The inputs besides ACKs and losses.
+    /// The inputs that it needs besides ACKs and losses.
     pub wants: CcWants,
 }
 
 /// The inputs that a congestion control needs besides ACKs and losses; none by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CcWants {
-    /// Telemetry of switches; only under a transport that forwards it (`go-back-n`).
+    /// Telemetry of switches. Only a transport that forwards it (`go-back-n`) provides it.
     pub telemetry: bool,
-    /// The facts of the queue pair's own path instead of the fabric's longest one.
+    /// The facts about the queue pair's own path instead of the fabric's longest one.
     pub own_path: bool,
 }
 
-/// Builds the congestion control of a new queue pair, which draws from the stream.
+/// Builds the congestion control of a new queue pair, which draws its random numbers from the stream.
 pub type CcFactory = dyn Fn(&PathFacts, &Parameters, Stream) -> Box<dyn CongestionControl> + Send + Sync;
 
 impl Serialize for RegisteredCc {
@@ -72,11 +72,10 @@ impl Serialize for RegisteredCc {
     }
 }
 
-/// The part that the error for a panic in a user-defined congestion control names.
+/// The component that is named in the error for a panic in a user-defined congestion control.
 const PART: &str = "congestion control";
 
-/// Any congestion control. It gives an allowance (window, rate or both) and learns from feedback; it never sees a load
-/// balancer.
+/// Any congestion control. It sets a window, a rate or both, and learns from feedback. It never sees a load balancer.
 // Large variants are boxed, so that the fields of a sender share few cache lines whatever its congestion control is.
 pub enum AnyCc {
     /// See [`Dctcp`].
@@ -96,7 +95,7 @@ pub enum AnyCc {
 }
 
 impl CcConfig {
-    /// The congestion control of a new queue pair. For built-in ones, which draw no random numbers.
+    /// The congestion control of a new queue pair. This is for built-in kinds, which draw no random numbers.
     pub fn build(&self, facts: &PathFacts) -> AnyCc {
         self.build_with_stream(facts, stream(0, 0, Purpose::CongestionControl))
     }
@@ -106,7 +105,8 @@ impl CcConfig {
         self.wants().telemetry
     }
 
-    /// Whether [`build`](Self::build) needs the facts of the queue pair's own path instead of the fabric's longest one.
+    /// Whether [`build`](Self::build) needs the facts about the queue pair's own path instead of the fabric's longest
+    /// one.
     pub fn wants_own_path(&self) -> bool {
         self.wants().own_path
     }
@@ -135,7 +135,7 @@ impl CcProperties for RegisteredCc {
     }
 }
 
-/// Calls the configuration of the variant.
+/// Calls a method on the variant's configuration.
 macro_rules! each_config {
     ($self:ident, $config:ident => $call:expr) => {
         match $self {
@@ -151,7 +151,7 @@ macro_rules! each_config {
 }
 use each_config;
 
-/// Calls the congestion control of the variant.
+/// Calls a method on the variant's congestion control.
 macro_rules! each_cc {
     ($self:ident, $cc:ident => $call:expr) => {
         match $self {

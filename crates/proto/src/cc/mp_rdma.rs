@@ -1,7 +1,7 @@
-//! MP-RDMA's window: one for all paths of a queue pair, changed by every ACK.
+//! MP-RDMA's window. A queue pair has one for all its paths, and every ACK changes it.
 //!
 //! The text of the paper (NSDI 2018) was not available. The changes by an ACK are those on which public simulations of
-//! it agree; REPS (section 4.1) describes the same rules, and the one for a loss.
+//! the scheme agree. REPS (section 4.1) describes the same rules, and the rule for a loss.
 
 use super::AnyCc;
 use super::interface::{AckReport, CcProperties, CongestionControl, Windows};
@@ -10,21 +10,21 @@ use anabranch_base::{AboveZero, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
 parameters! {
-    /// Parameters of MP-RDMA's window. Its steps are fixed.
+    /// Parameters of MP-RDMA's window. The steps by which the window changes are fixed.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct MpRdmaCcConfig {
         /// Window at the start, and after an idle period.
         #[param(AboveZero; example = "1bdp"; source = "unspecified")]
         pub initial_window: Size,
-        /// Largest window. The paper is not known to have one; without it the window of a queue pair that is never
+        /// Largest window. As far as is known, the paper has none. Without it, the window of a queue pair that is never
         /// marked would grow without bound.
         #[param(AboveZero; example = "2bdp"; source = "unspecified")]
         pub max_window: Size,
     }
 }
 
-/// The window in bytes; grows by one packet per RTT, shrinks by half a packet per marked packet.
+/// The window in bytes. It grows by one packet per RTT and shrinks by half a packet per marked packet.
 #[derive(Clone, Debug)]
 pub struct MpRdmaCc {
     window: f64,
@@ -63,7 +63,7 @@ impl CongestionControl for MpRdmaCc {
         self.window as u64
     }
 
-    /// The window changes by +1/cwnd packets for each unmarked packet, and by -1/2 packet for each marked one.
+    /// The window grows by 1/cwnd packets for each unmarked packet, and shrinks by 1/2 packet for each marked one.
     #[inline]
     fn handle_ack(&mut self, acked: &AckReport) {
         let packets = f64::from(acked.packets);
@@ -74,8 +74,8 @@ impl CongestionControl for MpRdmaCc {
         }
     }
 
-    /// The window shrinks by one packet: for a loss (REPS, section 4.1), and when the transport reports one for a slow
-    /// path or an unused ACK.
+    /// The window shrinks by one packet for a loss (REPS, section 4.1). The transport also calls this for a slow path
+    /// or an unused ACK.
     #[inline]
     fn handle_loss(&mut self, _now: Time) {
         self.set(self.window - self.packet);

@@ -1,8 +1,8 @@
 //! STrack's congestion control (STrack, section 3.2, Algorithms 1, 2 and 4, Table 1).
 //!
-//! The window is counted in packets, since the terms of the pseudocode are commensurable only then, and reported in
+//! The window is counted in packets, since only then do the terms of the pseudocode have the same unit, and reported in
 //! bytes. All steps are taken once per ACK, however many packets it acknowledges. A loss does not change the window: in
-//! the paper only the retransmission reacts, which waits for the window.
+//! the paper a loss only causes the retransmission, which waits for the window.
 
 use super::AnyCc;
 use super::interface::{AckReport, CcProperties, CongestionControl, Windows};
@@ -21,10 +21,10 @@ parameters! {
         /// Largest window (max_cwnd).
         #[param(AboveZero; example = "1bdp"; source = "STrack, section 3, scenario 1")]
         pub max_window: Size,
-        /// Queueing delay to settle at (target_Qdelay).
+        /// Queueing delay to which the window converges (target_Qdelay).
         #[param(AboveZero; example = "1rtt"; source = "STrack, Table 1")]
         pub target_qdelay: Span,
-        /// Queueing delay above which the window follows what is delivered (target_Qhigh).
+        /// Queueing delay above which the window follows the bytes that are delivered (target_Qhigh).
         #[param(AboveZero; example = "3rtt"; source = "STrack, Table 1")]
         pub target_qhigh: Span,
         /// Weight of a sample in the average delay (ewma).
@@ -42,13 +42,13 @@ parameters! {
         /// Multiplicative decrease (gamma).
         #[param(0.0..=1.0; example = 0.8; source = "STrack, Table 1")]
         pub gamma: f64,
-        /// The window is cut to no less than this share at once (Algorithm 4, line 15).
+        /// Least share of the window that remains after a cut (Algorithm 4, line 15).
         #[param(0.0..=1.0; example = 0.5; source = "STrack, Algorithm 4, line 15")]
         pub max_decrease: f64,
     }
 }
 
-/// The network to which the constants of Table 1 refer: 100 Gb/s and 12 us.
+/// The network for which Table 1 gives its constants: 100 Gb/s and a base RTT of 12 us.
 const REFERENCE_RATE: Rate = Rate::from_gbps(100);
 const REFERENCE_RTT: Duration = Duration::from_us(12);
 
@@ -65,9 +65,10 @@ pub struct StrackCc {
     achieved_bdp: u64,
     /// Bytes acknowledged since `rxcount_clear_ts`.
     rx_count: u64,
-    /// The start of the period. The first ACK starts the first one; the paper does not specify it.
+    /// The start of the current period. The first period starts with the first ACK, since the paper does not specify
+    /// it.
     rxcount_clear_ts: Option<Time>,
-    /// None before the first decrease, which counts as infinitely long ago.
+    /// The time of the last decrease. None before the first one, so that the first decrease need not wait.
     last_decrease_ts: Option<Time>,
     last_selfai_ts: Option<Time>,
     constants: Constants,
@@ -96,8 +97,8 @@ struct Constants {
 impl StrackCc {
     /// A congestion control with its initial window.
     ///
-    /// Before the end of the first period, the achieved BDP is taken as the largest window: the paper specifies no
-    /// initial value, and 0 would cut the window to one packet before anything was measured.
+    /// Before the end of the first period, the achieved BDP equals the largest window. The paper specifies no initial
+    /// value, and 0 would cut the window to one packet before anything was measured.
     pub fn new(config: &StrackCcConfig, facts: &PathFacts) -> Self {
         let constants = Constants::new(config, facts);
         let max_window = config.max_window.window_on(facts).0;
@@ -141,8 +142,8 @@ impl CongestionControl for StrackCc {
         (self.cwnd * self.constants.packet + 0.5) as u64
     }
 
-    /// STrack, Algorithm 1, lines 5-8 and 13-14. Its line 13 and line 2 of Algorithm 4 both update the achieved BDP;
-    /// here an ACK counts once.
+    /// STrack, Algorithm 1, lines 5-8 and 13-14. In the paper, line 13 and line 2 of Algorithm 4 both update the
+    /// achieved BDP; here an ACK counts only once.
     #[inline]
     fn handle_ack(&mut self, acked: &AckReport) {
         self.base_rtt = self.base_rtt.min(acked.rtt);
@@ -173,8 +174,9 @@ impl StrackCc {
         }
     }
 
-    /// STrack, Algorithm 4, as listed. The accompanying text increases the window without marks from twice the target
-    /// on (of line 7); the listing has target_Qhigh there, which is three times the target in Table 1.
+    /// STrack, Algorithm 4, as listed. The paper's text and its listing differ in line 7: the text increases the window
+    /// of unmarked ACKs above twice the target, and the listing above target_Qhigh, which is three times the target in
+    /// Table 1.
     #[inline]
     fn adjust_cwnd(&mut self, now: Time, ecn: bool, delay: Duration) {
         let constants = &self.constants;
@@ -186,7 +188,7 @@ impl StrackCc {
         let can_fairness_shuffle = is_over(self.last_selfai_ts);
         self.avg_delay = self.avg_delay * (1.0 - constants.ewma) + constants.ewma * delay.0 as f64;
         if !ecn && delay > high {
-            // Lines 6-7: the packet waited long, but the queue behind it was short.
+            // Lines 6-7: the packet waited long, but the queue behind it was short, since it carries no mark.
             self.cwnd += constants.beta / self.cwnd;
         } else if !ecn && delay < target {
             // Lines 8-9.
@@ -209,14 +211,14 @@ impl StrackCc {
             self.cwnd += constants.eta;
             self.last_selfai_ts = Some(now);
         }
-        // The lower bound of a packet is not in the paper; without it the queue pair could stop for good. The upper
-        // bound is "roughly the BDP" (section 3, scenario 1).
+        // The lower bound of one packet is not in the paper, but without it the queue pair could stop for ever. The
+        // upper bound is "roughly the BDP" (section 3, scenario 1).
         self.cwnd = self.cwnd.clamp(1.0, constants.max_cwnd);
     }
 }
 
 impl Constants {
-    /// STrack, Table 1.
+    /// The constants of STrack, Table 1, scaled to the network.
     fn new(config: &StrackCcConfig, facts: &PathFacts) -> Self {
         let packet = facts.packet.0.max(1) as f64;
         let base_rtt = facts.base_rtt.0.max(1) as f64;

@@ -1,11 +1,12 @@
-//! A packet takes the entropy value of the ACK that clocks it out: MPRDMA's load balancer over another transport.
+//! A packet takes the entropy value of the ACK that clocks it out. This is the load balancer of MPRDMA over another
+//! transport.
 //!
 //! The baseline "MPRDMA" of REPS (section 4.1) is MP-RDMA's choice of paths over the transport and congestion control
-//! of all balancers in that paper. The transport `mp-rdma` tells its balancer (`lb.kind = "mp-rdma"`) how many packets
-//! an ACK clocks out; `sack` reports each ACK once, whether it clocks out a packet or not. So this balancer keeps the
-//! entropy value of the newest ACK, for one packet: an ACK that clocks out a packet does so before the next ACK
-//! arrives, and the value of an ACK that clocks out none is overwritten. If one ACK clocks out two packets, they take
-//! its value and a random one.
+//! that all balancers of that paper use. The transport `mp-rdma` reports to its balancer (`lb.kind = "mp-rdma"`) how
+//! many packets an ACK clocks out. The transport `sack` reports each ACK once, whether it clocks out a packet or not.
+//! This balancer therefore keeps the entropy value of the newest ACK, for one packet. An ACK that clocks out a packet
+//! does so before the next ACK arrives, and the value of an ACK that clocks out none is overwritten. If one ACK clocks
+//! out two packets, the first takes its value and the second a random one.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};
@@ -14,7 +15,7 @@ use anabranch_base::{Duration, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
 parameters! {
-    /// Parameters of entropy values clocked by ACKs.
+    /// Parameters of the balancer `ack-clock`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct AckClockConfig {
@@ -70,7 +71,7 @@ impl LoadBalancer for AckClock {
         self.newest = Some(ev);
     }
 
-    /// The packet that follows a timeout is clocked out by no ACK.
+    /// No ACK clocks out the packet that follows a timeout.
     fn handle_timeout(&mut self, _now: Time) {
         self.newest = None;
     }

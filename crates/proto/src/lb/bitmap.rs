@@ -1,13 +1,13 @@
-//! Statistics per entropy value: a round robin that skips entropy values with a penalty.
+//! A round robin over the entropy values that skips those with a penalty.
 //!
 //! REPS (section 4.1) compares "a bitmap approach where we keep per EV statistics similarly to STrack", without further
-//! details. Penalties, their cap and the number of entropy values are those of the simulator published with it.
-//! Penalties decay by STrack's rule (Algorithm 3, lines 20-27), with a counter instead of its bit.
+//! details. The penalties, their cap and the number of entropy values are those of the simulator published with REPS.
+//! Penalties decay by STrack's rule (Algorithm 3, lines 20-27), but each is a counter where STrack has a bit.
 //!
 //! A timeout does not tell which entropy value lost the packet (see [`LoadBalancer::handle_timeout`]). This balancer
-//! records the entropy values that it chose, with their times: a packet that times out now was sent an RTO ago. This is
-//! exact under `sack`, where each packet has its own timeout. Where timeouts occur at other times, no record matches
-//! and no entropy value is penalised.
+//! therefore records the entropy values that it chose, with the times of sending: a packet that times out now was sent
+//! one RTO ago. This is exact under `sack`, where each packet has its own timeout. If timeouts occur at other times, no
+//! record matches and no entropy value gets a penalty.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};
@@ -36,7 +36,7 @@ parameters! {
         /// The highest penalty.
         #[param(1..=255; example = 15; source = "unspecified; the simulator published with REPS")]
         pub max_penalty: u32,
-        /// Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty.
+        /// Number of sent packets whose entropy values are recorded for timeouts. With 0, timeouts add no penalty.
         #[param(0..=65_536; example = 1024;
             source = "unspecified; an RTO of 70 us (REPS, section 4.1) is 843 packets of 4150 B at 400 Gb/s")]
         pub remembered: u32,
@@ -73,7 +73,8 @@ impl Bitmap {
         }
     }
 
-    /// Hardware would keep the entropy values of packets in flight by PSN, each with the bits of the largest value.
+    /// Hardware would keep the entropy values of packets in flight by PSN, each with as many bits as the largest value
+    /// needs.
     pub(super) fn state(config: &BitmapConfig) -> Vec<StateField> {
         let bits = |values: u32| u32::BITS - (values - 1).leading_zeros();
         let ev = bits(config.evs).max(1);
@@ -103,8 +104,8 @@ impl LbProperties for BitmapConfig {
 }
 
 impl LoadBalancer for Bitmap {
-    /// The next entropy value in turn without a penalty. The first one that is skipped loses one point of its penalty
-    /// (STrack, Algorithm 3, lines 20-27). If all have penalties, that first one is used.
+    /// The next entropy value in turn that has no penalty. The first value that is skipped loses one from its penalty
+    /// (STrack, Algorithm 3, lines 20-27). If all values have penalties, that first one is used.
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
         let first = self.turn();
         let mut ev = first;
@@ -126,8 +127,8 @@ impl LoadBalancer for Bitmap {
     }
 
     fn handle_ack(&mut self, _now: Time, ev: u16, marked: bool, _rtt: Duration) {
-        // Unspecified in the paper: an unmarked ACK does not reduce the penalty, as in the published simulator; STrack
-        // clears its bit.
+        // The paper does not specify this. As in the published simulator, an unmarked ACK does not reduce the penalty.
+        // STrack would clear its bit.
         if marked {
             self.penalise(ev, self.config.ecn_penalty);
         }
@@ -148,8 +149,9 @@ impl LoadBalancer for Bitmap {
 }
 
 impl Bitmap {
-    /// The next entropy value in turn. Each has one turn in a round, and rounds have different orders ("with a shuffle"
-    /// in the published simulator): steps of a constant length that is coprime to the number of entropy values.
+    /// The next entropy value in turn. Each value has one turn per round, and the order differs from round to round
+    /// ("with a shuffle" in the published simulator). The order results from steps of a constant length that is coprime
+    /// to the number of entropy values.
     fn turn(&mut self) -> u16 {
         let evs = self.config.evs;
         if self.turns == 0 {
@@ -267,7 +269,7 @@ mod tests {
         ack(&mut lb, 200, true);
     }
 
-    /// One packet reduces one penalty by one point, however many values it skips, also when all have penalties.
+    /// Each packet reduces a single penalty by one, however many values it skips, even if all values have penalties.
     #[test]
     fn one_penalty_ebbs_a_packet() {
         let mut lb = sender(&CONFIG);

@@ -1,7 +1,7 @@
-//! Flowlets at the host: an idle gap between two packets lets the second take another path.
+//! Flowlets at the host: after an idle gap between two packets, the second may take another path.
 //!
-//! LetFlow (NSDI 2017) does so in switches, with random paths. REPS (section 4.1) compares "Flowlet Switching" with "an
-//! aggressive flowlet timeout at half of the RTT" among its sender-side balancers.
+//! LetFlow (NSDI 2017) does so in switches, with random paths. Among its sender-side balancers, REPS (section 4.1)
+//! compares "Flowlet Switching" with "an aggressive flowlet timeout at half of the RTT".
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};
@@ -65,13 +65,14 @@ impl Flowlet {
         }
     }
 
-    /// No paper gives widths.
+    /// The state of the balancer. No paper gives the widths of the fields.
     pub(super) fn state() -> Vec<StateField> {
         vec![StateField::new("entropy value", 16, 1), StateField::new("start of the idle gap", 32, 1)]
     }
 }
 
-/// Marks, losses and timeouts are ignored: flowlets become shorter on slow paths by themselves (LetFlow, section 3).
+/// Marks, losses and timeouts are ignored, since flowlets become shorter on slow paths by themselves (LetFlow, section
+/// 3).
 impl LbProperties for FlowletConfig {
     fn build(&self, environment: &Environment, random: Stream) -> AnyLb {
         AnyLb::Flowlet(Flowlet::new(self, environment, random))
@@ -121,7 +122,8 @@ mod tests {
         Flowlet::new(&config, &environment(false), random())
     }
 
-    /// Half of 8 us: 4 us after a packet the next one belongs to the same flowlet, and a picosecond later it does not.
+    /// The gap is half of an RTT of 8 us. A packet 4 us after the last one belongs to the same flowlet, and one a
+    /// picosecond later does not.
     #[test]
     fn a_pause_of_more_than_half_an_rtt_ends_a_flowlet() {
         let mut lb = sender(PauseSince::Sent);

@@ -8,7 +8,7 @@ use anabranch_base::{Duration, Stream, Time};
 /// The facts about fabric and transport from which a load balancer is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Environment {
-    /// The fabric's longest path.
+    /// The facts about the fabric's longest path.
     pub facts: PathFacts,
     /// The transport's retransmission timeout.
     pub rto: Duration,
@@ -16,7 +16,8 @@ pub struct Environment {
     pub trimming: bool,
 }
 
-/// The ports of the NIC of a queue pair. A packet leaves by the port of its entropy value modulo their number.
+/// The ports of the NIC of a queue pair. The port by which a packet leaves is its entropy value modulo the number of
+/// ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NicPorts {
     /// The number of ports.
@@ -29,8 +30,8 @@ impl NicPorts {
     /// A NIC with one port.
     pub const ONE: NicPorts = NicPorts { count: 1, free: 1 };
 
-    /// The entropy value among `0..evs` that stands for `ev` where any would do: the same if its port is free, otherwise a
-    /// neighbour with a free port.
+    /// The entropy value to use if `ev` was chosen, but any other among `0..evs` would do as well. It is `ev` if the
+    /// port of `ev` is free, and otherwise a nearby value whose port is free.
     #[inline]
     pub fn steer(self, ev: u16, evs: u32) -> u16 {
         if self.count < 2 || self.free == 0 || self.free >> (ev % self.count) & 1 == 1 {
@@ -50,48 +51,50 @@ impl NicPorts {
 interface! {
     /// A load balancer, built-in or user-defined. There is one for each queue pair.
     ///
-    /// Its parameters are declared at the registration and read in the factory by
-    /// [`Parameters::get`](anabranch_base::Parameters::get). A parameter is a `bool`, `u16`, `u32`, `u64`, `i64`, `f64`,
-    /// `String`, [`Bytes`](anabranch_base::Bytes), [`Duration`], [`Rate`](anabranch_base::Rate), or one that follows the
-    /// fabric: a [`Size`](crate::Size) (`"0.5bdp"`, `"8packets"`, `"64KB"`), a [`Span`](crate::Span) (`"5rtt"`, `"70us"`)
-    /// or a [`Pace`](crate::Pace) (`"0.05line"`, `"10Gbps"`). The method `on` converts these to bytes, a time and a rate,
-    /// with the facts that the factory gets: `parameters.get::<Span>("patience").on(&environment.facts)`. A `Duration` does
-    /// not accept `"5rtt"`.
+    /// The parameters of a user-defined one are declared at its registration, and its factory reads them by
+    /// [`Parameters::get`](anabranch_base::Parameters::get). A parameter is a `bool`, `u16`, `u32`, `u64`, `i64`,
+    /// `f64`, `String`, [`Bytes`](anabranch_base::Bytes), [`Duration`] or [`Rate`](anabranch_base::Rate), or a quantity
+    /// that may depend on the fabric: a [`Size`](crate::Size) (`"0.5bdp"`, `"8packets"`, `"64KB"`), a
+    /// [`Span`](crate::Span) (`"5rtt"`, `"70us"`) or a [`Pace`](crate::Pace) (`"0.05line"`, `"10Gbps"`). Their method
+    /// `on` converts these three to bytes, a time and a rate, with the facts that the factory gets:
+    /// `parameters.get::<Span>("patience").on(&environment.facts)`. A `Duration` does not accept `"5rtt"`.
     pub trait LoadBalancer: Send for each of AnyLb by each_lb {
-        /// The entropy value of the packet that is sent now. Called once for every data packet and probe. A retransmission
-        /// is a new choice, and is not distinguished from a first transmission.
+        /// The entropy value of the packet that is sent now. This is called once for every data packet and probe. A
+        /// retransmission is a new choice, and is not distinguished from a first transmission.
         ///
-        /// `window` is the current window of the congestion control, in bytes with headers, whether it is used up or not.
-        /// Divided by the size of a packet it gives the packets per round trip. A congestion control that controls only a
-        /// rate may have a window that never limits.
+        /// `window` is the current window of the congestion control, in bytes with headers, whether it is used up or
+        /// not. Divided by the size of a packet, it gives the packets per round trip. A congestion control that
+        /// controls only a rate may have a window that never limits.
         fn next_ev(&mut self, now: Time, window: u64) -> u16;
-        /// Shows it the ports of the NIC, before [`next_ev`](Self::next_ev). Called only where the NIC has several.
+        /// Tells the load balancer the ports of the NIC, before [`next_ev`](Self::next_ev). This is called only if the
+        /// NIC has several ports.
         fn see_ports(&mut self, ports: NicPorts) {
             let _ = ports;
         }
-        /// Handles an ACK (or SACK): `ev` is the entropy value of the data packet that caused it, `marked` whether switches
-        /// marked that packet (ECN), `rtt` the time since it was sent.
+        /// Handles an ACK (or SACK). `ev` is the entropy value of the data packet that caused the ACK, `marked` is
+        /// whether switches marked that packet (ECN), and `rtt` is the time since it was sent.
         ///
-        /// Called for every ACK, also one that acknowledges nothing new. With `ack_every` above 1 there are fewer ACKs than
-        /// packets, and each call describes only the packet that caused the ACK, the last one that it covers. Under `sack`
-        /// a marked packet is acknowledged at once, and with `carry_evs` calls for the other packets of an ACK come first,
-        /// with the cause's `rtt`. There are no calls for NACKs and CNPs, except for NACKs of trimmed packets
-        /// ([`handle_trim`](Self::handle_trim)). The transport `mp-rdma` calls it once for each packet that an ACK clocks
-        /// out, and not at all for other ACKs.
+        /// This is called for every ACK, even one that acknowledges nothing new. With `ack_every` above 1 there are
+        /// fewer ACKs than packets, and each call describes only the last packet that the ACK covers, which caused it.
+        /// Under `sack` a marked packet is acknowledged at once. With `carry_evs` there are further calls for the other
+        /// packets that the ACK covers. These come first, and have the `rtt` of the packet that caused the ACK. There
+        /// are no calls for NACKs and CNPs, except for NACKs of trimmed packets ([`handle_trim`](Self::handle_trim)).
+        /// The transport `mp-rdma` calls this once for each packet that an ACK clocks out, and not at all for other
+        /// ACKs.
         fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
             let _ = (now, ev, marked, rtt);
         }
-        /// Handles a retransmission timeout. Under `sack` each packet has its own timeout, with one call each; under the
-        /// other transports a queue pair has one, and several packets may be lost at one call.
+        /// Handles a retransmission timeout. Under `sack` each packet has its own timeout and its own call. Under the
+        /// other transports a queue pair has one timeout, so that several packets may be lost at one call.
         ///
-        /// The entropy value is not given: like the hardware of the papers, senders keep the transmission time by PSN and
-        /// not the entropy value. A load balancer that has to know which path lost a packet must record the values that it
-        /// chose and those that were acknowledged. The call only indicates that a packet was not acknowledged within the
+        /// The entropy value is not given, because senders, like the hardware of the papers, keep only the transmission
+        /// time by PSN. A load balancer that has to know which path lost a packet must record the values that it chose
+        /// and those that were acknowledged. The call only indicates that a packet was not acknowledged within the
         /// timeout ([`Environment::rto`]).
         fn handle_timeout(&mut self, now: Time) {
             let _ = now;
         }
-        /// Handles the notice of the receiver that a switch trimmed a packet with this entropy value (`fabric.trim`).
+        /// Handles the receiver's notification that a switch trimmed a packet with this entropy value (`fabric.trim`).
         fn handle_trim(&mut self, now: Time, ev: u16) {
             let _ = (now, ev);
         }
@@ -99,27 +102,28 @@ interface! {
 }
 
 interface! {
-    /// The properties of a load balancer that its configuration tells: its file implements them.
+    /// The properties of a load balancer that follow from its configuration.
     pub trait LbProperties for each of LbConfig by each_config {
-        /// The load balancer of a new queue pair, which draws from `random`.
+        /// The load balancer of a new queue pair. It draws its random numbers from `random`.
         fn build(&self, environment: &Environment, random: Stream) -> AnyLb;
-        /// The hardware state of a queue pair, field by field; empty for user-defined load balancers.
+        /// The hardware state of a queue pair, field by field. It is empty for user-defined load balancers.
         fn state(&self) -> Vec<StateField>;
-        /// Whether ECN marks change its choices.
+        /// Whether ECN marks change the choices of the load balancer.
         fn reacts_to_ecn(&self) -> bool;
-        /// Whether it uses more than one path.
+        /// Whether the load balancer uses more than one path.
         fn chooses_paths(&self) -> bool {
             true
         }
-        /// Whether packets in flight at one time take several paths.
+        /// Whether packets that are in flight at the same time take several paths.
         fn spreads_packets(&self) -> bool {
             self.chooses_paths()
         }
-        /// Whether it leaves a path on which packets are lost.
+        /// Whether the load balancer leaves a path on which packets are lost.
         fn leaves_lossy_paths(&self) -> bool {
             false
         }
-        /// Checks parameters that must go together; `part` is the path of the table that has them: `lb`, `mix.lb`.
+        /// Checks parameters that depend on each other. `part` is the path of the table that contains them, such as
+        /// `lb` or `mix.lb`.
         ///
         /// # Errors
         /// The first conflict.

@@ -39,22 +39,22 @@ kinds! {
         /// A random entropy value for each packet (oblivious packet spraying).
         #[kind("ops")]
         Ops(OpsConfig),
-        /// Recycled entropies.
+        /// REPS: entropy values of unmarked ACKs are reused.
         #[kind("reps")]
         Reps(RepsConfig),
-        /// STrack, Algorithm 3.
+        /// STrack's load balancer (Algorithm 3).
         #[kind("strack")]
         Strack(StrackLbConfig),
-        /// MP-RDMA (NSDI 2018): a packet takes the path of the ACK that clocks it out.
+        /// MP-RDMA (NSDI 2018), under which a packet takes the path of the ACK that clocks it out.
         #[kind("mp-rdma")]
         MpRdma(MpRdmaLbConfig),
-        /// PLB (SIGCOMM 2022) or FlowBender (CoNEXT 2014): another path after congested round trips.
+        /// PLB (SIGCOMM 2022) or FlowBender (CoNEXT 2014), which take another path after congested round trips.
         #[kind("plb")]
         Plb(PlbConfig),
-        /// Flowlets at the host: another path after an idle gap.
+        /// Flowlets at the host, which take another path after an idle gap.
         #[kind("flowlet")]
         Flowlet(FlowletConfig),
-        /// Penalties for each entropy value, and a round robin over those without.
+        /// A penalty for each entropy value, and a round robin over the values without one.
         #[kind("bitmap")]
         Bitmap(BitmapConfig),
         /// Each packet takes the entropy value of the ACK that clocks it out.
@@ -69,10 +69,10 @@ kinds! {
 /// A user-defined load balancer with its parameters.
 pub type RegisteredLb = Registered<LbFactory>;
 
-/// Builds the load balancer of a new queue pair, which draws from the stream.
+/// Builds the load balancer of a new queue pair, which draws its random numbers from the stream.
 pub type LbFactory = dyn Fn(&Environment, &Parameters, Stream) -> Box<dyn LoadBalancer> + Send + Sync;
 
-/// The part that the error for a panic in a user-defined load balancer names.
+/// The component that is named in the error for a panic in a user-defined load balancer.
 const PART: &str = "load balancer";
 
 /// Any load balancer. It chooses an entropy value and learns from feedback; it never sees the congestion control.
@@ -115,7 +115,7 @@ impl LbProperties for RegisteredLb {
     }
 }
 
-/// Calls the configuration of the variant.
+/// Calls a method on the variant's configuration.
 macro_rules! each_config {
     ($self:ident, $config:ident => $call:expr) => {
         match $self {
@@ -138,7 +138,7 @@ macro_rules! each_config {
 }
 use each_config;
 
-/// Calls the load balancer of the variant.
+/// Calls a method on the variant's load balancer.
 macro_rules! each_lb {
     ($self:ident, $lb:ident => $call:expr) => {
         match $self {

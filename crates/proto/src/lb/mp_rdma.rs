@@ -1,8 +1,9 @@
 //! MP-RDMA's choice of paths: a packet takes the path of the ACK that clocks it out (multi-path ACK clocking).
 //!
-//! There is no state per path: a good path returns more ACKs, and so gets more packets. The transport knows how many
-//! packets an ACK clocks out, and reports the ACK once for each. The text of the paper was not available. The two rules
-//! below, for the first window and for probing, are those on which public simulations of it agree.
+//! There is no state per path: a good path returns more ACKs, and therefore gets more packets. The transport knows how
+//! many packets an ACK clocks out, and reports the ACK once for each of them. The text of the paper was not available.
+//! The two rules below, for the first window and for probing, are those on which public simulations of the scheme
+//! agree.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};
@@ -16,14 +17,14 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct MpRdmaLbConfig {
-        /// Virtual paths, that is entropy values (UDP source ports).
+        /// Number of virtual paths, that is of entropy values (UDP source ports).
         #[param(1..=65_536; example = 65_536; source = "unspecified")]
         pub paths: u32,
-        /// Probability that a packet that may probe does so (p; 1 % in simulations of it).
+        /// Probability p that a packet that may probe does so (1 % in simulations of MP-RDMA).
         #[param(0.0..=1.0; example = 0.01; source = "public simulations of MP-RDMA (NSDI 2018)")]
         pub probe: f64,
-        /// A packet may probe once in this time: an RTT. One simulation measures it, the others take the base RTT of
-        /// the fabric (`"1rtt"`).
+        /// Least time between two packets that may probe: an RTT. One simulation measures the RTT, the others take the
+        /// base RTT of the fabric (`"1rtt"`).
         #[param(AboveZero; example = "1rtt"; source = "public simulations of MP-RDMA (NSDI 2018)")]
         pub probe_interval: Span,
     }
@@ -32,19 +33,19 @@ parameters! {
 /// The paths of an MP-RDMA sender.
 #[derive(Clone, Debug)]
 pub struct MpRdmaLb {
-    /// Paths of the packets that ACKs have clocked out and that are not sent yet, the oldest first. A NIC sends them at
-    /// once; here the wire may be busy with other queue pairs.
+    /// Paths of the packets that ACKs have clocked out and that are not yet sent, the oldest first. A NIC would send
+    /// them at once; here the wire may be busy with other queue pairs.
     clocked: VecDeque<u16>,
     paths: u32,
     probe: f64,
     probe_interval: Duration,
-    /// The first packet from this time on may probe.
+    /// The time from which on the next packet may probe.
     next_probe: Time,
     random: Stream,
 }
 
 impl MpRdmaLb {
-    /// A sender before its first ACK.
+    /// The load balancer of a sender that has not yet received an ACK.
     pub fn new(config: &MpRdmaLbConfig, environment: &Environment, random: Stream) -> Self {
         MpRdmaLb {
             clocked: VecDeque::new(),
@@ -56,7 +57,7 @@ impl MpRdmaLb {
         }
     }
 
-    /// No fields: the paper's aim is to need no state per path; `clocked` exists only in the simulator.
+    /// The paper's aim is to need no state per path, so there are no fields. `clocked` exists only in the simulator.
     pub(super) fn state() -> Vec<StateField> {
         Vec::new()
     }
@@ -80,8 +81,8 @@ impl LoadBalancer for MpRdmaLb {
     #[inline]
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
         // The packets of the first window follow no ACK and take random paths (STrack, section 5.2.3: MP-RDMA sprays
-        // the initial window). So do later packets for which no ACK made room, after the queue pair had too little to
-        // send; the paper's rule for these is not known.
+        // the initial window). Later packets for which no ACK made room, because the queue pair had too little to send
+        // before, also take random paths. The paper's rule for these is not known.
         let Some(path) = self.clocked.pop_front() else {
             return self.random_path();
         };
@@ -100,8 +101,8 @@ impl LoadBalancer for MpRdmaLb {
         self.clocked.push_back(ev);
     }
 
-    /// Unspecified in the papers available: the paths of the ACKs are outdated after a timeout, and one of them may
-    /// have failed.
+    /// The available papers do not specify this. After a timeout, the paths of the ACKs are outdated, and one of them
+    /// may have failed.
     fn handle_timeout(&mut self, _now: Time) {
         self.clocked.clear();
     }

@@ -1,13 +1,14 @@
 //! Protective load balancing: a queue pair stays on one path until several consecutive round trips were congested, and
 //! then moves to a random one.
 //!
-//! PLB (SIGCOMM 2022) and FlowBender (CoNEXT 2014) have the same rule with different numbers. PLB as in Linux: half of
-//! a round's packets marked, in 3 consecutive rounds for an idle flow and 12 for a busy one. FlowBender: more than 5 %
-//! marked in a single round. REPS (section 4.1) compares PLB with "more aggressive parameters similarly to FlowBender";
-//! the simulator published with it keeps its threshold of a quarter in an integer, so that any mark makes a round
-//! congested (`threshold = 0`), and moves after 2 rounds.
+//! PLB (SIGCOMM 2022) and FlowBender (CoNEXT 2014) have the same rule with different numbers. In Linux, PLB moves when
+//! half of a round's packets are marked in 3 consecutive rounds for an idle flow, and in 12 for a busy one. FlowBender
+//! moves when more than 5 % are marked in a single round. REPS (section 4.1) compares PLB with "more aggressive
+//! parameters similarly to FlowBender". The simulator published with REPS keeps its threshold of a quarter in an
+//! integer, so that any mark makes a round congested (`threshold = 0`). It moves after 2 rounds.
 //!
-//! Two rules of PLB are left out: waiting for an idle moment, and not moving for a minute after a timeout.
+//! Two rules of PLB are left out: PLB waits for an idle moment before it moves, and does not move for a minute after a
+//! timeout.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};
@@ -23,7 +24,8 @@ parameters! {
         /// Number of entropy values among which a new path is drawn.
         #[param(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
         pub evs: u32,
-        /// A round is congested when more than this share of the packets that its ACKs answer was marked. 0: any.
+        /// Share of marked packets, among those that the ACKs of a round answer, above which the round is congested.
+        /// With 0, any mark makes it congested.
         #[param(0.0..=1.0; example = 0.05; source = "FlowBender (CoNEXT 2014), T; PLB's own is 0.5")]
         pub threshold: f64,
         /// Number of consecutive congested rounds after which the queue pair moves.
@@ -38,7 +40,7 @@ pub struct Plb {
     ev: u16,
     /// Number of consecutive congested rounds.
     congested: u8,
-    /// Number of ACKs in this round, and of those that echo a mark.
+    /// The number of ACKs in this round, and the number of those that echo a mark.
     acks: u32,
     marks: u32,
     /// Arrival of the first ACK of this round.
@@ -70,8 +72,8 @@ impl Plb {
         }
     }
 
-    /// Linux keeps the rounds in 8 bits and takes the counts from its DCTCP. Here they are listed with 16 bits each,
-    /// enough for a round of 65,535 packets.
+    /// The state of the balancer. Linux keeps the number of rounds in 8 bits and takes the counts from its DCTCP. Here
+    /// the counts have 16 bits each, which is enough for a round of 65,535 packets.
     pub(super) fn state() -> Vec<StateField> {
         vec![
             StateField::new("entropy value", 16, 1),
@@ -109,8 +111,8 @@ impl LoadBalancer for Plb {
 
     /// A round is a round trip: it lasts from its first ACK until the ACK of a packet that was sent after that.
     fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
-        // Unspecified in the papers: ACKs from the previous path are ignored. Otherwise the marks of the old path would
-        // be the first round of the new one, and a single congested round would move a sender twice.
+        // The papers do not specify this: ACKs from the previous path are ignored. Otherwise the marks of the old path
+        // would be the first round of the new one, and a single congested round would move a sender twice.
         if ev != self.ev {
             return;
         }
@@ -127,15 +129,16 @@ impl LoadBalancer for Plb {
         self.marks += u32::from(marked);
     }
 
-    /// Both papers move at a timeout. With a timeout for each packet, those of packets that were sent before the move
-    /// are ignored.
+    /// By both papers, the sender moves at a timeout. If each packet has its own timeout, the timeouts of packets that
+    /// were sent before the move are ignored.
     fn handle_timeout(&mut self, now: Time) {
         if self.since + self.rto <= now {
             self.repath(now);
         }
     }
 
-    /// Unspecified: neither paper has trimming switches. A trimmed packet, which found a full queue, counts as marked.
+    /// Neither paper specifies this, since neither has trimming switches. A trimmed packet found a full queue, so it
+    /// counts as marked.
     fn handle_trim(&mut self, now: Time, ev: u16) {
         if ev == self.ev {
             if self.acks == 0 {
@@ -182,8 +185,8 @@ mod tests {
         plb.next_ev(Time::ZERO, 0)
     }
 
-    /// Plays a round of `acks` ACKs from `us` on, the first `marks` of them marked. Returns whether the sender moved
-    /// after the ACK that ends the round.
+    /// Plays a round of `acks` ACKs, starting at microsecond `us`, of which the first `marks` are marked. Returns
+    /// whether the sender moved after the ACK that ends the round.
     fn moves_after(plb: &mut Plb, us: u64, acks: u64, marks: u64) -> bool {
         let path = next(plb);
         for n in 0..acks {
@@ -193,7 +196,7 @@ mod tests {
         next(plb) != path
     }
 
-    /// FlowBender: more than 5 % of the packets of one round trip.
+    /// FlowBender moves if more than 5 % of the packets of one round trip are marked.
     #[test]
     fn moves_when_more_than_the_threshold_was_marked() {
         assert!(!moves_after(&mut sender(0.05, 1), 10, 20, 1), "5 % is not more than 5 %");
@@ -202,12 +205,12 @@ mod tests {
         assert!(!moves_after(&mut sender(0.0, 1), 10, 1_000, 0));
     }
 
-    /// PLB: in a row.
+    /// PLB moves only if the congested rounds follow each other directly.
     #[test]
     fn rounds_between_start_the_count_anew() {
         let mut plb = sender(0.5, 2);
         assert!(!moves_after(&mut plb, 10, 4, 4));
-        // The ACK that ended the round is the first of the next one, so that half of that round's ACKs are marked.
+        // The ACK that ended the round is the first of the next round, so that half of that round's ACKs are marked.
         assert!(!moves_after(&mut plb, 20, 1, 1), "half is not more than half");
         assert!(!moves_after(&mut plb, 40, 4, 4));
         assert!(moves_after(&mut plb, 50, 4, 4));

@@ -23,40 +23,41 @@ parameters! {
         /// Duration of freezing (FREEZING_TIMEOUT).
         #[param(AboveZero; example = "10ms"; source = "unspecified; the simulator published with REPS")]
         pub freezing_timeout: Span,
-        /// End of freezing: the sender keeps its buffer, and every `buffer`-th of `explore_packets` packets explores
-        /// (`keep`), or it empties the buffer, and each of these packets explores (`reset`).
+        /// Behaviour at the end of freezing. With `keep`, the sender keeps its buffer, and every `buffer`-th of the
+        /// next `explore_packets` packets explores. With `reset`, it empties the buffer, and each of these packets
+        /// explores.
         #[serde(default, skip_serializing_if = "AfterFreezing::is_keep")]
         #[param(any; example = "reset"; source = "keep: REPS, Algorithms 1 and 2; reset: the simulator published with it";
             default = "keep")]
         pub after_freezing: AfterFreezing,
         /// Events at which a sender checks whether freezing is over: ACKs (`ack`), or timeouts as well (`timeout`). A
-        /// sender whose cached entropies all fail gets no ACK, and with `ack` stays frozen for good.
+        /// sender whose cached entropies all fail gets no ACK, and with `ack` it stays frozen for ever.
         #[serde(default, skip_serializing_if = "FreezingEnds::is_ack")]
         #[param(any; example = "timeout"; source = "ack: REPS, Algorithm 1; timeout: section 3.2, after a fixed time, and the public UET simulator";
             default = "ack")]
         pub freezing_ends: FreezingEnds,
-        /// Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean the window
-        /// at that time; here it is a number).
+        /// Number of packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND). Algorithm 1 may mean
+        /// the window at that time; here it is a fixed number.
         #[param(0..=255; example = 132; source = "unspecified; REPS, Table 1, has eight bits for it. 1.5 BDP on two tiers")]
         pub explore_packets: u32,
-        /// A timeout counts as a failure, not congestion, if the highest RTT measured in the last one to two RTO
-        /// periods was below this many base RTTs (Appendix A, without trimming).
+        /// Number of base RTTs that separates failures from congestion. A timeout counts as a failure if the highest
+        /// RTT measured in the last one to two RTO periods was below it (Appendix A, without trimming).
         #[param(0.0..; example = 1.65;
             source = "REPS, Appendix A; the number is that of the simulator published with it")]
         pub failure_rtt: f64,
-        /// Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). While
-        /// frozen without a valid entropy, the buffer is cycled as usual.
+        /// Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). A frozen
+        /// sender without a valid entropy still uses each entry of the buffer once per cycle.
         #[serde(default = "once", skip_serializing_if = "is_once")]
         #[param(1..=64; example = 8; source = "REPS, section 4.5.1"; default = 1)]
         pub reuse: u32,
-        /// With `reuse` above 1: the oldest entropy is used up before the next (`in-a-row`), or each in its turn until
-        /// all are used up (`in-turn`).
+        /// Order in which entropies are used if `reuse` is above 1. With `in-a-row`, the oldest entropy is used up
+        /// before the next. With `in-turn`, the entropies take turns until all are used up.
         #[serde(default, skip_serializing_if = "ReuseOrder::is_in_a_row")]
         #[param(any; example = "in-turn"; source = "unspecified; in-a-row: the oldest good one first, REPS, Algorithm 2, line 4";
             default = "in-a-row")]
         pub reuse_order: ReuseOrder,
-        /// Time at which a sender freezes once without a failure, for `freezing_timeout`: with the first ACK at this
-        /// time of the run or later. Without it, only failures cause freezing.
+        /// Time of the run at which a sender freezes once without a failure, for `freezing_timeout`. It freezes with
+        /// the first ACK at or after this time. Without this parameter, only failures cause freezing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "50us"; source = "REPS, Appendix A and figure 19")]
         pub freeze_at: Option<Span>,
@@ -137,26 +138,26 @@ pub const MAX_BUFFER: usize = 32;
 pub struct Reps {
     /// `cachedEV` of each entry.
     cached: [u16; MAX_BUFFER],
-    /// `isValid` of each entry, a bit each.
+    /// `isValid` of each entry, one bit per entry.
     valid: u32,
     head: u8,
     /// REPS_BUFFER_SIZE.
     size: u8,
-    /// Number of entries that were ever written; 0 is `isEmpty()`.
+    /// Number of entries that were ever written. If it is 0, `isEmpty()` is true.
     filled: u8,
     number_of_valid: u8,
     explore_counter: u8,
     is_freezing: bool,
-    /// The number of packets for which an entry is used (`lifespan`), and those of the oldest valid entry so far
-    /// (`used`).
+    /// The number of packets for which an entry is used (`lifespan`), and the number of packets that have used the
+    /// oldest valid entry so far (`used`).
     lifespan: u8,
     used: u8,
     exit_freezing: Time,
-    /// The time at which freezing is forced; never after it was.
+    /// The time at which freezing is forced. It is [`Time::NEVER`] after that.
     freeze_at: Time,
     rtts: RecentRtt,
     limits: Limits,
-    /// The state for using entropies in turn, if they are.
+    /// The state for using entropies in turn. None if they are not used in turn.
     turns: Option<Box<Turns>>,
     random: Stream,
     ports: NicPorts,
@@ -181,8 +182,8 @@ struct Limits {
     resets: bool,
     /// Whether freezing may end at a timeout.
     ends_at_timeout: bool,
-    /// The RTT from which on a timeout indicates congestion and not a failure. Infinite if the fabric trims: a packet
-    /// that times out there was not lost to congestion (Appendix A, 1).
+    /// The RTT from which on a timeout indicates congestion and not a failure. It is infinite if the fabric trims,
+    /// since a packet that times out there was not lost to congestion (Appendix A, 1).
     failure_rtt: Duration,
 }
 
@@ -279,7 +280,7 @@ impl LbProperties for RepsConfig {
         true
     }
 
-    /// Freezing cannot be forced where there is none.
+    /// Freezing cannot be forced if `freezing` is off.
     fn check_together(&self, part: &str) -> Result<(), Conflict> {
         if self.freeze_at.is_none() || self.freezing {
             return Ok(());
@@ -306,7 +307,7 @@ impl LoadBalancer for Reps {
         if self.valid & bit == 0 {
             self.number_of_valid += 1;
         } else {
-            // All entries are valid and the oldest one is overwritten, so that another becomes the oldest.
+            // All entries are valid and the oldest one is overwritten, so that another entry becomes the oldest.
             self.used = 0;
         }
         if let Some(turns) = &mut self.turns {
@@ -334,8 +335,8 @@ impl LoadBalancer for Reps {
     #[inline]
     fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
         if self.explore_counter > 0 {
-            // Lines 15-18. The paper specifies no entropy for the packets between the random ones; they take cached
-            // ones, as packets of a frozen sender do.
+            // Lines 15-18. The paper specifies no entropy for the packets between the random ones. They take cached
+            // entropies, as packets of a frozen sender do.
             self.explore_counter -= 1;
             if self.limits.resets || self.explore_counter.is_multiple_of(self.size) {
                 return self.explore();
@@ -353,7 +354,7 @@ impl LoadBalancer for Reps {
         self.ports = ports;
     }
 
-    /// Only entropies of good paths are cached: that of a trimmed packet is not.
+    /// Only entropies of good paths are cached, so the entropy of a trimmed packet is not.
     fn handle_trim(&mut self, _now: Time, _ev: u16) {}
 }
 
@@ -378,7 +379,7 @@ impl Reps {
         }
     }
 
-    /// Freezes as after a failure, even while exploring (REPS, Appendix A and figure 19).
+    /// Freezes as after a failure, even if the sender is exploring (REPS, Appendix A and figure 19).
     #[cold]
     fn force_freezing(&mut self, now: Time) {
         self.freeze_at = Time::NEVER;
@@ -398,7 +399,7 @@ impl Reps {
             // Line 4: the oldest valid entry.
             let back = self.head + self.size - self.number_of_valid;
             let offset = if back >= self.size { back - self.size } else { back };
-            // Section 4.5.1: entries have a lifespan in packets, which is one in Algorithm 2.
+            // Section 4.5.1: entries have a lifespan in packets. In Algorithm 2 it is one packet.
             self.used += 1;
             if self.used == self.lifespan {
                 self.used = 0;
@@ -410,8 +411,8 @@ impl Reps {
             }
             offset
         } else {
-            // Lines 8-9: a frozen (or exploring) sender cycles through the buffer. A buffer that never filled has
-            // unwritten slots, which are skipped.
+            // Lines 8-9: a frozen (or exploring) sender cycles through the buffer. If the buffer was never full, its
+            // unwritten slots are skipped.
             let offset = if self.head < self.filled { self.head } else { 0 };
             self.head = self.after(offset);
             offset
@@ -419,8 +420,8 @@ impl Reps {
         self.cached[usize::from(offset)]
     }
 
-    /// Moves the entry that was taken from `offset` behind the others, if it has packets left. There is room, since it
-    /// was valid until now.
+    /// Moves the entry that was taken from `offset` behind the others, if packets are left for it. There is room, since
+    /// the entry was valid until now.
     #[inline(never)]
     fn put_behind(&mut self, offset: u8) {
         let Some(turns) = &mut self.turns else { return };
@@ -444,7 +445,7 @@ impl Reps {
 /// The highest RTT in the current and the previous period of one RTO.
 ///
 /// The paper has "a period preceding the timeout" of unspecified length. A packet that times out now was queued one RTO
-/// ago, so that the period before the current one counts too. If there is no RTT in that time, no ACK arrived, which
+/// ago, so the period before the current one counts too. If no ACK arrived in that time, there is no RTT, which
 /// indicates a failure.
 #[derive(Clone, Debug)]
 struct RecentRtt {

@@ -1,8 +1,8 @@
 //! Entropy values in turn: a few paths under one window.
 //!
-//! The simulator published with REPS replaces MPTCP by 8 entropy values in turn. REPS's text (section 4.1) divides a
-//! message "into 8 subflows", each with a window of its own, "similarly to using multiple QPs", which is `qps = 8` over
-//! `ecmp` here.
+//! In the simulator published with REPS, 8 entropy values in turn stand for MPTCP. The text of REPS (section 4.1)
+//! instead divides a message "into 8 subflows", each with a window of its own, "similarly to using multiple QPs". This
+//! is `qps = 8` over `ecmp` here.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};
@@ -11,11 +11,11 @@ use anabranch_base::{Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
 parameters! {
-    /// Parameters of entropy values in turn.
+    /// Parameters of the balancer `round-robin`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct RoundRobinConfig {
-        /// Number of entropy values, which are consecutive from a random one on.
+        /// Number of entropy values. They are consecutive, and the first one is random.
         #[param(1..=65_536; example = 8; source = "the simulator published with REPS; subflows of REPS, section 4.1")]
         pub evs: u32,
     }

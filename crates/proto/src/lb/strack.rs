@@ -1,8 +1,8 @@
 //! STrack's adaptive load balancing (STrack, section 3.1, Algorithm 3).
 //!
-//! The printed algorithm inverts the meaning of a bit: its lines 5 and 8 clear the bit of a marked path and set that of
-//! a good one, while line 20 skips paths whose bit is set. Here the bits have the meaning of the prose: a marked ACK
-//! sets its path's bit, and a path with a set bit is skipped once.
+//! The printed algorithm inverts the meaning of a bit: its lines 5 and 8 clear the bit of a marked path and set the bit
+//! of a good one, while line 20 skips paths whose bit is set. Here the bits have the meaning that the paper's text
+//! describes: a marked ACK sets its path's bit, and a path with a set bit is skipped once.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};
@@ -15,10 +15,10 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct StrackLbConfig {
-        /// Entropy values, and bits of the bitmap (max_paths).
+        /// Number of entropy values, and of bits in the bitmap (max_paths).
         #[param(1..=MAX_PATHS; example = 256; source = "STrack, section 4.1")]
         pub max_paths: u32,
-        /// The round robin covers at least this many (Algorithm 3, line 18); no more than `max_paths`.
+        /// Least number of paths that the round robin covers (Algorithm 3, line 18), at most `max_paths`.
         #[param(1..=MAX_PATHS; example = 8; source = "STrack, Algorithm 3, line 18")]
         pub min_paths: u32,
     }
@@ -27,7 +27,7 @@ parameters! {
 /// The most paths of a balancer: the size of its bitmap.
 const MAX_PATHS: u32 = 256;
 
-/// A STrack sender's paths. Names follow the paper's pseudocode.
+/// The paths of a STrack sender. Names follow the paper's pseudocode.
 #[derive(Clone, Debug)]
 pub struct StrackLb {
     /// Bit `path` is set if `path` was marked and has not been skipped since.
@@ -35,11 +35,11 @@ pub struct StrackLb {
     /// The path chosen last.
     rr: u32,
     /// The path of an unmarked ACK, for the next packet. The paper stores a negative number for "none" and tests for ">
-    /// 0", by which path 0 could never be chosen.
+    /// 0", so that path 0 could never be chosen.
     next_path_id: Option<u16>,
     max_paths: u32,
     min_paths: u32,
-    /// Size of a full packet in bytes: the window is given in bytes, while Algorithm 3 counts packets.
+    /// Size of a full packet in bytes. The window is given in bytes, while Algorithm 3 counts packets.
     packet: u64,
 }
 
@@ -56,8 +56,8 @@ impl StrackLb {
         }
     }
 
-    /// The state of Algorithm 3, line 1. The paper gives no widths; one of 256 paths takes 8 bits, and `next_path_id`
-    /// one more for "none".
+    /// The state of Algorithm 3, line 1. The paper gives no widths. The number of one of 256 paths takes 8 bits, and
+    /// `next_path_id` needs one more bit for "none".
     pub(super) fn state(config: &StrackLbConfig) -> Vec<StateField> {
         vec![
             StateField::new("bitmap", 1, config.max_paths),
@@ -99,17 +99,18 @@ impl LoadBalancer for StrackLb {
     /// STrack, Algorithm 3, `choose_path`, lines 11-30, within a window of `window` bytes.
     #[inline]
     fn next_ev(&mut self, _now: Time, window: u64) -> u16 {
-        // Lines 12-14: the path of the last ACK, if that was unmarked. The round robin continues from it.
+        // Lines 12-14: the path of the last ACK, if that ACK was unmarked. The round robin continues from this path.
         if let Some(path) = self.next_path_id.take() {
             self.rr = u32::from(path);
             return path;
         }
-        // Lines 17-19: as many paths as two windows have packets, since the state of other paths is outdated.
+        // Lines 17-19: the round robin covers as many paths as two windows have packets, since the state of other paths
+        // is outdated.
         let two_windows = (window.saturating_mul(2) / self.packet).min(u64::from(self.max_paths)) as u32;
         let paths = two_windows.max(self.min_paths);
         self.rr = (self.rr + 1) % paths;
-        // Lines 20-27: skips marked paths, but clears only the first bit. That cleared bit also ends the loop after one
-        // round if every other bit in the range is set.
+        // Lines 20-27: skips marked paths, but clears only the first bit. If every other bit in the range is set, the
+        // loop ends after one round at the cleared bit.
         if self.is_marked(self.rr) {
             self.bitmap[self.rr as usize / 64] &= !(1 << (self.rr % 64));
             self.rr = self.next_unmarked(self.rr + 1, paths);
@@ -126,7 +127,7 @@ impl LoadBalancer for StrackLb {
         }
         let (word, bit) = (usize::from(ev) / 64, 1 << (ev % 64));
         if marked {
-            // Line 4 makes the remembered path invalid.
+            // Line 4 discards the path that was kept for the next packet.
             self.next_path_id = None;
             self.bitmap[word] |= bit;
         } else {
@@ -142,7 +143,8 @@ impl StrackLb {
         self.bitmap[path as usize / 64] >> (path % 64) & 1 != 0
     }
 
-    /// The first unmarked path at or after `from`, cyclically within the first `paths`; there is one.
+    /// The first unmarked path at or after `from`, cyclically within the first `paths` paths. At least one path is
+    /// unmarked.
     fn next_unmarked(&self, from: u32, paths: u32) -> u32 {
         let ahead = self.unmarked_in(from, paths);
         ahead.or_else(|| self.unmarked_in(0, paths)).unwrap_or(0)
@@ -184,7 +186,7 @@ mod tests {
         StrackLb::new(&config, &environment, stream(1, 0, Purpose::LoadBalancer))
     }
 
-    /// The printed loop, bit by bit, with the meaning of a bit corrected.
+    /// The printed loop, bit by bit, with the corrected meaning of a bit.
     struct Plain {
         bitmap: Vec<bool>,
         rr: usize,
@@ -251,11 +253,11 @@ mod tests {
             let mut lb = balancer(max_paths, 8);
             (0..max_paths as u16).for_each(|path| acknowledge(&mut lb, path, true));
             let marked = |lb: &StrackLb| lb.bitmap.iter().map(|word| word.count_ones()).sum::<u32>();
-            // The round ends at the bit that it cleared.
+            // The round ends at the bit that was cleared at its start.
             assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (1, max_paths - 1));
-            // Path 2 is skipped and cleared, the others are marked, and path 1 is still free.
+            // Path 2 is skipped and its bit is cleared, the others are marked, and path 1 is still free.
             assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (1, max_paths - 2));
-            // Path 2 is free: nothing is cleared.
+            // Path 2 is free, so nothing is cleared.
             assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (2, max_paths - 2));
         }
     }

@@ -1,17 +1,18 @@
 //! Annulus ("A Dual Congestion Control Loop for Datacenter and WAN Traffic Aggregates", SIGCOMM 2020), as
-//! Themis-longhaul simulates it (section VII-A): where Annulus answers congestion at the sender's ToR by L3-routed QCN,
-//! the ToR sends a CNP back to the sender. There is no processing near the receiver.
+//! Themis-longhaul simulates it (section VII-A). In Annulus, the sender's ToR reports congestion to the sender by
+//! L3-routed QCN. In the simulation, the ToR sends a CNP back to the sender. Nothing is done near the receiver.
 //!
 //! Choices where section VII-A is silent:
-//! - Flows: QCN works per port and cannot distinguish data centres, so that all flows get CNPs. `inter_only` restricts
-//!   them to flows that leave their data centre.
-//! - Queues: all queues of the ToR, also those to its own hosts, if the sender is one of its hosts too.
-//! - The mark: Annulus has one loop for the bottlenecks near the source and another for those beyond. A mark that is
-//!   kept is answered twice, by the ToR and by the receiver, and cuts DCQCN's single rate twice. `clear_marks` clears
-//!   it, as PNP does (section IV). The mean values recorded with Themis-longhaul's artifact match clearing, other
-//!   numbers of it do not; the scheme keeps the mark, since the paper does not mention clearing, and the figures show
-//!   both.
-//! - Frequency: as in PNP and DCQCN's notification point, at most one CNP per `cnp_interval` and queue pair.
+//! - Flows: QCN works per port and cannot distinguish data centres, so all flows get CNPs. `inter_only` restricts the
+//!   CNPs to flows that leave their data centre.
+//! - Queues: all queues of the ToR can cause CNPs. This includes the queues to its own hosts, if the sender is one of
+//!   its hosts too.
+//! - Mark: Annulus has one loop for the bottlenecks near the source and another for those beyond. If the mark is kept,
+//!   both the ToR and the receiver send a CNP for it, which cuts DCQCN's single rate twice. `clear_marks` clears the
+//!   mark, as PNP does (section IV). The mean values recorded with Themis-longhaul's artifact agree with clearing, and
+//!   other numbers of the artifact do not. The scheme keeps the mark, since the paper does not mention clearing, and
+//!   the figures show both.
+//! - Frequency: as in PNP and DCQCN's notification point, there is at most one CNP per `cnp_interval` and queue pair.
 
 use super::AnyProgram;
 use super::interface::{
@@ -26,26 +27,26 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct AnnulusConfig {
-        /// At most one CNP per queue pair in this time; 0: one for each marked packet.
+        /// Least time between two CNPs for a queue pair. With 0, each marked packet causes one.
         #[param(any; example = "5us"; source = "unspecified; as at the hosts")]
         pub cnp_interval: Span,
-        /// Clears the mark, so that the receiver sends no CNP for it as well.
+        /// Whether the mark is cleared, so that the receiver sends no CNP for it as well.
         #[param(any; example = false; source = "unspecified; nothing is said of clearing")]
         pub clear_marks: bool,
-        /// Ignores flows that stay within a data centre.
+        /// Whether flows that stay within a data centre are ignored.
         #[param(any; example = false; source = "unspecified; QCN works per port and does not tell flows apart")]
         pub inter_only: bool,
     }
 }
 
-/// The program of one ToR.
+/// The program of a single ToR.
 pub struct Annulus {
     cnp_interval: Duration,
     clear_marks: bool,
     inter_only: bool,
     cnp_bytes: u16,
     sites: Sites,
-    /// The time of the last CNP of each queue pair; none before the first.
+    /// The time of the last CNP of each queue pair. None before the first CNP.
     last_cnp: Vec<Option<Time>>,
     counts: Counts,
 }
@@ -94,7 +95,7 @@ impl Program for Annulus {
         Verdict::Forward
     }
 
-    /// This switch set the mark of a packet from a local host, since it is the packet's first hop.
+    /// If a packet comes from a local host and is marked, this switch set the mark, since it is the packet's first hop.
     fn egress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) {
         if !packet.marked || !at.from_host || !matches!(packet.repr, Repr::Data { .. }) {
             return;

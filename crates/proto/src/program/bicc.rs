@@ -3,40 +3,40 @@
 //!
 //! *Near-destination loop.* Data from another data centre for a host of this one is forwarded as long as the bytes in
 //! flight from this switch to that host stay within the BDP of a data centre. Other packets wait in the host's virtual
-//! output queue (VOQ), a FIFO for all queue pairs: the control by IP address that section II-D finds too coarse. VOQs
-//! have unlimited size (section VII-A), in memory of their own.
+//! output queue (VOQ), a FIFO for all queue pairs. This is the control by IP address that section II-D criticises as
+//! too coarse. VOQs have unlimited size (section VII-A), in memory of their own.
 //!
-//! *Near-source loop.* Without a cQPN no sender can attribute the CNPs of this loop to a queue pair (sections III-B and
-//! VII-A), so that they have no effect, and are not simulated. Whether the switch clears the mark when it sends a CNP,
-//! as PNP does (section IV), is unspecified: by default it does not. With `clear_marks` it does, and then no CNP at all
-//! answers congestion near the source.
+//! *Near-source loop.* A CNP of this loop carries no cQPN, so the sender cannot attribute it to a queue pair (sections
+//! III-B and VII-A). These CNPs therefore have no effect, and are not simulated. The papers do not specify whether the
+//! switch clears the mark when it sends a CNP, as PNP does (section IV). By default the switch keeps it. With
+//! `clear_marks` the switch clears it, so that congestion near the source causes no effective CNP at all.
 //!
-//! Other points that the paper leaves open:
-//! - The scope of the window. Section II-D has it between the switch and the receiver, with queues for traffic with the
-//!   same destination IP. The simulation published with the paper has one counter for each external switch, over all
-//!   destinations and ports: `scope = "switch"`, with a single FIFO queue.
-//! - Marking in VOQs. By default there is none; with `ecn` VOQs mark like ports. In that simulation packets wait at
-//!   ports, which mark.
+//! Further choices where the paper is silent:
+//! - The scope of the window. In section II-D, the window is between the switch and the receiver, with queues for
+//!   traffic with the same destination IP. The simulation published with the paper has one counter for each external
+//!   switch, over all destinations and ports. This is `scope = "switch"`, with a single FIFO queue.
+//! - Marking in VOQs. By default there is none. With `ecn` VOQs mark like ports. In the published simulation, packets
+//!   wait at ports, which mark.
 //!
 //! Neither paper specifies how the switch knows the bytes in flight. Here it records each data packet that it forwards,
 //! until the first of these events:
-//! - An ACK or NACK of the host has a cumulative PSN beyond the packet, or a selective ACK names it. An ACK of the
-//!   first copy of a packet also releases a retransmitted copy in flight, which is harmless since the host drops that
-//!   copy.
-//! - The sender retransmits the packet. The earlier copy was lost, or a go-back-N receiver has dropped it. It is
-//!   released when the new copy arrives, not when that is forwarded: the new copy may wait in the very VOQ that the
-//!   lost packet blocks.
-//! - A NACK requests an earlier packet, and a round trip within the data centre has passed: a go-back-N host drops all
-//!   packets that arrive before the requested one, so that none of them is in flight for longer. Otherwise a window of
+//! - An ACK or NACK of the host has a cumulative PSN beyond the packet, or a selective ACK names the packet. An ACK of
+//!   the first copy of a packet also releases a retransmitted copy in flight, which is harmless since the host drops
+//!   that copy.
+//! - The sender retransmits the packet, because the earlier copy was lost or a go-back-N receiver dropped it. The
+//!   earlier copy is released when the new copy arrives, not when the new copy is forwarded, because the new copy may
+//!   wait in the very VOQ that the lost packet blocks.
+//! - A NACK requests an earlier packet, and a round trip within the data centre has passed. A go-back-N host drops all
+//!   packets that arrive before the requested one, so none of them is in flight for longer. Otherwise a full window of
 //!   packets that the host dropped long ago would block the VOQ.
-//! - `release` has passed. It covers losses without a retransmission: a lost duplicate that the receiver did not need,
-//!   or its lost ACK. It bounds the time for which a packet can block a VOQ.
+//! - The time `release` has passed. This covers losses without a retransmission: of a duplicate that the receiver did
+//!   not need, or of its ACK. It bounds the time for which a packet can block a VOQ.
 //!
-//! So BiCC needs the assumptions of the papers: one ESW per data centre, which sees both directions, and NICs whose
-//! ACKs and NACKs are cumulative in PSNs (`go-back-n`, `irn`, `rack-tlp`, `rnic-sr`). Receivers should acknowledge each
-//! packet (`ack_every` of 1): otherwise packets that wait for a coalesced ACK block the VOQ with the packets needed to
-//! trigger it. RTOs should exceed the waiting time in a VOQ: otherwise senders fill it with retransmissions faster than
-//! it empties.
+//! BiCC therefore needs the assumptions of the papers: one ESW per data centre, which sees both directions, and NICs
+//! whose ACKs and NACKs are cumulative in PSNs (`go-back-n`, `irn`, `rack-tlp`, `rnic-sr`). Receivers should
+//! acknowledge each packet (`ack_every` of 1). Otherwise packets that wait for a coalesced ACK block the VOQ, in which
+//! the packets that would trigger this ACK wait. RTOs should exceed the waiting time in a VOQ. Otherwise senders fill
+//! the VOQ with retransmissions faster than it empties.
 
 use super::AnyProgram;
 use super::interface::{
@@ -53,9 +53,10 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct BiccConfig {
-        /// Most bytes in flight between the switch and one host: the BDP within a data centre. (`"1bdp"` would be that
-        /// of the fabric's longest path, which leads from one data centre to the other.) One packet is always allowed.
-        /// With `scope = "switch"`, the most bytes between the switch and all its hosts.
+        /// Largest number of bytes in flight between the switch and one host: the BDP within a data centre. (`"1bdp"`
+        /// would be the BDP of the fabric's longest path, which leads from one data centre to the other.) One packet is
+        /// always allowed. With `scope = "switch"`, the limit applies to the bytes between the switch and all its hosts
+        /// together.
         #[param(AboveZero; example = "100KB";
             source = "Themis-longhaul, section VII-A: 100 Gb/s and a round trip of 8 us")]
         pub window: Size,
@@ -68,16 +69,16 @@ parameters! {
             source = "destination: Themis-longhaul, section II-D; switch: the simulation published with it";
             default = "destination")]
         pub scope: BiccScope,
-        /// The near-source loop clears the mark of packets that leave the data centre.
+        /// Whether the near-source loop clears the mark of packets that leave the data centre.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified; as PNP does, section IV"; default = false)]
         pub clear_marks: bool,
-        /// The queues of packets that the window delays mark packets (ECN) as ports do.
+        /// Whether the queues of packets that the window delays mark packets (ECN) as ports do.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified; packets wait at ports in the simulation published with \
             Themis-longhaul"; default = false)]
         pub ecn: bool,
-        /// Bytes in such a queue above which marking begins.
+        /// Bytes in such a queue above which packets are marked with a probability that rises from 0.
         #[serde(default = "ecn_kmin", skip_serializing_if = "is_ecn_kmin")]
         #[param(any; example = "800KB"; source = "the simulation published with Themis-longhaul, for 100 Gb/s";
             default = "400KB")]
@@ -87,7 +88,7 @@ parameters! {
         #[param(any; example = "6400KB"; source = "the simulation published with Themis-longhaul, for 100 Gb/s";
             default = "1600KB")]
         pub ecn_kmax: Bytes,
-        /// Share of packets marked just below `ecn_kmax`, rising linearly from 0 at `ecn_kmin`.
+        /// Share of packets that are marked just below `ecn_kmax`. The share rises linearly from 0 at `ecn_kmin`.
         #[serde(default = "ecn_pmax", skip_serializing_if = "is_ecn_pmax")]
         #[param(0.0..=1.0; example = 0.2; source = "the simulation published with Themis-longhaul"; default = 0.2)]
         pub ecn_pmax: f64,
@@ -137,32 +138,32 @@ fn is_ecn_pmax(share: &f64) -> bool {
     *share == ecn_pmax()
 }
 
-/// The program of one ESW.
+/// The program of a single ESW.
 pub struct Bicc {
     window: u64,
     release: Duration,
-    /// The window at the line rate of a host: a round trip within the data centre.
+    /// The time in which a host at line rate sends one window, which is a round trip within the data centre.
     round_trip: Duration,
     scope: BiccScope,
     clear_marks: bool,
     marking: Option<Marking>,
     sites: Sites,
-    /// Indexed by host; a single element with the scope of a switch.
+    /// The state of each host, indexed by host. With the scope of a switch, there is only one element.
     destinations: Vec<Destination>,
     /// For each queue pair, the packets in flight in the order of PSNs.
     qps: Vec<VecDeque<Sent>>,
-    /// For each queue pair, the ePSN of a NACK until the requested packet is forwarded. The host drops packets beyond
-    /// it.
+    /// For each queue pair, the ePSN of a NACK, until the requested packet is forwarded. The host drops packets beyond
+    /// this PSN.
     requested: Vec<Option<u32>>,
-    /// Forwarded packets in the order of forwarding. The first one is in flight; others may no longer be.
+    /// Forwarded packets in the order of forwarding. The first one is in flight, but later ones may no longer be.
     log: VecDeque<Logged>,
-    /// Like `log`, for packets that the host will drop.
+    /// Forwarded packets that the host will drop, kept like `log`.
     dropped_by_host: VecDeque<Logged>,
     held_bytes: u64,
     counts: Counts,
 }
 
-/// The state of a host of the switch's data centre, or of all of them.
+/// The state of one host of the switch's data centre, or of all these hosts together.
 #[derive(Default)]
 struct Destination {
     /// Bytes in flight.
@@ -184,7 +185,7 @@ struct Waiting {
 struct Sent {
     psn: u32,
     bytes: u16,
-    /// The time from which on it is no longer counted, even without feedback.
+    /// The time from which on the packet is no longer counted, even without feedback.
     due: Time,
 }
 
@@ -234,8 +235,8 @@ impl Bicc {
         }
     }
 
-    /// The least state in hardware, if all packets of a queue pair have one size. The first two fields belong to the
-    /// destination, whose queue pairs share them.
+    /// The least state in hardware, if all packets of a queue pair have the same size. The first two fields belong to
+    /// the destination, whose queue pairs share them.
     pub(super) fn state() -> Vec<StateField> {
         vec![
             StateField::new("destination: bytes in flight", 32, 1),
@@ -275,7 +276,8 @@ impl Bicc {
         Verdict::HoldOutside
     }
 
-    /// Handles the acknowledgement of all PSNs below `cumulative`, and of those in `received`, whose bit 0 is `base`.
+    /// Handles the acknowledgement of all PSNs below `cumulative`, and of the PSNs in the bitmap `received`, whose bit
+    /// 0 is `base`.
     #[inline]
     fn acknowledge(&mut self, qp: QpId, host: HostId, cumulative: u32, base: u32, mut received: u64) {
         if cumulative > 0 {
@@ -293,7 +295,7 @@ impl Bicc {
         }
     }
 
-    /// Handles a NACK: a go-back-N host has dropped packets beyond `psn`, and drops all others until `psn` arrives.
+    /// Handles a NACK: a go-back-N host has dropped packets beyond `psn`, and drops further ones until `psn` arrives.
     fn handle_nack(&mut self, qp: QpId, host: HostId, psn: u32, now: Time) {
         let Some(sent) = self.qps.get_mut(qp.index()) else { return };
         self.requested[qp.index()] = Some(psn);
@@ -305,7 +307,7 @@ impl Bicc {
         }
     }
 
-    /// Releases the packets in flight with PSNs from `first` to `last` of a queue pair; returns their number.
+    /// Releases the packets in flight of a queue pair whose PSNs are in `first..=last`, and returns their number.
     fn free(&mut self, qp: QpId, host: HostId, first: u32, last: u32) -> u64 {
         let index = self.index_of(host);
         let (Some(sent), Some(destination)) =
@@ -330,8 +332,8 @@ impl Bicc {
         }
     }
 
-    /// Whether one more packet may be in flight to a host. One packet always may, since a window below one packet must
-    /// not block a host.
+    /// Whether another packet may be in flight to a host. A single packet always may, since a window smaller than a
+    /// packet must not block a host.
     #[inline]
     fn has_room(&self, host: HostId, bytes: u16) -> bool {
         let in_flight = self.destinations[self.index_of(host)].in_flight;
@@ -384,7 +386,8 @@ impl Bicc {
         }
     }
 
-    /// Removes the oldest packets that are no longer in flight from the logs, so that the timer does not wait for them.
+    /// Removes from the front of the logs the packets that are no longer in flight, so that the timer does not wait for
+    /// them.
     #[inline]
     fn trim_log(&mut self) {
         while let Some(&oldest) = self.log.front()
@@ -452,7 +455,7 @@ impl Program for Bicc {
         verdict
     }
 
-    /// The near-source loop, whose CNPs have no effect.
+    /// The near-source loop. Its CNPs have no effect, so only marks are cleared.
     fn egress(&mut self, packet: &mut Packet, at: &Passage, _: &mut Vec<Emitted>) {
         let leaves = self.sites.is_own(at.src) && !self.sites.is_own(packet.dst);
         if self.clear_marks && packet.marked && leaves && matches!(packet.repr, Repr::Data { .. }) {

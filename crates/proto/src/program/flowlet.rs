@@ -1,7 +1,7 @@
 //! Flowlet switching (LetFlow, NSDI 2017, section 3.1), at the source ToR.
 //!
-//! An idle time between two packets of a queue pair longer than the gap starts a new flowlet, which takes a random
-//! port.
+//! If the idle time between two packets of a queue pair exceeds the gap, the second packet starts a new flowlet, which
+//! takes a random port.
 
 use super::AnyProgram;
 use super::interface::{
@@ -16,7 +16,8 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct FlowletConfig {
-        /// An idle gap this long in a queue pair's packets starts a new flowlet, which takes a path of its own.
+        /// Idle time between two packets of a queue pair above which the second starts a new flowlet, which takes a
+        /// path of its own.
         #[param(AboveZero; example = "100us"; source = "LetFlow (NSDI 2017), section 3.1")]
         pub gap: Span,
     }
@@ -25,7 +26,7 @@ parameters! {
 /// The flowlets of one switch.
 pub struct Flowlet {
     gap: Duration,
-    /// The time of each queue pair's last packet, and the port of its flowlet; none before the first packet.
+    /// The time of each queue pair's last packet, and the port of its flowlet. None before the first packet.
     flowlets: Vec<Option<(Time, u16)>>,
     random: Stream,
     count: u64,
@@ -120,7 +121,7 @@ mod tests {
     fn packets_no_further_apart_than_the_gap_stay_together() {
         let mut flowlet = flowlet();
         let port = send(&mut flowlet, 0, Time::ZERO);
-        // The gap counts from the previous packet, not from the first.
+        // The gap counts from the previous packet, not from the flowlet's first packet.
         for i in 1..20 {
             assert_eq!(send(&mut flowlet, 0, Time::ZERO + GAP * i), port);
         }

@@ -9,44 +9,43 @@ use std::sync::Arc;
 /// The facts about the fabric from which a program is built.
 #[derive(Clone, Debug)]
 pub struct ProgramFacts {
-    /// The fabric's longest path.
+    /// The facts about the fabric's longest path.
     pub path: PathFacts,
     /// Size of an ACK or NACK, for packets that a program creates.
     pub ack: Bytes,
-    /// Equal-cost paths between two ToRs (N).
+    /// Number of equal-cost paths between two ToRs (N).
     pub paths: u32,
-    /// For fabrics where the ToR's choice of a port does not determine the whole path: the value to XOR into the
-    /// entropy value for each relative path change in `0..paths` (Themis-spraying, section 4.1, PathMap).
+    /// The value to XOR into the entropy value for each relative path change in `0..paths` (Themis-spraying, section
+    /// 4.1, PathMap). It is needed in fabrics where the ToR's choice of a port does not determine the whole path.
     pub path_map: Option<Arc<[u16]>>,
     /// The data centre of each host.
     pub sites: Sites,
-    /// The ToRs of all hosts and the round trips to them; empty for programs that do not need these
+    /// The ToRs of all hosts and the round trips to them. It is empty for programs that do not need these
     /// ([`ProgramConfig::wants_tors`](crate::program::ProgramConfig::wants_tors)).
     pub tors: Tors,
 }
 
-/// The ToRs of a fabric, as a switch sees them.
+/// The ToRs of a fabric, from the viewpoint of one switch.
 #[derive(Clone, Debug, Default)]
 pub struct Tors {
     /// The ToR of each host.
     pub of_host: Arc<[u32]>,
-    /// For each ToR, the round trip of a bit between the switch and it without queueing: the delays of links and
-    /// switches.
+    /// The round trip of a bit between the switch and each ToR without queueing: the delays of links and switches.
     pub round_trips: Arc<[Duration]>,
 }
 
 impl Tors {
-    /// The round trip between the switch and the ToR of `host`; zero if it is not known.
+    /// The round trip between the switch and the ToR of `host`. It is zero if it is not known.
     pub fn round_trip_to(&self, host: HostId) -> Duration {
         let tor = self.of_host.get(host.index());
         tor.and_then(|&tor| self.round_trips.get(tor as usize)).copied().unwrap_or(Duration::ZERO)
     }
 }
 
-/// The data centres of a fabric; by default there is one.
+/// The data centres of a fabric. By default there is one.
 #[derive(Clone, Debug, Default)]
 pub struct Sites {
-    /// The data centre of each host, numbered from 0; empty if there is only one.
+    /// The data centre of each host, numbered from 0. It is empty if there is only one data centre.
     pub of_host: Arc<[u16]>,
     /// The data centre of the switch.
     pub own: u16,
@@ -75,18 +74,18 @@ impl Sites {
 pub struct Passage {
     /// The time.
     pub now: Time,
-    /// The host that sent the packet, as its IP header says.
+    /// The host that sent the packet, by its IP header.
     pub src: HostId,
-    /// At ingress: the port on which the packet arrived.
+    /// The port on which the packet arrived. It is set only at ingress.
     pub port: u16,
     /// Whether a host of this switch sent the packet.
     pub from_host: bool,
     /// Whether the packet is for a host of this switch.
     pub to_host: bool,
-    /// Number of equal-cost ports towards the destination when every link is up; 1 for a host of this switch, 0 without
-    /// a path.
+    /// Number of equal-cost ports towards the destination when every link is up. It is 1 for a host of this switch, and
+    /// 0 without a path.
     pub ports: u16,
-    /// At egress: bytes of data that the packet leaves behind in its queue.
+    /// Number of bytes of data that the packet leaves behind in its queue. It is set only at egress.
     pub queued: u32,
 }
 
@@ -106,10 +105,10 @@ pub enum EgressPorts {
 pub enum Verdict {
     /// The packet follows routing.
     Forward,
-    /// The packet takes this equal-cost port, modulo their number; or another one chosen by ECMP, if routing has
-    /// withdrawn it.
+    /// The packet takes the equal-cost port with this number, modulo the number of ports. If routing has withdrawn that
+    /// port, ECMP chooses another one.
     Port(u16),
-    /// The packet is dropped, or was consumed by the program.
+    /// The packet is dropped, or the program has consumed it.
     Drop,
     /// The program holds the packet in the switch's buffer, and emits it later.
     Hold,
@@ -118,29 +117,31 @@ pub enum Verdict {
     HoldOutside,
 }
 
-/// The place of a packet before a program emitted it.
+/// The place where a packet was held before a program emitted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// The program created the packet.
+    /// The program created the packet, which was therefore not held.
     Never,
-    /// The switch's buffer, charged to the ingress port, which is [`Passage::port`] of the arrival ([`Verdict::Hold`]).
+    /// The switch's buffer ([`Verdict::Hold`]). The number is the ingress port that is charged: [`Passage::port`] when
+    /// the packet arrived.
     InBuffer(u16),
     /// A place outside the switch's buffer ([`Verdict::HoldOutside`]).
     OutsideBuffer,
 }
 
-/// A notice about a queue pair, for programs with tables of queue pairs ([`Program::handle_qp`]).
+/// The opening or the end of a queue pair, for programs with tables of queue pairs ([`Program::handle_qp`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QpNotice {
     /// The time.
     pub now: Time,
     /// The queue pair.
     pub qp: QpId,
-    /// The requester, the host that sends data.
+    /// The requester, which is the host that sends data.
     pub src: HostId,
     /// The responder.
     pub dst: HostId,
-    /// True when the first message is posted; false when the last one is acknowledged and the queue pair is destroyed.
+    /// True when the first message is posted. False when the last message is acknowledged and the queue pair is
+    /// destroyed.
     pub opens: bool,
 }
 
@@ -149,7 +150,7 @@ pub struct QpNotice {
 pub struct Emitted {
     /// The packet. It follows routing and does not pass the program's ingress again.
     pub packet: Packet,
-    /// Its place before.
+    /// The place where the packet was held before.
     pub held: Held,
 }
 
@@ -176,13 +177,13 @@ pub enum Total {
 interface! {
     /// A program in a switch, built-in or user-defined.
     ///
-    /// After each call the switch sends the packets in `out`, then reads [`next_timeout`](Self::next_timeout). The program
-    /// emits each held packet ([`Verdict::Hold`], [`Verdict::HoldOutside`]) exactly once, from the place where it was held
-    /// and with its length unchanged; otherwise the run ends with an error.
+    /// After each call the switch sends the packets in `out`, then reads [`next_timeout`](Self::next_timeout). The
+    /// program must emit each held packet ([`Verdict::Hold`], [`Verdict::HoldOutside`]) exactly once, from the place
+    /// where it was held and with its length unchanged. Otherwise the run ends with an error.
     pub trait Program: Send for each of AnyProgram by each_program {
         /// Handles the arrival of a packet.
         fn ingress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict;
-        /// The ports for which [`egress`](Self::egress) is called. A program must always return the same answer.
+        /// The ports for which [`egress`](Self::egress) is called. A program must always return the same value.
         fn egress_ports(&self) -> EgressPorts {
             EgressPorts::All
         }
@@ -202,16 +203,17 @@ interface! {
         fn counters(&self) -> Vec<ProgramCounter> {
             Vec::new()
         }
-        /// Whether the program needs notices about queue pairs.
+        /// Whether [`handle_qp`](Self::handle_qp) is called.
         fn wants_qps(&self) -> bool {
             false
         }
         /// Handles the opening or destruction of any queue pair of the fabric.
         ///
-        /// The notice crosses the fabric without a packet. It arrives one window's length (the fabric's shortest latency,
-        /// see the engine in ARCHITECTURE.md) after the event: never after the queue pair's first packet, and possibly
-        /// before the last packets in flight of a destroyed queue pair. Notices of one time arrive in the order of their
-        /// sources, after all other events of that time at the switch.
+        /// The notification crosses the fabric without a packet. It arrives one synchronisation window of the engine
+        /// after the event, which is the fabric's shortest latency (see the engine in ARCHITECTURE.md). It never
+        /// arrives after the queue pair's first packet. For a destroyed queue pair, it may arrive before the last
+        /// packets in flight. Notifications for the same time arrive in the order of their sources, after all other
+        /// events of that time at the switch.
         fn handle_qp(&mut self, notice: &QpNotice, out: &mut Vec<Emitted>) {
             let _ = (notice, out);
         }
@@ -222,44 +224,45 @@ interface! {
     }
 }
 
-/// The parts of a scheme beside its program, for [`ProgramProperties::check_beside`].
+/// The transport and load balancers of a program's scheme, for [`ProgramProperties::check_beside`].
 #[derive(Clone, Copy, Debug)]
 pub struct SchemeParts<'a> {
     /// The transport.
     pub transport: &'a TransportConfig,
-    /// The load balancers, each with the path of its table.
+    /// The load balancers, each with the path of its table in the scenario.
     pub lbs: &'a [(&'static str, &'a LbConfig)],
 }
 
 interface! {
-    /// The properties of a program that its configuration tells: its file implements them.
+    /// The properties of a program that follow from its configuration.
     pub trait ProgramProperties for each of ProgramConfig by each_config {
-        /// The program of one switch, which draws from `random`.
+        /// The program of one switch. It draws its random numbers from `random`.
         fn build(&self, facts: &ProgramFacts, random: Stream) -> AnyProgram;
-        /// The state that a switch keeps for a queue pair, field by field; empty for user-defined programs.
+        /// The state that a switch keeps for a queue pair, field by field. It is empty for user-defined programs.
         fn state(&self) -> Vec<StateField>;
-        /// Whether it chooses the paths of packets.
+        /// Whether the program chooses the paths of packets.
         fn chooses_paths(&self) -> bool;
-        /// Whether it needs the round trips to other ToRs ([`ProgramFacts::tors`]).
+        /// Whether the program needs the round trips to other ToRs ([`ProgramFacts::tors`]).
         fn wants_tors(&self) -> bool {
             false
         }
-        /// Size of the tables with one entry per path; none without such tables. For a user-defined program, its
-        /// parameter `paths`.
+        /// Size of the tables with one entry per path. None if the program has no such tables. For a user-defined
+        /// program, it is its parameter `paths`.
         fn path_entries(&self) -> Option<u32> {
             None
         }
-        /// Whether it belongs in the switches between data centres.
+        /// Whether the program belongs in the switches between data centres.
         fn is_between_sites(&self) -> bool {
             false
         }
-        /// Bytes of state in a ToR with this many NICs, each with this many queue pairs to other ToRs; none where its
-        /// paper gives no such number.
+        /// Bytes of state in a ToR with `nics` NICs, each with `nic_qps` queue pairs to other ToRs. None if the paper
+        /// of the program gives no such number.
         fn tor_bytes(&self, nic_qps: u64, nics: u64) -> Option<u64> {
             let _ = (nic_qps, nics);
             None
         }
-        /// Checks parameters that must go together, and what it requires of the other parts of its scheme.
+        /// Checks parameters that depend on each other, and the program's requirements on the other parts of its
+        /// scheme.
         ///
         /// # Errors
         /// The first conflict.

@@ -2,13 +2,13 @@
 
 use anabranch_base::Stream;
 
-/// ECN marking by the queue length that a packet leaves behind at dequeue, as at ports.
+/// ECN marking by the queue length that a packet leaves behind at dequeue, as at the ports of switches.
 pub(super) struct Marking {
-    /// Queue length in bytes above which marking begins.
+    /// Queue length in bytes above which packets are marked with a probability that rises from 0.
     pub kmin: u64,
     /// Queue length in bytes above which every packet is marked.
     pub kmax: u64,
-    /// Probability of a mark just below `kmax`, rising linearly from 0 at `kmin`.
+    /// Probability of a mark just below `kmax`. The probability rises linearly from 0 at `kmin`.
     pub pmax: f64,
     /// The random stream for ECN marking.
     pub random: Stream,

@@ -1,7 +1,8 @@
 //! Switch programs: the processing of packets in a programmable switch.
 //!
-//! A program has the facilities of hardware: headers, registers, the queue that a packet leaves behind, a choice among
-//! the equal-cost ports, drop, mirror and emit. Each switch that a program is attached to has one instance.
+//! A program has the facilities of hardware: headers, registers, the length of the queue that a packet leaves behind,
+//! and a choice among the equal-cost ports. It can drop, mirror and emit packets. Each switch to which a program is
+//! attached has one instance.
 
 mod annulus;
 mod bicc;
@@ -32,10 +33,10 @@ kinds! {
     /// A program and its parameters.
     #[derive(Clone, Debug, PartialEq)]
     pub enum ProgramConfig or RegisteredProgram {
-        /// Themis for packet spraying: both halves, at every ToR.
+        /// Themis for packet spraying, in both roles at every ToR.
         #[kind("themis-spraying")]
         ThemisSpraying(ThemisSprayingConfig),
-        /// ConWeave: both halves, at every ToR.
+        /// ConWeave, in both roles at every ToR.
         #[kind("conweave")]
         Conweave(ConweaveConfig),
         /// Themis for long-haul networks, at the switches between data centres.
@@ -59,10 +60,10 @@ kinds! {
 /// A user-defined program with its parameters.
 pub type RegisteredProgram = Registered<ProgramFactory>;
 
-/// Builds the program of one switch, which draws from the stream.
+/// Builds the program of one switch, which draws its random numbers from the stream.
 pub type ProgramFactory = dyn Fn(&ProgramFacts, &Parameters, Stream) -> Box<dyn Program> + Send + Sync;
 
-/// The part that the error for a panic in a user-defined program names.
+/// The component that is named in the error for a panic in a user-defined program.
 const PART: &str = "program";
 
 /// Any program.
@@ -94,7 +95,7 @@ impl ProgramProperties for RegisteredProgram {
         Vec::new()
     }
 
-    /// It is unknown, so that the program counts as one that does.
+    /// This is not known, so a user-defined program counts as one that chooses paths.
     fn chooses_paths(&self) -> bool {
         true
     }
@@ -109,7 +110,7 @@ impl ProgramProperties for RegisteredProgram {
     }
 }
 
-/// Calls the configuration of the variant.
+/// Calls a method on the variant's configuration.
 macro_rules! each_config {
     ($self:ident, $config:ident => $call:expr) => {
         match $self {
@@ -126,7 +127,7 @@ macro_rules! each_config {
 }
 use each_config;
 
-/// Calls the program of the variant.
+/// Calls a method on the variant's program.
 macro_rules! each_program {
     ($self:ident, $program:ident => $call:expr) => {
         match $self {

@@ -9,7 +9,7 @@ use anabranch_base::{Stream, parameters};
 use serde::{Deserialize, Serialize};
 
 parameters! {
-    /// Parameters of dropping NACKs.
+    /// Parameters of the program `nack-drop`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct NackDropConfig {

@@ -50,13 +50,13 @@ kinds! {
         /// RACK-TLP (RFC 8985), as in DCP's comparison (section 6.3).
         #[kind("rack-tlp")]
         RackTlp(RackTlpConfig),
-        /// STrack (section 3.3).
+        /// STrack's transport (section 3.3).
         #[kind("strack")]
         Strack(StrackConfig),
         /// DCP (sections 4.3 to 4.5).
         #[kind("dcp")]
         Dcp(DcpConfig),
-        /// EQDS (NSDI 2022): the receiving host pulls.
+        /// EQDS (NSDI 2022), in which the receiving host pulls packets.
         #[kind("eqds")]
         Eqds(EqdsConfig),
         /// MP-RDMA (NSDI 2018): ACK-clocked multipath, a small bitmap at the receiver, and go-back-N recovery.
@@ -65,28 +65,28 @@ kinds! {
     }
 }
 
-/// A user-defined transport with its parameters, among which are always `payload`, `header`, `ack` and `rto`.
+/// A user-defined transport with its parameters. These always include `payload`, `header`, `ack` and `rto`.
 pub type RegisteredTransport = Registered<TransportFactory>;
 
-/// The functions that build the two ends of a queue pair.
+/// The functions that build the sender and the receiver of a queue pair.
 pub struct TransportFactory {
-    /// The sending end, which owns the congestion control and the load balancer.
+    /// Builds the sender, which owns the congestion control and the load balancer.
     pub sender: Box<SenderFactory>,
-    /// The receiving end.
+    /// Builds the receiver.
     pub receiver: Box<ReceiverFactory>,
 }
 
-/// Builds the sending end of a queue pair.
+/// Builds the sender of a queue pair.
 pub type SenderFactory = dyn Fn(SenderParts, &Parameters) -> Box<dyn Sender> + Send + Sync;
 
-/// Builds the receiving end of a queue pair.
+/// Builds the receiver of a queue pair.
 pub type ReceiverFactory = dyn Fn(ReceiverParts, &Parameters) -> Box<dyn Receiver> + Send + Sync;
 
-/// The parts from which the sending end of a queue pair is built.
+/// The objects and facts from which the sender of a queue pair is built.
 pub struct SenderParts {
     /// The queue pair.
     pub ends: Ends,
-    /// The fabric's longest path.
+    /// The facts about the fabric's longest path.
     pub facts: PathFacts,
     /// The congestion control.
     pub cc: AnyCc,
@@ -96,21 +96,21 @@ pub struct SenderParts {
     pub random: Stream,
 }
 
-/// The parts from which the receiving end of a queue pair is built.
+/// The objects and facts from which the receiver of a queue pair is built.
 pub struct ReceiverParts {
     /// The queue pair.
     pub ends: Ends,
-    /// The fabric's longest path.
+    /// The facts about the fabric's longest path.
     pub facts: PathFacts,
     /// The stream of random numbers.
     pub random: Stream,
 }
 
-/// The sending end of a queue pair, whatever its transport.
+/// The sender of a queue pair, whatever its transport.
 ///
-/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes back,
-/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
+/// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each packet that comes
+/// back and [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout). After each of these, call
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns None. Whenever the wire is free, call
 /// [`poll_transmit`](Self::poll_transmit).
 pub enum AnySender {
     /// See [`SackSender`].
@@ -135,10 +135,11 @@ pub enum AnySender {
     Custom(Box<dyn Sender>),
 }
 
-/// The receiving end of a queue pair, whatever its transport.
+/// The receiver of a queue pair, whatever its transport.
 ///
-/// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
-/// until it returns none; and when the packet completed a message, [`poll_delivered`](Self::poll_delivered) likewise.
+/// To drive it, call [`handle_packet`](Self::handle_packet) for each packet, then
+/// [`poll_transmit`](Self::poll_transmit) until it returns None. If the packet completed a message, also call
+/// [`poll_delivered`](Self::poll_delivered) until it returns None.
 pub enum AnyReceiver {
     /// See [`SackReceiver`].
     Sack(SackReceiver),
@@ -162,19 +163,19 @@ pub enum AnyReceiver {
     Custom(Box<dyn Receiver>),
 }
 
-/// The part that the error for a panic in a user-defined transport names.
+/// The component that is named in the error for a panic in a user-defined transport.
 const PART: &str = "transport";
 
 /// A counter of senders that only some transports have ([`SenderCounters`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderCounter {
-    /// NACKs received.
+    /// NACKs that were received.
     Nacks,
-    /// Batches of retransmissions fetched from host memory.
+    /// Batches of retransmissions that were fetched from host memory.
     Fetches,
 }
 
-/// `framing` and `rto` of a configuration that has their sizes and the timeout in fields of these names.
+/// The methods `framing` and `rto` of a configuration whose fields have the names used here.
 macro_rules! framing_and_rto {
     () => {
         fn framing(&self) -> $crate::transport::Framing {
@@ -189,13 +190,14 @@ macro_rules! framing_and_rto {
 pub(crate) use framing_and_rto;
 
 interface! {
-    /// The properties of a transport that its configuration tells: its module implements them.
+    /// The properties of a transport that follow from its configuration.
     pub trait TransportProperties for each of TransportConfig by each_config {
-        /// The sending end of a new queue pair.
+        /// The sender of a new queue pair.
         fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender;
-        /// The receiving end of a new queue pair.
+        /// The receiver of a new queue pair.
         fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver;
-        /// The sending end of a new queue pair that may draw random numbers under `seed`. Built-in transports draw none.
+        /// The sender of a new queue pair, which may draw random numbers from a stream of `seed`. Built-in transports
+        /// draw none.
         fn build_sender_with_seed(
             &self,
             ends: Ends,
@@ -207,7 +209,8 @@ interface! {
             let _ = seed;
             self.build_sender(ends, facts, cc, lb)
         }
-        /// The receiving end of a new queue pair that may draw random numbers under `seed`. Built-in transports draw none.
+        /// The receiver of a new queue pair, which may draw random numbers from a stream of `seed`. Built-in transports
+        /// draw none.
         fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, seed: u64) -> AnyReceiver {
             let _ = seed;
             self.build_receiver(ends, facts)
@@ -216,39 +219,41 @@ interface! {
         fn framing(&self) -> Framing;
         /// The retransmission timeout.
         fn rto(&self) -> Span;
-        /// The hardware state of a queue pair that tracks which of `packets` in flight arrived and which are lost, field
-        /// by field. Every transport also has a cumulative PSN and one timer at either end, which are not listed. DCP
-        /// counts messages instead (section 4.5), so that its state does not grow with `packets`.
+        /// The hardware state of a queue pair that tracks which of `packets` packets in flight arrived and which are
+        /// lost, field by field. Every transport also has a cumulative PSN and one timer at the sender and at the
+        /// receiver, which are not listed. DCP counts messages instead (section 4.5), so that its state does not grow
+        /// with `packets`.
         ///
-        /// Bitmaps have a bit for each packet in flight: IRN has five (DCP, Table 3), the others one for each set that
-        /// they keep here. The timer of each packet in `sack` and the transmission times of RACK take 32 bits each.
+        /// A bitmap has a bit for each packet in flight. IRN has five bitmaps (DCP, Table 3), and the others have one
+        /// for each set that they keep here. The timer of each packet in `sack` and the transmission times of RACK take
+        /// 32 bits each.
         fn tracking(&self, packets: u32) -> Vec<StateField>;
-        /// Messages that the receiver tracks at once, with state of their own in [`tracking`](Self::tracking); none where
-        /// it tracks packets alone.
+        /// Number of messages that the receiver tracks at once, with state of their own in
+        /// [`tracking`](Self::tracking). None if the receiver tracks only packets.
         fn tracked_messages(&self) -> Option<u32> {
             None
         }
-        /// All its timeouts, with their parameters.
+        /// All timeouts of the transport, with the paths of their parameters.
         fn timeouts(&self) -> Vec<(&'static str, Span)> {
             vec![("transport.rto", self.rto())]
         }
-        /// The capacity of a queue pair over its lifetime, under an initial window of this many bytes.
+        /// The capacity of a queue pair over its lifetime, for an initial window of `window` bytes.
         fn number_space(&self, window: u64) -> NumberSpace {
             let _ = window;
             NumberSpace::of_packets(u64::from(u32::MAX))
         }
-        /// Packets of each request into which a message of this many packets is split, under an initial window of this many
-        /// bytes; none for transports without requests.
+        /// Number of packets of each request into which a message of `message` packets is split, for an initial window
+        /// of `window` bytes. None for transports without requests.
         fn request_packets(&self, window: u64, message: u64) -> Option<u64> {
             let _ = (window, message);
             None
         }
-        /// The window that the transport itself has besides that of the congestion control, with its parameter.
+        /// The transport's own window, which it has in addition to that of the congestion control, with its parameter.
         fn window(&self) -> Option<(Size, &'static str)> {
             None
         }
-        /// Whether a packet goes only when the window holds all of it; otherwise one goes while less than the window is
-        /// in flight.
+        /// Whether a packet is sent only if it fits into the window as a whole. Otherwise a packet is sent while less
+        /// than the window is in flight.
         fn sends_within_window(&self) -> bool {
             false
         }
@@ -256,15 +261,15 @@ interface! {
         fn busy_window_bdps(&self) -> f64 {
             1.0
         }
-        /// The number of packets after which there is an ACK at the latest, where windows do not tell.
+        /// The number of packets after which there is an ACK at the latest, unless the window requires one earlier.
         fn ack_every(&self) -> u32 {
             1
         }
-        /// The round trips that each packet takes.
+        /// The number of round trips that each packet takes.
         fn round_trips(&self) -> u32 {
             1
         }
-        /// The time in RTOs until this many rounds of transmission have timed out.
+        /// The time in RTOs until `rounds` rounds of transmission have timed out.
         fn timeouts_of_rounds(&self, rounds: f64) -> f64 {
             rounds
         }
@@ -277,23 +282,23 @@ interface! {
             let _ = facts;
             None
         }
-        /// Whether it paces packets at the rate of a congestion control.
+        /// Whether the transport paces packets at the rate of a congestion control.
         fn paces(&self) -> bool {
             true
         }
-        /// Whether it hands the telemetry of switches to the congestion control.
+        /// Whether the transport passes the telemetry of switches to the congestion control.
         fn forwards_telemetry(&self) -> bool {
             false
         }
-        /// The headers of its packets.
+        /// The headers of the transport's packets.
         fn headers(&self) -> Headers {
             Headers::Extended
         }
-        /// The counters that its senders have besides retransmissions and timeouts.
+        /// The counters that the transport's senders have besides retransmissions and timeouts.
         fn counters(&self) -> &'static [SenderCounter] {
             &[]
         }
-        /// Checks parameters that must go together.
+        /// Checks parameters that depend on each other.
         ///
         /// # Errors
         /// The first conflict.
@@ -349,7 +354,7 @@ impl TransportProperties for RegisteredTransport {
     }
 }
 
-/// Fields of [`TransportProperties::tracking`] with a bit for each packet in flight.
+/// A field of [`TransportProperties::tracking`] with a bit for each packet in flight.
 fn bitmap(name: &'static str, packets: u32) -> StateField {
     StateField::new(name, 1, packets)
 }
@@ -359,7 +364,7 @@ fn sent_at(packets: u32) -> StateField {
     StateField::new("sent at", 32, packets)
 }
 
-/// Calls the configuration of the variant.
+/// Calls a method on the variant's configuration.
 macro_rules! each_config {
     ($self:ident, $config:ident => $call:expr) => {
         match $self {
@@ -378,7 +383,7 @@ macro_rules! each_config {
 }
 use each_config;
 
-/// Calls the end of the variant.
+/// Calls a method on the variant's sender or receiver.
 macro_rules! each_end {
     ($any:ident, $self:ident, $end:ident => $call:expr) => {
         match $self {
@@ -410,8 +415,8 @@ macro_rules! each_receiver {
 use {each_end, each_receiver, each_sender};
 
 impl AnySender {
-    /// The state for the next connection between its two hosts, if connections [inherit](TransportConfig::inherits)
-    /// any.
+    /// The state for the next connection between the same two hosts, if connections
+    /// [inherit](TransportConfig::inherits) any.
     pub fn cached_state(&self) -> Option<CachedState> {
         match self {
             AnySender::Sack(sender) => sender.cached_state(),

@@ -1,8 +1,8 @@
-//! `sack`: out-of-order delivery, selective acknowledgement, selective retransmission, fixed RTO.
+//! The `sack` transport: out-of-order delivery, selective acknowledgement, selective retransmission, and a fixed RTO.
 //!
-//! This is the transport that the REPS paper assumes (sections 2.1 and 4.1): the receiver places packets in any order,
-//! acknowledges them by number and echoes the entropy value of each. The sender retransmits a packet when its timer
-//! expires, or at once if the fabric trimmed it.
+//! This is the transport that the REPS paper assumes (sections 2.1 and 4.1). The receiver places packets in any order,
+//! acknowledges them by number, and echoes the entropy value of each. The sender retransmits a packet when its timer
+//! expires, or at once if the fabric trimmed the packet.
 
 mod cached_state;
 mod config;
@@ -37,7 +37,7 @@ impl TransportProperties for SackConfig {
         vec![bitmap("received", packets), bitmap("acknowledged", packets), sent_at(packets)]
     }
 
-    /// The PSNs in flight must not reach the end of the number space.
+    /// The number space ends before the largest PSN, since the PSNs in flight must not reach its end.
     fn number_space(&self, _window: u64) -> NumberSpace {
         NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
     }

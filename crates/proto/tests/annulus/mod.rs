@@ -7,7 +7,7 @@ use anabranch_proto::program::{
 };
 use anabranch_proto::{Packet, PathFacts, Repr, Span};
 
-/// A host of the ToR, a neighbour in its data centre, and a host of the other one.
+/// A host of the ToR, another host of the same data centre, and a host of the other data centre.
 const SENDER: HostId = HostId(0);
 const NEAR: HostId = HostId(1);
 const FAR: HostId = HostId(2);
@@ -48,7 +48,7 @@ fn cnp(qp: QpId) -> Emitted {
     Emitted { packet, held: Held::Never }
 }
 
-/// The packets emitted for a packet, which may be changed itself.
+/// Passes a packet, which may be changed, and returns the packets that are emitted for it.
 fn send(annulus: &mut Annulus, packet: &mut Packet, at: &Passage) -> Vec<Emitted> {
     let mut out = Vec::new();
     annulus.egress(packet, at, &mut out);
@@ -69,8 +69,8 @@ fn a_mark_becomes_a_cnp_at_once() {
     }
 }
 
-/// The interval runs from CNP to CNP, not from mark to mark, and for each queue pair by itself. A mark within it is
-/// cleared like any other.
+/// The interval runs from CNP to CNP, not from mark to mark, and separately for each queue pair. A mark within the
+/// interval is cleared like any other.
 #[test]
 fn one_cnp_an_interval_for_each_queue_pair() {
     let mut annulus = annulus(&CONFIG);
@@ -98,7 +98,7 @@ fn without_an_interval_each_mark_is_answered() {
     }
 }
 
-/// An interval in base RTTs is one of the fabric's longest path.
+/// A `cnp_interval` in base RTTs refers to the base RTT of the fabric's longest path.
 #[test]
 fn the_interval_may_be_relative() {
     let mut annulus = annulus(&AnnulusConfig { cnp_interval: Span::Rtt(0.5), ..CONFIG });
@@ -118,7 +118,7 @@ fn only_marked_data_of_the_own_hosts_counts() {
         (Packet { repr: ack, ..data }, leaving(0)),
         (Packet { repr: Repr::Cnp, ..data }, leaving(0)),
         (Packet { repr: probe, ..data }, leaving(0)),
-        // Near the receiver: Annulus has no part there.
+        // Annulus does nothing near the receiver.
         (data, Passage { from_host: false, to_host: true, ..leaving(0) }),
         (data, Passage { from_host: false, ..leaving(0) }),
     ];
@@ -130,7 +130,8 @@ fn only_marked_data_of_the_own_hosts_counts() {
         assert_eq!(seen, packet);
     }
     assert_eq!(counts(&annulus), [("marks_seen", 0), ("cnps_sent", 0), ("marks_within_interval", 0)]);
-    // A marked packet to another host of the same ToR: the congestion is as near to the sender as it can be.
+    // A marked packet to another host of the same ToR causes a CNP too: the congestion is as near to the sender as it
+    // can be.
     let local = Passage { to_host: true, ports: 1, ..leaving(0) };
     assert_eq!(send(&mut annulus, &mut marked(QP, NEAR), &local), [cnp(QP)]);
 }

@@ -1,4 +1,4 @@
-//! Examples, step by step.
+//! Step-by-step examples.
 
 use super::*;
 use anabranch_base::{Purpose, stream};
@@ -8,12 +8,12 @@ const LONG: Duration = Duration::from_us(4_000);
 const OTHER: HostId = HostId(6);
 
 impl Esw {
-    /// Passes data from the other data centre; returns the forwarded packets.
+    /// Passes data from the other data centre, and returns the forwarded packets.
     fn send(&mut self, qp: u32, psn: u32, dst: HostId) -> Vec<Sent> {
         sent(&self.pass(data(qp, psn, dst), SENDER))
     }
 
-    /// Passes an answer of a host, which must be forwarded; returns the other forwarded packets.
+    /// Passes an answer of a host, which must be forwarded, and returns the other forwarded packets.
     fn hear(&mut self, qp: u32, src: HostId, repr: Repr) -> Vec<Sent> {
         let packet = answer(qp, SENDER, repr);
         let out = self.pass(packet, src);
@@ -40,7 +40,7 @@ fn what_the_window_does_not_admit_waits_for_acks() {
     assert_eq!(esw.hear(0, RECEIVER, ack(3)), [(0, 4), (0, 5)]);
     assert_eq!(esw.send(0, 7, RECEIVER), [], "behind those that wait");
     assert_eq!(esw.hear(0, RECEIVER, ack(6)), [(0, 6), (0, 7)]);
-    // One of three places is free.
+    // The window has room for one more packet.
     assert_eq!(esw.send(0, 8, RECEIVER), [(0, 8)]);
     assert_eq!(esw.send(0, 9, RECEIVER), []);
     assert_eq!(esw.hear(0, RECEIVER, ack(9)), [(0, 9)]);
@@ -54,8 +54,8 @@ fn what_the_window_does_not_admit_waits_for_acks() {
     assert_eq!(esw.count("given_up_packets") + esw.count("expired_packets"), 0);
 }
 
-/// Section II-D: rate limiting by IP address. A queue pair waits for another one of the same host, and not for those
-/// of other hosts.
+/// Section II-D, rate limiting by IP address: a queue pair waits for others of the same host, but not for those of
+/// other hosts.
 #[test]
 fn queue_pairs_of_a_host_share_its_queue() {
     let mut esw = Esw::new(&config(2, LONG));
@@ -100,7 +100,7 @@ fn a_window_below_a_packet_lets_one_after_another_pass() {
     assert_eq!(esw.hear(0, RECEIVER, ack(2)), [(0, 2)]);
 }
 
-/// Packets that stay within a data centre or leave this one are not held, and their answers do not count.
+/// Packets that stay within a data centre or leave this one are not held, and the answers to them do not count.
 #[test]
 fn only_what_comes_from_outside_counts() {
     let mut esw = Esw::new(&config(1, LONG));
@@ -127,7 +127,7 @@ fn only_what_comes_from_outside_counts() {
     assert_eq!(esw.hear(0, RECEIVER, ack(1)), [(0, 1)]);
 }
 
-/// With all hosts in one data centre, no packet is from outside.
+/// With all hosts in one data centre, no packet comes from another one.
 #[test]
 fn one_data_centre_needs_no_loop() {
     let facts = ProgramFacts { sites: Sites::default(), ..facts() };
@@ -148,7 +148,7 @@ fn a_nack_is_cumulative() {
     assert_eq!(esw.hear(0, RECEIVER, nack(2)), []);
 }
 
-/// IRN's NIC keeps what arrives out of order and names it.
+/// IRN's NIC keeps packets that arrive out of order, and its ACKs name them.
 #[test]
 fn a_selective_ack_counts_what_it_names() {
     let mut esw = Esw::new(&config(4, LONG));
@@ -161,9 +161,9 @@ fn a_selective_ack_counts_what_it_names() {
     assert_eq!(esw.hear(0, RECEIVER, selective_ack(1, u32::MAX, u64::MAX)), [(0, 8)]);
 }
 
-/// A go-back-N receiver drops all that follows a loss. The lost packet comes again, and the window is full of what was
-/// dropped, and the queue full of what will be: each copy that comes makes room for one packet, so that in the end the
-/// lost one gets there.
+/// A go-back-N receiver drops all packets that follow a loss. When the lost packet is retransmitted, the window is full
+/// of packets that were dropped, and the queue is full of packets that will be dropped. Each copy that arrives makes
+/// room for one packet, so that the lost one reaches the receiver in the end.
 #[test]
 fn a_gap_before_the_switch_stops_nobody() {
     let mut esw = Esw::new(&config(3, LONG));
@@ -178,15 +178,16 @@ fn a_gap_before_the_switch_stops_nobody() {
     assert_eq!(esw.send(0, 4, RECEIVER), [(0, 7)]);
     assert_eq!(esw.send(0, 5, RECEIVER), [(1, 0)]);
     assert_eq!(esw.hear(1, RECEIVER, ack(1)), [(0, 0)]);
-    // 6 and 7 are the ones that are still to come again.
+    // PSNs 6 and 7 are still to be retransmitted.
     assert_eq!(esw.hear(0, RECEIVER, ack(1)), [(0, 1)]);
     assert_eq!(esw.count("given_up_packets"), 5);
     assert_eq!(esw.hear(0, RECEIVER, ack(8)), [(0, 2), (0, 3), (0, 4)], "whatever copy it was for");
     assert_eq!(esw.hear(0, RECEIVER, ack(8)), [(0, 5)], "below the ePSN as well");
 }
 
-/// Two gaps. The copies that would make room in the full window are lost as well. A go-back-N receiver has dropped the packets
-/// behind them, and drops what follows until the requested packet arrives: none of these counts for longer than a round trip.
+/// There are two gaps, and the copies that would make room in the full window are lost as well. A go-back-N receiver
+/// has dropped the packets behind the gaps, and drops further ones until the requested packet arrives. None of these
+/// counts as in flight for longer than a round trip.
 #[test]
 fn what_a_receiver_drops_counts_for_a_round_trip() {
     let mut esw = Esw::new(&config(3, LONG));
@@ -205,14 +206,15 @@ fn what_a_receiver_drops_counts_for_a_round_trip() {
     }
     assert_eq!(passed, [(0, 4), (0, 5), (0, 6), (0, 7), (0, 0)]);
     assert_eq!(esw.hear(0, RECEIVER, ack(1)), []);
-    // From here on the host gets the expected packets.
+    // From here on, the host receives the expected packets.
     esw.now += round_trip;
     assert_eq!(esw.time_out(), []);
     esw.send(0, 1, RECEIVER);
     assert_eq!(esw.program.next_timeout(), Some(esw.now + LONG));
 }
 
-/// A copy that arrives after it was acknowledged is in flight as well, until the next answer.
+/// A copy of a packet that arrives after the packet was acknowledged counts as in flight as well, until the next
+/// answer.
 #[test]
 fn duplicates_count_until_the_next_answer() {
     let mut esw = Esw::new(&config(2, LONG));
@@ -227,7 +229,7 @@ fn duplicates_count_until_the_next_answer() {
     assert_eq!(esw.program.next_timeout(), None);
 }
 
-/// Two copies that waited together are both in flight afterwards; a third one stands for both.
+/// Two copies that waited together are both in flight afterwards. A third copy releases both.
 #[test]
 fn copies_that_waited_together_count_each() {
     let mut esw = Esw::new(&config(2, LONG));
@@ -239,7 +241,7 @@ fn copies_that_waited_together_count_each() {
     assert_eq!(esw.count("given_up_packets"), 2);
 }
 
-/// A loss that no copy follows: nobody needs the packet any more.
+/// A loss that is not followed by a copy, because the packet is no longer needed.
 #[test]
 fn what_nothing_is_heard_of_is_released_in_time() {
     let mut esw = Esw::new(&config(2, Duration::from_us(100)));
@@ -267,7 +269,7 @@ fn what_nothing_is_heard_of_is_released_in_time() {
     assert_eq!(esw.count("max_wait_ns"), 185_000);
 }
 
-/// An acknowledgement in the middle leaves the timer to the oldest of the others.
+/// After an acknowledgement of a packet in the middle, the timer still refers to the oldest of the others.
 #[test]
 fn the_timer_waits_for_the_oldest_that_counts() {
     let mut esw = Esw::new(&config(9, Duration::from_us(100)));
@@ -279,7 +281,7 @@ fn the_timer_waits_for_the_oldest_that_counts() {
     assert_eq!(esw.program.next_timeout(), Some(us(100)));
     assert_eq!(esw.hear(0, RECEIVER, ack(1)), []);
     assert_eq!(esw.program.next_timeout(), Some(us(102)));
-    // A copy starts its time anew.
+    // A copy has a new expiry.
     esw.now = us(50);
     assert_eq!(esw.send(2, 0, RECEIVER), [(2, 0)]);
     assert_eq!(esw.program.next_timeout(), Some(us(103)));
@@ -288,8 +290,8 @@ fn the_timer_waits_for_the_oldest_that_counts() {
     assert_eq!((esw.count("expired_packets"), esw.program.next_timeout()), (2, None));
 }
 
-/// Section VII-A: the largest RTT within a data centre is 8 us, which at 100 Gb/s is 100 KB. One host at line rate
-/// whose ACKs take that long is never held up; with a packet less than it takes, it is.
+/// Section VII-A: the largest RTT within a data centre is 8 us, which at 100 Gb/s is a BDP of 100 KB. With this window,
+/// one host at line rate whose ACKs take that long never waits. With a window that is smaller by a packet, it does.
 #[test]
 fn one_bdp_lets_a_host_have_its_line_rate() {
     let run = |window: u64| {
@@ -328,7 +330,7 @@ fn it_is_a_program_like_the_others() {
     assert_eq!(program.next_timeout(), Some(us(4_001)));
 }
 
-/// There is one counter and one queue for all hosts: a host with few packets waits for those of another one.
+/// There is one counter and one queue for all hosts: a host with few packets waits for the packets of another one.
 #[test]
 fn with_the_scope_of_a_switch_hosts_share_its_window() {
     let mut esw = Esw::new(&BiccConfig { scope: BiccScope::Switch, ..config(2, LONG) });
@@ -342,7 +344,7 @@ fn with_the_scope_of_a_switch_hosts_share_its_window() {
     assert_eq!(esw.count("max_in_flight_bytes"), 2 * u64::from(PACKET));
 }
 
-/// The near-source loop takes the mark from what leaves, with a CNP that nobody understands.
+/// The near-source loop clears the marks of packets that leave, and its CNP has no effect.
 #[test]
 fn the_near_source_loop_may_take_the_mark_away() {
     let (here, there) = (HostId(FIRST_OWN), HostId(FIRST_OWN - 1));
@@ -364,7 +366,7 @@ fn the_near_source_loop_may_take_the_mark_away() {
     }
 }
 
-/// A queue marks by what stays in it when a packet goes.
+/// A queue marks a packet by the bytes that stay in the queue when the packet leaves.
 #[test]
 fn a_queue_may_mark() {
     let packet = u64::from(PACKET);

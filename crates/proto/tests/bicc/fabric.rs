@@ -1,4 +1,4 @@
-//! NICs in one data centre, NICs in the other, and the latter's switch between them.
+//! NICs in one data centre, NICs in the other, and the switch of the latter between them.
 
 use super::model::Model;
 use super::*;
@@ -10,24 +10,25 @@ use anabranch_proto::transport::{
 };
 use std::collections::BTreeMap;
 
-/// One random run.
+/// The parameters of one random run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Go-back-N, else IRN.
+    /// Whether the transport is `go-back-n`. Otherwise it is `irn`.
     pub go_back_n: bool,
-    /// By queue pair: the receiver's number, and the bytes of each message.
+    /// For each queue pair, the number of its receiver, and the bytes of each message.
     pub qps: Vec<(u32, Vec<u64>)>,
-    /// Packets in flight that a sender allows itself.
+    /// Window of a sender in packets.
     pub sender_window: u64,
     pub ack_every: u32,
     pub rto: Duration,
-    /// In bytes.
+    /// Window of the switch in bytes.
     pub window: u64,
     pub release: Duration,
-    /// Chance that a packet is lost: on the long link in either direction, below the switch on the downlink and the
-    /// uplink.
+    /// Probability that a packet is lost, for each of four paths: the long link in both directions, then the downlink
+    /// and the uplink between the switch and the receivers.
     pub losses: [f64; 4],
-    /// The largest random delay of a packet in ns, on the same paths. Queue pairs keep their order.
+    /// The largest random delay of a packet in ns, on the same four paths. The packets of a queue pair keep their
+    /// order.
     pub lateness: [u32; 4],
     pub seed: u64,
 }
@@ -35,7 +36,7 @@ pub struct Plan {
 /// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// By queue pair: messages in the order of delivery, and of acknowledgement.
+    /// For each queue pair, its messages in the order of delivery, and in the order of acknowledgement.
     pub delivered: Vec<Vec<u32>>,
     pub acknowledged: Vec<Vec<u32>>,
     pub finished: Time,
@@ -43,20 +44,20 @@ pub struct Outcome {
     pub counters: BTreeMap<&'static str, u64>,
 }
 
-/// The ways of a packet, numbers of [`Plan::losses`], and how long each takes.
+/// The delay of each of the four paths of [`Plan::losses`].
 const WAYS: [Duration; 4] =
     [Duration::from_us(20), Duration::from_us(20), Duration::from_us(2), Duration::from_us(2)];
 const LONG_LINE: usize = 0;
 const LONG_LINE_BACK: usize = 1;
 const DOWN: usize = 2;
 const UP: usize = 3;
-/// The time between two packets of a NIC.
+/// The time between two packets that a NIC sends.
 const WIRE: Duration = Duration::from_ns(84);
 const MANY_EVENTS: u32 = 3_000_000;
 
 enum Event {
     Poll(usize),
-    /// A packet with the host that sent it.
+    /// A packet, with the host that sent it.
     AtSwitch(Packet, HostId),
     AtReceiver(Packet),
     AtSender(Packet),
@@ -67,7 +68,7 @@ pub struct Fabric {
     esw: Esw,
     model: Model,
     ends: Vec<(AnySender, AnyReceiver)>,
-    /// By queue pair: whether a `Poll` is planned, and when its last packet arrives by each way.
+    /// For each queue pair, whether a `Poll` is planned, and the time at which its last packet arrives on each path.
     polls: Vec<bool>,
     last: Vec<[Time; 4]>,
     events: BTreeMap<(Time, u64), Event>,
@@ -176,11 +177,12 @@ impl Fabric {
         }
     }
 
-    /// Sends the packets that left the switch to their destinations. Their data must be that of the model.
+    /// Sends the packets that left the switch to their destinations. The data packets among them must be those of the
+    /// model.
     fn go_on(&mut self, passed: Vec<Packet>, expected: &[Sent]) {
         let data = passed.iter().filter(|packet| matches!(packet.repr, Repr::Data { .. }));
         let mut data: Vec<Sent> = data.map(|packet| (packet.qp.0, psn(packet))).collect();
-        // Hosts whose packets are due at one instant may take turns.
+        // If packets of several hosts are due at the same time, the order of the hosts does not matter.
         let mut expected = expected.to_vec();
         for passed in [&mut data, &mut expected] {
             passed.sort_by_key(|(qp, _)| self.plan.qps[*qp as usize].0);
@@ -241,7 +243,7 @@ impl Fabric {
 }
 
 impl Plan {
-    /// The ends of a queue pair: all senders stand for one host.
+    /// The sender and the receiver of a queue pair. All senders act for one host.
     fn ends(&self, qp: u32) -> (AnySender, AnyReceiver) {
         let dst = HostId(FIRST_OWN + self.qps[qp as usize].0);
         let (payload, header, ack) = (Bytes(1_000), Bytes(48), Bytes(60));

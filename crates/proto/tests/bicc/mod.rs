@@ -11,14 +11,14 @@ use anabranch_proto::program::{
 };
 use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
 
-/// Hosts below this one are in the other data centre, the rest in the switch's own.
+/// Hosts with lower numbers are in the other data centre, and the rest are in the switch's own.
 const FIRST_OWN: u32 = 4;
 const HOSTS: usize = 8;
 const SENDER: HostId = HostId(1);
 const RECEIVER: HostId = HostId(5);
 const PACKET: u16 = 1_048;
 
-/// A data packet, by queue pair and PSN.
+/// The queue pair and PSN of a data packet.
 type Sent = (u32, u32);
 
 fn facts() -> ProgramFacts {
@@ -102,8 +102,8 @@ impl Esw {
         }
     }
 
-    /// Lets a packet arrive on its queue pair's port; returns the packets sent, itself first if it is forwarded at
-    /// once.
+    /// Passes a packet that arrives on the port of its queue pair. Returns the packets that are sent, starting with the
+    /// packet itself if it is forwarded at once.
     fn pass(&mut self, packet: Packet, src: HostId) -> Vec<Packet> {
         let port = packet.qp.0 as u16 + 2;
         let at = Passage { now: self.now, src, port, from_host: false, to_host: false, ports: 4, queued: 0 };
@@ -119,14 +119,14 @@ impl Esw {
         passed
     }
 
-    /// Lets the timer expire; returns the packets sent.
+    /// Lets the timer expire, and returns the packets that are sent.
     fn time_out(&mut self) -> Vec<Packet> {
         let mut out = Vec::new();
         self.program.handle_timeout(self.now, &mut out);
         self.emitted(out)
     }
 
-    /// Checks that the emitted packets are those that were held.
+    /// Checks that the emitted packets are packets that were held.
     fn emitted(&mut self, out: Vec<Emitted>) -> Vec<Packet> {
         let take = |Emitted { packet, held }| {
             assert_eq!(held, Held::OutsideBuffer);

@@ -8,13 +8,13 @@ pub struct Model {
     window: u64,
     release: Duration,
     round_trip: Duration,
-    /// For each queue pair, the PSN that a NACK requested and that was not forwarded since.
+    /// For each queue pair, the PSN that a NACK requested and that has not been forwarded since then.
     asked: std::collections::BTreeMap<u32, u32>,
     /// All packets in flight, in the order of forwarding.
     on_way: Vec<OnWay>,
-    /// Indexed by host.
+    /// The queues, indexed by host.
     queues: Vec<VecDeque<(Sent, u64)>>,
-    /// Counts of all packets so far.
+    /// The numbers of packets so far that were given up and that expired.
     pub given_up: u64,
     pub expired: u64,
 }
@@ -42,7 +42,7 @@ impl Model {
         }
     }
 
-    /// Handles a packet from `src`; returns the forwarded packets.
+    /// Handles a packet from `src`, and returns the forwarded packets.
     pub fn pass(&mut self, now: Time, packet: &Packet, src: HostId) -> Vec<Sent> {
         let qp = packet.qp.0;
         match packet.repr {
@@ -75,7 +75,7 @@ impl Model {
         }
     }
 
-    /// The packets forwarded because earlier ones expired.
+    /// The packets that are forwarded because earlier ones expired.
     pub fn time_out(&mut self, now: Time) -> Vec<Sent> {
         let mut passed = Vec::new();
         while let Some(slot) = (0..self.on_way.len())

@@ -1,4 +1,4 @@
-//! The properties of every schedule.
+//! Properties that hold for every schedule.
 
 use super::fabric::{Outcome, Plan, run};
 use super::*;
@@ -11,14 +11,15 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Whatever is lost on either side of the switch: it does at each step what the rules say, no window leaks, so
-    /// that every message gets through, and in the end nothing is kept or counted.
+    /// Whichever packets are lost on either side of the switch, each step of the switch follows the rules. No window
+    /// leaks, so that every message is delivered, and at the end nothing is held or counted.
     #[test]
     fn no_window_leaks(plan in plans(true)) {
         finished(&plan, &run(&plan))?;
     }
 
-    /// Without losses, and with a sender that waits long enough, nobody gives anything up, however small the window.
+    /// Without losses, and with long timers, the switch gives up no packet and no sender times out, however small the
+    /// window.
     #[test]
     fn without_losses_nothing_is_given_up(plan in plans(false)) {
         let plan = Plan { ack_every: 1, rto: LONG, release: LONG, ..plan };
@@ -32,7 +33,8 @@ proptest! {
 
 const LONG: Duration = Duration::from_us(1_000_000);
 
-/// The properties are not vacuous: windows do fill with what is lost, and each way out of that is taken.
+/// The properties above are not vacuous: lost packets do occupy the windows, and each way to free them occurs (giving
+/// up, expiry).
 #[test]
 fn windows_fill_with_what_is_lost() {
     for go_back_n in [true, false] {
@@ -61,7 +63,8 @@ fn windows_fill_with_what_is_lost() {
     }
 }
 
-/// Queue pairs whose receivers wait for more packets than the window has room for stop each other, until the release.
+/// If receivers coalesce ACKs over more packets than the window allows, their queue pairs block each other until
+/// `release` has passed.
 #[test]
 fn receivers_that_acknowledge_late_need_the_release() {
     let plan = |ack_every| Plan {
@@ -98,8 +101,8 @@ fn finished(plan: &Plan, outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// With losses everything may go wrong; without them only the delays and sizes differ. The RTO is above what a packet
-/// may wait in a queue: below it senders would fill the queues with copies faster than they empty.
+/// With losses, any packet may be lost. Without losses, only delays and sizes vary. The RTO is above the largest
+/// waiting time in a queue, since senders would otherwise fill the queues with copies faster than they empty.
 fn plans(with_losses: bool) -> impl Strategy<Value = Plan> {
     let messages = prop::collection::vec(prop_oneof![1u64..3_000, 1u64..20_000], 1..4);
     let qps = prop::collection::vec((0u32..3, messages), 1..6);

@@ -1,4 +1,4 @@
-//! The destination ToR, packet by packet.
+//! The destination ToR, tested packet by packet.
 
 use super::*;
 
@@ -36,7 +36,7 @@ fn a_lost_tail_is_given_up_a_little_after_it_should_have_come() {
     let mut pair = Pair::new(&config(), 4);
     let (_, new, init, _lost) = pair.reroute();
     let after = [2, 3].map(|psn| pair.send(us(14), psn).0);
-    // It took 9 us, the TAIL left at 13 us.
+    // The INIT took 9 us, and the TAIL left at 13 us.
     pair.arrive(us(9), &init);
     after.iter().for_each(|packet| assert_eq!(pair.arrive(us(18), packet), Out::default()));
     let due = pair.destination.next_timeout().expect("nothing is kept for ever");
@@ -52,7 +52,7 @@ fn a_lost_tail_is_given_up_a_little_after_it_should_have_come() {
     assert!(is_init(&next) && by == new);
 }
 
-/// The estimate uses the stamps in packets.
+/// The estimate is computed from the stamps in packets, which are rounded down to their unit.
 fn expected_release(came: Time, passed: Time, tail_at: Time) -> Time {
     let units = tail_at.0 / STAMP.0 - passed.0 / STAMP.0;
     came + STAMP * units + Duration::from_us(16)
@@ -125,7 +125,7 @@ fn what_comes_of_the_old_path_after_all_is_handed_on() {
     let clear = pair.time_out(due).control;
     assert_eq!(pair.arrive(us(50), &slow).delivered, [1]);
     assert_eq!(pair.arrive(us(50), &after[1]).delivered, [4], "no second wait");
-    // The next epoch goes by the new path; the old TAIL must not count for it.
+    // The next epoch takes the new path, and the old TAIL must not count for it.
     pair.hear(us(50), &clear);
     let (_, new) = pair.send(us(51), 5);
     let (next_tail, by) = pair.send(us(64), 6);

@@ -1,11 +1,11 @@
-//! Both ToRs over random paths.
+//! Tests of both ToRs over random paths.
 
 use super::*;
 use anabranch_base::Stream;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// Two ToRs with FIFO paths between them whose delays wander.
+/// Two ToRs, connected by FIFO paths whose delays change at random.
 struct Fabric {
     pair: Pair,
     random: Stream,
@@ -16,7 +16,7 @@ struct Fabric {
     paths: Vec<(Duration, Time)>,
     sent: Vec<u32>,
     lost: u64,
-    /// Indexed by queue pair.
+    /// The delivered PSNs, indexed by queue pair.
     delivered: Vec<Vec<u32>>,
 }
 
@@ -29,7 +29,7 @@ struct Weather {
     /// The loss rate of data and control packets.
     loss: f64,
     marks: f64,
-    /// Chance for a packet that the delay of its path is drawn anew.
+    /// Probability, for each packet, that the delay of its path changes.
     change: f64,
     flush_extra_us: u64,
 }
@@ -181,8 +181,8 @@ impl Fabric {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// With and without loss: each packet comes out once and nothing is kept for ever; the order of sending is kept
-    /// as long as no timeout forces another.
+    /// Each packet that is not lost on the way comes out exactly once, and no packet is held for ever. Packets come out
+    /// in the order of sending unless a timeout releases them early.
     #[test]
     fn order_is_kept_and_every_packet_comes_out(
         seed in any::<u64>(),
@@ -201,7 +201,7 @@ proptest! {
     }
 }
 
-/// The property above is not vacuous: packets do overtake, and mostly no timeout is needed.
+/// The property above is not vacuous: packets do overtake each other, and in most runs no timeout is needed.
 #[test]
 fn order_is_at_stake_and_kept() {
     let (mut held, mut without_timeout, mut reroutes) = (0, 0, 0);

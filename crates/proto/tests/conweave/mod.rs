@@ -1,4 +1,4 @@
-//! ConWeave's two parts against each other: packet by packet, and over random paths.
+//! ConWeave's two ToRs, tested packet by packet and over random paths.
 
 use crate::support::{facts, us};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Time, stream};
@@ -15,13 +15,13 @@ mod source;
 
 const SENDER: HostId = HostId(3);
 const RECEIVER: HostId = HostId(70);
-/// A host in a nearer ToR.
+/// A host of a ToR that is nearer than that of `RECEIVER`.
 const NEAR_RECEIVER: HostId = HostId(71);
 /// The round trips to the ToRs of `SENDER`, `RECEIVER` and `NEAR_RECEIVER`.
 const ROUND_TRIPS_US: [u64; 3] = [0, 8, 4];
-/// Round trip to the ToR of `RECEIVER`, and `reply_extra` of `config`.
+/// The round trip to the ToR of `RECEIVER` plus `reply_extra` of `config`.
 const DEADLINE_US: u64 = 12;
-/// The unit of stamps.
+/// The unit of stamps in picoseconds.
 const STAMP: Duration = Duration(8_192);
 
 fn config() -> ConweaveConfig {
@@ -71,7 +71,7 @@ fn counter(program: &Conweave, name: &str) -> u64 {
     counters.iter().find(|counter| counter.name == name).unwrap_or_else(|| panic!("no {name}")).value
 }
 
-/// The bits of a tag that these tests look at.
+/// The bits of a tag that these tests read.
 fn is_init(packet: &Packet) -> bool {
     packet.tag >> 9 & 1 != 0
 }
@@ -89,7 +89,7 @@ struct Out {
     control: Vec<Packet>,
 }
 
-/// Sorts the output of a destination ToR: `forwarded` precedes the packets that the program emitted.
+/// Sorts the output of a destination ToR. The packet `forwarded` precedes the packets that the program emitted.
 fn sort(forwarded: Option<Packet>, out: Vec<Emitted>) -> Out {
     let mut sorted = Out::default();
     for packet in forwarded.into_iter().chain(out.iter().map(|emitted| emitted.packet)) {
@@ -112,7 +112,7 @@ fn sort(forwarded: Option<Packet>, out: Vec<Emitted>) -> Out {
     sorted
 }
 
-/// A source and a destination ToR. Tests carry the packets.
+/// A source and a destination ToR. The tests carry the packets between them.
 struct Pair {
     source: Conweave,
     destination: Conweave,
@@ -163,7 +163,8 @@ impl Pair {
         sort(None, out)
     }
 
-    /// Reroutes: PSN 0 at 0 is the INIT, PSN 1 at 13 us the TAIL. Returns the old port, the new one, and both packets.
+    /// Causes a reroute: PSN 0 at time 0 is the INIT, and PSN 1 at 13 us is the TAIL. Returns the old port, the new
+    /// one, and both packets.
     fn reroute(&mut self) -> (u16, u16, Packet, Packet) {
         let (init, old) = self.send(us(0), 0);
         let (tail, by) = self.send(us(DEADLINE_US + 1), 1);

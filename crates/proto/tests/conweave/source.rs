@@ -1,4 +1,4 @@
-//! The source ToR, packet by packet.
+//! The source ToR, tested packet by packet.
 
 use super::*;
 
@@ -11,18 +11,18 @@ fn a_reply_in_time_begins_the_next_epoch_on_the_same_path() {
     assert!(!is_init(&second) && by == port, "one INIT an epoch");
     let reply = pair.arrive(us(5), &first).control;
     assert_eq!(reply.len(), 1);
-    // The latest time that is not late.
+    // This is the latest time at which the reply is not late.
     pair.hear(us(DEADLINE_US), &reply);
     let (third, by) = pair.send(us(DEADLINE_US + 1), 2);
     assert!(is_init(&third) && !is_tail(&third) && by == port);
     assert_ne!(first.tag, third.tag, "another epoch");
-    // Its deadline counts from its own INIT.
+    // Its deadline counts from the INIT of its own epoch.
     let (fourth, by) = pair.send(us(2 * DEADLINE_US + 1), 3);
     assert!(!is_tail(&fourth) && by == port);
     assert_eq!((pair.sent("reroutes"), pair.sent("replies_in_time")), (0, 1));
 }
 
-/// Over four links of 1 us the deadline is the paper's 8 us (table 3), whatever the fabric's longest path.
+/// Over four links of 1 us the deadline is the paper's 8 us (table 3), whatever the longest path of the fabric is.
 #[test]
 fn the_deadline_is_that_of_the_two_tors() {
     for (dst, deadline) in [(RECEIVER, DEADLINE_US), (NEAR_RECEIVER, 8)] {
@@ -66,7 +66,7 @@ fn a_clear_begins_an_epoch_on_the_new_path_and_allows_the_next_reroute() {
     pair.hear(us(25), &clear);
     let (next, by) = pair.send(us(26), 2);
     assert!(is_init(&next) && !is_rerouted(&next) && by == new);
-    // A repeated CLEAR belongs to an earlier epoch.
+    // The repeated CLEAR belongs to an earlier epoch.
     pair.hear(us(27), &clear);
     let (still, _) = pair.send(us(28), 3);
     assert!(!is_init(&still));
@@ -114,7 +114,7 @@ fn after_idling_any_path_will_do() {
     assert!((16..32).contains(&moved), "three of four: {moved}");
 }
 
-/// A NOTIFY for `port`: a packet on its path was marked.
+/// Sends a NOTIFY for `port`, because a packet on its path was marked.
 fn notify(pair: &mut Pair, now: Time, port: u16) {
     for qp in 1_000.. {
         let (mut packet, by) = pair.send_on(qp, now, 0);
@@ -140,7 +140,7 @@ fn with_both_samples_paused_it_stays_and_tries_again() {
         assert!(!is_tail(&packet) && !is_rerouted(&packet) && by == old, "{at}");
     }
     assert_eq!((pair.sent("reroutes"), pair.sent("reroutes_refused")), (0, 3));
-    // Paused for 16 us, not longer.
+    // The path is paused for 16 us and no longer.
     let (tail, by) = pair.send(us(4 + 16), 2);
     assert!(is_tail(&tail) && by == old);
     assert_eq!(pair.send(us(21), 3).1, other);
@@ -153,7 +153,8 @@ fn a_pause_is_of_one_path_and_new_queue_pairs_heed_it() {
     notify(&mut pair, us(0), 1);
     let mut draws_of_2 =
         |at, qps: std::ops::Range<u32>| qps.filter(|&qp| pair.send_on(qp, at, 0).1 == 2).count();
-    // The first of two samples that is not paused; with both paused, at random: 5/9 and a third of 4/9.
+    // The source takes the first of two samples that is not paused. If both are paused, the port is random. The free
+    // port is thus taken in 5/9 of the cases, plus a third of the other 4/9.
     let free = draws_of_2(us(1), 0..600);
     assert!((390..455).contains(&free), "{free} of 600");
     let free = draws_of_2(us(17), 2_000..2_600);

@@ -2,14 +2,14 @@
 
 use super::*;
 
-/// The retransmissions in `span`, with PCIe round trips of 1 us and batches of so many packets, when 16,000 packets
-/// were trimmed at its start.
+/// The retransmissions within `span`, if 16,000 packets were trimmed at its start. A PCIe round trip takes 1 us, and a
+/// batch has `batch` packets.
 fn repeated(batch: u32, span: Duration) -> Vec<(Time, u32)> {
     let pcie = Span::Time(Duration::from_us(1));
     let mut sender = sender(DcpConfig { pcie, batch, ..config() });
     assert!(sender.paces());
     post(&mut sender, [16_000, 1_000]);
-    // The packets of message 1 are new data that could be sent meanwhile.
+    // The packets of message 1 are new data, which could be sent meanwhile.
     (0..16_000).for_each(|_| assert!(sender.poll_transmit(us(0)).is_some()));
     (0..16_000).for_each(|psn| answer(&mut sender, us(0), header_only(psn, 0, 0)));
     let (mut now, mut sent) = (us(0), Vec::new());
@@ -25,10 +25,11 @@ fn repeated(batch: u32, span: Duration) -> Vec<(Time, u32)> {
     sent
 }
 
-/// Footnote 9: 1 KB in 2 us is 4 Gb/s. Sixteen of them (footnote 10), in the same time, are sixteen times as much.
+/// Footnote 9: fetching 1 KB in 2 us gives 4 Gb/s. Footnote 10: fetching sixteen packets in the same time gives sixteen
+/// times as much.
 #[test]
 fn one_fetch_for_each_packet_makes_four_gigabits() {
-    // The first one is there after 2 us, and the last one at the end.
+    // The first packet is available after 2 us, and the last one at the end of the span.
     let span = Duration::from_us(201);
     let one_by_one = repeated(1, span);
     let expected: Vec<(Time, u32)> = (0..100).map(|i| (us(2 * (i + 1)), i as u32)).collect();
@@ -45,11 +46,11 @@ fn one_fetch_for_each_packet_makes_four_gigabits() {
     );
 }
 
-/// min(16, len, awin / MTU), and at least one.
+/// A batch has min(16, len, awin / MTU) entries, and at least one.
 #[test]
 fn a_batch_is_bounded_by_the_queue_and_the_window() {
     let fetches = |headers: u32, window: u64, batch: u32| {
-        // The window closes once all is sent.
+        // The window shrinks once all packets are sent.
         let (mut sender, now) = closing(DcpConfig { batch, ..config() });
         post(&mut sender, [100]);
         assert_eq!(psns(&mut sender, us(0)).len(), 100);
@@ -62,15 +63,17 @@ fn a_batch_is_bounded_by_the_queue_and_the_window() {
     assert_eq!(fetches(16, HUGE, 16), 1);
     assert_eq!(fetches(17, HUGE, 16), 2);
     assert_eq!(fetches(17, HUGE, 1), 17);
-    // 100 in flight less those whose headers came: awin is 4 packets more than what is to be retransmitted.
+    // 100 packets are in flight, except those whose headers came back. Thus awin exceeds the packets to retransmit by
+    // 4.
     assert_eq!(fetches(32, 104 * PACKET, 16), 2);
-    // No room: one at a time. Ten in the window: 10 - 0, then none.
+    // In the first case there is no room, so that each fetch takes one entry. In the second case a fetch takes one
+    // entry, and a later one takes the ten for which the window has room.
     assert_eq!(fetches(17, 80 * PACKET, 16), 17);
     assert_eq!(fetches(20, 90 * PACKET, 16), 1 + 10);
     assert_eq!(fetches(20, 90 * PACKET - 1, 16), 1 + 11);
 }
 
-/// Nothing is sent while a batch is fetched, not even new data; entries that arrive meanwhile belong to the next batch.
+/// Nothing is sent while a batch is fetched, not even new data. Entries that arrive meanwhile belong to the next batch.
 #[test]
 fn a_fetch_holds_up_the_queue_pair() {
     let pcie = Span::Time(Duration::from_us(3));

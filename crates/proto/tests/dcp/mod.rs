@@ -1,4 +1,4 @@
-//! DCP's ends, call by call: sections 4.3 to 4.5, and the bytes of figure 4.
+//! DCP's sender and receiver, tested call by call (sections 4.3 to 4.5), and the bytes of figure 4.
 
 mod batches;
 mod receiver;
@@ -19,14 +19,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const ACK: u16 = 64;
 const HEADER: u16 = 57;
 const PAYLOAD: u64 = 1_000;
-/// A full packet.
+/// Size of a full packet in bytes.
 const PACKET: u64 = 1_057;
 const HUGE: u64 = 1 << 40;
 const RTO: Duration = Duration::from_us(4_000);
 
 const FACTS: PathFacts = wide_facts(PACKET);
 
-/// The paper's values; packets of 1,057 B.
+/// The paper's values, with packets of 1,057 B.
 fn config() -> DcpConfig {
     DcpConfig {
         payload: Bytes(PAYLOAD),
@@ -59,7 +59,7 @@ fn windowed(config: DcpConfig, window: u64) -> DcpSender {
     DcpSender::new(&config, &FACTS, ENDS, AnyCc::constant(window), AnyLb::ecmp(9))
 }
 
-/// A window that others set.
+/// A window that a test can change.
 struct Closing(Arc<AtomicU64>);
 
 impl CongestionControl for Closing {
@@ -71,21 +71,21 @@ impl CongestionControl for Closing {
     }
 }
 
-/// A sender whose window is huge until it is set.
+/// A sender whose window is huge until the test changes it.
 fn closing(config: DcpConfig) -> (DcpSender, Arc<AtomicU64>) {
     let now = Arc::new(AtomicU64::new(HUGE));
     let cc = AnyCc::Custom(Box::new(Closing(now.clone())));
     (DcpSender::new(&config, &FACTS, ENDS, cc, AnyLb::ecmp(9)), now)
 }
 
-/// A sender whose requests are as long as the counter permits, and whose window was reduced to `window` since.
+/// A sender whose requests are as long as the counter permits, and whose window was reduced to `window` afterwards.
 fn narrowed(config: DcpConfig, window: u64) -> DcpSender {
     let (sender, now) = closing(config);
     now.store(window, Relaxed);
     sender
 }
 
-/// Posts messages of these numbers of packets, with ids from 10 on.
+/// Posts messages with these numbers of packets. Their ids start at 10.
 fn post<const N: usize>(sender: &mut DcpSender, packets: [u64; N]) {
     for (id, packets) in (10..).zip(packets) {
         sender.post(MessageId(id), packets * PAYLOAD).unwrap();
@@ -97,7 +97,7 @@ fn answer(sender: &mut DcpSender, now: Time, repr: Repr) {
     sender.handle_packet(now, &packet);
 }
 
-/// The packets that are sent now: PSN, MSN and sRetryNo of each.
+/// The PSN, MSN and sRetryNo of each packet that is sent now.
 fn send(sender: &mut DcpSender, now: Time) -> Vec<(u32, u32, u8)> {
     std::iter::from_fn(|| sender.poll_transmit(now))
         .map(|packet| match packet.repr {
@@ -124,7 +124,8 @@ fn range(range: std::ops::Range<u32>) -> Vec<u32> {
     range.collect()
 }
 
-/// Section 4.5: two bytes a message. Table 3: 32 B a queue pair, of which the text accounts for 24.
+/// Section 4.5: the tracking takes two bytes per message. Table 3: a queue pair takes 32 B, of which the text accounts
+/// for 24 B.
 #[test]
 fn state_in_bits() {
     let state = config().state();
@@ -137,7 +138,8 @@ fn state_in_bits() {
     assert_eq!(state.iter().map(|field| field.bits * field.count).sum::<u32>(), 24 * 8);
 }
 
-/// Turns, and several messages delivered by one packet, as a NIC sees them that knows no transport by name.
+/// Turns, and several messages that one packet completes, work through the common interface of transports, which a NIC
+/// uses.
 #[test]
 fn both_ends_behind_the_common_interface() {
     let transport = TransportConfig::Dcp(config());

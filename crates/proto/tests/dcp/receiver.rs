@@ -10,7 +10,7 @@ impl Receiver {
         Receiver(DcpReceiver::new(&config, &FACTS, ENDS))
     }
 
-    /// The answers to a packet at time 0, and the messages that it completes.
+    /// Passes a packet at time 0. Returns the answers to it, and the messages that it completes.
     pub fn take(&mut self, packet: &Packet) -> (Vec<Repr>, Vec<u32>) {
         self.take_at(us(0), packet)
     }
@@ -42,12 +42,12 @@ fn unsignalled(packet: Packet) -> Packet {
     Packet { repr: packet.repr.with_ack_now(false), ..packet }
 }
 
-/// Figure 6c: packets of three messages in any order; a message is complete when as many came as it has, and CQEs
-/// and ACKs wait for the eMSN.
+/// Figure 6c: the packets of three messages arrive in any order. A message is complete when as many packets have
+/// arrived as it has, and CQEs and ACKs wait for the eMSN.
 #[test]
 fn messages_complete_out_of_order_and_are_delivered_in_order() {
     let mut receiver = Receiver::new(config());
-    // PSNs 0 to 2 are message 20, 3 and 4 message 10, 5 message 30.
+    // PSNs 0 to 2 belong to message 20, PSNs 3 and 4 to message 10, and PSN 5 to message 30.
     let packet = |psn: u32| match psn {
         0..3 => data(psn, 20, 3, 0, 0),
         3..5 => data(psn, 10, 2, 1, 0),
@@ -60,7 +60,7 @@ fn messages_complete_out_of_order_and_are_delivered_in_order() {
     assert_eq!(receiver.take(&data(6, 40, 1, 3, 0)), (vec![ack(4)], vec![40]));
 }
 
-/// Every order of seven packets of four messages.
+/// The test covers every order of seven packets of four messages.
 #[test]
 fn whatever_the_order_counting_suffices() {
     let (message, packets) = ([0, 0, 1, 2, 2, 2, 3], [2, 2, 1, 3, 3, 3, 1]);
@@ -83,7 +83,7 @@ fn whatever_the_order_counting_suffices() {
     }
 }
 
-/// Cf: a part of a message that is not its last has no CQE, but an ACK.
+/// Cf: a request that is not the last of its message has no CQE, but it has an ACK.
 #[test]
 fn a_request_without_a_cqe_is_acknowledged_all_the_same() {
     let mut receiver = Receiver::new(config());
@@ -92,7 +92,7 @@ fn a_request_without_a_cqe_is_acknowledged_all_the_same() {
     assert_eq!(receiver.take(&unsignalled(data(1, 7, 1, 1, 0))), (vec![ack(3)], vec![7]));
 }
 
-/// The ring has eight places, each used again and again.
+/// The ring has eight places, and each is used several times.
 #[test]
 fn eight_messages_are_tracked() {
     let mut receiver = Receiver::new(config());
@@ -100,14 +100,15 @@ fn eight_messages_are_tracked() {
         for number in base + 1..base + 8 {
             assert_eq!(receiver.take(&data(number, number, 1, number, 0)), (vec![], vec![]));
         }
-        // The ninth would take the place of the first.
+        // The ninth request would take the place of the first.
         assert_eq!(receiver.take(&data(base + 8, 99, 1, base + 8, 0)), (vec![], vec![]));
         let all: Vec<u32> = (base..base + 8).collect();
         assert_eq!(receiver.take(&data(base, base, 1, base, 0)), (vec![ack(base + 8)], all));
     }
 }
 
-/// Section 4.1, step 2: returned at once, with its own entropy value, without keeping state.
+/// Section 4.1, step 2: a trimmed packet is returned at once, with its own entropy value, and the receiver keeps no
+/// state for it.
 #[test]
 fn a_trimmed_packet_goes_back() {
     let mut receiver = Receiver::new(config());
@@ -125,7 +126,8 @@ fn a_trimmed_packet_goes_back() {
     assert_eq!(receiver.take(&data(0, 7, 2, 0, 0)), (vec![ack(1)], vec![7]));
 }
 
-/// sRetryNo greater than rRetryNo: the counter begins anew. Smaller: of a round that was given up.
+/// If sRetryNo is greater than rRetryNo, the counter restarts. If it is smaller, the packet belongs to an abandoned
+/// round.
 #[test]
 fn a_new_round_counts_from_zero() {
     let mut receiver = Receiver::new(config());
@@ -140,26 +142,27 @@ fn a_new_round_counts_from_zero() {
     nothing(1, 3);
     nothing(0, 2);
     assert_eq!(receiver.take(&data(0, 7, 3, 0, 3)), (vec![ack(1)], vec![7]));
-    // rRetryNo is that of the message of the eMSN, which begins with 0. Packets that were counted before its turn stay counted.
+    // The rRetryNo of the next message at the eMSN starts with 0. Packets that were counted before the eMSN reached
+    // their message stay counted.
     assert_eq!(receiver.take(&data(3, 8, 2, 1, 0)), (vec![], vec![]));
     assert_eq!(receiver.take(&data(6, 9, 2, 2, 0)), (vec![], vec![]));
     assert_eq!(receiver.take(&data(4, 8, 2, 1, 0)), (vec![ack(2)], vec![8]));
     assert_eq!(receiver.take(&data(5, 9, 2, 2, 0)), (vec![ack(3)], vec![9]));
 }
 
-/// An old round may complete if no packet of the new one arrived before.
+/// An old round may complete the message if no packet of the new round arrived before.
 #[test]
 fn an_old_round_may_complete_first() {
     let mut receiver = Receiver::new(config());
     assert_eq!(receiver.take(&data(0, 7, 2, 0, 0)), (vec![], vec![]));
     assert_eq!(receiver.take(&data(1, 7, 2, 0, 0)), (vec![ack(1)], vec![7]));
-    // The packets of the new round find the message complete.
+    // When the packets of the new round arrive, the message is already complete.
     assert_eq!(receiver.take(&data(0, 7, 2, 0, 1)), (vec![ack(1)], vec![]));
     assert_eq!(receiver.take(&data(2, 8, 1, 1, 0)), (vec![ack(2)], vec![8]));
     assert_eq!(receiver.take(&data(1, 7, 2, 0, 1)), (vec![ack(2)], vec![]));
 }
 
-/// The echo of an ACK, and its CNPs.
+/// Tests the time that an ACK echoes, and the CNPs.
 #[test]
 fn one_cnp_in_an_interval_or_one_for_each_mark() {
     let marked = |psn| Packet { marked: true, ..data(psn, 7, 4, 0, 0) };
@@ -182,7 +185,7 @@ fn one_cnp_in_an_interval_or_one_for_each_mark() {
     assert_eq!(receiver.take_at(us(40), &last), (vec![echoed], vec![7]));
 }
 
-/// Whether a trimmed packet is a congestion signal for DCQCN, as a mark is, is unspecified in section 4.2.
+/// Section 4.2 does not specify whether a trimmed packet is a congestion signal for DCQCN, as a marked packet is.
 #[test]
 fn a_trimmed_packet_causes_a_cnp_where_it_is_taken_for_a_mark() {
     let trimmed = |psn| Packet { repr: Repr::trimmed(psn).with_msn(Msn::new(0, 0)), ..data(psn, 7, 4, 0, 0) };
@@ -200,8 +203,8 @@ fn a_trimmed_packet_causes_a_cnp_where_it_is_taken_for_a_mark() {
     }
 }
 
-/// A message that starts over counts as new only what exceeds its fullest round, so that rounds without end do not
-/// count without end; packets of later messages count at once.
+/// If a message is counted anew, only packets beyond its fullest round count as new, so that the number of new packets
+/// is bounded even if the rounds never end. Packets of later messages count at once.
 #[test]
 fn packets_of_a_later_round_are_not_new() {
     let mut receiver = Receiver::new(config());

@@ -1,4 +1,4 @@
-//! Order-tolerant reception (section 4.4): packets are placed correctly in any order.
+//! Reception in any order (section 4.4): packets are placed correctly whatever their order.
 
 use anabranch_base::{Purpose, stream};
 use anabranch_proto::transport::dcp_reception::{
@@ -6,15 +6,15 @@ use anabranch_proto::transport::dcp_reception::{
 };
 use std::collections::BTreeMap;
 
-/// A packet: its message, what it does, and the mark that it writes.
+/// A packet: its message, its operation, and the byte that it writes.
 type Arrival = (u32, Operation, u8);
 
 fn reth(address: u64, length: u32) -> Reth {
     Reth { address, key: 7, length }
 }
 
-/// A Send of 3 packets, a Write of 3 to address 5,000, a Write-with-Immediate of 2 to address 9,000, and a Send of 2;
-/// 100 B a packet.
+/// A Send of 3 packets, a Write of 3 packets to address 5,000, a Write-with-Immediate of 2 packets to address 9,000,
+/// and a Send of 2 packets. Each packet has 100 B.
 fn arrivals() -> Vec<Arrival> {
     let send = |ssn, offset, length| Operation::Send { ssn, offset, length };
     vec![
@@ -39,7 +39,8 @@ fn shuffled(seed: u64) -> Vec<Arrival> {
     (1..=10).rev().map(|n| left.swap_remove(random.below(n) as usize)).collect()
 }
 
-/// By (receive WQE or none, address or offset): what is written where.
+/// The byte that was written at each place. A place is an offset in the buffer of a receive WQE, or an address in
+/// memory.
 type Memory = BTreeMap<(Option<u32>, u64), u8>;
 
 fn right() -> Memory {
@@ -75,7 +76,8 @@ fn payloads_land_rightly_and_cqes_come_in_order() {
                 expected += 1;
             }
             cqes.extend(std::iter::from_fn(|| reception.poll_completion(expected as u32)));
-            // There are CQEs of the complete messages that the eMSN has passed, and no others.
+            // There is a CQE for each complete message that the eMSN has passed and that consumes a receive WQE, and no
+            // other CQE.
             assert!(cqes.iter().all(|cqe| (cqe.msn as usize) < expected));
             assert_eq!(cqes.len(), [0, 1, 1, 2, 3][expected]);
         }
@@ -85,7 +87,7 @@ fn payloads_land_rightly_and_cqes_come_in_order() {
     }
 }
 
-/// Without the SSN a receiver can only give the next receive WQE to the next message of which a packet arrives.
+/// Without the SSN, a receiver can only assign the next receive WQE to the next message of which a packet arrives.
 #[test]
 fn without_the_ssn_receive_wqes_are_mixed_up() {
     let mut mixed_up = 0;

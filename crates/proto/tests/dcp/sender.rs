@@ -1,4 +1,4 @@
-//! The packets of the sender and their times.
+//! Tests of the packets that the sender sends, and of their times.
 
 use super::*;
 use anabranch_proto::cc::{AckReport, CcConfig, CongestionControl, DcqcnConfig};
@@ -40,7 +40,7 @@ fn messages_are_cut_and_acknowledged_by_their_msn() {
     assert_eq!(sender.counters(), SenderCounters::default());
 }
 
-/// Section 4.5: the counter has 14 bits. A message with more packets is split, and the last part has the CQE.
+/// Section 4.5: the counter has 14 bits. A message with more packets is split, and only its last request has the CQE.
 #[test]
 fn a_message_beyond_the_counter_goes_in_parts() {
     let mut sender = sender(config());
@@ -60,12 +60,12 @@ fn a_message_beyond_the_counter_goes_in_parts() {
     assert_eq!(acknowledged(&mut sender), []);
     answer(&mut sender, us(1), ack(3));
     assert_eq!(acknowledged(&mut sender), [5]);
-    // With one packet less there is one part less.
+    // With one packet less, there is one request less.
     sender.post(MessageId(6), 16_383 * PAYLOAD).unwrap();
     assert_eq!(send(&mut sender, us(2)).into_iter().map(|(_, msn, _)| msn).max(), Some(3));
 }
 
-/// Section 4.3: the packet of the header, and no other, ahead of new data.
+/// Section 4.3: a header causes the retransmission of its packet, ahead of new data, and of no other packet.
 #[test]
 fn a_header_brings_its_packet_and_no_other() {
     let mut sender = narrowed(config(), 6 * PACKET);
@@ -73,13 +73,13 @@ fn a_header_brings_its_packet_and_no_other() {
     assert_eq!(psns(&mut sender, us(0)), range(0..6));
     answer(&mut sender, us(1), header_only(2, 0, 0));
     answer(&mut sender, us(1), header_only(5, 1, 0));
-    // Both are out of flight until they are retransmitted: that makes no room for others.
+    // Both packets are out of flight until they are retransmitted, but this makes no room for others.
     assert_eq!(send(&mut sender, us(1)), [(2, 0, 0), (5, 1, 0)]);
     answer(&mut sender, us(2), header_only(2, 0, 0));
     answer(&mut sender, us(2), ack(1));
     assert_eq!(psns(&mut sender, us(2)), [6, 7], "complete, after all");
     assert_eq!(sender.counters().retransmissions, 2);
-    // Nobody can have trimmed what was not sent, or is not there.
+    // A packet that was not sent or does not exist cannot have been trimmed.
     let mut sender = super::sender(config());
     post(&mut sender, [4]);
     assert!(sender.poll_transmit(us(3)).is_some());
@@ -90,7 +90,7 @@ fn a_header_brings_its_packet_and_no_other() {
     assert_eq!(sender.counters(), SenderCounters::default());
 }
 
-/// Impossible answers of a peer have no effect.
+/// Impossible answers of a receiver have no effect.
 #[test]
 fn a_peer_that_talks_nonsense() {
     let mut sender = narrowed(config(), 3 * PACKET);
@@ -118,12 +118,13 @@ fn no_message_beyond_those_that_are_tracked() {
     assert_eq!(psns(&mut sender, us(1)), range(16..22));
 }
 
-/// ACKs come one per request: messages go as short ones, of which as many as the receiver tracks fill the window.
+/// There is one ACK per request. Messages are therefore split into short requests, of which the number that the
+/// receiver tracks fills the window.
 #[test]
 fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
     let mut sender = windowed(config(), 18 * PACKET);
     post(&mut sender, [18, 2]);
-    // Requests of 18 / 8 = 2 packets, 8 of them tracked.
+    // The requests have 18 / 8 = 2 packets, and 8 of them are tracked.
     let sent = send(&mut sender, us(0));
     assert_eq!(sent.iter().map(|(psn, ..)| *psn).collect::<Vec<_>>(), range(0..16));
     assert_eq!(sent.iter().map(|(_, msn, _)| *msn).max(), Some(7));
@@ -133,11 +134,13 @@ fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
     answer(&mut sender, us(2), ack(9));
     assert_eq!(acknowledged(&mut sender), [10]);
     assert_eq!(psns(&mut sender, us(2)), [18, 19]);
-    // One that fits the window is cut as well: what was received of it would fill the window until its ACK is back.
+    // A message that fits into the window is split as well. Otherwise its packets that were received would fill the
+    // window until its ACK is back.
     let mut sender = windowed(config(), 18 * PACKET);
     post(&mut sender, [10]);
     assert_eq!(send(&mut sender, us(0)).iter().map(|(_, msn, _)| *msn).max(), Some(4));
-    // Below two shares of 20 packets it stays whole, and three and a half make three: eight of them fill the window.
+    // A message below two shares of 20 packets is not split. A message of three and a half shares is split into three
+    // requests, of which eight fill the window.
     for (packets, requests) in [(39, vec![39]), (70, vec![24, 24, 22])] {
         let mut sender = windowed(config(), 160 * PACKET);
         post(&mut sender, [packets]);
@@ -145,7 +148,7 @@ fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
         let of = |number| sent.iter().filter(|(_, msn, _)| *msn == number).count();
         assert_eq!((0..requests.len() as u32).map(of).collect::<Vec<_>>(), requests);
     }
-    // A window that holds eight of the longest requests cuts nothing.
+    // If the window has room for eight of the longest requests, no message is split.
     let mut sender = windowed(config(), 80 * PACKET);
     post(&mut sender, [10]);
     assert_eq!(send(&mut sender, us(0)).iter().map(|(_, msn, _)| *msn).max(), Some(0));
@@ -154,7 +157,8 @@ fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
     assert_eq!(psns(&mut sender, us(0)), range(0..5));
 }
 
-/// However small the window, however long the message: something goes, and no more than a packet too much.
+/// However small the window and however long the message, a packet is sent, and the window is exceeded by one packet at
+/// most.
 #[test]
 fn a_window_bounds_what_is_in_flight() {
     for window in [1, PACKET, 3 * PACKET, 7 * PACKET + 1, 40 * PACKET, 200 * PACKET] {
@@ -166,7 +170,7 @@ fn a_window_bounds_what_is_in_flight() {
             sent += requests.len() as u64;
             let Some((_, last, _)) = requests.last() else { break };
             most = most.max(requests.len() as u64 * PACKET);
-            // All that was sent in full is acknowledged.
+            // All requests that were sent completely are acknowledged.
             acked = last + 1;
             answer(&mut sender, us(time), ack(acked));
         }
@@ -177,14 +181,14 @@ fn a_window_bounds_what_is_in_flight() {
     }
 }
 
-/// Section 4.3, challenge 2: congestion control governs retransmissions, which wait in the RetransQ.
+/// Section 4.3, challenge 2: congestion control governs retransmissions too, which wait in the RetransQ.
 #[test]
 fn the_rate_holds_for_copies() {
     let cc = CcConfig::Dcqcn(DcqcnConfig::paper()).build(&FACTS);
     let mut sender = DcpSender::new(&config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     assert!(sender.paces() && !super::sender(config()).paces());
     post(&mut sender, [100]);
-    // 1,057 B at 100 Gb/s.
+    // This is the time of 1,057 B at 100 Gb/s in picoseconds.
     let gap = 84_560;
     for psn in 0..4 {
         assert_eq!(psns(&mut sender, Time(gap * u64::from(psn))), [psn]);
@@ -247,7 +251,8 @@ impl LoadBalancer for Log {
     }
 }
 
-/// Section 4.3: retransmission and congestion control are decoupled, so that a trim is no loss to it; a timeout is.
+/// Section 4.3: retransmission and congestion control are decoupled, so that a trimmed packet is not reported as a loss
+/// to the congestion control. A timeout is.
 #[test]
 fn what_congestion_control_and_the_balancer_hear() {
     let (log, paths) = (Log::default(), Log::default());
@@ -276,7 +281,7 @@ fn a_queue_pair_has_so_many_psns_and_msns() {
     sender.post(MessageId(1), (u64::from(u32::MAX) - 1) * PAYLOAD).unwrap();
     assert!(sender.post(MessageId(2), 2 * PAYLOAD).is_err());
     sender.post(MessageId(3), PAYLOAD).unwrap();
-    // Parts of three packets: 2^24 of them.
+    // The requests have three packets each, and there are 2^24 of them.
     let mut sender = super::sender(DcpConfig { counter_bits: 2, ..config() });
     sender.post(MessageId(1), (u64::from(Msn::LIMIT) - 2) * 3 * PAYLOAD).unwrap();
     assert!(sender.post(MessageId(2), 7 * PAYLOAD).is_err());

@@ -4,7 +4,7 @@ use super::receiver::{Receiver, data};
 use super::*;
 use anabranch_proto::transport::SenderCounters;
 
-/// Times out once, at the time that it gives.
+/// Lets the sender time out once, exactly when `next_timeout` says so, and returns that time.
 fn time_out(sender: &mut DcpSender) -> Time {
     let (due, before) = (sender.next_timeout().unwrap(), sender.counters().timeouts);
     sender.handle_timeout(Time(due.0 - 1));
@@ -14,7 +14,8 @@ fn time_out(sender: &mut DcpSender) -> Time {
     due
 }
 
-/// All packets of the oldest message, with the next number, and nothing of later ones.
+/// A timeout retransmits all packets of the oldest message with the next retry number, and no packets of later
+/// messages.
 #[test]
 fn a_timeout_repeats_the_oldest_message() {
     let mut sender = sender(config());
@@ -24,7 +25,7 @@ fn a_timeout_repeats_the_oldest_message() {
     assert_eq!(send(&mut sender, us(4_001)), [(0, 0, 1), (1, 0, 1), (2, 0, 1)]);
     assert_eq!(time_out(&mut sender), us(8_001));
     assert_eq!(send(&mut sender, us(8_001)), [(0, 0, 2), (1, 0, 2), (2, 0, 2)]);
-    // The next one begins with 0, and with a new time.
+    // The next message starts with retry number 0 and a new timer.
     answer(&mut sender, us(9_000), ack(1));
     assert_eq!(time_out(&mut sender), us(13_000));
     assert_eq!(send(&mut sender, us(13_000)), [(3, 1, 1), (4, 1, 1)]);
@@ -55,8 +56,8 @@ fn only_a_higher_emsn_resets_the_timer() {
     assert_eq!(sender.next_timeout(), None);
 }
 
-/// Our rule: the timer does not run while packets of the message wait to be sent. By the text's the message would
-/// start over here before it was ever sent in full.
+/// A choice of this implementation: the timer does not run while packets of the message wait to be sent. By the paper's
+/// text, the message would start over here before it was ever sent completely.
 #[test]
 fn the_timer_waits_for_the_last_packet() {
     let mut sender = sender(config());
@@ -67,7 +68,7 @@ fn the_timer_waits_for_the_last_packet() {
         sender.handle_timeout(us(at + 3_999));
     }
     assert_eq!(time_out(&mut sender), us(14_000));
-    // The same in a later round.
+    // This also holds in a later round.
     for (at, due) in [(14_000, None), (19_000, None), (24_000, Some(us(28_000)))] {
         assert!(sender.poll_transmit(us(at)).is_some());
         assert_eq!(sender.next_timeout(), due);
@@ -76,8 +77,8 @@ fn the_timer_waits_for_the_last_packet() {
     assert_eq!(sender.counters().timeouts, 1);
 }
 
-/// Our rule: a message with packets that wait for retransmission, or are being fetched, does not time out. Waiting
-/// packets of later messages make no difference, and are sent before the new round.
+/// A choice of this implementation: a message does not time out while packets of it wait for retransmission or are
+/// being fetched. Waiting packets of later messages make no difference, and are sent before the new round.
 #[test]
 fn a_message_with_packets_to_repeat_has_not_timed_out() {
     let mut sender = sender(config());
@@ -96,7 +97,7 @@ fn a_message_with_packets_to_repeat_has_not_timed_out() {
     sender.handle_timeout(us(9_000));
     assert_eq!(sender.counters().timeouts, 1);
     assert_eq!(send(&mut sender, us(9_000)), [(3, 1, 0), (0, 0, 1), (1, 0, 1), (2, 0, 1)]);
-    // The next message is the oldest once this one is acknowledged, with what waits of it.
+    // Once this message is acknowledged, the next one is the oldest, including its waiting packets.
     answer(&mut sender, us(9_001), header_only(5, 1, 0));
     answer(&mut sender, us(9_002), ack(1));
     assert_eq!(sender.next_timeout(), None);
@@ -104,7 +105,7 @@ fn a_message_with_packets_to_repeat_has_not_timed_out() {
     assert_eq!(sender.next_timeout(), Some(us(13_003)));
 }
 
-/// A packet that a header took out of flight counts again once it is sent or dropped: the window does not leak.
+/// A packet that a header took out of flight counts again once it is sent or dropped, so that the window does not leak.
 #[test]
 fn the_window_stays_whole() {
     for number in [0, 1] {
@@ -113,7 +114,7 @@ fn the_window_stays_whole() {
         assert_eq!(psns(&mut sender, us(0)), range(0..6));
         sender.handle_timeout(us(4_000));
         assert_eq!(psns(&mut sender, us(4_000)), range(0..3));
-        // A new round is trimmed while the old one completes, or goes on.
+        // A packet of the new round is trimmed while the old round completes, or while it goes on.
         answer(&mut sender, us(4_001), header_only(1, 0, 1));
         match number {
             0 => {
@@ -127,8 +128,8 @@ fn the_window_stays_whole() {
     }
 }
 
-/// Our rule: a header of an earlier round is not obeyed. Both the round and the header would bring PSN 1, and the
-/// receiver, which counts, would take 0, 1, 1 for the whole message.
+/// A choice of this implementation: a header of an earlier round is ignored. Otherwise both the round and the header
+/// would cause PSN 1 to be sent, and the receiver, which only counts, would take 0, 1, 1 for the whole message.
 #[test]
 fn a_late_header_of_an_earlier_round_asks_for_nothing() {
     let mut sender = sender(config());
@@ -141,15 +142,16 @@ fn a_late_header_of_an_earlier_round_asks_for_nothing() {
     assert_eq!(send(&mut sender, us(4_001)), []);
     answer(&mut sender, us(4_001), header_only(2, 0, 1));
     assert_eq!(send(&mut sender, us(4_001)), [(2, 0, 1)]);
-    // This is what the receiver would do.
+    // This is how the receiver would react.
     for psn in [0, 1] {
         assert_eq!(receiver.take(&data(psn, 10, 3, 0, 1)), (vec![], vec![]));
     }
     assert_eq!(receiver.take(&data(1, 10, 3, 0, 1)), (vec![ack(1)], vec![10]), "without PSN 2");
 }
 
-/// Our rule: later messages carry 0. Were the number the queue pair's, message 1 would begin with the 1 of message
-/// 0, and its own first timeout would be 1 again: PSNs 1 and 1 would make it whole.
+/// A choice of this implementation: packets of later messages carry retry number 0. If the number belonged to the queue
+/// pair, message 1 would begin with number 1 of message 0, and its own first timeout would have number 1 again. PSN 1
+/// would then be counted twice and complete the message.
 #[test]
 fn later_messages_carry_no_retry_number() {
     let mut sender = narrowed(config(), 3 * PACKET);
@@ -165,14 +167,14 @@ fn later_messages_carry_no_retry_number() {
     assert_eq!(send(&mut sender, us(4_002)), [(3, 1, 0)]);
     time_out(&mut sender);
     assert_eq!(send(&mut sender, us(8_002)), [(2, 1, 1), (3, 1, 1)]);
-    // This is what the receiver would do.
+    // This is how the receiver would react.
     let mut receiver = Receiver::new(config());
     receiver.take(&data(0, 10, 1, 0, 1));
     assert_eq!(receiver.take(&data(2, 11, 2, 1, 1)), (vec![], vec![]), "the first round");
     assert_eq!(receiver.take(&data(2, 11, 2, 1, 1)), (vec![ack(2)], vec![11]), "the second, without PSN 3");
 }
 
-/// After a late ACK of a message that timed out, the rest of the round is not sent.
+/// After a late ACK of a message that timed out, the rest of its new round is not sent.
 #[test]
 fn an_ack_ends_a_round() {
     let mut sender = sender(config());
@@ -187,7 +189,8 @@ fn an_ack_ends_a_round() {
     assert_eq!(sender.next_timeout(), Some(us(8_002)));
 }
 
-/// Our rule: the first eight timeouts of a message come after the RTO each; then each takes twice as long.
+/// A choice of this implementation: each of the first eight timeouts of a message takes an RTO, and each later one
+/// takes twice as long as the previous one.
 #[test]
 fn later_rounds_take_longer() {
     let mut sender = sender(config());
@@ -201,13 +204,14 @@ fn later_rounds_take_longer() {
         assert_eq!(send(&mut sender, due), [(0, 0, round as u8 + 1)]);
         last = due;
     }
-    // The next message begins anew.
+    // The next message starts with the plain RTO again.
     answer(&mut sender, last, ack(1));
     assert_eq!(time_out(&mut sender), last + RTO);
 }
 
-/// The reason: a receiver that missed 256 rounds would count the packets of the next one together with those that it has. A
-/// sender takes more than six million RTOs for 127 rounds, up to which numbers tell rounds apart.
+/// The reason for the longer timeouts: a receiver that missed 256 rounds would count the packets of the next round
+/// together with the old ones. Retry numbers distinguish up to 127 rounds, for which a sender takes more than six
+/// million RTOs.
 #[test]
 fn retry_numbers_do_not_go_round_unheard() {
     let mut sender = sender(config());
@@ -224,7 +228,7 @@ fn retry_numbers_do_not_go_round_unheard() {
         let (_, delivered) = receiver.take(&data(psn, 10, 3, 0, rounds as u8));
         assert_eq!(delivered.len(), usize::from(rounds == 256), "what must not come to pass");
     }
-    // The number may wrap as long as the receiver gets one of every 127 rounds.
+    // The number may wrap as long as the receiver gets a packet of at least one in 127 rounds.
     let (mut receiver, mut sent) = (Receiver::new(config()), 0u32);
     for _ in 0..20 {
         sent += 127;
@@ -235,27 +239,28 @@ fn retry_numbers_do_not_go_round_unheard() {
     assert_eq!(receiver.take(&data(0, 10, 3, 0, sent as u8)), (vec![ack(1)], vec![10]));
 }
 
-/// A sender that posts messages as requests of this many packets, of which it tracks four.
+/// A sender that splits messages into requests of `packets` packets, of which the receiver tracks four.
 fn split(packets: u64) -> DcpSender {
     windowed(DcpConfig { tracked_messages: 4, ..config() }, 4 * packets * PACKET)
 }
 
-/// Section 4.5: all packets of the oldest *message*, also where it goes as several requests; each of those with a
-/// number of its own. With a timeout for each request, four lost together would take four timeouts one after the other.
+/// Section 4.5: a timeout retransmits all packets of the oldest *message*, even if it is split into several requests.
+/// Each request has a retry number of its own. With a timeout for each request, four requests that are lost together
+/// would take four timeouts in sequence.
 #[test]
 fn a_timeout_repeats_all_requests_of_the_oldest_message() {
     let mut sender = split(2);
     post(&mut sender, [7, 2]);
-    // Requests of 3, 3 and 1 packets; the window has room for 8 packets.
+    // The requests have 3, 3 and 1 packets, and the window has room for 8 packets.
     let first = [(0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 1, 0), (4, 1, 0), (5, 1, 0), (6, 2, 0), (7, 3, 0)];
     assert_eq!(send(&mut sender, us(0)), first);
     time_out(&mut sender);
     let round = [(0, 0, 1), (1, 0, 1), (2, 0, 1), (3, 1, 1), (4, 1, 1), (5, 1, 1), (6, 2, 1)];
     assert_eq!(send(&mut sender, us(4_000)), round, "and nothing of the next message");
-    // One timer for them all, and one timeout.
+    // All these requests have one timer, and there is one timeout.
     assert_eq!(sender.next_timeout(), Some(us(8_000)));
     assert_eq!(sender.counters(), SenderCounters { retransmissions: 7, timeouts: 1, nacks: 0, fetches: 0 });
-    // All that was lost comes in that round.
+    // That round contains all packets that were lost.
     let mut receiver = Receiver::new(DcpConfig { tracked_messages: 4, ..config() });
     for (psn, msn, retry) in round {
         let (packets, is_last) = [(3, false), (3, false), (1, true)][msn as usize];
@@ -269,57 +274,59 @@ fn a_timeout_repeats_all_requests_of_the_oldest_message() {
     }
     answer(&mut sender, us(4_010), ack(3));
     assert_eq!(acknowledged(&mut sender), [10]);
-    // The next message is the oldest now, with a timer and numbers of its own.
+    // The next message is now the oldest, with a timer and retry numbers of its own.
     assert_eq!(send(&mut sender, us(4_010)), [(8, 3, 0)]);
     assert_eq!(time_out(&mut sender), us(8_010));
     assert_eq!(send(&mut sender, us(8_010)), [(7, 3, 1), (8, 3, 1)]);
 }
 
-/// A round has only the packets that were sent: the rest of a request follows in its new round. Acknowledged packets
-/// are not retransmitted, and header-only packets of abandoned rounds are ignored.
+/// A round has only the packets that were sent, and the rest of a request follows in its new round. Acknowledged
+/// packets are not retransmitted, and header-only packets of abandoned rounds are ignored.
 #[test]
 fn a_round_has_what_was_sent_and_is_not_acknowledged() {
     let mut sender = split(2);
     post(&mut sender, [12]);
-    // Requests of 2 packets: four of them fill window and tracking.
+    // The requests have 2 packets. Four requests fill the window, and four are tracked.
     assert_eq!(send(&mut sender, us(0)).len(), 8);
     answer(&mut sender, us(1), header_only(5, 2, 0));
     assert_eq!(send(&mut sender, us(1)), [(5, 2, 0)]);
-    // One packet of request 2 waits in the RetransQ when the timer of request 0 runs out.
+    // One packet of request 2 waits in the RetransQ when the timer of request 0 expires.
     answer(&mut sender, us(3_999), header_only(4, 2, 0));
     time_out(&mut sender);
     assert!(matches!(sender.poll_transmit(us(4_000)).unwrap().repr, Repr::Data { psn: 0, .. }));
     answer(&mut sender, us(4_001), header_only(6, 3, 0));
     answer(&mut sender, us(4_002), ack(2));
-    // Requests 0 and 1 are not wanted any more, and 4 and 5 come into the window.
+    // Requests 0 and 1 are no longer needed, and the window now has room for requests 4 and 5.
     let rest = [(4, 2, 1), (5, 2, 1), (6, 3, 1), (7, 3, 1), (8, 4, 0), (9, 4, 0), (10, 5, 0), (11, 5, 0)];
     assert_eq!(send(&mut sender, us(4_002)), rest);
     answer(&mut sender, us(4_003), header_only(7, 3, 1));
     assert_eq!(send(&mut sender, us(4_003)), [(7, 3, 1)]);
-    // The timeout retransmits everything that was sent, also the rest of the message, and request 2 for the third time.
+    // The timeout retransmits everything that was sent, including the rest of the message, and request 2 for the third
+    // time.
     time_out(&mut sender);
     let third: Vec<_> =
         send(&mut sender, us(8_010)).into_iter().map(|(psn, _, retry)| (psn, retry)).collect();
     assert_eq!(third, [(4, 2), (5, 2), (6, 2), (7, 2), (8, 1), (9, 1), (10, 1), (11, 1)]);
 }
 
-/// The rest of a request that was sent in part follows with the number of the new round: the receiver counts both
-/// together.
+/// The rest of a request that was sent in part follows with the number of the new round, so that the receiver counts
+/// both parts together.
 #[test]
 fn the_rest_of_a_request_follows_in_its_new_round() {
     let mut sender = windowed(DcpConfig { tracked_messages: 2, ..config() }, 4 * PACKET);
     post(&mut sender, [6]);
-    // Requests of 2 packets; window and tracking let two of them go.
+    // The requests have 2 packets, and window and tracking admit two requests.
     assert_eq!(send(&mut sender, us(0)), [(0, 0, 0), (1, 0, 0), (2, 1, 0), (3, 1, 0)]);
     answer(&mut sender, us(1), ack(1));
     assert!(matches!(sender.poll_transmit(us(1)).unwrap().repr, Repr::Data { psn: 4, .. }));
-    // Request 1 is the oldest and was sent in full; of request 2 one packet was.
+    // Request 1 is the oldest and was sent completely. One packet of request 2 was sent.
     time_out(&mut sender);
     assert_eq!(send(&mut sender, us(4_001)), [(2, 1, 1), (3, 1, 1), (4, 2, 1), (5, 2, 1)]);
     let mut receiver = Receiver::new(DcpConfig { tracked_messages: 2, ..config() });
     receiver.take(&data(0, 10, 2, 0, 0));
     receiver.take(&data(1, 10, 2, 0, 0));
-    // The old copy of PSN 4 arrives, then the round, of which PSN 4 is lost: two packets of request 2, and not whole.
+    // The old copy of PSN 4 arrives, then the new round, of which PSN 4 is lost. Two packets of request 2 have then
+    // arrived, but the request is not complete.
     for (psn, msn, retry) in [(4, 2, 0), (2, 1, 1), (3, 1, 1), (5, 2, 1)] {
         let (answers, _) = receiver.take(&data(psn, 10, 2, msn, retry));
         assert!(!answers.contains(&ack(3)), "{psn} in round {retry}");

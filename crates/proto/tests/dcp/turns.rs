@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Packets in each turn, until nothing may be sent.
+/// The number of packets in each turn, until no packet may be sent.
 fn turns(sender: &mut DcpSender, now: Time) -> Vec<u32> {
     let mut turns = vec![0];
     while sender.poll_transmit(now).is_some() {
@@ -22,7 +22,7 @@ fn a_turn_ends_with_its_quota() {
     assert!(!sender.holds_turn());
     post(&mut sender, [20, 20]);
     assert_eq!(turns(&mut sender, us(0)), [16, 16, 8]);
-    // 16,999 B are not seventeen packets; and each turn has one.
+    // A quota of 16,999 B does not admit seventeen packets, and each turn has at least one packet.
     for (quota, expected) in [(16_999, vec![16, 4]), (17_000, vec![17, 3]), (0, vec![1; 20])] {
         let mut sender = super::sender(DcpConfig { round_quota: Bytes(quota), ..config() });
         post(&mut sender, [20]);
@@ -44,7 +44,7 @@ fn new_data_follows_in_the_turn_of_copies() {
     assert_eq!(turns(&mut sender, us(2)), [16, 14]);
 }
 
-/// Up to n = 8 WQEs: those at the head of the send queue when the turn began.
+/// A turn takes up to n = 8 WQEs, which are those at the head of the send queue when the turn began.
 #[test]
 fn a_turn_ends_with_its_wqes() {
     let mut sender = sender(config());
@@ -63,7 +63,7 @@ fn a_turn_ends_with_its_wqes() {
     assert_eq!(turns(&mut sender, us(1)), [3], "messages 8 to 10");
 }
 
-/// The sender waits for ACKs, for time, or for a message.
+/// The sender waits for an ACK, for the pacing, or for a message.
 #[test]
 fn a_turn_ends_when_nothing_can_be_sent() {
     let mut sender = narrowed(config(), 3 * PACKET);
@@ -72,7 +72,7 @@ fn a_turn_ends_when_nothing_can_be_sent() {
     answer(&mut sender, us(1), ack(1));
     assert_eq!(turns(&mut sender, us(1)), [4]);
     assert_eq!(sender.poll_transmit(us(1)), None);
-    // A turn that ended early does not go on with what it had left.
+    // A turn that ended early does not continue with its unused quota.
     post(&mut sender, [20]);
     assert_eq!(turns(&mut sender, us(2)), []);
     answer(&mut sender, us(2), ack(2));

@@ -1,4 +1,4 @@
-//! Both ends of `go_back_n` with DCQCN, call by call.
+//! Sender and receiver of `go-back-n` with DCQCN, tested call by call.
 
 use super::*;
 use anabranch_proto::transport::Receiver as _;
@@ -6,7 +6,7 @@ use anabranch_proto::transport::Sender as _;
 
 const ACK: u16 = 64;
 
-/// Packets of 1,000 B, 64 of them headers; ACKs every 4.
+/// Packets of 1,000 B, of which 64 B are headers, and an ACK for every 4 packets.
 fn config() -> GoBackNConfig {
     GoBackNConfig {
         payload: Bytes(936),
@@ -30,7 +30,7 @@ mod receiving {
             Receiver(GoBackNReceiver::new(&config, &facts(100), ENDS))
         }
 
-        /// The answers to a packet of a message of 10 packets, and whether it completed the message.
+        /// Passes a packet of a message of 10 packets. Returns the answers to it, and whether it completed the message.
         fn take(&mut self, now: Time, packet: &Packet) -> (Vec<Repr>, bool) {
             let whole = self.0.handle_packet(now, packet);
             assert!(whole.is_none_or(|message| message == MessageId(7)));
@@ -81,7 +81,7 @@ mod receiving {
         assert_eq!(receiver.answers(us(0), &first), [ack(1, false, 0)]);
         assert_eq!(receiver.answers(us(1), &data(1)), []);
         assert_eq!(receiver.take(us(2), &data(0)), (vec![ack(2, false, 0)], false));
-        // That ACK was for PSN 1; the next one is four packets later.
+        // That ACK was for PSN 1, so the next one follows four packets later.
         for psn in 2..5 {
             assert_eq!(receiver.answers(us(3), &data(psn)), []);
         }
@@ -96,7 +96,7 @@ mod receiving {
         assert_eq!(receiver.answers(us(2), &data(3)), []);
         assert_eq!(receiver.answers(us(500), &data(4)), []);
         assert_eq!(receiver.answers(us(501), &data(5)), [nack(1, 5)]);
-        // 2 and later were thrown away: with 1 there, 2 is missing.
+        // PSNs 2 and higher were discarded. Once PSN 1 has arrived, PSN 2 is missing.
         assert_eq!(receiver.answers(us(502), &data(1)), []);
         assert_eq!(receiver.answers(us(503), &data(3)), [nack(2, 3)]);
         assert_eq!(receiver.answers(us(504), &data(4)), []);
@@ -122,7 +122,7 @@ mod receiving {
         assert_eq!(receiver.answers(us(110), &marked(0)), [ack(2, true, 0), Repr::Cnp]);
     }
 
-    /// A mark held back at 30 us causes one CNP, with the first packet after 50 us.
+    /// The mark that arrives at 30 us, within the interval, causes one CNP, with the first packet after 50 us.
     #[test]
     fn a_trailing_cnp_tells_of_a_mark_within_the_interval() {
         for trailing_cnp in [false, true] {
@@ -166,7 +166,7 @@ mod sending {
         CcConfig::Dcqcn(config).build(&facts(100))
     }
 
-    /// The PSNs that are sent now, in order, and those that request an ACK.
+    /// The PSNs that are sent now, in order, and the PSNs that request an ACK.
     fn burst(sender: &mut GoBackNSender, now: Time) -> (Vec<u32>, Vec<u32>) {
         let (mut psns, mut asking) = (Vec::new(), Vec::new());
         while let Some(packet) = sender.poll_transmit(now) {
@@ -199,7 +199,8 @@ mod sending {
         range.collect()
     }
 
-    /// Three messages: 3 packets, one of no bytes, and 2 packets of which the last carries a byte.
+    /// Posts three messages: one of 3 packets, one of no bytes, and one of 2 packets, of which the last carries a
+    /// single byte.
     fn post_three(sender: &mut GoBackNSender) {
         sender.post(MessageId(10), 3 * 936).unwrap();
         sender.post(MessageId(11), 0).unwrap();
@@ -240,17 +241,17 @@ mod sending {
     fn the_window_bounds_what_is_in_flight_and_its_last_packet_asks() {
         let mut sender = sender(AnyCc::constant(2_500));
         post_three(&mut sender);
-        // 2,000 B in flight are below the window, so a third packet goes.
+        // 2,000 B in flight are below the window, so that a third packet is sent.
         assert_eq!(burst(&mut sender, us(0)), (psns(0..3), vec![2]));
-        // 2,000 B, and 2,064 B with the next: one more goes after it.
+        // 2,000 B are in flight, and 2,064 B with the next packet, after which one more is sent.
         answer(&mut sender, us(1), ack(1));
         assert_eq!(burst(&mut sender, us(1)), (psns(3..5), vec![4]));
-        // 2,064 B.
+        // 2,064 B are in flight.
         answer(&mut sender, us(2), ack(2));
         assert_eq!(burst(&mut sender, us(2)), (psns(5..6), vec![5]));
         answer(&mut sender, us(3), ack(6));
         assert_eq!(acknowledged(&mut sender), [10, 11, 12]);
-        // A window of less than a packet lets one go at a time.
+        // A window smaller than a packet admits one packet at a time.
         let mut sender = super::sending::sender(AnyCc::constant(1));
         post_three(&mut sender);
         assert_eq!(burst(&mut sender, us(0)), (psns(0..1), vec![0]));
@@ -266,7 +267,7 @@ mod sending {
         assert_eq!(sender.next_timeout(), None, "nothing is in flight");
         assert_eq!(burst(&mut sender, us(1)), (psns(4..6), vec![5]));
         assert_eq!(sender.counters().retransmissions, 2);
-        // An older one says nothing new.
+        // An older NACK has no effect.
         answer(&mut sender, us(2), nack(2));
         assert_eq!(burst(&mut sender, us(2)).0, []);
         assert_eq!((sender.counters().retransmissions, sender.counters().timeouts), (2, 0));
@@ -285,7 +286,7 @@ mod sending {
         answer(&mut sender, us(2), ack(5));
         assert_eq!(acknowledged(&mut sender), [10, 11]);
         assert_eq!(burst(&mut sender, us(2)).0, [5]);
-        // Nobody acknowledges what was never sent.
+        // An ACK for packets that were never sent has no effect.
         answer(&mut sender, us(3), ack(60));
         assert_eq!(acknowledged(&mut sender), [12]);
         assert_eq!(sender.counters().retransmissions, 2);
@@ -320,7 +321,8 @@ mod sending {
         sender.post(MessageId(3), 936).unwrap();
     }
 
-    /// 1,000 B at 100 Gb/s last 80 ns, at 50 Gb/s 160 ns, at 75 Gb/s 106,666.67 ps: 106,667.
+    /// 1,000 B take 80 ns at 100 Gb/s, 160 ns at 50 Gb/s, and 106,666.67 ps at 75 Gb/s, which is rounded up to 106,667
+    /// ps.
     #[test]
     fn packets_keep_the_distance_that_the_rate_says() {
         let ps = Time;
@@ -331,14 +333,14 @@ mod sending {
         assert_eq!(sender.next_timeout(), Some(ps(80_000)));
         assert_eq!(burst(&mut sender, ps(79_999)).0, []);
         assert_eq!(burst(&mut sender, ps(80_000)).0, [1]);
-        // A cut acts on the packet that waits.
+        // A cut of the rate also affects the packet that waits.
         assert_eq!(burst(&mut sender, ps(80_001)).0, []);
         answer(&mut sender, ps(100_000), Repr::Cnp);
         assert_eq!(burst(&mut sender, ps(160_000)).0, []);
         assert_eq!(sender.next_timeout(), Some(ps(240_000)));
         assert_eq!(burst(&mut sender, ps(239_999)).0, []);
         assert_eq!(burst(&mut sender, ps(240_000)).0, [2]);
-        // The rate rises to (100 + 50)/2 at 55.1 us: the packet that waits asks again then.
+        // The rate rises to (100 + 50)/2 Gb/s at 55.1 us, so that the waiting packet is tried again then.
         assert_eq!(burst(&mut sender, ps(55_050_000)).0, [3]);
         assert_eq!(burst(&mut sender, ps(55_060_000)).0, []);
         assert_eq!(sender.next_timeout(), Some(ps(55_100_000)));
@@ -374,8 +376,8 @@ mod sending {
         }
     }
 
-    /// Four packets take half an RTO at 2 * 4 * 8,000 b / 4 ms = 16 Mb/s: below, each requests its ACK, so that a
-    /// receiver that waits for four does not let the RTO pass.
+    /// Four packets take half an RTO at 2 * 4 * 8,000 b / 4 ms = 16 Mb/s. Below this rate, each packet requests an ACK,
+    /// so that a receiver that waits for four packets does not let the RTO expire.
     #[test]
     fn a_slow_sender_asks_for_every_ack() {
         for (mbps, asks) in [(16, false), (15, true)] {

@@ -1,5 +1,5 @@
-//! DCQCN through fixed scripts of CNPs, with what a person computes from its equations; and both ends of
-//! `go_back_n`, call by call.
+//! DCQCN with fixed scripts of CNPs, compared with values that were computed by hand from its equations. Also tests
+//! sender and receiver of `go-back-n`, call by call.
 
 use crate::support::{ENDS, us, wide_facts};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
@@ -19,10 +19,10 @@ mod reaction_point {
     use super::*;
     use std::fmt::Write;
 
-    /// Rate and target in Gb/s, and alpha.
+    /// Rate and target rate in Gb/s, and alpha.
     type State = (f64, f64, f64);
 
-    /// A flow with a congestion control that is cloned before each query, to show that queries change nothing.
+    /// A flow whose congestion control is cloned before each query, which shows that queries change nothing.
     #[derive(Clone)]
     struct Flow(Dcqcn);
 
@@ -46,7 +46,7 @@ mod reaction_point {
             self.with(|cc| cc.handle_nack(now));
         }
 
-        /// 1 MB in 250 packets.
+        /// Sends 1 MB in 250 packets.
         fn send_megabyte(&mut self, now: Time) {
             self.with(|cc| (0..250).for_each(|_| cc.handle_sent(now, 4_000)));
         }
@@ -69,7 +69,7 @@ mod reaction_point {
         }
     }
 
-    /// The rate must be equal to a bit per second, and alpha to six decimals.
+    /// The rates must be equal to within a bit per second, and alpha to six decimals.
     #[track_caller]
     fn assert_state(flow: &mut Flow, now: Time, (rate, target, alpha): State) {
         let (is_rate, is_target, is_alpha) = flow.state(now);
@@ -82,60 +82,67 @@ mod reaction_point {
         );
     }
 
-    /// The paper's parameters with numbers that a person can compute with: g = 1/4, F = 2, a byte counter of 1 MB.
+    /// The paper's parameters with values for which results are easy to compute by hand: g = 1/4, F = 2, and a byte
+    /// counter of 1 MB.
     fn paper_by_hand() -> DcqcnConfig {
         DcqcnConfig { g: 0.25, fast_recovery: 2, byte_counter: Bytes(1_000_000), ..DcqcnConfig::paper() }
     }
 
-    /// AI is 0.04 Gb/s, HAI 0.4; both timers 55 us.
+    /// The additive increase (AI) is 0.04 Gb/s, the hyper increase (HAI) is 0.4 Gb/s, and both timers are 55 us. T and
+    /// BC are the numbers of expiries of the timer and of the byte counter.
     #[test]
     fn the_papers_form_step_by_step() {
         let mut flow = Flow::new(paper_by_hand(), 40);
-        // No CNP: nothing changes, whatever is sent.
+        // Without a CNP nothing changes, whatever is sent.
         flow.send_megabyte(us(50));
         assert_state(&mut flow, us(99), (40.0, 40.0, 1.0));
         assert_eq!(flow.next_increase(), None);
 
-        // Equation 1: target 40, rate 40*(1 - 1/2) = 20, alpha 3/4*1 + 1/4 = 1.
+        // Equation 1: the target is 40, the rate 40*(1 - 1/2) = 20, and alpha 3/4*1 + 1/4 = 1.
         flow.cnp(us(100));
         assert_state(&mut flow, us(100), (20.0, 40.0, 1.0));
         assert_eq!(flow.next_increase(), Some(us(155)));
         assert_state(&mut flow, us(154), (20.0, 40.0, 1.0));
-        // Alpha timer: 3/4. Timer, T = 1, below F: (40 + 20)/2 = 30.
+        // The alpha timer makes alpha 3/4. T = 1 is below F, so the rate is (40 + 20)/2 = 30.
         assert_state(&mut flow, us(155), (30.0, 40.0, 0.75));
 
-        // Target 30, rate 30*(1 - 0.375) = 18.75, alpha 3/4*0.75 + 1/4 = 0.8125. All starts anew.
+        // The target is 30, the rate 30*(1 - 0.375) = 18.75, and alpha 3/4*0.75 + 1/4 = 0.8125. Both timers and the
+        // byte counter restart.
         flow.cnp(us(200));
         assert_state(&mut flow, us(200), (18.75, 30.0, 0.8125));
-        // BC = 1: (30 + 18.75)/2.
+        // BC = 1: the rate is (30 + 18.75)/2.
         flow.send_megabyte(us(210));
         assert_state(&mut flow, us(210), (24.375, 30.0, 0.8125));
-        // T = 1, the larger is 1, below F: (30 + 24.375)/2. Alpha 3/4*0.8125. Not at 210, when the first timer was due.
+        // T = 1. The larger count is 1, which is below F, so the rate is (30 + 24.375)/2, and alpha is 3/4*0.8125. This
+        // is not at 210 us, when the first timer would have expired.
         assert_state(&mut flow, us(254), (24.375, 30.0, 0.8125));
         assert_state(&mut flow, us(255), (27.1875, 30.0, 0.609375));
 
-        // BC = 2, T = 1: additive, target 30.04, rate (30.04 + 27.1875)/2.
+        // BC = 2 and T = 1: the increase is additive, so the target is 30.04 and the rate (30.04 + 27.1875)/2.
         flow.send_megabyte(us(300));
         assert_state(&mut flow, us(300), (28.61375, 30.04, 0.609375));
-        // T = 2: target 30.08, rate (30.08 + 28.61375)/2; alpha 3/4*0.609375.
+        // T = 2: the target is 30.08, the rate (30.08 + 28.61375)/2, and alpha 3/4*0.609375.
         assert_state(&mut flow, us(310), (29.346875, 30.08, 0.45703125));
-        // BC = 3, the smaller is 2, not above F: target 30.12, rate (30.12 + 29.346875)/2.
+        // BC = 3. The smaller count is 2, which is not above F, so the target is 30.12 and the rate (30.12 +
+        // 29.346875)/2.
         flow.send_megabyte(us(320));
         assert_state(&mut flow, us(320), (29.7334375, 30.12, 0.45703125));
-        // T = 3, the smaller is 3: hyper with i = 3 - 2 + 1 = 2: target 30.92, rate (30.92 + 29.7334375)/2.
+        // T = 3. The smaller count is 3, so there is a hyper increase with i = 3 - 2 + 1 = 2: the target is 30.92, and
+        // the rate (30.92 + 29.7334375)/2.
         assert_state(&mut flow, us(365), (30.32671875, 30.92, 0.3427734375));
-        // BC = 4, the smaller is 3: i = 2: target 31.72, rate (31.72 + 30.32671875)/2.
+        // BC = 4. The smaller count is 3, so i = 2: the target is 31.72, and the rate (31.72 + 30.32671875)/2.
         flow.send_megabyte(us(370));
         assert_state(&mut flow, us(370), (31.023359375, 31.72, 0.3427734375));
-        // T = 4: i = 3: target 32.92, rate (32.92 + 31.023359375)/2; alpha 3/4*0.3427734375.
+        // T = 4, so i = 3: the target is 32.92, the rate (32.92 + 31.023359375)/2, and alpha 3/4*0.3427734375.
         assert_state(&mut flow, us(420), (31.9716796875, 32.92, 0.257080078125));
 
-        // Target 31.9716796875, rate that * (1 - 0.1285400390625) = 27.8620367..., alpha 3/4*0.257080078125 + 1/4.
+        // The target is 31.9716796875, the rate 31.9716796875*(1 - 0.1285400390625) = 27.8620367..., and alpha
+        // 3/4*0.257080078125 + 1/4.
         flow.cnp(us(421));
         assert_state(&mut flow, us(421), (27.862_038_731_575, 31.971_679_687, 0.442_810_058_594));
     }
 
-    /// The byte counter counts from the last cut, and keeps what is over.
+    /// The byte counter counts from the last cut, and keeps the excess bytes when it expires.
     #[test]
     fn the_byte_counter_counts_from_the_last_cut() {
         let mut flow = Flow::new(paper_by_hand(), 40);
@@ -145,18 +152,19 @@ mod reaction_point {
         flow.cnp(us(2));
         flow.with(|cc| (0..249).for_each(|_| cc.handle_sent(us(3), 4_000)));
         assert_eq!(flow.rate(us(3)), Rate::from_gbps(10));
-        // 996,000 B + 7,000 B: an expiry, and 3,000 B over; with 993,000 B more no second one, with 996,000 B one.
+        // 996,000 B + 7,000 B cause an expiry and leave 3,000 B. Another 993,000 B cause no second expiry, but 996,000
+        // B do.
         flow.with(|cc| cc.handle_sent(us(4), 7_000));
         assert_eq!(flow.rate(us(4)), Rate::from_gbps(15));
         flow.with(|cc| (0..331).for_each(|_| cc.handle_sent(us(5), 3_000)));
         assert_eq!(flow.rate(us(5)), Rate::from_gbps(15));
         flow.with(|cc| cc.handle_sent(us(6), 4_000));
-        // BC = 2, not below F: target 20.04.
+        // BC = 2 is not below F, so the target is 20.04.
         assert_eq!(flow.rate(us(6)), Rate(17_520_000_000));
     }
 
-    /// The target stops at line rate, the rate follows it there and then nothing is due; CNPs cannot cut below the
-    /// lowest rate.
+    /// The target stops at the line rate. When the rate reaches it too, no increase is due any more. CNPs cannot cut
+    /// the rate below the lowest rate.
     #[test]
     fn the_rate_stays_between_its_bounds() {
         let mut flow = Flow::new(DcqcnConfig { byte_counter: Bytes(0), ..paper_by_hand() }, 40);
@@ -167,7 +175,8 @@ mod reaction_point {
         assert_eq!(flow.next_increase(), None);
     }
 
-    /// The parameters of published htsim with the same changes: AI is 2 Gb/s at a line rate of 40, HAI 4.
+    /// The parameters of published htsim with the same changes. At a line rate of 40 Gb/s, AI is 2 Gb/s and HAI is 4
+    /// Gb/s.
     fn htsim_by_hand() -> DcqcnConfig {
         DcqcnConfig { g: 0.25, fast_recovery: 2, byte_counter: Bytes(1_000_000), ..DcqcnConfig::htsim() }
     }
@@ -179,40 +188,44 @@ mod reaction_point {
     #[test]
     fn htsims_form_step_by_step() {
         let mut flow = Flow::new(htsim_by_hand(), 40);
-        // Before 55 us packets leave alpha unchanged. Then each takes a quarter of it, before any CNP.
+        // Before 55 us, packets leave alpha unchanged. After that, each reduces alpha by a quarter, even before any
+        // CNP.
         flow.send_megabyte(us(54));
         assert_state(&mut flow, us(59), (40.0, 40.0, 1.0));
         send(&mut flow, us(60));
         send(&mut flow, us(61));
         assert_state(&mut flow, us(99), (40.0, 40.0, 0.5625));
 
-        // 40*(1 - 0.28125); alpha 3/4*0.5625 + 1/4: the first CNP sets nothing back.
+        // The rate is 40*(1 - 0.28125), and alpha 3/4*0.5625 + 1/4: the first CNP does not reset alpha.
         flow.cnp(us(100));
         assert_state(&mut flow, us(100), (28.75, 40.0, 0.671875));
         send(&mut flow, us(154));
         assert_state(&mut flow, us(154), (28.75, 40.0, 0.671875));
-        // T = 1: (40 + 28.75)/2; the expiry takes a quarter of alpha, and so does a packet.
+        // T = 1: the rate is (40 + 28.75)/2. The expiry reduces alpha by a quarter, and so does a packet.
         assert_state(&mut flow, us(155), (34.375, 40.0, 0.503_906_25));
         send(&mut flow, us(160));
         assert_state(&mut flow, us(160), (34.375, 40.0, 0.377_929_688));
 
-        // 34.375*(1 - 0.18896484375), and all starts anew.
+        // The rate is 34.375*(1 - 0.18896484375). The timer and the byte counter restart.
         flow.cnp(us(200));
         assert_state(&mut flow, us(200), (27.879_333_496, 34.375, 0.533_447_266));
-        // BC = 1, BC = 2: fast recovery still, where the paper adds from F = 2 on.
+        // BC = 1 and BC = 2 are still fast recovery, while in the paper the increase is additive from F = 2 on.
         flow.send_megabyte(us(210));
         assert_state(&mut flow, us(210), (31.127_166_748, 34.375, 0.533_447_266));
         flow.send_megabyte(us(215));
         assert_state(&mut flow, us(215), (32.751_083_374, 34.375, 0.533_447_266));
-        // BC = 3: additive, target 36.375. T = 1 and T = 2 likewise; the target passes the line rate.
+        // BC = 3: the increase is additive, so the target is 36.375. T = 1 and T = 2 have the same effect, and the
+        // target exceeds the line rate.
         flow.send_megabyte(us(220));
         assert_state(&mut flow, us(220), (34.563_041_687, 36.375, 0.533_447_266));
         assert_state(&mut flow, us(255), (36.469_020_843, 38.375, 0.400_085_449));
         assert_state(&mut flow, us(310), (38.422_010_421, 40.375, 0.300_064_087));
-        // T = 3, the smaller is 3: hyper by i = 1 step of 4; half way would be 41.4, the rate stops at the line rate.
+        // T = 3. The smaller count is 3, so there is a hyper increase by i = 1 step of 4. Half way to the target would
+        // be 41.4, but the rate stops at the line rate.
         assert_state(&mut flow, us(365), (40.0, 44.375, 0.225_048_065));
         assert_eq!(flow.next_increase(), None);
-        // At line rate nothing rises; alpha falls on. A cut makes the rate the target.
+        // At line rate neither rate rises, while alpha keeps falling. A CNP first sets the target rate to the current
+        // rate, then cuts the latter.
         assert_state(&mut flow, us(420), (40.0, 44.375, 0.168_786_049));
         flow.cnp(us(421));
         assert_state(&mut flow, us(421), (36.624_279_022, 40.0, 0.376_589_537));
@@ -261,7 +274,7 @@ mod reaction_point {
         }
     }
 
-    /// The rule for a receiver that sends a CNP with each NACK.
+    /// This is the rule for receivers that send a CNP with each NACK.
     #[test]
     fn a_nack_may_do_what_a_cnp_does() {
         for config in [paper_by_hand(), DcqcnConfig::conweave()] {
@@ -277,7 +290,7 @@ mod reaction_point {
         }
     }
 
-    /// The rate may rise at `next_increase` and at no time before.
+    /// The rate may rise at `next_increase`, but not before.
     #[test]
     fn the_next_increase_is_announced() {
         let mut flow = Flow::new(DcqcnConfig::conweave(), 100);
@@ -290,44 +303,46 @@ mod reaction_point {
         assert_eq!(flow.next_increase(), Some(us(614)));
     }
 
-    /// As in ConWeave's simulator but with g = 1/4: alpha every 1 us, checks for a cut 4 us apart, a timer of 300 us,
-    /// F = 1, AI 0.04 and HAI 0.1 Gb/s.
+    /// The parameters of ConWeave's simulator, but with g = 1/4: an alpha timer of 1 us, checks for a cut every 4 us, a
+    /// timer of 300 us, F = 1, AI of 0.04 Gb/s and HAI of 0.1 Gb/s.
     #[test]
     fn the_simulators_form_step_by_step() {
         let mut flow = Flow::new(DcqcnConfig { g: 0.25, ..DcqcnConfig::conweave() }, 100);
-        // The first CNP sets alpha, and what it notes is not counted for alpha again.
+        // The first CNP initialises alpha, and is not counted for alpha again.
         flow.cnp(us(10));
         assert_state(&mut flow, us(10), (100.0, 100.0, 1.0));
         assert_state(&mut flow, us(13), (100.0, 100.0, 0.421875));
-        // Alpha (3/4)^4 = 0.31640625; then the check finds the CNP: 100*(1 - 0.158203125).
+        // Alpha is (3/4)^4 = 0.31640625. Then the check finds the CNP, so the rate is 100*(1 - 0.158203125).
         assert_state(&mut flow, us(14), (84.1796875, 100.0, 0.31640625));
 
-        // Alpha at 15: 0.2373046875; with the CNP at 16: 3/4 of it + 1/4 = 0.427978515625; at 17 0.320983886...; at
-        // 18 0.240737915..., and the check: 84.1796875*(1 - 0.120368957...) = 74.047066271. Nothing rose since the
-        // last cut: the target stays.
+        // Alpha is 0.2373046875 at 15 us. With the CNP, it is 3/4 of that + 1/4 = 0.427978515625 at 16 us. It is
+        // 0.320983886... at 17 us and 0.240737915... at 18 us. At 18 us the check also cuts the rate to 84.1796875*(1 -
+        // 0.120368957...) = 74.047066271. There was no increase since the last cut, so the target stays.
         flow.cnp(Time(15_500_000));
         assert_state(&mut flow, us(16), (84.1796875, 100.0, 0.427_978_516));
         assert_state(&mut flow, us(18), (74.047_066_271, 100.0, 0.240_737_915));
-        // No CNP: no cut at 22. The timer of the second cut: the first expiry is fast recovery.
+        // Without a CNP there is no cut at 22 us. The timer runs from the second cut, and its first expiry is fast
+        // recovery.
         assert_state(&mut flow, us(317), (74.047_066_271, 100.0, 0.0));
         assert_state(&mut flow, us(318), (87.023_533_135, 100.0, 0.0));
 
-        // Two CNPs before the check at 322 are one: alpha 1/4 at 321, 3/16 at 322; 87.023533135*(1 - 0.09375). The
-        // rate rose meanwhile: the target comes down to it.
+        // Two CNPs before the check at 322 us count as one: alpha is 1/4 at 321 us and 3/16 at 322 us, and the rate
+        // 87.023533135*(1 - 0.09375). The rate has risen since the last cut, so the target is set to the rate before
+        // this cut.
         flow.cnp(Time(320_300_000));
         flow.cnp(Time(320_500_000));
         assert_state(&mut flow, us(321), (87.023_533_135, 100.0, 0.25));
         assert_state(&mut flow, us(322), (78.865_076_904, 87.023_533_135, 0.1875));
-        // Fast recovery: (87.023533135 + 78.865076904)/2.
+        // Fast recovery: the rate is (87.023533135 + 78.865076904)/2.
         assert_state(&mut flow, us(622), (82.944_305_019, 87.023_533_135, 0.0));
-        // Additive: target + 0.04, and half way to it.
+        // Additive increase: the target rises by 0.04, and the rate goes half way to it.
         assert_state(&mut flow, us(922), (85.003_919_077, 87.063_533_135, 0.0));
-        // Hyper: target + 0.1, and the same again: no multiples.
+        // Hyper increase: the target rises by 0.1, and by the same amount again, since this form has no multiples.
         assert_state(&mut flow, us(1_222), (86.083_726_106, 87.163_533_135, 0.0));
         assert_state(&mut flow, us(1_522), (86.673_629_621, 87.263_533_135, 0.0));
     }
 
-    /// A CNP long after the last waits for a check of the same rhythm.
+    /// A CNP long after the last one waits for the next check, whose period continues from the first CNP.
     #[test]
     fn checks_for_a_cut_keep_their_rhythm() {
         let mut flow = Flow::new(DcqcnConfig { g: 0.25, ..DcqcnConfig::conweave() }, 100);
@@ -343,40 +358,45 @@ mod reaction_point {
         assert!(flow.rate(us(113)) < before);
     }
 
-    /// As in `the_papers_form_step_by_step`: F = 2, AI 0.04 Gb/s, both timers 55 us.
+    /// The parameters are those of `the_papers_form_step_by_step`: F = 2, AI of 0.04 Gb/s, and both timers 55 us.
     #[test]
     fn a_nack_halves_the_target_and_recovery_leads_back() {
         let mut flow = Flow::new(paper_by_hand(), 40);
         flow.nack(us(100));
         assert_state(&mut flow, us(100), (20.0, 40.0, 1.0));
         assert_eq!(flow.next_increase(), Some(us(155)));
-        // T = 1: half way to the target. Alpha stays: no CNP ever started its timer.
+        // T = 1: the rate goes half way to the target. Alpha stays, since no CNP has started its timer.
         assert_state(&mut flow, us(155), (30.0, 40.0, 1.0));
-        // Half the target again, not half the rate, and all starts anew: the next expiry is not at 210.
+        // The NACK sets the rate to half the target again, not to half the rate. The timer restarts, so that the next
+        // expiry is not at 210 us.
         flow.nack(us(160));
         assert_state(&mut flow, us(214), (20.0, 40.0, 1.0));
         assert_state(&mut flow, us(215), (30.0, 40.0, 1.0));
-        // T = 2: additive, but the target is at its cap. T = 3 likewise.
+        // T = 2: the increase is additive, but the target is at its maximum. T = 3 has the same effect.
         assert_state(&mut flow, us(270), (35.0, 40.0, 1.0));
         assert_state(&mut flow, us(325), (37.5, 40.0, 1.0));
 
-        // A CNP: target 37.5, rate 18.75, alpha 3/4*1 + 1/4. A NACK finds half the target and changes nothing, nor
-        // does it put off the timer: T = 1 at 395, (37.5 + 18.75)/2; alpha 3/4.
+        // After the CNP, the target is 37.5, the rate 18.75, and alpha 3/4*1 + 1/4. The NACK finds the rate at half the
+        // target, so it changes nothing and does not restart the timer. T = 1 is therefore at 395 us: the rate is (37.5
+        // + 18.75)/2, and alpha 3/4.
         flow.cnp(us(340));
         flow.nack(us(341));
         assert_state(&mut flow, us(394), (18.75, 37.5, 1.0));
         assert_state(&mut flow, us(395), (28.125, 37.5, 0.75));
-        // Halved by a NACK at 18.75, the next CNP makes that the target and cuts to 18.75*(1 - 0.375).
+        // A NACK halves the target to 18.75. The next CNP makes this rate the target, and cuts the rate to 18.75*(1 -
+        // 0.375).
         flow.nack(us(396));
         assert_state(&mut flow, us(396), (18.75, 37.5, 0.75));
         flow.cnp(us(397));
         assert_state(&mut flow, us(397), (11.71875, 18.75, 0.8125));
-        // Half of 18.75 is less: but after T = 1, (18.75 + 11.71875)/2 = 15.234375, a NACK cuts to it.
+        // The rate is above half of 18.75, since T = 1 made it (18.75 + 11.71875)/2 = 15.234375. The NACK therefore
+        // cuts it to half of the target.
         flow.nack(us(452));
         assert_state(&mut flow, us(452), (9.375, 18.75, 0.609375));
     }
 
-    /// The byte counter leads back as well, from the NACK on: 249 packets before it do not count.
+    /// Expiries of the byte counter lead back to the target as well. It counts from the NACK on, so that 249 packets
+    /// before the NACK do not count.
     #[test]
     fn the_byte_counter_counts_from_the_last_nack() {
         let mut flow = Flow::new(paper_by_hand(), 40);
@@ -391,8 +411,9 @@ mod reaction_point {
         assert_eq!(flow.rate(us(4)), Rate::from_gbps(20));
     }
 
-    /// In the simulators' form the check for a cut stays due, and alpha with it: 100 -> 50 by the NACK at 12 us, and at
-    /// 14 us the CNP's cut, 50*(1 - 0.158203125). Nothing rose since the NACK: the target stays.
+    /// In the simulators' form, a NACK does not cancel the check for a cut, nor does it change alpha. The NACK at 12 us
+    /// cuts the rate from 100 to 50, and at 14 us the CNP cuts it to 50*(1 - 0.158203125). There was no increase since
+    /// the NACK, so the target stays.
     #[test]
     fn a_nack_leaves_a_cnp_its_cut() {
         let mut flow = Flow::new(DcqcnConfig { g: 0.25, ..DcqcnConfig::conweave() }, 100);
@@ -402,8 +423,8 @@ mod reaction_point {
         assert_state(&mut flow, us(14), (42.08984375, 100.0, 0.31640625));
     }
 
-    /// Themis-spraying, figure 2b: however many NACKs come, half the line rate remains; and they do not hold down what
-    /// CNPs cut before them.
+    /// Themis-spraying, figure 2b: however many NACKs arrive, half the line rate remains. They do not prevent the
+    /// recovery from an earlier cut by CNPs.
     #[test]
     fn many_nacks_leave_half_the_line() {
         for apart in [1, 2, 50] {
@@ -433,7 +454,7 @@ mod reaction_point {
         assert_state(&mut flow, us(1), (30.0, 40.0, 1.0));
     }
 
-    /// NACKs at 0, 50 and 400 us and then none, at a line of 100 Gb/s that sends 12.5 KB a microsecond.
+    /// NACKs arrive at 0, 50 and 400 us and then no more, at a line rate of 100 Gb/s, which is 12.5 KB per microsecond.
     #[test]
     fn nacks_with_parameters_of_conweaves_simulator() {
         let mut flow = Flow::new(DcqcnConfig::conweave(), 100);
@@ -445,7 +466,8 @@ mod reaction_point {
             let (rate, target, alpha) = flow.state(us(now));
             writeln!(table, "{now:>5} {:>12.3} {:>12.3} {alpha:>9.6}", rate * 1e3, target * 1e3).unwrap();
         }
-        // The NACK at 50 finds half the target, so that the timer of the one at 0 runs on; the one at 400 finds more.
+        // The NACK at 50 us finds the rate at half the target, so the timer of the NACK at 0 continues. The NACK at 400
+        // us finds a higher rate.
         insta::assert_snapshot!(table, @r"
            us    rate Mb/s  target Mb/s     alpha
             0    50000.000   100000.000  1.000000
@@ -463,7 +485,7 @@ mod reaction_point {
         ");
     }
 
-    /// CNPs at 0, 50 and 100 us and then none, at a line of 100 Gb/s that sends 12.5 KB a microsecond.
+    /// CNPs arrive at 0, 50 and 100 us and then no more, at a line rate of 100 Gb/s, which is 12.5 KB per microsecond.
     fn table(config: DcqcnConfig) -> String {
         let mut flow = Flow::new(config, 100);
         let mut table = format!("{:>5} {:>12} {:>12} {:>9}\n", "us", "rate Mb/s", "target Mb/s", "alpha");
@@ -483,9 +505,9 @@ mod reaction_point {
 
     #[test]
     fn parameters_of_the_paper() {
-        // By hand: each cut halves (alpha is 1); fast recovery at 155, 210, 265 and 320; then additive, at 375 the
-        // fifth expiry. The byte counter runs out at 899, 1699, 2499 and 3299: by 3900 that makes 65 + 4 steps of 40
-        // Mb/s.
+        // Computed by hand: each cut halves the rate (alpha is 1). The expiries at 155, 210, 265 and 320 us are fast
+        // recovery, and the increase is additive from the fifth expiry at 375 us on. The byte counter expires at 899,
+        // 1699, 2499 and 3299 us. By 3900 us this makes 65 + 4 steps of 40 Mb/s.
         insta::assert_snapshot!(table(DcqcnConfig::paper()), @r"
           us    rate Mb/s  target Mb/s     alpha
            0    50000.000   100000.000  1.000000
@@ -509,7 +531,7 @@ mod reaction_point {
 
     #[test]
     fn parameters_of_hpccs_simulator() {
-        // As ConWeave's until its first increase, which is at 104 + 900 here.
+        // The values equal those of ConWeave's parameters until the first increase, which is at 104 + 900 us here.
         insta::assert_snapshot!(table(DcqcnConfig::hpcc()), @r"
           us    rate Mb/s  target Mb/s     alpha
            0   100000.000   100000.000  1.000000
@@ -533,8 +555,9 @@ mod reaction_point {
 
     #[test]
     fn parameters_of_conweaves_simulator() {
-        // By hand: the cut at 4 is by half of (255/256)^4; then at 52, the check after 50, and at 104, the one after
-        // 100. The target stays, for nothing rose. From 404 on half way to it, every 300; it is at its cap.
+        // Computed by hand: the cut at 4 us is by half of (255/256)^4. The next cuts are at the check at 52 us, after
+        // the CNP at 50 us, and at the check at 104 us, after the CNP at 100 us. The target stays at its maximum, since
+        // there was no increase. From 404 us on, the rate goes half way to the target every 300 us.
         insta::assert_snapshot!(table(DcqcnConfig::conweave()), @r"
           us    rate Mb/s  target Mb/s     alpha
            0   100000.000   100000.000  1.000000

@@ -1,9 +1,9 @@
-//! The `sack` transport under a congestion control with a rate.
+//! The `sack` transport with a congestion control that sets a rate.
 
 use super::*;
 use anabranch_proto::transport::{Ends, SackConfig, SackSender, Sender as _};
 
-/// 1,000 B at 100 Gb/s take 80 ns; a marked ACK, which stands for a CNP, makes that 160 ns.
+/// 1,000 B take 80 ns at 100 Gb/s. A marked ACK, which takes the place of a CNP, makes that 160 ns.
 #[test]
 fn packets_keep_their_distance_under_dcqcn() {
     let config = SackConfig {
@@ -30,7 +30,8 @@ fn packets_keep_their_distance_under_dcqcn() {
     assert!(sender.poll_transmit(Time(239_999)).is_none());
     assert_eq!(sender.next_timeout(), Some(Time(240_000)));
     assert!(sender.poll_transmit(Time(240_000)).is_some());
-    // The packet of 80 ns is given up after the RTO, and waits for its turn as well.
+    // The packet that was sent at 80 ns is declared lost after the RTO, and its retransmission waits for the pacing as
+    // well.
     assert_eq!(sender.next_timeout(), Some(Time(70_080_000)));
     assert!(sender.poll_transmit(Time(70_079_000)).is_some());
     sender.handle_timeout(Time(70_080_000));

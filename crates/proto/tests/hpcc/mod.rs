@@ -1,4 +1,4 @@
-//! HPCC through fixed scripts of telemetry, with what a person computes from Algorithm 1.
+//! HPCC with fixed scripts of telemetry, compared with values that were computed by hand from Algorithm 1.
 
 use crate::support::{facts, us};
 use anabranch_base::{Duration, LinkId, Rate, Time};
@@ -8,10 +8,10 @@ use anabranch_proto::{IntHop, IntStack, Pace, PathFacts, Span};
 
 mod sender;
 
-/// 100 Gb/s and 8 us: 100,000 B are in flight at line rate.
+/// A path of 100 Gb/s and 8 us, on which 100,000 B are in flight at line rate.
 const FACTS: PathFacts = facts(1_090);
 
-/// W_AI is 40 Mb/s for 8 us, 40 B.
+/// W_AI is 40 Mb/s times 8 us, which is 40 B.
 fn config(max_stage: u32) -> HpccConfig {
     HpccConfig {
         eta: 0.95,
@@ -21,7 +21,7 @@ fn config(max_stage: u32) -> HpccConfig {
     }
 }
 
-/// One egress port, and what it has counted.
+/// An egress port with its counts.
 #[derive(Clone, Copy)]
 struct Port {
     link: LinkId,
@@ -36,7 +36,7 @@ impl Port {
         Port { link: LinkId(link), gbps, at: us(10), tx_bytes: 7_000_000, queue: 0 }
     }
 
-    /// `after` microseconds later it has sent `sent` bytes more, and has `queue` left.
+    /// Advances the port by `after` microseconds, in which it sends `sent` bytes. Its queue then has `queue` bytes.
     fn later(&mut self, after: u64, sent: u64, queue: u32) {
         self.at += Duration::from_us(after);
         self.tx_bytes += sent;
@@ -53,7 +53,7 @@ fn stack(ports: &[Port]) -> IntStack {
     stack
 }
 
-/// A flow that has HPCC.
+/// A flow with HPCC.
 struct Flow(Hpcc);
 
 impl Flow {
@@ -88,13 +88,13 @@ fn assert_close(is: f64, wanted: f64, what: &str) {
     assert!((is - wanted).abs() <= 1e-9 * wanted.abs(), "{what} is {is}, not {wanted}");
 }
 
-/// U, W, Wc and incStage.
+/// Checks U, W, Wc and incStage.
 #[track_caller]
 fn assert_state(flow: &mut Flow, (u, window, reference, stage): (f64, f64, f64, u32)) {
     assert_close(flow.0.utilisation(), u, "U");
     assert_close(flow.0.reference(), reference, "Wc");
     assert_eq!(flow.window(), window as u64, "W");
-    // 8 bits in 8 us are a million bits a second.
+    // 8 bits in 8 us are a million bits per second.
     assert!(flow.rate().0.abs_diff((window * 1e6) as u64) <= 1, "R is {}", flow.rate());
     assert_eq!(flow.0.inc_stage(), stage, "incStage");
 }
@@ -112,38 +112,42 @@ fn a_flow_starts_at_line_rate_and_needs_two_reports() {
     assert_state(&mut flow, (1.0, 95_040.0, 100_000.0, 0));
 }
 
-/// One link of 100 Gb/s. u is the sent bytes over the line rate times the time, plus the shorter queue over 100,000 B. Its
-/// weight is the time over 8 us, at most 1.
+/// One link of 100 Gb/s. Its share u is the bytes sent over the line rate times the time, plus the shorter queue over
+/// 100,000 B. The weight of u is the time over 8 us, and at most 1.
 #[test]
 fn steps_of_the_algorithm() {
     let mut flow = Flow::new(&config(2));
     let mut port = Port::new(0, 100);
     flow.report(&[port], 1, 100);
-    // After, sent, queue, acknowledged, next; U, W, Wc, incStage.
+    // Each step has two parts. The first gives the time since the last report, the bytes sent, the queue, the
+    // acknowledged PSN, and the next PSN. The second gives the expected U, W, Wc and incStage.
     let steps = [
-        // A round trip is over: PSN 100 is acknowledged. u = 1; 100,000 * 0.95 + 40.
+        // A round trip is over, since PSN 100 is acknowledged. u = 1, so W = 100,000 * 0.95 + 40.
         ((4, 50_000, 0, 101, 200), (1.0, 95_040.0, 95_040.0, 0)),
-        // The round trip is not over: W follows from the reference, which stays; 95,040 * 0.95 + 40. A queue that has just come
-        // does not count.
+        // The round trip is not over, so W follows from the unchanged reference: 95,040 * 0.95 + 40. A queue that has
+        // just built up does not count.
         ((4, 50_000, 40_000, 150, 210), (1.0, 90_328.0, 95_040.0, 0)),
-        // u = 1 + 0.3, a quarter of it: 0.75 * 1 + 0.25 * 1.3. Again from the reference: 95,040 * 0.95 / 1.075 + 40.
+        // u = 1 + 0.3 has a weight of a quarter: U = 0.75 * 1 + 0.25 * 1.3. W is computed from the reference again:
+        // 95,040 * 0.95 / 1.075 + 40.
         ((2, 25_000, 30_000, 200, 220), (1.075, 90_288.0 / 1.075 + 40.0, 95_040.0, 0)),
-        // u = 0.6 for a whole base RTT. Below eta: only 40 B more.
+        // u = 0.6 for a whole base RTT. This is below eta, so that W grows only by 40 B.
         ((8, 60_000, 0, 201, 300), (0.6, 95_080.0, 95_080.0, 1)),
-        // Longer than a base RTT counts as one.
+        // A time longer than a base RTT counts as one base RTT.
         ((16, 100_000, 0, 250, 310), (0.5, 95_120.0, 95_080.0, 1)),
         ((8, 50_000, 0, 301, 400), (0.5, 95_120.0, 95_120.0, 2)),
-        // Below eta a third time (maxStage is 2): 95,120 * 0.95 / 0.8 + 40 = 112,995, which is above the line rate.
+        // U is below eta for the third time, and maxStage is 2: W would be 95,120 * 0.95 / 0.8 + 40 = 112,995, which is
+        // above its maximum.
         ((8, 80_000, 0, 401, 500), (0.8, 100_000.0, 100_000.0, 0)),
-        // At eta, which is not below it.
+        // U equals eta, so it is not below eta.
         ((8, 95_000, 0, 501, 600), (0.95, 100_000.0, 100_000.0, 0)),
-        // A standing queue of 100,000 B: u = 2.
+        // With a standing queue of 100,000 B, u = 2.
         ((8, 100_000, 100_000, 520, 610), (1.0, 95_040.0, 100_000.0, 0)),
         ((8, 100_000, 100_000, 601, 700), (2.0, 47_540.0, 47_540.0, 0)),
-        // Seen again within the round trip, it is not answered again.
+        // If the queue is reported again within the round trip, the sender does not react to it again.
         ((1, 12_500, 100_000, 620, 710), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
         ((1, 12_500, 100_000, 640, 720), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
-        // After a restart more is acknowledged than was retransmitted; a second such report is no second round trip.
+        // After a restart, more is acknowledged than was retransmitted. A second such report is not a second round
+        // trip.
         ((8, 47_500, 0, 701, 650), (0.475, 47_580.0, 47_580.0, 1)),
         ((8, 47_500, 0, 701, 660), (0.475, 47_620.0, 47_580.0, 1)),
     ];
@@ -165,17 +169,17 @@ fn without_stages_every_step_is_by_u() {
     port.later(8, 100_000, 100_000);
     flow.report(&[port], 150, 210);
     port.later(8, 100_000, 100_000);
-    // u = 2: 95,040 * 0.475 + 40.
+    // u = 2, so W = 95,040 * 0.475 + 40.
     flow.report(&[port], 201, 300);
     assert_state(&mut flow, (2.0, 45_184.0, 45_184.0, 0));
     port.later(8, 57_000, 0);
     flow.report(&[port], 301, 400);
-    // 45,184 * 0.95 / 0.57 + 40 = 45,184 * 5 / 3 + 40.
+    // W = 45,184 * 0.95 / 0.57 + 40 = 45,184 * 5 / 3 + 40.
     assert_state(&mut flow, (0.57, 45_184.0 * 5.0 / 3.0 + 40.0, 45_184.0 * 5.0 / 3.0 + 40.0, 0));
 }
 
-/// The busiest of two links decides, weighted by its observed time: 0.9 for 2 us and 0.5 for 4 us. A queue
-/// on a link of 400 Gb/s counts over the 400,000 B that it holds.
+/// The busier of two links determines U, weighted by its observed time: 0.9 for 2 us and 0.5 for 4 us. A queue on a
+/// link of 400 Gb/s is divided by the link's capacity of 400,000 B.
 #[test]
 fn the_busiest_link_counts() {
     for order in [[0, 1], [1, 0]] {
@@ -186,7 +190,7 @@ fn the_busiest_link_counts() {
         ports[0].later(4, 25_000, 0);
         ports[1].later(2, 80_000, 50_000);
         flow.report(&order.map(|slot| ports[slot]), 2, 101);
-        // 80,000 B in 2 us are 320 of 400 Gb/s.
+        // 80,000 B in 2 us are 320 Gb/s of 400 Gb/s.
         assert_close(flow.0.utilisation(), 0.75 + 0.25 * (0.8 + 0.1), "U");
     }
 }
@@ -205,11 +209,11 @@ fn another_path_starts_anew() {
     new.later(8, 20_000, 0);
     flow.report(&[new], 201, 300);
     assert_state(&mut flow, before);
-    // The round trip that PSN 200 began is over all the same. u = 0.5, half of it.
+    // The round trip that began with PSN 200 is nevertheless over. u = 0.5 has a weight of one half.
     new.later(4, 25_000, 0);
     flow.report(&[new], 202, 301);
     assert_state(&mut flow, (0.75, 95_080.0, 95_080.0, 1));
-    // Longer by a hop, or in the other order, is another path too.
+    // A path that is longer by a hop, or has its hops in another order, is another path too.
     new.later(4, 25_000, 0);
     old.later(12, 25_000, 0);
     for path in [&[new, old][..], &[old, new]] {

@@ -1,4 +1,4 @@
-//! HPCC in the sending end of `go_back_n`.
+//! HPCC in the sender of `go-back-n`.
 
 use super::{FACTS, Port, config, stack, us};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
@@ -36,7 +36,7 @@ fn ack(cumulative: u32) -> Packet {
     answer(Repr::ack(cumulative).with_received(base, received).with_sent_at(sent_at))
 }
 
-/// (acked, next, hops) of each report, and ACKs as (packets).
+/// The log of the calls: the hops, `acked` and `next` of each report, and the packets of each ACK.
 type Log = Arc<Mutex<Vec<String>>>;
 
 struct Told(Log);
@@ -67,14 +67,14 @@ fn a_report_says_how_far_acks_and_sending_are() {
     sender.handle_packet(us(9), &ack(4));
     sender.handle_packet(us(10), &answer(Repr::nack(4)));
     assert!(sender.poll_transmit(us(10)).is_some());
-    // It went back to PSN 4, and what it had sent before arrives after all.
+    // The sender went back to PSN 4, and packets that it had sent before arrive after all.
     sender.handle_telemetry(8, &report);
     sender.handle_packet(us(11), &ack(8));
     let wanted = ["2 hops, 4 of 10", "ack of 4", "loss", "2 hops, 8 of 5", "ack of 4"];
     assert_eq!(*log.lock().unwrap(), wanted);
 }
 
-/// At 100 Gb/s a packet takes 80 ns. A report that the link is twice as full as it can be halves rate and window.
+/// At 100 Gb/s a packet takes 80 ns. A report with a U of about 2 halves rate and window.
 #[test]
 fn the_sender_keeps_to_window_and_rate() {
     let mut sender = sender(CcConfig::Hpcc(config(0)).build(&FACTS));
@@ -86,7 +86,7 @@ fn the_sender_keeps_to_window_and_rate() {
         }
         sent
     };
-    // The window of 100,000 B lets 100 packets go, 80 ns apart.
+    // The window of 100,000 B admits 100 packets, which are 80 ns apart.
     let sent = send_all(&mut sender, us(0), us(20));
     assert_eq!(sent.len(), 100);
     assert!(sent.windows(2).all(|pair| pair[1].since(pair[0]) == Duration::from_ns(80)));
@@ -97,8 +97,9 @@ fn the_sender_keeps_to_window_and_rate() {
         sender.handle_telemetry(acked, &stack(&[port]));
         sender.handle_packet(us(20), &ack(acked));
     }
-    // U = 1 + 1.05; the window is 100,000 * 0.95 / 2.05 + 40 = 46,381 B: nothing goes before 54 of the 100 are
-    // acknowledged. 46 in flight are below it, so that a 47th goes, at 46.381 Gb/s, 172.48 ns apart.
+    // U = 1 + 1.05, so the window is 100,000 * 0.95 / 2.05 + 40 = 46,381 B. Nothing is sent before 54 of the 100
+    // packets are acknowledged. The remaining 46 are below the window, so a 47th is sent. At 46.381 Gb/s packets are
+    // 172.48 ns apart.
     assert_eq!(send_all(&mut sender, us(20), us(21)), []);
     sender.handle_packet(us(21), &ack(54));
     assert_eq!(send_all(&mut sender, us(21), us(22)), [us(21)]);

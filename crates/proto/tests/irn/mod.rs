@@ -1,4 +1,5 @@
-//! Both ends of `irn`, call by call: the IRN paper's rules (section 3), as DCP retells them (section 2.2).
+//! Sender and receiver of `irn`, tested call by call: the IRN paper's rules (section 3), as DCP describes them (section
+//! 2.2).
 
 mod receiver;
 mod sender;
@@ -12,7 +13,8 @@ const ACK: u16 = 64;
 
 const FACTS: PathFacts = facts(1_000);
 
-/// Packets of 1,000 B, 64 of them headers; an ACK a packet; a BDP of 100 packets; the timeouts of the IRN paper.
+/// Packets of 1,000 B, of which 64 B are headers, an ACK per packet, a BDP of 100 packets, and the timeouts of the IRN
+/// paper.
 fn config() -> IrnConfig {
     IrnConfig {
         payload: Bytes(936),
@@ -29,7 +31,7 @@ fn config() -> IrnConfig {
     }
 }
 
-/// Packet `psn` arrived, and then the ePSN is `cumulative`.
+/// An ACK for the arrival of `psn`, after which the ePSN is `cumulative`.
 fn ack(cumulative: u32, psn: u32) -> Repr {
     Repr::ack(cumulative).with_received(psn, 1)
 }

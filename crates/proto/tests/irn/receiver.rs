@@ -1,4 +1,4 @@
-//! The receiving end.
+//! The receiver of `irn`.
 
 use super::*;
 use anabranch_proto::Packet;
@@ -11,7 +11,7 @@ impl Receiver {
         Receiver(IrnReceiver::new(Bytes(64), ack_every, Duration::from_us(cnp_us), ENDS))
     }
 
-    /// The answers to a packet, and the messages that it completes.
+    /// Passes a packet. Returns the answers to it, and the messages that it completes.
     fn take(&mut self, now: Time, packet: &Packet) -> (Vec<Repr>, Vec<u32>) {
         let first = self.0.handle_packet(now, packet);
         let answers: Vec<Packet> = std::iter::from_fn(|| self.0.poll_transmit()).collect();
@@ -34,7 +34,7 @@ impl Receiver {
     }
 }
 
-/// A packet of message 7, which has a thousand.
+/// A packet of message 7, which has a thousand packets.
 fn data(psn: u32) -> Packet {
     of(psn, 7, 1_000)
 }
@@ -53,7 +53,7 @@ fn marked(psn: u32) -> Packet {
     Packet { marked: true, ..data(psn) }
 }
 
-/// DCP, section 2.2: each packet out of order causes a SACK, with the ePSN and its own PSN.
+/// DCP, section 2.2: each out-of-order packet causes a SACK, which carries the ePSN and the PSN of the packet.
 #[test]
 fn every_packet_out_of_order_has_its_sack() {
     let mut receiver = Receiver::new(1, 50);
@@ -61,7 +61,7 @@ fn every_packet_out_of_order_has_its_sack() {
     for psn in [2, 3, 70, 5] {
         assert_eq!(receiver.answers(&data(psn)), [ack(1, psn)]);
     }
-    // A second copy.
+    // This is a second copy of PSN 3.
     assert_eq!(receiver.answers(&data(3)), [ack(1, 3)]);
     assert_eq!(receiver.answers(&data(1)), [ack(4, 1)]);
     assert_eq!(receiver.answers(&data(4)), [ack(6, 4)]);
@@ -79,7 +79,7 @@ fn packets_in_order_share_an_ack() {
     assert_eq!(receiver.answers(&data(1)), []);
     assert_eq!(receiver.answers(&data(2)), []);
     assert_eq!(receiver.answers(&data(3)), [ack(4, 3)]);
-    // What fills a gap or part of it is acknowledged at once.
+    // A packet that fills a gap, or part of one, is acknowledged at once.
     assert_eq!(receiver.answers(&data(5)), [ack(4, 5)]);
     assert_eq!(receiver.answers(&data(6)), [ack(4, 6)]);
     assert_eq!(receiver.answers(&data(4)), [ack(7, 4)]);
@@ -89,19 +89,19 @@ fn packets_in_order_share_an_ack() {
     assert_eq!(receiver.answers(&data(8)), [ack(10, 8)]);
     assert_eq!(receiver.answers(&data(10)), [ack(11, 10)]);
     assert_eq!(receiver.answers(&data(11)), [ack(13, 11)]);
-    // An ACK counts for all before it.
+    // An ACK covers all packets before it, so that counting restarts.
     assert_eq!(receiver.answers(&data(13)), []);
     assert_eq!(receiver.answers(&asking(data(14))), [ack(15, 14)]);
     for psn in 15..18 {
         assert_eq!(receiver.answers(&data(psn)), []);
     }
     assert_eq!(receiver.answers(&data(18)), [ack(19, 18)]);
-    // A duplicate.
+    // A duplicate is acknowledged at once.
     assert_eq!(receiver.answers(&data(19)), []);
     assert_eq!(receiver.answers(&data(19)), [ack(20, 19)]);
 }
 
-/// A sender that sends no more waits for the ePSN to pass its last packet.
+/// A sender that has nothing more to send waits until the ePSN passes its last packet.
 #[test]
 fn who_asked_out_of_order_is_answered_when_the_epsn_passes() {
     let mut receiver = Receiver::new(100, 50);
@@ -127,7 +127,7 @@ fn messages_are_delivered_once_and_in_order() {
     assert_eq!(receiver.take(us(0), &of(6, 23, 1)), (vec![ack(7, 6)], vec![23]));
 }
 
-/// DCQCN's notification point: one CNP in 50 us, however many packets are marked.
+/// DCQCN's notification point sends one CNP in 50 us, however many packets are marked.
 #[test]
 fn marks_bring_cnps_no_closer_than_their_interval() {
     let mut receiver = Receiver::new(100, 50);

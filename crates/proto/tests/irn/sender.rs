@@ -1,4 +1,4 @@
-//! The sending end.
+//! The sender of `irn`.
 
 use super::*;
 use anabranch_proto::Packet;
@@ -13,7 +13,7 @@ fn sender(config: IrnConfig) -> IrnSender {
     IrnSender::new(&config, &FACTS, ENDS, AnyCc::constant(HUGE), AnyLb::ecmp(9))
 }
 
-/// A sender with one message of this many packets.
+/// A sender with a message of `packets` packets.
 fn with(packets: u64) -> IrnSender {
     posted(config(), packets)
 }
@@ -102,12 +102,12 @@ fn messages_are_cut_and_acknowledged_whole_and_in_order() {
     assert_eq!(sent, expected);
     answer(&mut sender, us(2), ack(2, 1));
     assert_eq!(acknowledged(&mut sender), []);
-    // The second message arrived, but not all before it did.
+    // All of the second message has arrived, but not all packets before it.
     answer(&mut sender, us(3), ack(2, 3));
     assert_eq!(acknowledged(&mut sender), []);
     answer(&mut sender, us(3), ack(4, 2));
     assert_eq!(acknowledged(&mut sender), [10, 11]);
-    // Nobody acknowledges what was never sent.
+    // An ACK for packets that were never sent has no effect.
     answer(&mut sender, us(4), ack(60, 59));
     assert_eq!(acknowledged(&mut sender), [12]);
     assert_eq!(sender.next_timeout(), None);
@@ -121,14 +121,14 @@ fn a_queue_pair_carries_two_to_the_32_packets() {
     assert_eq!(sender.post(MessageId(2), 1), Err(OutOfPsns));
 }
 
-/// IRN, section 3.2: a BDP of packets, counted from the cumulative acknowledgement.
+/// IRN, section 3.2: a BDP of packets may be sent, counted from the cumulative acknowledgement.
 #[test]
 fn the_bdp_cap_bounds_the_distance_of_psns() {
     let mut sender = with(1_000);
     let mut expected: Vec<_> = (0..100).map(|psn| (psn, psn == 99)).collect();
     assert_eq!(send(&mut sender, us(0)), expected);
     assert_eq!(upon(&mut sender, us(8), ack(3, 2)), [100, 101, 102]);
-    // What is SACKed makes no room, and a retransmission takes none.
+    // A SACKed packet makes no room, and a retransmission takes none.
     expected = vec![(3, true)];
     answer(&mut sender, us(9), ack(3, 4));
     assert_eq!(send(&mut sender, us(9)), expected);
@@ -136,7 +136,7 @@ fn the_bdp_cap_bounds_the_distance_of_psns() {
     assert_eq!(upon(&mut sender, us(9), ack(6, 3)), [103, 104, 105]);
 }
 
-/// The distance stays below the cap, which need be no whole number of packets.
+/// The distance of PSNs stays below the cap, which need not be a whole number of packets.
 #[test]
 fn a_cap_between_two_packets_admits_the_larger_number() {
     for (window, packets) in [(1, 1), (1_000, 1), (1_001, 2), (2_000, 2), (2_999, 3)] {
@@ -151,15 +151,15 @@ fn the_congestion_controls_window_holds_too() {
     sender.post(MessageId(1), 3 * 936).unwrap();
     sender.post(MessageId(2), 0).unwrap();
     sender.post(MessageId(3), 937).unwrap();
-    // 2,000 B in flight are below the window, so a third packet goes, as under a cap of so many bytes.
+    // 2,000 B in flight are below the window, so that a third packet is sent, as with a cap of as many bytes.
     assert_eq!(send(&mut sender, us(0)), [(0, false), (1, false), (2, true)]);
-    // 2,000 B, and 2,064 B with the next: one more goes after it.
+    // 2,000 B are in flight, and 2,064 B with the next packet, after which one more is sent.
     answer(&mut sender, us(1), ack(1, 0));
     assert_eq!(send(&mut sender, us(1)), [(3, false), (4, true)]);
-    // 2,064 B.
+    // 2,064 B are in flight.
     answer(&mut sender, us(2), ack(2, 1));
     assert_eq!(send(&mut sender, us(2)), [(5, true)]);
-    // A window of less than a packet lets one go at a time, and a retransmission beside it.
+    // A window smaller than a packet admits one packet at a time, and a retransmission in addition.
     let mut sender = IrnSender::new(&config(), &FACTS, ENDS, AnyCc::constant(1), AnyLb::ecmp(9));
     sender.post(MessageId(1), 3 * 936).unwrap();
     assert_eq!(send(&mut sender, us(0)), [(0, true)]);
@@ -167,8 +167,8 @@ fn the_congestion_controls_window_holds_too() {
     assert_eq!(send(&mut sender, us(100)), [(0, true)]);
 }
 
-/// DCP, section 2.2: the SACK of a packet says that those below it are lost. Each is retransmitted once, the lowest
-/// first, before anything new.
+/// DCP, section 2.2: the SACK of a packet means that the missing packets below it are lost. Each of these is
+/// retransmitted once, the lowest first, before any new packet.
 #[test]
 fn a_lost_packet_is_sent_again_once() {
     let mut sender = with(50);
@@ -180,7 +180,7 @@ fn a_lost_packet_is_sent_again_once() {
     answer(&mut sender, us(8), ack(4, 5));
     assert_eq!(sender.poll_transmit(us(8)).map(psn_of), Some(4));
     assert_eq!(counted(&sender), (1, 0));
-    // Four more SACKs say so again.
+    // Four more SACKs report the same losses again.
     for psn in 6..10 {
         answer(&mut sender, us(8), ack(4, psn));
     }
@@ -199,12 +199,12 @@ fn psn_of(packet: Packet) -> u32 {
     }
 }
 
-/// A packet without a SACKed one above it is not lost, whatever is missing below.
+/// A packet without a SACKed one above it is not lost, whichever packets are missing below it.
 #[test]
 fn only_what_has_a_sacked_packet_above_it_is_lost() {
     let mut sender = with(10);
     assert_eq!(burst(&mut sender, us(0)), psns(0..10));
-    // 2, 4 and 7 are lost; 6 overtakes 5.
+    // PSNs 2, 4 and 7 are lost, and PSN 6 overtakes PSN 5.
     assert_eq!(upon(&mut sender, us(8), ack(2, 1)), []);
     assert_eq!(upon(&mut sender, us(8), ack(2, 3)), [2]);
     assert_eq!(upon(&mut sender, us(8), ack(2, 6)), [4, 5]);
@@ -216,7 +216,7 @@ fn only_what_has_a_sacked_packet_above_it_is_lost() {
     assert_eq!(upon(&mut sender, us(16), ack(10, 7)), []);
     assert_eq!(counted(&sender), (5, 0));
     assert_eq!(sender.next_timeout(), None);
-    // SACKs that overtook each other.
+    // Here two SACKs overtook each other.
     let mut sender = with(10);
     assert_eq!(burst(&mut sender, us(0)), psns(0..10));
     answer(&mut sender, us(8), ack(0, 6));
@@ -224,7 +224,7 @@ fn only_what_has_a_sacked_packet_above_it_is_lost() {
     assert_eq!(burst(&mut sender, us(8)), [0, 1, 3, 4, 5]);
 }
 
-/// A timeout does not retransmit what was SACKed, nor does the search for what is lost stop at it.
+/// A timeout does not retransmit SACKed packets, and the search for lost packets does not stop at them.
 #[test]
 fn runs_of_sacked_packets_are_passed_over() {
     let mut sender = with(1_000);
@@ -247,15 +247,15 @@ fn a_packet_that_is_overtaken_is_sent_again_for_nothing() {
     assert_eq!(counted(&sender), (1, 0));
 }
 
-/// DCP, section 2.2, issue 2: the lost tail of a flow shows no gap. With few packets in flight the low timeout
-/// holds, with more the high one.
+/// DCP, section 2.2, issue 2: the lost tail of a flow leaves no gap. With few packets in flight, the low timeout
+/// applies, and with more, the high one.
 #[test]
 fn a_lost_tail_waits_for_a_timeout() {
     let mut few = with(3);
     assert_eq!(burst(&mut few, us(5)), psns(0..3));
     assert_eq!(time_out(&mut few, us(105)), [0]);
     assert_eq!(counted(&few), (1, 1));
-    // The next timeout is as long.
+    // The next timeout takes as long as the first.
     assert_eq!(time_out(&mut few, us(205)), [0]);
     assert_eq!(upon(&mut few, us(213), ack(1, 0)), []);
     assert_eq!(time_out(&mut few, us(313)), [1]);
@@ -274,7 +274,8 @@ fn a_low_timeout_above_the_high_one_is_that() {
     assert_eq!(time_out(&mut sender, us(320)), [0]);
 }
 
-/// The low timeout that was due first finds more packets in flight.
+/// When the timer for the low timeout expires, more packets are in flight, so that the high timeout applies and nothing
+/// is retransmitted.
 #[test]
 fn a_timer_that_rings_early_does_nothing() {
     let mut sender = sender(config());
@@ -295,17 +296,18 @@ fn a_timeout_may_take_all_that_is_in_flight_for_lost() {
     assert_eq!(upon(&mut sender, us(8), ack(2, 1)), [100, 101]);
     assert_eq!(upon(&mut sender, us(8), ack(2, 4)), [2, 3]);
     let all: Vec<u32> = psns(2..102).into_iter().filter(|&psn| psn != 4).collect();
-    // The last acknowledgement came at 8 us.
+    // The last acknowledgement arrived at 8 us.
     assert_eq!(time_out(&mut sender, us(328)), all);
     assert_eq!(counted(&sender), (101, 1));
-    // What went out since then was not given up.
+    // Packets 102 to 105 are sent after the timeout, which therefore did not count them as lost: a SACK of 103 makes
+    // only 102 lost.
     answer(&mut sender, us(329), ack(6, 2));
     assert_eq!(burst(&mut sender, us(329)), psns(102..106));
     assert_eq!(upon(&mut sender, us(330), ack(6, 103)), [102]);
 }
 
-/// The lineage of ConWeave's simulator: the first SACK sends everything again that is in flight and not SACKed, also
-/// what has no SACKed packet above it; later SACKs of the same recovery nothing more.
+/// As in simulators derived from ConWeave's, the first SACK causes the retransmission of all packets that are in flight
+/// and not SACKed, even of packets without a SACKed one above them. Later SACKs of the same recovery cause no more.
 #[test]
 fn a_sack_may_take_all_that_is_in_flight_for_lost() {
     let mut sender = posted(IrnConfig { sack_takes_all: true, ..config() }, 100);
@@ -316,7 +318,7 @@ fn a_sack_may_take_all_that_is_in_flight_for_lost() {
     assert_eq!(counted(&sender), (97, 0));
 }
 
-/// DCP, section 2.2, issue 2: recovery is entered once, so that a retransmission that is lost waits for the timeout.
+/// DCP, section 2.2, issue 2: a recovery is entered only once, so that a lost retransmission waits for the timeout.
 #[test]
 fn a_retransmission_that_is_lost_waits_for_the_high_timeout() {
     let mut sender = with(500);
@@ -324,7 +326,7 @@ fn a_retransmission_that_is_lost_waits_for_the_high_timeout() {
     answer(&mut sender, us(8), ack(1, 0));
     assert_eq!(burst(&mut sender, us(8)), [100]);
     assert_eq!(upon(&mut sender, us(9), ack(1, 2)), [1]);
-    // The rest arrives, and packet 1 is lost once more.
+    // The other packets arrive, and packet 1 is lost once more.
     for psn in 3..101 {
         assert_eq!(upon(&mut sender, us(20), ack(1, psn)), [], "{psn}");
     }
@@ -335,40 +337,41 @@ fn a_retransmission_that_is_lost_waits_for_the_high_timeout() {
     assert_eq!(upon(&mut sender, us(336), ack(101, 1)), psns(101..201));
 }
 
-/// Packets in recovery that went out for the first time and have others SACKed above them.
+/// This also applies to packets that were first sent during the recovery and have SACKed packets above them.
 #[test]
 fn what_is_first_sent_in_recovery_and_lost_is_sent_again_too() {
     let mut sender = with(500);
     assert_eq!(burst(&mut sender, us(0)), psns(0..100));
     assert_eq!(upon(&mut sender, us(8), ack(0, 1)), [0]);
     assert_eq!(upon(&mut sender, us(16), ack(10, 0)), psns(100..110));
-    // 10 is lost, 101 too; the recovery PSN is 99.
+    // Packets 10 and 101 are lost, and the recovery PSN is 99.
     assert_eq!(upon(&mut sender, us(16), ack(10, 11)), [10]);
     assert_eq!(upon(&mut sender, us(24), ack(10, 102)), (12..102).collect::<Vec<_>>());
     assert_eq!(upon(&mut sender, us(24), ack(10, 103)), []);
 }
 
-/// DCP, section 2.2: recovery ends when the ePSN is above the highest PSN that was in flight when it was entered.
-/// Only then may a packet be retransmitted a second time.
+/// DCP, section 2.2: recovery ends when the ePSN is above the highest PSN that was in flight at its beginning. Only
+/// then may a packet be retransmitted a second time.
 #[test]
 fn recovery_ends_past_the_recovery_psn() {
-    // The recovery PSN is 9. Packet 10 goes out in recovery; it and 11 are lost, and then 11 is retransmitted.
+    // The recovery PSN is 9. Packets 10 and 11 are sent during the recovery and lost, and 11 is then retransmitted.
     for (cumulative, again) in [(9, vec![]), (10, vec![10])] {
         let mut sender = with(10);
         assert_eq!(burst(&mut sender, us(0)), psns(0..10));
         assert_eq!(upon(&mut sender, us(8), ack(0, 1)), [0]);
         sender.post(MessageId(2), 5 * 936).unwrap();
         assert_eq!(burst(&mut sender, us(8)), psns(10..15));
-        // In recovery 10 is retransmitted for the first time, and whatever else has not been SACKed.
+        // During the recovery, packet 10 is retransmitted for the first time, and so is every other packet that has not
+        // been SACKed.
         assert_eq!(upon(&mut sender, us(9), ack(9, 11)), [9, 10]);
-        // If recovery is over, the next SACK begins a new one.
+        // If the recovery is over, the next SACK begins a new one.
         answer(&mut sender, us(10), ack(cumulative, 8));
         let sent = upon(&mut sender, us(10), ack(cumulative, 12));
         assert_eq!(sent, again, "the ePSN is {cumulative}");
     }
 }
 
-/// A SACK that is overtaken by the acknowledgement of its packet, and one for what was never sent, say nothing.
+/// A SACK has no effect if the acknowledgement of its packet overtook it, or if its packet was never sent.
 #[test]
 fn an_old_sack_puts_nobody_into_recovery() {
     let mut sender = with(10);
@@ -376,7 +379,7 @@ fn an_old_sack_puts_nobody_into_recovery() {
     assert_eq!(upon(&mut sender, us(8), ack(5, 4)), []);
     assert_eq!(upon(&mut sender, us(8), ack(2, 3)), []);
     assert_eq!(upon(&mut sender, us(8), ack(2, 10)), []);
-    // A SACK that contradicts itself has no effect either: the ePSN stopped at the packet that it names.
+    // A SACK that contradicts itself has no effect either: the ePSN stopped at the packet that this SACK names.
     assert_eq!(upon(&mut sender, us(8), ack(2, 5)), []);
     assert_eq!(time_out(&mut sender, us(328)), [5]);
     // A SACK for a packet above the ePSN has an effect, however old its own ePSN is.
@@ -404,7 +407,7 @@ fn the_bitmap_slides() {
 
 #[test]
 fn at_a_low_rate_every_packet_asks_for_an_ack() {
-    // 16 packets of 8,000 bits in half of 100 us: 2.56 Gb/s.
+    // 16 packets of 8,000 bits in half of 100 us need 2.56 Gb/s.
     for (mbps, asks) in [(2_559, true), (2_561, false)] {
         let cc = AnyCc::Custom(Box::new(Told { mbps, ..Told::default() }));
         let config = IrnConfig { ack_every: 16, ..config() };
@@ -422,7 +425,7 @@ fn a_paced_sender_keeps_packets_apart_copies_too() {
     sender.post(MessageId(1), 9 * 936).unwrap();
     let ns = |ns| Time::ZERO + Duration::from_ns(ns);
     let at = |sender: &mut IrnSender, time| sender.poll_transmit(ns(time)).map(psn_of);
-    // 1,000 B take 80 ns.
+    // 1,000 B take 80 ns at this rate.
     assert_eq!(at(&mut sender, 0), Some(0));
     assert_eq!(at(&mut sender, 79), None);
     assert_eq!(sender.next_timeout(), Some(ns(80)));
@@ -436,7 +439,7 @@ fn a_paced_sender_keeps_packets_apart_copies_too() {
     assert_eq!(at(&mut sender, 240), Some(2));
 }
 
-/// Records what the congestion control and the balancer are told.
+/// Records the calls of the congestion control and the load balancer.
 #[derive(Default)]
 struct Told {
     mbps: u64,
@@ -482,7 +485,7 @@ fn the_congestion_control_hears_of_acks_marks_and_one_loss_a_recovery() {
     assert_eq!(said(&mut sender, us(9), ack(2, 4)), [""; 0]);
     assert_eq!(said(&mut sender, us(10), marked(6, 2, us(9))), ["4 of 3065 B, true, 1us", "cnp"]);
     assert_eq!(said(&mut sender, us(10), Repr::Cnp), ["cnp"]);
-    // With CNPs, a mark does not stand for one.
+    // With CNPs, a mark does not take the place of one.
     let cc = AnyCc::Custom(Box::new(Told { mbps: 0, log: log.clone() }));
     let mut sender = IrnSender::new(&super::config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     sender.post(MessageId(1), 9 * 936).unwrap();

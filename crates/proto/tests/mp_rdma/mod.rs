@@ -1,4 +1,4 @@
-//! Both ends of `mp-rdma`, call by call.
+//! Sender and receiver of `mp-rdma`, tested call by call.
 
 mod paths;
 mod receiver;
@@ -18,7 +18,7 @@ const PATHS: u32 = 10_000;
 
 const FACTS: PathFacts = wide_facts(1_000);
 
-/// Packets of 1,000 B, 64 of them headers; Delta and L as simulations of the paper have them.
+/// Packets of 1,000 B, of which 64 B are headers, with the Delta and L that simulations of the paper have.
 fn config() -> MpRdmaConfig {
     MpRdmaConfig {
         payload: Bytes(936),
@@ -31,14 +31,14 @@ fn config() -> MpRdmaConfig {
     }
 }
 
-/// A load balancer that does not probe by default.
+/// A load balancer that probes with probability `probe`.
 fn paths(probe: f64) -> AnyLb {
     let environment = Environment { facts: FACTS, rto: Duration::from_us(100), trimming: false };
     let config = MpRdmaLbConfig { paths: PATHS, probe, probe_interval: Span::Rtt(1.0) };
     LbConfig::MpRdma(config).build(&environment, stream(1, 0, Purpose::LoadBalancer))
 }
 
-/// A sender that starts with a window of so many packets.
+/// A sender that starts with a window of `window` packets.
 fn sender(window: f64) -> MpRdmaSender {
     let cc = CcConfig::MpRdma(MpRdmaCcConfig {
         initial_window: Size::Packets(window),
@@ -47,7 +47,7 @@ fn sender(window: f64) -> MpRdmaSender {
     MpRdmaSender::new(&config(), &FACTS, ENDS, cc.build(&FACTS), paths(0.0))
 }
 
-/// Posts one message of this many packets.
+/// Posts one message of `packets` packets.
 fn post(sender: &mut MpRdmaSender, packets: u64) {
     sender.post(MessageId(1), packets * 936).unwrap();
 }
@@ -76,12 +76,12 @@ fn answer(sender: &mut MpRdmaSender, now: Time, ev: u16, repr: Repr) {
     sender.handle_packet(now, &packet);
 }
 
-/// The ACK of `psn`, sent at 0, when every PSN below `cumulative` has arrived.
+/// The ACK of `psn`, which was sent at time 0, when every PSN below `cumulative` has arrived.
 fn ack(psn: u32, cumulative: u32) -> Repr {
     Repr::ack(cumulative).with_received(psn, 1)
 }
 
-/// The ACK of a copy of `psn` that left at `sent_at`.
+/// The ACK of a copy of `psn` that was sent at `sent_at`.
 fn ack_of(psn: u32, cumulative: u32, sent_at: Time) -> Repr {
     Repr::ack(cumulative).with_received(psn, 1).with_sent_at(sent_at)
 }

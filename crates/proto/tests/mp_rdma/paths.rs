@@ -1,9 +1,9 @@
-//! The choice of paths: multi-path ACK clocking, probing, and paths that are given up.
+//! The choice of paths: multi-path ACK clocking, probing, and paths that are abandoned.
 
 use super::*;
 use std::collections::BTreeSet;
 
-/// A path that the balancer would draw once in 10,000.
+/// A path that the balancer draws at random with a probability of only 1 in 10,000.
 const GOOD: u16 = 7;
 const OTHER: u16 = 9_999;
 
@@ -32,7 +32,7 @@ fn a_packet_takes_the_path_of_the_ack_that_lets_it_go() {
     assert_eq!(send(&mut sender, us(8)), [(11, OTHER)]);
 }
 
-/// While the wire is busy with other queue pairs, ACKs wait in the order of arrival.
+/// While the wire is busy with other queue pairs, the paths of ACKs wait in the order of arrival.
 #[test]
 fn a_packet_that_waits_keeps_its_path() {
     let mut sender = sender(10.0);
@@ -44,7 +44,8 @@ fn a_packet_that_waits_keeps_its_path() {
     assert_eq!(send(&mut sender, us(9)), [(10, GOOD), (11, OTHER), (12, OTHER), (13, GOOD)]);
 }
 
-/// 2.0 + 1/2 + 1/2.5 + 1/2.9 = 3.245: the third ACK makes room for one more packet, on its own path.
+/// The window is 2.0 + 1/2 + 1/2.5 + 1/2.9 = 3.245, so that the third ACK makes room for one more packet on its own
+/// path.
 #[test]
 fn a_window_that_grew_sends_two_by_the_path() {
     let mut sender = sender(2.0);
@@ -58,7 +59,7 @@ fn a_window_that_grew_sends_two_by_the_path() {
     assert_eq!(send(&mut sender, us(16)), [(4, OTHER), (5, OTHER)]);
 }
 
-/// An ACK clocks out at most two packets: those that a lost ACK delayed take random paths.
+/// An ACK clocks out at most two packets. Further packets, for which a lost ACK made room, take random paths.
 #[test]
 fn an_ack_lets_two_packets_go_at_most_by_its_path() {
     let mut sender = sender(10.0);
@@ -71,8 +72,8 @@ fn an_ack_lets_two_packets_go_at_most_by_its_path() {
     assert!(sent[2..].iter().all(|&(_, path)| is_drawn(path)));
 }
 
-/// 10 - 1/2 leaves 9 in flight; the second marked ACK makes it 9.0 and clocks out a packet on its own path, not on the
-/// first one's.
+/// A window of 10 - 1/2 admits only 9 packets. The second marked ACK makes it 9.0, and clocks out a packet on its own
+/// path, not on that of the first.
 #[test]
 fn a_path_that_is_marked_loses_a_packet() {
     let mut sender = sender(10.0);
@@ -84,7 +85,7 @@ fn a_path_that_is_marked_loses_a_packet() {
     assert_eq!(send(&mut sender, us(8)), [(10, OTHER)]);
 }
 
-/// Two ACKs for a packet that is the last one: one of them clocks out no packet, and its path is dropped.
+/// Two ACKs arrive for a single remaining packet. One of them clocks out no packet, and its path is dropped.
 #[test]
 fn an_ack_without_anything_to_send_leaves_no_path_behind() {
     let mut sender = sender(4.0);
@@ -98,7 +99,7 @@ fn an_ack_without_anything_to_send_leaves_no_path_behind() {
     assert!(sent.iter().all(|&(_, path)| is_drawn(path)), "{sent:?}");
 }
 
-/// 100,000 packets clocked by one path, one a round trip: a hundredth of them probes another one.
+/// 100,000 packets are clocked out on one path, one per round trip. A hundredth of them probes another path.
 #[test]
 fn one_packet_in_a_hundred_round_trips_probes() {
     let mut lb = paths(0.01);
@@ -109,11 +110,11 @@ fn one_packet_in_a_hundred_round_trips_probes() {
             lb.next_ev(now, 10_000) != GOOD
         })
         .count();
-    // Three standard deviations are 94.
+    // Three standard deviations are 94 probes.
     assert!((900..=1_100).contains(&probes), "{probes}");
 }
 
-/// Two packets that may probe are a round trip apart, whatever is sent meanwhile.
+/// Two packets that may probe are a round trip apart, whatever else is sent.
 #[test]
 fn a_round_trip_has_one_packet_that_may_probe() {
     let mut lb = paths(1.0);
@@ -155,7 +156,8 @@ fn paths_are_drawn_from_as_many_as_there_are() {
     );
 }
 
-/// Out-of-order aware path selection, at exactly Delta: the highest ACK is that of 40; 8 is 32 lower, 7 is 33 lower.
+/// Out-of-order aware path selection at exactly Delta = 32: the highest acknowledged PSN is 40, PSN 8 is 32 lower, and
+/// PSN 7 is 33 lower.
 #[test]
 fn a_path_that_is_more_than_delta_late_gets_no_packet() {
     let mut sender = sender(100.0);
@@ -165,19 +167,20 @@ fn a_path_that_is_more_than_delta_late_gets_no_packet() {
     assert_eq!(send(&mut sender, us(8)), [(100, GOOD)]);
     answer(&mut sender, us(8), GOOD, ack(8, 0));
     assert_eq!(send(&mut sender, us(8)), [(101, GOOD)]);
-    // The late packet is out of flight, and the window is a packet smaller: neither this ACK nor another one sends one more.
+    // The late packet is no longer in flight, and the window is a packet smaller. Therefore neither this ACK nor
+    // another one clocks out an additional packet.
     answer(&mut sender, us(8), OTHER, ack(7, 0));
     assert_eq!(send(&mut sender, us(8)), []);
     answer(&mut sender, us(8), GOOD, ack(41, 0));
     assert_eq!(send(&mut sender, us(8)), [(102, GOOD)]);
-    // 9 is 32 below 41 and in time; 8 would be late now.
+    // PSN 9 is 32 below 41 and in time, but PSN 8 would be late now.
     answer(&mut sender, us(8), OTHER, ack(9, 0));
     assert_eq!(send(&mut sender, us(8)), [(103, OTHER)]);
     answer(&mut sender, us(8), OTHER, ack(8, 0));
     assert_eq!(send(&mut sender, us(8)), []);
 }
 
-/// A lower ACK does not lower the highest one.
+/// An ACK of a lower PSN does not lower the highest acknowledged one.
 #[test]
 fn the_highest_psn_stays() {
     let mut sender = sender(100.0);

@@ -1,4 +1,4 @@
-//! The receiving end.
+//! The receiver of `mp-rdma`.
 
 use super::*;
 use anabranch_proto::transport::{MpRdmaReceiver, Receiver as _};
@@ -7,7 +7,7 @@ fn receiver(bitmap: u32) -> MpRdmaReceiver {
     MpRdmaReceiver::new(&MpRdmaConfig { bitmap, ..config() }, ENDS)
 }
 
-/// A packet of a message of so many, by path 7, sent at 5 us.
+/// A packet of a message of `message_packets` packets, on path 7, sent at 5 us.
 fn data(psn: u32, message: u32, message_packets: u32) -> Packet {
     let repr = Repr::data(psn)
         .with_message(MessageId(message), message_packets)
@@ -54,7 +54,7 @@ fn duplicates_are_acknowledged_and_change_nothing() {
     }
 }
 
-/// The ePSN and L - 1 more have a slot; each packet beyond is dropped, and its NACK requests the ePSN.
+/// The ePSN and the L - 1 next PSNs have a slot. Each packet beyond is dropped, and its NACK requests the ePSN.
 #[test]
 fn what_lies_beyond_the_bitmap_is_refused() {
     let mut receiver = receiver(64);
@@ -63,7 +63,7 @@ fn what_lies_beyond_the_bitmap_is_refused() {
     assert_eq!(answer_to(&mut receiver, &long(65)), nack(1, us(5)));
     assert_eq!(answer_to(&mut receiver, &long(65)), nack(1, us(5)));
     assert_eq!(answer_to(&mut receiver, &long(1_000)), nack(1, us(5)));
-    // The bitmap moves with the ePSN; what was refused had not been kept.
+    // The bitmap moves with the ePSN. Refused packets were not kept.
     assert_eq!(answer_to(&mut receiver, &long(1)), acked(1, 2));
     assert_eq!(answer_to(&mut receiver, &long(65)), acked(65, 2));
     assert_eq!(answer_to(&mut receiver, &long(66)), nack(2, us(5)));
@@ -81,7 +81,7 @@ fn a_bitmap_of_one_slot_takes_packets_in_order_alone() {
     assert_eq!(answer_to(&mut receiver, &long(1)), acked(1, 2));
 }
 
-/// Messages of 2, 1 and 3 packets. One packet may complete several messages.
+/// The messages have 2, 1 and 3 packets. One packet may complete several messages.
 #[test]
 fn messages_are_delivered_in_order() {
     let mut receiver = receiver(64);

@@ -3,7 +3,7 @@
 use super::*;
 use anabranch_proto::transport::{MpRdmaReceiver, Receiver as _, Sender as _};
 
-/// A sender with a window of so many packets, none of which changes, that has sent them at 1 us.
+/// A sender with a constant window of `window` packets, all of which it sent at 1 us.
 fn busy(window: u32) -> MpRdmaSender {
     let cc = anabranch_proto::cc::AnyCc::constant(u64::from(window) * 1_000);
     let mut sender = MpRdmaSender::new(&config(), &FACTS, ENDS, cc, paths(0.0));
@@ -12,7 +12,8 @@ fn busy(window: u32) -> MpRdmaSender {
     sender
 }
 
-/// 0 is lost. 1 to 63 are kept and acknowledged; 64 has no slot. Its NACK is the first answer that sends 0 again.
+/// PSN 0 is lost. PSNs 1 to 63 are kept and acknowledged, and PSN 64 has no slot. Its NACK is the first answer that
+/// causes PSN 0 to be retransmitted.
 #[test]
 fn a_bitmap_that_overflows_makes_the_sender_go_back() {
     let mut sender = busy(10);
@@ -25,7 +26,7 @@ fn a_bitmap_that_overflows_makes_the_sender_go_back() {
         let _ = receiver.handle_packet(us(5), &data_like(psn));
         let _ = receiver.poll_transmit();
     }
-    // Each answer clocks out one packet, so that one slot is taken by the packet that is lost.
+    // Each answer clocks out one packet, so that the lost packet keeps its place in the window.
     for _ in 10..64 {
         let packet = wire.remove(0);
         receiver.handle_packet(us(9), &packet);
@@ -40,8 +41,8 @@ fn a_bitmap_that_overflows_makes_the_sender_go_back() {
         answers.push(receiver.poll_transmit().expect("an answer"));
     }
     assert!(answers.iter().all(|answer| matches!(answer.repr, Repr::Nack { psn: 0, .. })));
-    // All nine were sent before the first NACK came: only it makes the sender go back, the others clock out a packet
-    // each.
+    // All nine packets were sent before the first NACK arrived. Only that NACK makes the sender go back, and the others
+    // each clock out a packet.
     let mut again = Vec::new();
     for (slot, answer) in answers.iter().enumerate() {
         sender.handle_packet(us(25), answer);
@@ -51,7 +52,7 @@ fn a_bitmap_that_overflows_makes_the_sender_go_back() {
     let first = again[0];
     assert!(matches!(first.repr, Repr::Data { psn: 0, .. }));
     assert_eq!((sender.counters().nacks, sender.counters().retransmissions), (9, 9));
-    // 0 is what 1 to 63 waited for. What follows is not retransmitted.
+    // The ePSN waited for PSN 0, so it now passes 1 to 63. These are not retransmitted.
     receiver.handle_packet(us(29), &first);
     let ack = receiver.poll_transmit().expect("an answer");
     assert!(matches!(ack.repr, Repr::Ack { cumulative: 64, .. }));
@@ -65,8 +66,8 @@ fn data_like(psn: u32) -> Packet {
     Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000).with_ev(7)
 }
 
-/// Everything from the ePSN on, in order, as answers clock it out; then new packets. 2 and 3 may still be in flight
-/// when the sender goes back, and hold their slots until their answers come.
+/// Everything from the ePSN on is retransmitted in order, as answers clock it out, and new packets follow. PSNs 2 and 3
+/// may still be in flight when the sender goes back, and count as in flight until they are answered.
 #[test]
 fn what_follows_is_sent_again_and_then_what_is_new() {
     let mut sender = busy(4);
@@ -92,7 +93,7 @@ fn a_nack_sends_by_the_path_on_which_it_came() {
     assert_eq!(send(&mut sender, us(9)), [(1, 9_999)]);
 }
 
-/// The NACK echoes the time at which its packet was sent, which decides.
+/// The NACK echoes the time at which its packet was sent, which decides whether the sender goes back.
 #[test]
 fn only_a_packet_that_left_since_makes_the_sender_go_back_again() {
     let mut sender = busy(4);
@@ -106,7 +107,8 @@ fn only_a_packet_that_left_since_makes_the_sender_go_back_again() {
     assert_eq!(burst(&mut sender, us(18)), [1]);
 }
 
-/// An acknowledgement overtook the NACK. It does not cover the refused packet, which nothing else requests.
+/// An acknowledgement overtook the NACK. It does not cover the refused packet, whose retransmission nothing else
+/// requests.
 #[test]
 fn a_nack_for_less_than_is_acknowledged_is_obeyed_as_well() {
     let mut sender = busy(4);
@@ -132,8 +134,8 @@ fn what_is_acknowledged_meanwhile_is_left_out() {
     assert_eq!(sender.counters().retransmissions, 2);
 }
 
-/// For a packet that was retransmitted at 9 us, a late ACK does not count. The late ACK of an earlier copy marks its
-/// path as slow.
+/// If a packet was retransmitted at 9 us, the late ACK of this copy does not count as late. The late ACK of an earlier
+/// copy marks its path as slow.
 #[test]
 fn a_packet_that_was_sent_again_is_not_late() {
     for (sent_at, goes) in [(us(9), true), (Time(us(9).0 - 1), false)] {
@@ -144,7 +146,7 @@ fn a_packet_that_was_sent_again_is_not_late() {
         let repr = Repr::ack(1).with_received(0, 1).with_sent_at(sent_at);
         answer(&mut sender, us(17), 7, repr);
         let paths: Vec<u16> = send(&mut sender, us(17)).into_iter().map(|(_, path)| path).collect();
-        // The window of this sender never changes, so that a packet goes all the same: by another path.
+        // The window of this sender never changes, so that a packet is sent in any case, but on another path.
         assert_eq!(paths, if goes { vec![7] } else { paths.clone() }, "sent at {sent_at}");
         assert_eq!(paths.contains(&7), goes, "sent at {sent_at}");
     }
@@ -178,7 +180,7 @@ fn a_timeout_sends_everything_again() {
     assert_eq!((counters.timeouts, counters.retransmissions), (1, 4));
 }
 
-/// A window of 4 packets is 3 after it.
+/// A window of 4 packets has 3 packets after the timeout.
 #[test]
 fn a_timeout_takes_a_packet_off_the_window() {
     let mut sender = sender(4.0);
@@ -188,7 +190,7 @@ fn a_timeout_takes_a_packet_off_the_window() {
     assert_eq!(burst(&mut sender, us(100)), psns(0..3));
 }
 
-/// The paths of earlier ACKs are outdated.
+/// After a timeout, the paths of earlier ACKs are outdated.
 #[test]
 fn a_timeout_forgets_the_paths_that_waited() {
     let mut sender = busy(4);
@@ -197,12 +199,12 @@ fn a_timeout_forgets_the_paths_that_waited() {
     let sent = send(&mut sender, us(101));
     assert_eq!(sent.len(), 4);
     assert!(sent.iter().all(|&(_, path)| path != 9_999));
-    // They do not count any more: the packet that the next ACK clocks out takes the path of that ACK.
+    // The earlier paths no longer count: the packet that the next ACK clocks out takes the path of that ACK.
     answer(&mut sender, us(109), 9_999, ack(0, 1));
     assert_eq!(send(&mut sender, us(109)), [(4, 9_999)]);
 }
 
-/// The timer runs from the last new acknowledgement; an ACK out of order is none.
+/// The timer starts at the last new acknowledgement. An ACK of an out-of-order packet is not new.
 #[test]
 fn only_new_acknowledgements_put_the_timeout_off() {
     let mut sender = busy(4);
@@ -215,7 +217,7 @@ fn only_new_acknowledgements_put_the_timeout_off() {
     assert_eq!(sender.next_timeout(), Some(us(160)));
 }
 
-/// After a restart nothing counts as in flight, but packets of before may have been lost and hold slots in the window.
+/// After a restart no PSN counts as sent. But earlier packets may have been lost, and they still occupy the window.
 #[test]
 fn a_sender_that_went_back_and_has_not_sent_yet_has_a_timeout() {
     let mut sender = busy(2);
@@ -231,7 +233,7 @@ fn a_sender_that_went_back_and_has_not_sent_yet_has_a_timeout() {
 #[test]
 fn a_lost_packet_holds_no_place_after_recovery() {
     let mut sender = busy(4);
-    // 0 is lost, 1 to 3 are acknowledged, and 4 to 6 follow; 6 finds no slot.
+    // PSN 0 is lost, 1 to 3 are acknowledged, and 4 to 6 follow. PSN 6 finds no slot.
     for psn in 1..4 {
         answer(&mut sender, us(9), 7, ack(psn, 0));
     }

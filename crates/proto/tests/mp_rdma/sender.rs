@@ -1,4 +1,4 @@
-//! Messages, and packets that a sender ignores.
+//! Tests of messages, and of packets that a sender ignores.
 
 use super::*;
 use anabranch_proto::cc::AnyCc;
@@ -8,7 +8,7 @@ fn acknowledged(sender: &mut MpRdmaSender) -> Vec<u32> {
     ids(std::iter::from_fn(|| sender.poll_acknowledged()))
 }
 
-/// Three messages: 3 packets, one of no bytes, and 2 packets of which the last carries a byte.
+/// Three messages: one of 3 packets, one of no bytes, and one of 2 packets, of which the last carries a single byte.
 #[test]
 fn messages_are_cut_and_acknowledged_whole() {
     let mut sender = sender(100.0);
@@ -53,7 +53,7 @@ fn a_queue_pair_has_as_many_packets_as_there_are_psns() {
     assert!(sender.post(MessageId(4), 0).is_err());
 }
 
-/// A window below a packet is a packet: the queue pair never stops.
+/// A window smaller than a packet counts as one packet, so that the queue pair never stops.
 #[test]
 fn one_packet_may_always_be_in_flight() {
     let mut sender = MpRdmaSender::new(&config(), &FACTS, ENDS, AnyCc::constant(1), paths(0.0));

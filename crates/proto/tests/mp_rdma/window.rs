@@ -1,10 +1,10 @@
-//! The packets in flight: one window for all paths, and its change by each ACK.
+//! The packets in flight: there is one window for all paths, which each ACK changes.
 
 use super::*;
 use anabranch_proto::cc::{AckReport, AnyCc, CongestionControl};
 use std::sync::{Arc, Mutex};
 
-/// A congestion control that records its calls, with a window of 4 packets.
+/// A congestion control with a window of 4 packets, which records its calls.
 struct Told(Arc<Mutex<Vec<String>>>);
 
 impl CongestionControl for Told {
@@ -30,8 +30,8 @@ fn told() -> (MpRdmaSender, Arc<Mutex<Vec<String>>>) {
     (MpRdmaSender::new(&config(), &FACTS, ENDS, cc, paths(0.0)), log)
 }
 
-/// By hand, in packets: 4 in flight. Four ACKs add 1/4, 1/4.25, 1/4.485 and 1/4.708, and are 4.921 then: not yet 5.
-/// The fifth adds 1/4.921 and makes it 5.124.
+/// Computed by hand, in packets: 4 are in flight. Four ACKs add 1/4, 1/4.25, 1/4.485 and 1/4.708, which makes 4.921 and
+/// not yet 5. The fifth ACK adds 1/4.921 and makes it 5.124.
 #[test]
 fn an_ack_adds_a_packet_a_window() {
     let mut sender = sender(4.0);
@@ -45,7 +45,8 @@ fn an_ack_adds_a_packet_a_window() {
     assert_eq!(burst(&mut sender, us(16)), [8, 9]);
 }
 
-/// 4 packets: 3.5, so that 3 are in flight; 3.0, and the next ACK's packet may go; 2.5; 2.0; 1.5; 1.0, and no less.
+/// The window falls from 4 packets to 3.5, so that only 3 may be in flight. It then falls to 3.0, and the next ACK
+/// clocks out a packet. It goes on to 2.5, 2.0, 1.5 and 1.0, and no lower.
 #[test]
 fn a_marked_ack_takes_half_a_packet() {
     let mut sender = sender(4.0);
@@ -60,7 +61,8 @@ fn a_marked_ack_takes_half_a_packet() {
     }
 }
 
-/// Half a packet up and half a packet down: two ACKs by two packets, one marked, are as before.
+/// An unmarked ACK adds half a packet and a marked one takes half a packet, so that two ACKs on two paths, one of them
+/// marked, leave the window unchanged.
 #[test]
 fn the_window_is_one_for_all_paths() {
     let mut sender = sender(2.0);
@@ -72,7 +74,8 @@ fn the_window_is_one_for_all_paths() {
     assert_eq!(burst(&mut sender, us(8)), [3], "2.0");
 }
 
-/// An ACK out of order clocks out a packet like one in order; PSNs that it acknowledges cumulatively do not.
+/// An ACK of an out-of-order packet clocks out a packet, as that of an in-order packet does. PSNs that it acknowledges
+/// cumulatively do not.
 #[test]
 fn acks_count_and_not_what_they_acknowledge() {
     let mut sender = sender(4.0);
@@ -88,7 +91,7 @@ fn acks_count_and_not_what_they_acknowledge() {
     assert_eq!(burst(&mut sender, us(8)), [7]);
 }
 
-/// The ACK of 1 overtakes that of 0, whose packet no longer counts when it arrives.
+/// The ACK of PSN 1 overtakes that of PSN 0. When the latter arrives, its packet no longer counts as in flight.
 #[test]
 fn an_ack_that_was_overtaken_counts_once() {
     let mut sender = sender(4.0);
@@ -98,7 +101,7 @@ fn an_ack_that_was_overtaken_counts_once() {
     assert_eq!(burst(&mut sender, us(8)), [4, 5]);
     answer(&mut sender, us(8), 7, ack(0, 1));
     assert_eq!(burst(&mut sender, us(8)), []);
-    // Out of order: 3 was named, and what acknowledges 2 and 3 takes 2 alone off the count.
+    // Out of order: PSN 3 was already named. The ACK that acknowledges 2 and 3 therefore takes only 2 out of flight.
     answer(&mut sender, us(8), 7, ack(3, 2));
     answer(&mut sender, us(8), 7, ack(3, 2));
     assert_eq!(burst(&mut sender, us(8)), [6]);
@@ -106,7 +109,8 @@ fn an_ack_that_was_overtaken_counts_once() {
     assert_eq!(burst(&mut sender, us(8)), [7, 8], "a window of 5.2");
 }
 
-/// The ACKs of 0 and 1 are lost. That of 2 acknowledges all three packets, which no longer count.
+/// The ACKs of PSNs 0 and 1 are lost. The ACK of PSN 2 acknowledges all three packets, which no longer count as in
+/// flight.
 #[test]
 fn a_lost_ack_holds_no_place_for_ever() {
     let mut sender = sender(4.0);
@@ -123,16 +127,17 @@ fn the_congestion_control_is_told_of_each_ack_as_a_packet() {
     assert_eq!(burst(&mut sender, us(0)), psns(0..4));
     answer(&mut sender, us(8), 7, ack(0, 1));
     answer(&mut sender, us(8), 7, marked(3, 1));
-    // A duplicate's ACK, and one that acknowledges two.
+    // The first is the ACK of a duplicate, and the second acknowledges two packets.
     answer(&mut sender, us(8), 7, ack(0, 1));
     answer(&mut sender, us(8), 7, ack(1, 3));
-    // A NACK is not reported.
+    // A NACK is not reported to the congestion control.
     answer(&mut sender, us(8), 7, nack(3, us(0)));
     let told = |marked: bool| format!("1 packet, 1000 B, marked {marked}, {}", Duration::from_us(8));
     assert_eq!(*log.lock().unwrap(), [told(false), told(true), told(false), told(false)]);
 }
 
-/// The ACK changes the window like any ACK, and then shrinks it by one packet: the one that it could clock out.
+/// A late ACK changes the window like any ACK, and then shrinks it by one packet, which is the packet that it could
+/// clock out.
 #[test]
 fn a_late_ack_takes_a_packet_off_the_window() {
     let (mut sender, log) = told();
@@ -149,8 +154,8 @@ fn a_late_ack_takes_a_packet_off_the_window() {
     assert_eq!(*log.lock().unwrap(), [marked.as_str(), &marked, "loss"]);
 }
 
-/// An ACK that could clock out a packet and finds none shrinks the window by a packet: 4.25 - 1; 3.56 - 1; 2.95 - 1;
-/// 2.46 - 1 = 1.46.
+/// An ACK that could clock out a packet but finds none shrinks the window by a packet. It becomes 4.25 - 1, 3.56 - 1,
+/// 2.95 - 1, and finally 2.46 - 1 = 1.46.
 #[test]
 fn window_that_is_not_used_is_lost() {
     let mut sender = sender(4.0);
@@ -165,7 +170,8 @@ fn window_that_is_not_used_is_lost() {
     assert_eq!(burst(&mut sender, us(17)), [5, 6], "2.14");
 }
 
-/// After 500 us without a packet in flight the window is the initial one. A microsecond less: 1.46 packets, as above.
+/// After 500 us without a packet in flight, the window is the initial one. After a microsecond less, it has 1.46
+/// packets, as above.
 #[test]
 fn after_a_pause_the_window_is_that_of_the_start() {
     for (pause, expected) in [(499, psns(4..5)), (500, psns(4..8))] {
@@ -180,7 +186,7 @@ fn after_a_pause_the_window_is_that_of_the_start() {
     }
 }
 
-/// Only a queue pair without packets in flight is idle: not one that waits for an ACK and goes back.
+/// Only a queue pair without packets in flight is idle. One that waits for an ACK and goes back is not.
 #[test]
 fn a_restart_needs_all_to_be_acknowledged() {
     let (mut sender, log) = told();

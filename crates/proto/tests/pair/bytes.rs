@@ -1,4 +1,5 @@
-//! The packets of a run survive their bytes, and each payload lies where the sender says.
+//! The packets of a run do not change when they are encoded as bytes and decoded again, and each payload has the place
+//! that the sender states.
 
 use crate::pair::schedule::{PAYLOAD, Post, message_id};
 use anabranch_base::{Duration, HostId, Time};
@@ -14,17 +15,19 @@ const ROUTE: Route = Route {
     ip: Addresses::V4 { from: [10, 0, 0, 1], to: [10, 0, 0, 2] },
 };
 
-/// The bytes of the payload, of which there are as many as show a mix-up.
+/// The bytes of the payload. There are only as many as are needed to notice a mix-up.
 const SHOWN: [u8; 6] = *b"shown.";
 
-/// The packet that arrives at `arrival` is what its bytes say, apart from the part of its time below a tick.
+/// Checks that the packet that arrives at `arrival` equals the packet decoded from its bytes, except that its time is
+/// rounded to a tick.
 pub fn check_packet(
     headers: Headers,
     packet: &Packet,
     range: Option<PayloadRange>,
     arrival: Time,
 ) -> Result<(), TestCaseError> {
-    // NICs without the extension header have times and messages as state of their own.
+    // Without the extension header, NICs keep times and messages as state of their own. The check therefore adds the
+    // extension header.
     let headers =
         if matches!(headers, Headers::InOrder | Headers::Direct) { Headers::Extended } else { headers };
     let tick = if headers == Headers::Strack { TICK } else { Duration::from_ns(1) };
@@ -62,7 +65,7 @@ fn number(repr: &Repr) -> u32 {
 
 fn with_ticks(mut repr: Repr, headers: Headers, tick: Duration) -> Repr {
     match &mut repr {
-        // DCP's header-only packets have no time.
+        // The header-only packets of DCP carry no time.
         Repr::Trimmed { sent_at, .. } if headers == Headers::Dcp => *sent_at = Time::ZERO,
         Repr::Data { sent_at, .. }
         | Repr::Trimmed { sent_at, .. }
@@ -75,7 +78,8 @@ fn with_ticks(mut repr: Repr, headers: Headers, tick: Duration) -> Repr {
     repr
 }
 
-/// The payload of a data packet is that part of its message which its place among the message's packets gives.
+/// Checks that the payload of a data packet is the part of its message that follows from its position among the
+/// message's packets.
 pub fn check_range(
     messages: &[Post],
     packet: &Packet,
@@ -84,7 +88,7 @@ pub fn check_range(
     let Repr::Data { psn, message, message_packets, .. } = packet.repr else { return Ok(()) };
     let Some(range) = range else { return Err(TestCaseError::fail("the sender does not know its payload")) };
     let index = (0..messages.len()).find(|&index| message_id(index) == message).expect("it was posted");
-    // Messages take PSNs in the order of their posting.
+    // PSNs are assigned to messages in the order of posting.
     let is_before = |(other, post): &(usize, &Post)| (post.at, *other) < (messages[index].at, index);
     let first: u32 = messages.iter().enumerate().filter(is_before).map(|(_, post)| post.packets).sum();
     let (offset, bytes) = (u64::from(psn - first) * PAYLOAD, messages[index].bytes());
@@ -96,7 +100,7 @@ pub fn check_range(
         ..range
     };
     prop_assert_eq!(range, expected);
-    // A request begins with a packet of its own, and only the last one of a message ends with a part of a packet.
+    // A request begins at the start of a packet, and only the last request of a message may end with a shorter packet.
     let is_last = range.offset - range.request_offset + range.request_bytes == bytes;
     prop_assert!(range.request_offset % PAYLOAD == 0 && range.request_offset <= range.offset);
     prop_assert_eq!(range.request_bytes.div_ceil(PAYLOAD).max(1), u64::from(message_packets));

@@ -26,7 +26,7 @@ pub fn dctcp() -> impl Strategy<Value = CcConfig> {
     })
 }
 
-/// DCQCN, with its paper's parameters or with timers short enough for a short run.
+/// DCQCN with its paper's parameters, or with timers that are short enough for a short run.
 pub fn dcqcn() -> impl Strategy<Value = CcConfig> {
     let paper = window().prop_map(paper_dcqcn);
     let timers = (us(1..60), us(1..60), us(0..60), prop_oneof![Just(0), 1_000u64..100_000]);

@@ -1,8 +1,8 @@
-//! Two ends of each transport over a path that loses, trims, duplicates, delays and reorders.
+//! A sender and a receiver of each transport over a path that loses, trims, duplicates, delays and reorders.
 //!
-//! Both ends are driven by `handle_*` and `poll_*` alone and compared, call by call, with plain models of them.
-//! 2,000 random schedules a property, and 100,000 when the environment variable `ANABRANCH_LONG` is set. Failing
-//! schedules are shrunk and printed; nothing is written to disk.
+//! Both are driven only by `handle_*` and `poll_*`, and each call is compared with simple models of them. There are
+//! 2,000 random schedules per property, or 100,000 if the environment variable `ANABRANCH_LONG` is set. Failing
+//! schedules are shrunk and printed, and nothing is written to disk.
 
 mod bytes;
 mod congestion;
@@ -23,7 +23,7 @@ use proptest::test_runner::{Config, TestError, TestRng, TestRunner};
 use schedule::Schedule;
 use std::fmt::Debug;
 
-/// Holds a property against many schedules.
+/// Checks a property for many schedules.
 fn check<E: Clone + Debug, S: Strategy<Value = Schedule<E>>>(
     schedules: S,
     test: impl Fn(Schedule<E>) -> Result<(), TestCaseError>,

@@ -1,4 +1,4 @@
-//! Two ends, the path between them, and what is due when: the same for every transport.
+//! The sender, the receiver and the path between them, with the events of a run. This is shared by all transports.
 
 use crate::pair::bytes::{check_packet, check_range};
 use crate::pair::schedule::{Ends, Schedule};
@@ -9,13 +9,14 @@ use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A schedule that is not through after this many events never ends.
+/// A schedule that has not finished after this many events is taken to never end.
 const MOST_EVENTS: usize = 4_000_000;
 
-/// Every so many packets each way are taken through their bytes: all of them would double the time of a run.
+/// One in this many packets of each direction is encoded as bytes and decoded again. Doing so for all packets would
+/// double the time of a run.
 const CHECKED: u64 = 4;
 
-/// A sending end beside a model of it. Messages go by their index in the schedule.
+/// A sender with its model. Messages are given by their index in the schedule.
 pub trait Sending {
     fn post(&mut self, now: Time, message: usize) -> Result<(), TestCaseError>;
     fn payload_range(&self, psn: u32) -> Option<PayloadRange>;
@@ -23,28 +24,28 @@ pub trait Sending {
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<(), TestCaseError>;
     fn next_timeout(&mut self) -> Result<Option<Time>, TestCaseError>;
     fn handle_timeout(&mut self, now: Time) -> Result<(), TestCaseError>;
-    /// All that was posted is acknowledged, and nothing remains.
+    /// Checks that all posted messages are acknowledged, and that nothing is left to do.
     fn check_finished(&mut self) -> Result<(), TestCaseError>;
-    /// Messages in the order in which they were acknowledged.
+    /// The messages in the order in which they were acknowledged.
     fn acknowledged(&self) -> &[usize];
     fn counters(&self) -> SenderCounters;
 }
 
-/// A receiving end beside a model of it.
+/// A receiver with its model.
 pub trait Receiving {
-    /// Takes a packet in; answers with all that the receiver has to say to it.
+    /// Passes a packet to the receiver, and returns all packets that it sends in reply.
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<Vec<Packet>, TestCaseError>;
-    /// The time at which its host sends a packet without a trigger; none unless it pulls.
+    /// The time at which the receiver's host sends a packet without a trigger. None unless the transport pulls.
     fn next_timeout(&self) -> Option<Time> {
         None
     }
-    /// The packets that its host sends then.
+    /// The packets that the receiver's host sends at that time.
     fn handle_timeout(&mut self, _now: Time) -> Result<Vec<Packet>, TestCaseError> {
         Ok(Vec::new())
     }
-    /// Messages in the order in which they were delivered.
+    /// The messages in the order in which they were delivered.
     fn delivered(&self) -> &[usize];
-    /// Data packets that the receiver reports as received for the first time.
+    /// The number of data packets that the receiver reports as received for the first time.
     fn fresh_packets(&self) -> u64;
 }
 
@@ -57,24 +58,25 @@ pub struct Outcome {
     pub probes: u64,
     /// Data packets that the path lost.
     pub lost: u64,
-    /// When the last message was acknowledged.
+    /// The time at which the last message was acknowledged.
     pub finished: Time,
 }
 
-/// The plan of a run.
+/// The state of a run.
 pub struct Run<'a, E: Ends> {
     schedule: &'a Schedule<E>,
     now: Time,
     queue: BinaryHeap<Reverse<(Time, usize)>>,
-    /// By the second number in the queue.
+    /// The events, indexed by the second number in the queue.
     events: Vec<Event>,
     sender: E::Sender,
     receiver: E::Receiver,
     wire_is_busy: bool,
-    /// The expiry of the timer.
+    /// The time at which the timer expires.
     timer: Option<Time>,
     receiver_timer: Option<Time>,
-    /// Packets sent towards the receiver and towards the sender, and when the last of them arrives.
+    /// For packets to the receiver and for packets to the sender: the number of packets sent, and the arrival of the
+    /// last one.
     sent: [u64; 2],
     last_arrival: [Time; 2],
     probes: u64,
@@ -115,7 +117,7 @@ impl<'a, E: Ends> Run<'a, E> {
         run
     }
 
-    /// Runs until nothing is due any more.
+    /// Runs until no event is left.
     pub fn finish(mut self) -> Result<Outcome, TestCaseError> {
         let (everything, deadline) = (self.schedule.messages.len(), E::deadline(self.schedule));
         let mut finished = Time::ZERO;
@@ -171,7 +173,7 @@ impl<'a, E: Ends> Run<'a, E> {
                 prop_assert_eq!(early, None, "acknowledged before it was delivered");
                 Ok(())
             }
-            // A timer that was set anew for an earlier time does not ring at the later one.
+            // If the timer was set again for an earlier time, its later expiry has no effect.
             Event::Timer if self.timer == Some(self.now) => {
                 self.timer = None;
                 self.sender.handle_timeout(self.now)
@@ -200,14 +202,15 @@ impl<'a, E: Ends> Run<'a, E> {
         Ok(())
     }
 
-    /// One timer at a time, as a NIC has it: it may find that its packet was acknowledged, and sets itself anew.
+    /// Sets the timer. As in a NIC, there is only one timer at a time. When it expires, its packet may already be
+    /// acknowledged, and the timer is then set again.
     fn set_timer(&mut self) -> Result<(), TestCaseError> {
         let Some(due) = self.sender.next_timeout()? else {
             return Ok(());
         };
         let rings = due + self.schedule.timer_lag;
         if self.timer.is_none_or(|set| rings < set) {
-            // The timer that was set for an earlier packet rang before this one was due.
+            // The timer that was set for an earlier packet expired before this one was due.
             prop_assert!(due > self.now || self.timer.is_some(), "a timeout that is due was not handled");
             prop_assert!(rings > self.now, "a timeout came up that is long due");
             self.timer = Some(rings);
@@ -224,7 +227,7 @@ impl<'a, E: Ends> Run<'a, E> {
         }
     }
 
-    /// Lets the path have its way with a packet that is sent now.
+    /// Carries a packet that is sent now, with the network faults of the path.
     fn carry(&mut self, mut packet: Packet) -> Result<(), TestCaseError> {
         let range = match packet.repr {
             Repr::Data { psn, .. } => self.sender.payload_range(psn),
@@ -236,7 +239,8 @@ impl<'a, E: Ends> Run<'a, E> {
         self.sent[way] += 1;
         let nth = self.sent[way];
         let mut fate = path.fate(forth, nth);
-        // Each fate takes one number whether it strikes or not, so that shrinking one leaves the others.
+        // Each kind of network fault takes one random number whether it occurs or not, so that shrinking one kind
+        // leaves the others unchanged.
         let mut strikes = |chance: u32| fate.below(256) < chance && self.now < path.faults.until;
         let is_lost = strikes(if forth { path.faults.data_loss } else { path.faults.ack_loss });
         let is_twofold = strikes(path.faults.duplication);

@@ -18,24 +18,24 @@ pub const HEADER: u64 = 64;
 pub const PACKET: u64 = PAYLOAD + HEADER;
 pub const ACK: u64 = 64;
 
-/// A run: what is posted, how the ends are set up, and what the path does to packets.
+/// A run: the messages that are posted, the parameters of sender and receiver, and the behaviour of the path.
 #[derive(Clone, Debug)]
 pub struct Schedule<E> {
     pub messages: Vec<Post>,
     pub ends: E,
-    /// The delay of the sender's timer, so that more than one packet is overdue.
+    /// The lag of the sender's timer, because of which several packets may be overdue.
     pub timer_lag: Duration,
     pub path: Path,
 }
 
-/// The parameters of a transport's two ends.
+/// The parameters of a transport's sender and receiver.
 pub trait Ends: Clone + Debug {
     type Sender: Sending;
     type Receiver: Receiving;
-    /// The headers of its packets.
+    /// The headers of the transport's packets.
     const HEADERS: Headers;
     fn build(schedule: &Schedule<Self>) -> (Self::Sender, Self::Receiver);
-    /// When everything must be acknowledged.
+    /// The time at which everything must be acknowledged.
     fn deadline(schedule: &Schedule<Self>) -> Time;
 }
 
@@ -44,50 +44,51 @@ pub trait Ends: Clone + Debug {
 pub struct Post {
     pub at: Time,
     pub packets: u32,
-    /// Payload of its last packet, 0 only where that is the only one.
+    /// Payload of the message's last packet. It is 0 only if that packet is the only one.
     pub last_payload: u64,
 }
 
-/// The path between the two ends. The sender's wire takes one packet at a time.
+/// The path between the sender and the receiver. The sender's wire takes one packet at a time.
 #[derive(Clone, Debug)]
 pub struct Path {
     /// The serialisation time of a packet on the sender's wire.
     pub wire: Duration,
     pub data_delay: Duration,
     pub ack_delay: Duration,
-    /// Each packet takes up to this much longer, so packets overtake each other.
+    /// The largest additional delay of a packet, which lets packets overtake each other.
     pub jitter: Duration,
-    /// They do not overtake each other: one that would waits for the one before.
+    /// Whether packets keep their order. A packet that would overtake another then waits for it.
     pub in_order: bool,
     pub faults: Faults,
     pub seed: u64,
 }
 
-/// The faults of a path.
+/// The network faults of a path.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
-    /// The chances below hold for packets that are sent before this.
+    /// The probabilities below apply to packets that are sent before this time.
     pub until: Time,
-    /// Chances in 256.
+    /// Probabilities in units of 1/256.
     pub data_loss: u32,
     pub ack_loss: u32,
     pub duplication: u32,
     pub trimming: u32,
     pub marking: u32,
-    /// The link is down from, and for: what is on it is lost.
+    /// The times at which the link goes down, and the durations for which it is down. All packets that are on the link
+    /// meanwhile are lost.
     pub downs: Vec<(Time, Duration)>,
-    /// These packets of the sender are lost, whenever they are sent; the first one is 1.
+    /// Packets of the sender that are lost, whenever they are sent. The first packet has number 1.
     pub dropped: Vec<u64>,
 }
 
-/// The content of a PSN.
+/// The content of the packet with some PSN.
 #[derive(Clone, Copy, Debug)]
 pub struct Planned {
-    /// Index of its message.
+    /// Index of the packet's message.
     pub message: usize,
-    /// Packets of that message.
+    /// Number of packets of that message.
     pub of: u32,
-    /// It is the last of them.
+    /// Whether the packet is the last one of its message.
     pub is_last: bool,
     /// Size on the wire.
     pub bytes: u64,
@@ -99,7 +100,8 @@ impl Post {
     }
 }
 
-/// Checks that a packet is data with the content of its PSN, sent now. Returns the PSN, and whether it requests an ACK.
+/// Checks that a packet is data with the content of its PSN, and is sent now. Returns the PSN, its planned content, and
+/// whether the packet requests an ACK.
 pub fn check_data(
     planned: &[Planned],
     now: Time,
@@ -115,7 +117,7 @@ pub fn check_data(
     Ok((psn, known, ack_now))
 }
 
-/// Checks that a packet which leaves now follows the last one by the time for which that occupies the link.
+/// Checks that a packet that is sent now follows the last one by at least the serialisation time of the last one.
 pub fn check_gap(line_rate: Rate, now: Time, last: Option<(Time, u64)>) -> Result<(), TestCaseError> {
     if let Some((last, bytes)) = last {
         let gap = line_rate.time_for(bytes);
@@ -134,7 +136,7 @@ impl<E> Schedule<E> {
         self.messages.iter().map(|message| u64::from(message.packets)).sum()
     }
 
-    /// By PSN, what a sender that numbers packets in the order of posting sends.
+    /// The content of each PSN, for a sender that numbers packets in the order of posting.
     pub fn planned(&self) -> Vec<Planned> {
         let mut order: Vec<usize> = (0..self.messages.len()).collect();
         order.sort_by_key(|&message| self.messages[message].at);
@@ -148,7 +150,7 @@ impl<E> Schedule<E> {
         packets.collect()
     }
 
-    /// When the last fault is over and everything is posted.
+    /// The time at which the last network fault is over and everything is posted.
     pub fn quiet_from(&self) -> Time {
         let posts = self.messages.iter().map(|message| message.at);
         let downs = self.path.faults.downs.iter().map(|&(at, span)| at + span);
@@ -157,13 +159,13 @@ impl<E> Schedule<E> {
 }
 
 impl Path {
-    /// The facts for a link so many times slower than the wire.
+    /// The path facts for a link that is `slower` times slower than the wire.
     pub fn facts_at(&self, slower: u64) -> PathFacts {
         let facts = self.facts();
         PathFacts { line_rate: Rate(facts.line_rate.0 / slower), ..facts }
     }
 
-    /// A sender's balancer on this path, always with the same draws.
+    /// A sender's load balancer on this path, which always draws the same random numbers.
     pub fn lb(&self, config: &LbConfig, environment: &Environment) -> AnyLb {
         config.build(environment, stream(self.seed, 0, Purpose::LoadBalancer))
     }
@@ -172,7 +174,7 @@ impl Path {
         self.data_delay + self.ack_delay + self.jitter * 2
     }
 
-    /// The path when nothing goes wrong; line rate is what the wire carries.
+    /// The facts about the path without network faults. The line rate is the rate of the wire.
     pub fn facts(&self) -> PathFacts {
         let base_rtt = self.wire + self.data_delay + self.ack_delay;
         let line_rate = Rate(PACKET * 8 * 1_000_000_000_000 / self.wire.0);
@@ -185,7 +187,7 @@ impl Path {
         }
     }
 
-    /// The random stream that decides over the `nth` packet that one end sends.
+    /// The random stream that decides about the `nth` packet in one direction.
     pub fn fate(&self, forth: bool, nth: u64) -> Stream {
         stream(self.seed, nth << 1 | u64::from(forth), Purpose::Model)
     }
@@ -196,7 +198,7 @@ impl Path {
     }
 }
 
-/// One message over a path that does nothing but take time.
+/// One message over a path that only delays packets.
 pub fn calm_schedule<E>(packets: u32, ends: E) -> Schedule<E> {
     Schedule {
         messages: vec![Post { at: Time::ZERO, packets, last_payload: PAYLOAD }],
@@ -284,7 +286,7 @@ pub fn ns(range: std::ops::Range<u64>) -> impl Strategy<Value = Duration> {
     range.prop_map(Duration::from_ns)
 }
 
-/// The id of the message that is posted as the `index`-th. Not its index, so that a mix-up shows.
+/// The id of the message that is posted as number `index`. It differs from the index, so that a mix-up is noticed.
 pub fn message_id(index: usize) -> MessageId {
     MessageId(1000 - 7 * index as u32)
 }

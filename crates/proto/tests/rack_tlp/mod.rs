@@ -1,5 +1,5 @@
-//! The sending end of `rack-tlp`, call by call: RFC 8985, as DCP reads it (sections 6.3 and 8). The receiving end is
-//! `irn`'s.
+//! The sender of `rack-tlp`, tested call by call: RFC 8985, as DCP interprets it (sections 6.3 and 8). The receiver is
+//! that of `irn`.
 
 mod probe;
 mod recovery;
@@ -16,7 +16,8 @@ const HUGE: u64 = 1 << 40;
 
 const FACTS: PathFacts = facts(1_000);
 
-/// Packets of 1,000 B, 64 of them headers; an ACK a packet; a BDP of 100 packets; a reordering window of an RTT.
+/// Packets of 1,000 B, of which 64 B are headers, an ACK per packet, a BDP of 100 packets, and a reordering window of
+/// an RTT.
 fn config() -> RackTlpConfig {
     RackTlpConfig {
         payload: Bytes(936),
@@ -30,7 +31,7 @@ fn config() -> RackTlpConfig {
     }
 }
 
-/// A sender, and when it last sent each packet.
+/// A sender, with the time at which it last sent each packet.
 struct Sender {
     end: RackTlpSender,
     sent: Vec<Time>,
@@ -43,7 +44,7 @@ impl Sender {
         Sender { end, sent: Vec::new() }
     }
 
-    /// A sender with one message of this many packets.
+    /// A sender with one message of `packets` packets.
     fn with(packets: u64) -> Self {
         Sender::new(&config(), AnyCc::constant(HUGE), packets)
     }
@@ -67,7 +68,7 @@ impl Sender {
         self.send(now).into_iter().map(|(psn, _)| psn).collect()
     }
 
-    /// Sends a packet every microsecond from now on.
+    /// Sends these PSNs, one per microsecond, starting at microsecond `from`.
     fn stream(&mut self, from: u64, psns: std::ops::Range<u32>) {
         for (i, psn) in psns.enumerate() {
             assert_eq!(self.one(us(from + i as u64)).map(|(psn, _)| psn), Some(psn));
@@ -79,7 +80,7 @@ impl Sender {
         self.end.handle_packet(now, &packet);
     }
 
-    /// The ACK of the last copy of `psn`, upon which the ePSN is `cumulative`.
+    /// Passes the ACK of the last copy of `psn`, after whose arrival the ePSN is `cumulative`.
     fn ack(&mut self, now: Time, cumulative: u32, psn: u32) {
         let sent_at = self.sent[psn as usize];
         self.hear(now, Repr::ack(cumulative).with_received(psn, 1).with_sent_at(sent_at));
@@ -99,7 +100,7 @@ impl Sender {
         self.burst(now)
     }
 
-    /// Retransmissions and timeouts.
+    /// The numbers of retransmissions and timeouts.
     fn counted(&self) -> (u64, u64) {
         let SenderCounters { retransmissions, timeouts, nacks: 0, fetches: 0 } = self.end.counters() else {
             panic!("{:?}", self.end.counters());
@@ -166,12 +167,12 @@ fn messages_are_cut_and_acknowledged_whole_and_in_order() {
     assert_eq!(sent, expected);
     sender.sent = vec![us(1); 60];
     sender.ack(us(9), 2, 1);
-    // The second message arrived, but not all before it did.
+    // All of the second message has arrived, but not all packets before it.
     sender.ack(us(9), 2, 3);
     assert_eq!(sender.acknowledged(), []);
     sender.ack(us(9), 4, 2);
     assert_eq!(sender.acknowledged(), [1, 2]);
-    // Nobody acknowledges what was never sent.
+    // An ACK for packets that were never sent has no effect.
     sender.ack(us(9), 60, 59);
     assert_eq!(sender.acknowledged(), [3]);
     assert_eq!(sender.end.next_timeout(), None);
@@ -189,9 +190,9 @@ fn the_window_bounds_what_is_in_flight() {
     assert_eq!(sender.upon(us(8), 3, 4), [103]);
     assert_eq!(sender.upon(us(8), 3, 4), []);
     assert_eq!(sender.upon(us(8), 3, 6), [104]);
-    // 3 and 5 are lost, and take the room that they left.
+    // PSNs 3 and 5 are lost, and their retransmissions use the room that they left.
     assert_eq!(sender.ring(us(16)), [3, 5]);
-    // Their first copies arrive after all.
+    // The first copies of these packets arrive after all.
     let late = |cumulative, psn| Repr::ack(cumulative).with_received(psn, 1);
     sender.hear(us(17), late(5, 3));
     assert_eq!(sender.burst(us(17)), [105]);
@@ -204,7 +205,7 @@ fn the_congestion_controls_window_holds_too() {
     let mut sender = Sender::new(&config(), AnyCc::constant(2_500), 9);
     assert_eq!(sender.send(us(0)), [(0, false), (1, true)]);
     assert_eq!(sender.upon(us(8), 1, 0), [2]);
-    // A window of less than a packet lets one go at a time.
+    // A window smaller than a packet admits one packet at a time.
     let mut sender = Sender::new(&config(), AnyCc::constant(1), 9);
     assert_eq!(sender.send(us(0)), [(0, true)]);
     assert_eq!(sender.upon(us(8), 1, 0), [1]);
@@ -213,7 +214,7 @@ fn the_congestion_controls_window_holds_too() {
     assert_eq!(sender.send(us(0)), [(0, false), (1, true)]);
 }
 
-/// The lowest packet is lost again and again: what the sender must remember has an end.
+/// The lowest packet is lost repeatedly, but the amount that the sender must remember is bounded.
 #[test]
 fn the_span_of_psns_is_bounded() {
     let mut sender = Sender::with(100_000);
@@ -231,7 +232,7 @@ fn the_span_of_psns_is_bounded() {
 fn at_a_low_rate_every_packet_asks_for_an_ack() {
     for (mbps, asks) in [(853, true), (854, false)] {
         let cc = CcConfig::Dcqcn(DcqcnConfig::paper());
-        // 16 packets of 8,000 bits in half of 300 us: 853.3 Mb/s.
+        // 16 packets of 8,000 bits in half of 300 us need 853.3 Mb/s.
         let facts = PathFacts { line_rate: Rate(mbps * 1_000_000), ..FACTS };
         let config = RackTlpConfig { ack_every: 16, ..config() };
         let mut end = RackTlpSender::new(&config, &facts, ENDS, cc.build(&facts), AnyLb::ecmp(9));
@@ -247,18 +248,18 @@ fn a_paced_sender_keeps_packets_apart_copies_too() {
     let mut sender = Sender::new(&config(), cc, 9);
     assert!(sender.end.paces());
     let ns = |ns| Time::ZERO + Duration::from_ns(ns);
-    // 1,000 B take 80 ns.
+    // 1,000 B take 80 ns at this rate.
     assert_eq!(sender.burst(us(0)), [0]);
     assert_eq!(sender.burst(ns(79)), []);
     assert_eq!(sender.ring(ns(80)), [1]);
     assert_eq!(sender.ring(ns(160)), [2]);
     sender.ack(us(9), 0, 2);
-    // An RTT of 8.84 us and a window of 8 us later.
+    // The packet is lost after an RTT of 8.84 us and a reordering window of 8 us.
     sender.end.handle_timeout(us(18));
     assert_eq!(sender.burst(us(18)), [0]);
     assert_eq!(sender.burst(us(18) + Duration::from_ns(79)), []);
     assert_eq!(sender.burst(us(18) + Duration::from_ns(80)), [1]);
-    // A probe waits for its time, too.
+    // Pacing also delays a probe: it is due at 50 ns and leaves at 80 ns.
     let cc = CcConfig::Dcqcn(DcqcnConfig::paper()).build(&FACTS);
     let config = RackTlpConfig { rto: Span::Time(Duration::from_ns(50)), ..config() };
     let mut sender = Sender::new(&config, cc, 1);

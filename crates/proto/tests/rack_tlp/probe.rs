@@ -1,18 +1,18 @@
-//! The tail loss probe.
+//! Tests of the tail loss probe.
 
 use super::*;
 
-/// RFC 8985, section 7: two smoothed RTTs after the last packet, it is retransmitted.
+/// RFC 8985, section 7: the last packet is retransmitted two smoothed RTTs after it was sent.
 #[test]
 fn a_lost_tail_is_found_by_a_probe() {
     let mut sender = Sender::with(4);
     sender.stream(0, 0..4);
     sender.ack(us(10), 1, 0);
     sender.ack(us(11), 2, 1);
-    // 10 us both times.
+    // Both RTTs were 10 us.
     assert_eq!(sender.ring(us(31)), [3]);
     assert_eq!(sender.counted(), (1, 0));
-    // The ACK of the probe shows that 2 is missing too, which was sent long before.
+    // The ACK of the probe reveals that PSN 2, which was sent long before, is missing too.
     assert_eq!(sender.upon(us(41), 2, 3), [2]);
     assert_eq!(sender.upon(us(51), 4, 2), []);
     assert_eq!(sender.acknowledged(), [1]);
@@ -20,7 +20,7 @@ fn a_lost_tail_is_found_by_a_probe() {
     assert_eq!(sender.end.next_timeout(), None);
 }
 
-/// There is no handshake: before the first ACK, the RTT is the path's.
+/// There is no handshake, so the path's base RTT is used before the first ACK.
 #[test]
 fn the_first_probe_goes_by_the_paths_round_trip() {
     let mut sender = Sender::with(1);
@@ -30,7 +30,7 @@ fn the_first_probe_goes_by_the_paths_round_trip() {
     assert_eq!(sender.acknowledged(), [1]);
 }
 
-/// RFC 6298: an eighth of each new RTT.
+/// RFC 6298: each new RTT has a weight of one eighth.
 #[test]
 fn the_round_trip_is_smoothed() {
     let mut sender = Sender::with(4);
@@ -39,7 +39,7 @@ fn the_round_trip_is_smoothed() {
     assert_eq!(sender.end.next_timeout(), Some(us(16 + 32)));
     sender.ack(us(24), 2, 1);
     assert_eq!(sender.end.next_timeout(), Some(us(24 + 34)));
-    // The smoothed RTT includes an ACK that acknowledges nothing new.
+    // The smoothed RTT also includes an ACK that acknowledges nothing new.
     sender.ack(us(33), 2, 1);
     sender.ack(us(33), 3, 2);
     assert_eq!(
@@ -58,7 +58,7 @@ fn after_a_probe_comes_the_timeout() {
     assert_eq!(sender.counted(), (4, 1));
 }
 
-/// New data makes a better probe, even beyond the window, and counts as no retransmission.
+/// New data serves better as a probe. It is sent even beyond the window, and does not count as a retransmission.
 #[test]
 fn a_probe_is_new_data_where_there_is_some() {
     let small = RackTlpConfig { window: Size::Bytes(Bytes(2_000)), ..config() };
@@ -66,12 +66,12 @@ fn a_probe_is_new_data_where_there_is_some() {
     assert_eq!(sender.burst(us(0)), [0, 1]);
     assert_eq!(sender.ring(us(16)), [2]);
     assert_eq!(sender.counted(), (0, 0));
-    // Only the probe arrived: 0 and 1 were sent long before it.
+    // Only the probe arrived. PSNs 0 and 1 were sent long before it.
     assert_eq!(sender.upon(us(24), 0, 2), [0, 1]);
     assert_eq!(sender.counted(), (2, 0));
 }
 
-/// New data starts its time again, and so does an ACK that moves the ePSN.
+/// New data restarts the timer of the probe, and so does an ACK that advances the ePSN.
 #[test]
 fn a_probe_waits_for_the_last_packet_and_ack() {
     let mut sender = Sender::with(3);
@@ -81,7 +81,7 @@ fn a_probe_waits_for_the_last_packet_and_ack() {
     assert_eq!(sender.end.next_timeout(), Some(us(21)));
     sender.ack(us(8), 1, 0);
     assert_eq!(sender.end.next_timeout(), Some(us(24)));
-    // A gap is the reordering timer's, and when it is filled the probe's time starts again.
+    // While there is a gap, the reordering timer runs. When the gap is filled, the timer of the probe starts again.
     sender.ack(us(13), 1, 2);
     assert_eq!(sender.end.next_timeout(), Some(us(17)));
     sender.end.post(MessageId(2), 936).unwrap();
@@ -93,7 +93,7 @@ fn a_probe_waits_for_the_last_packet_and_ack() {
     assert_eq!(sender.end.next_timeout(), Some(us(15) + Duration(smoothed * 2)));
 }
 
-/// In recovery the other timers do its work; after it, probes are retransmitted.
+/// During a recovery, other timers take the place of the probe. After the recovery, probes are sent again.
 #[test]
 fn no_probe_in_recovery() {
     let mut sender = Sender::with(6);
@@ -102,21 +102,21 @@ fn no_probe_in_recovery() {
     sender.end.handle_timeout(us(16));
     assert_eq!(sender.one(us(16)), Some((0, false)));
     assert_eq!(sender.one(us(16)), Some((5, true)));
-    // 2 to 4 were sent before that copy of 0, and long ago.
+    // PSNs 2 to 4 were sent before this copy of PSN 0, and long enough ago.
     assert_eq!(sender.upon(us(24), 2, 0), [2, 3, 4]);
-    // Nothing is SACKed, but the ePSN is not where it is to be: only the RTO's time runs.
+    // No PSN is SACKed, but the ePSN has not reached the end of the recovery, so that only the RTO timer runs.
     assert_eq!(sender.end.next_timeout(), Some(us(324)));
     sender.ack(us(32), 3, 2);
     sender.ack(us(32), 4, 3);
     assert_eq!(sender.upon(us(32), 5, 4), [5]);
-    // The recovery of that loss began with 5 packets sent; now there is another one's.
+    // The recovery of the first loss ended after 5 packets, and the recovery of another loss is in progress.
     assert_eq!(sender.upon(us(40), 6, 5), []);
     sender.end.post(MessageId(2), 936).unwrap();
     assert_eq!(sender.burst(us(41)), [6]);
     assert_eq!(sender.ring(us(41 + 16)), [6]);
 }
 
-/// The RTO is short: the probe goes when it strikes, and the RTO starts anew (RFC 8985, TLP_calc_PTO).
+/// The RTO is short, so the probe is sent when the RTO is due, and the RTO timer restarts (RFC 8985, TLP_calc_PTO).
 #[test]
 fn a_probe_is_no_later_than_the_timeout() {
     let short = RackTlpConfig { rto: Span::Time(Duration::from_us(10)), ..config() };

@@ -1,9 +1,9 @@
-//! Loss detection.
+//! Tests of loss detection.
 
 use super::*;
 
-/// DCP, section 6.3: the window is an RTT, so that a retransmission is sent two RTTs after the packet, one RTT after
-/// the packets behind it are acknowledged.
+/// DCP, section 6.3: the reordering window is an RTT. A retransmission is therefore sent two RTTs after the packet,
+/// which is one RTT after the packets behind it are acknowledged.
 #[test]
 fn a_lost_packet_is_sent_again_a_round_trip_late() {
     let mut sender = Sender::with(10);
@@ -21,7 +21,7 @@ fn a_lost_packet_is_sent_again_a_round_trip_late() {
     assert_eq!(sender.end.next_timeout(), None);
 }
 
-/// An ACK looks for losses as well as the timer does.
+/// An ACK triggers the search for losses, as the timer does.
 #[test]
 fn an_ack_finds_what_the_timer_would() {
     let mut sender = Sender::with(40);
@@ -33,7 +33,7 @@ fn an_ack_finds_what_the_timer_would() {
     assert_eq!(sender.one(us(17)), Some((0, false)));
     assert_eq!(sender.one(us(17)), Some((1, false)));
     assert_eq!(sender.one(us(17)), Some((21, false)));
-    // The latest RTT counts: 8 us again.
+    // The latest RTT is used, which is 8 us again.
     assert_eq!(sender.end.next_timeout(), Some(us(18)));
 }
 
@@ -51,7 +51,7 @@ fn two_losses_are_found_each_in_its_turn() {
     assert_eq!(sender.counted(), (2, 0));
 }
 
-/// Section 6.3: reordering within an RTT has no effect. A packet that is later than that counts as lost.
+/// Section 6.3: reordering within an RTT has no effect, and a packet that is later than that counts as lost.
 #[test]
 fn packets_may_overtake_each_other_within_the_window() {
     let mut sender = Sender::with(10);
@@ -59,7 +59,7 @@ fn packets_may_overtake_each_other_within_the_window() {
     for psn in [4, 2, 1, 3] {
         assert_eq!(sender.upon(us(12), 0, psn), []);
     }
-    // The latest RTT was that of packet 3: 9 us.
+    // The latest RTT was that of packet 3, 9 us.
     assert_eq!(sender.end.next_timeout(), Some(us(17)));
     assert_eq!(sender.upon(us(16), 5, 0), []);
     assert_eq!(sender.upon(us(18), 5, 9), []);
@@ -68,14 +68,14 @@ fn packets_may_overtake_each_other_within_the_window() {
     }
     assert_eq!(sender.counted(), (0, 0));
     assert_eq!(sender.end.next_timeout(), None);
-    // Without a window, every packet that another one overtakes is retransmitted.
+    // Without a reordering window, every packet that another one overtakes is retransmitted.
     let hasty = RackTlpConfig { reo_wnd: Span::Time(Duration::ZERO), ..config() };
     let mut sender = Sender::new(&hasty, AnyCc::constant(HUGE), 10);
     sender.stream(0, 0..10);
     assert_eq!(sender.upon(us(12), 0, 4), [0, 1, 2, 3]);
 }
 
-/// Packets of equal transmission times count as sent in the order of their PSNs (RFC 8985, RACK_sent_after).
+/// Packets with the same transmission time count as sent in the order of their PSNs (RFC 8985, RACK_sent_after).
 #[test]
 fn of_packets_sent_at_once_the_higher_was_sent_later() {
     let mut sender = Sender::with(10);
@@ -85,7 +85,7 @@ fn of_packets_sent_at_once_the_higher_was_sent_later() {
     assert_eq!(sender.upon(us(17), 0, 3), []);
 }
 
-/// Section 6.3: no timeout for a retransmission that is lost, as long as something was sent after it.
+/// Section 6.3: a lost retransmission causes no timeout, as long as another packet was sent after it.
 #[test]
 fn a_retransmission_that_is_lost_is_found_like_any_packet() {
     let mut sender = Sender::with(100);
@@ -99,7 +99,7 @@ fn a_retransmission_that_is_lost_is_found_like_any_packet() {
         sender.ack(us(17), 0, psn);
         assert_eq!(sender.end.next_timeout().filter(|&due| due < us(300)), None);
     }
-    // Packet 10 was sent after it.
+    // Packet 10 was sent after the lost retransmission.
     sender.ack(us(25), 0, 10);
     sender.end.handle_timeout(us(31));
     assert_eq!(sender.one(us(31)), Some((11, false)));
@@ -108,7 +108,7 @@ fn a_retransmission_that_is_lost_is_found_like_any_packet() {
     assert_eq!(sender.counted(), (2, 0));
 }
 
-/// The ACK of the first copy has no meaning for the second one.
+/// The ACK of the first copy does not acknowledge the second one.
 #[test]
 fn the_ack_of_a_first_copy_does_not_speak_for_the_second() {
     let mut sender = Sender::with(10);
@@ -119,7 +119,7 @@ fn the_ack_of_a_first_copy_does_not_speak_for_the_second() {
     assert_eq!(sender.burst(us(17)), [0, 1]);
     sender.end.handle_timeout(us(19));
     assert_eq!(sender.burst(us(19)), [2, 3]);
-    // The latest packet known to have arrived is still 4, with which 0 and 1 were not overtaken again.
+    // The latest packet that is known to have arrived is still PSN 4, so that PSNs 0 and 1 were not overtaken again.
     sender.hear(us(30), first);
     assert_eq!(sender.burst(us(30)), []);
     assert_eq!(sender.end.next_timeout(), Some(us(330)));
@@ -141,7 +141,8 @@ fn what_is_acknowledged_meanwhile_is_not_sent_again() {
     assert_eq!(sender.end.next_timeout(), None);
 }
 
-/// RFC 8985, section 6.3: the lowest packet, and those that are an RTT and the window old.
+/// RFC 8985, section 6.3: a timeout declares lost the lowest packet, and the packets that were sent at least an RTT
+/// plus the reordering window ago.
 #[test]
 fn a_timeout_takes_the_lowest_packet_and_the_old_ones() {
     let mut sender = Sender::new(
@@ -150,7 +151,7 @@ fn a_timeout_takes_the_lowest_packet_and_the_old_ones() {
         20,
     );
     sender.stream(0, 0..2);
-    // The probe is new data. It, too, is lost.
+    // The probe is new data, and is lost too.
     assert_eq!(sender.one(us(17)), Some((2, false)));
     sender.stream(20, 3..6);
     assert_eq!(sender.end.next_timeout(), Some(us(30)));
@@ -159,16 +160,17 @@ fn a_timeout_takes_the_lowest_packet_and_the_old_ones() {
     sender.stream(50, 7..9);
     assert_eq!(sender.end.next_timeout(), Some(us(60)));
     sender.end.handle_timeout(us(60));
-    // 7 and 8 were sent less than 16 us ago.
+    // PSNs 7 and 8 were sent less than 16 us ago.
     let again: Vec<_> = (0..7).map(|_| sender.one(us(60)).unwrap().0).collect();
     assert_eq!(again, psns(0..7));
     assert_eq!(sender.one(us(60)), Some((9, false)));
     assert_eq!(sender.counted(), (7, 1));
-    // Again, an RTO after the last retransmission.
+    // The next timeout is due an RTO after the last retransmission.
     assert_eq!(sender.end.next_timeout(), Some(us(90)));
 }
 
-/// A retransmission that nothing was sent after is the timeout's (RFC 8985, section 7.2: no probe in recovery).
+/// If no packet was sent after a lost retransmission, the timeout repairs it (RFC 8985, section 7.2: no probe in
+/// recovery).
 #[test]
 fn a_last_retransmission_that_is_lost_waits_for_the_timeout() {
     let mut sender = Sender::with(3);
@@ -182,7 +184,7 @@ fn a_last_retransmission_that_is_lost_waits_for_the_timeout() {
     assert_eq!(sender.acknowledged(), [1]);
 }
 
-/// A timeout is a separate loss for the congestion control.
+/// Each timeout is reported to the congestion control as a separate loss.
 #[test]
 fn each_timeout_is_a_sign_of_congestion() {
     let (cc, log) = Told::boxed();

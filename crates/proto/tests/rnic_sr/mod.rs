@@ -1,4 +1,5 @@
-//! Both ends of `rnic-sr`, call by call, after Themis-spraying's description of commodity NICs (section 2.3).
+//! Sender and receiver of `rnic-sr`, tested call by call, after Themis-spraying's description of commodity NICs
+//! (section 2.3).
 
 mod receiver;
 mod sender;
@@ -12,7 +13,7 @@ const ACK: u16 = 64;
 
 const FACTS: PathFacts = wide_facts(1_000);
 
-/// Packets of 1,000 B, 64 of them headers; ACKs every 4; the window and the RTO of the paper.
+/// Packets of 1,000 B, of which 64 B are headers, an ACK for every 4 packets, and the window and RTO of the paper.
 fn config() -> RnicSrConfig {
     RnicSrConfig {
         payload: Bytes(936),

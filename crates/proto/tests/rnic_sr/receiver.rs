@@ -1,4 +1,4 @@
-//! The receiving end.
+//! The receiver of `rnic-sr`.
 
 use super::*;
 use anabranch_proto::Packet;
@@ -11,7 +11,7 @@ impl Receiver {
         Receiver(RnicSrReceiver::new(&config, &FACTS, ENDS))
     }
 
-    /// The answers to a packet, and the messages that it completes.
+    /// Passes a packet. Returns the answers to it, and the messages that it completes.
     fn take(&mut self, now: Time, packet: &Packet) -> (Vec<Repr>, Vec<u32>) {
         let first = self.0.handle_packet(now, packet);
         let answers: Vec<Packet> = std::iter::from_fn(|| self.0.poll_transmit()).collect();
@@ -34,7 +34,7 @@ impl Receiver {
     }
 }
 
-/// A packet of message 7, which has a thousand.
+/// A packet of message 7, which has a thousand packets.
 fn data(psn: u32) -> Packet {
     of(psn, 7, 1_000)
 }
@@ -53,8 +53,8 @@ fn marked(psn: u32) -> Packet {
     Packet { marked: true, ..data(psn) }
 }
 
-/// Section 2.3, first and second point: what comes out of order is placed, and the ePSN goes on to the smallest PSN
-/// that has not come.
+/// Section 2.3, first and second point: out-of-order packets are placed, and the ePSN advances to the smallest PSN that
+/// has not arrived.
 #[test]
 fn the_epsn_advances_over_what_came_out_of_order() {
     let mut receiver = Receiver::new(config());
@@ -69,8 +69,8 @@ fn the_epsn_advances_over_what_came_out_of_order() {
     assert_eq!(receiver.answers(&asking(data(510))), [ack(512)]);
 }
 
-/// Section 2.3, third point: there is one NACK for each ePSN, and the next one is caused by a packet beyond the next ePSN.
-/// Packets in the bitmap cause none.
+/// Section 2.3, third point: there is one NACK for each ePSN. The next NACK is caused by a packet that arrives beyond
+/// the next ePSN. Packets that are already in the bitmap cause none.
 #[test]
 fn one_nack_for_each_epsn() {
     let mut receiver = Receiver::new(config());
@@ -79,7 +79,7 @@ fn one_nack_for_each_epsn() {
     for psn in [3, 5, 6, 9] {
         assert_eq!(receiver.answers(&data(psn)), [], "PSN 1 was asked for");
     }
-    // 1 was in order: 4 is missing now, 5, 6 and 9 are beyond it. The ACK is for 0 to 3.
+    // PSN 1 arrived in order, so PSN 4 is missing now, and 5, 6 and 9 are beyond it. The ACK covers PSNs 0 to 3.
     assert_eq!(receiver.answers(&data(1)), [ack(4)]);
     assert_eq!(receiver.answers(&data(10)), [nack(4)]);
     assert_eq!(receiver.answers(&data(11)), []);
@@ -88,7 +88,7 @@ fn one_nack_for_each_epsn() {
     assert_eq!(receiver.answers(&data(12)), [nack(8)]);
 }
 
-/// A duplicate is out of order as well, as long as the ePSN is below it.
+/// A duplicate is an out-of-order packet too, as long as the ePSN is below it.
 #[test]
 fn a_copy_beyond_a_gap_asks_and_is_acknowledged() {
     let mut receiver = Receiver::new(config());
@@ -101,7 +101,7 @@ fn a_copy_beyond_a_gap_asks_and_is_acknowledged() {
     assert_eq!(receiver.answers(&data(0)), [ack(2)]);
 }
 
-/// Section 2.3, fourth point, and what an answer echoes.
+/// Section 2.3, fourth point, and the fields that an answer echoes.
 #[test]
 fn answers_carry_the_epsn_and_the_time_of_their_cause() {
     let mut receiver = Receiver::new(config());
@@ -124,13 +124,13 @@ fn an_ack_for_every_fourth_step_of_the_epsn() {
     let mut receiver = Receiver::new(config());
     let answers: Vec<Vec<Repr>> = (0..8).map(|psn| receiver.answers(&data(psn))).collect();
     assert_eq!(answers.concat(), [ack(4), ack(8)]);
-    // Neither a packet out of order nor its NACK counts.
+    // Neither an out-of-order packet nor its NACK counts.
     assert_eq!(receiver.answers(&data(8)), []);
     assert_eq!(receiver.answers(&data(10)), [nack(9)]);
     assert_eq!(receiver.answers(&data(12)), []);
     assert_eq!(receiver.answers(&data(9)), [], "three steps, to 11");
     assert_eq!(receiver.answers(&data(11)), [ack(13)]);
-    // The ACK for a copy restarts the count: the next one comes four packets later.
+    // The ACK for a duplicate restarts the count, so that the next ACK follows four packets later.
     assert_eq!(receiver.answers(&data(13)), []);
     assert_eq!(receiver.answers(&data(13)), [ack(14)]);
     for psn in 14..17 {
@@ -139,8 +139,8 @@ fn an_ack_for_every_fourth_step_of_the_epsn() {
     assert_eq!(receiver.answers(&data(17)), [ack(18)]);
 }
 
-/// The sender waits for the ACK of what it sent last: that ACK is due when the ePSN passes it, whichever packet
-/// does that.
+/// The sender waits for the ACK of the last packet that it sent. That ACK is due when the ePSN passes the packet,
+/// whichever packet causes this.
 #[test]
 fn who_asks_out_of_order_is_answered_twice() {
     let mut receiver = Receiver::new(RnicSrConfig { ack_every: 100, ..config() });
@@ -154,11 +154,11 @@ fn who_asks_out_of_order_is_answered_twice() {
     assert_eq!(receiver.answers(&data(7)), []);
 }
 
-/// Section 7: completions in order. One packet may complete several messages.
+/// Section 7: completions are in order. One packet may complete several messages.
 #[test]
 fn messages_are_delivered_in_order() {
     let mut receiver = Receiver::new(config());
-    // PSNs 0 to 2 are message 20, 3 message 10, 4 and 5 message 30, 6 and 7 message 5.
+    // PSNs 0 to 2 belong to message 20, PSN 3 to message 10, PSNs 4 and 5 to message 30, and PSNs 6 and 7 to message 5.
     let packet = |psn: u32| match psn {
         0..3 => of(psn, 20, 3),
         3 => of(psn, 10, 1),
@@ -171,13 +171,13 @@ fn messages_are_delivered_in_order() {
     assert_eq!(receiver.take(us(0), &packet(1)), (vec![ack(6)], vec![20, 10, 30]));
     assert_eq!(receiver.delivered(&packet(5)), [], "a copy");
     assert_eq!(receiver.take(us(0), &packet(6)), (vec![ack(8)], vec![5]));
-    // In order, each message is delivered by its last packet, with an ACK at once.
+    // If packets arrive in order, each message is delivered by its last packet, which is acknowledged at once.
     assert_eq!(receiver.take(us(0), &of(8, 40, 2)), (vec![], vec![]));
     assert_eq!(receiver.take(us(0), &of(9, 40, 2)), (vec![ack(10)], vec![40]));
     assert_eq!(receiver.take(us(0), &of(10, 41, 1)), (vec![ack(11)], vec![41]));
 }
 
-/// All orders of five packets of three messages.
+/// The test covers all orders of five packets of three messages.
 #[test]
 fn whatever_the_order_messages_are_delivered_when_the_epsn_passes_them() {
     let (message, packets, last) = ([1, 1, 2, 3, 3], [2, 2, 1, 2, 2], [1, 2, 4]);
@@ -219,7 +219,7 @@ fn without_cnps_a_mark_comes_back_in_an_ack() {
     assert_eq!(receiver.answers(&marked(4)), [marked_ack(2)]);
 }
 
-/// Commodity NICs know no trimming.
+/// Commodity NICs do not know trimmed packets.
 #[test]
 fn a_trimmed_packet_is_thrown_away() {
     let mut receiver = Receiver::new(config());

@@ -1,4 +1,4 @@
-//! The sending end.
+//! The sender of `rnic-sr`.
 
 use super::*;
 use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, CongestionControl, DcqcnConfig};
@@ -36,7 +36,7 @@ fn send(sender: &mut RnicSrSender, now: Time) -> Vec<(u32, bool)> {
         .collect()
 }
 
-/// The PSNs that are sent now, of which only the last one requests an ACK.
+/// Checks the PSNs that are sent now, of which only the last one may request an ACK.
 #[track_caller]
 fn asks_at_the_end(sent: Vec<(u32, bool)>, psns: impl IntoIterator<Item = u32>) {
     let psns: Vec<u32> = psns.into_iter().collect();
@@ -57,14 +57,15 @@ fn psns(range: std::ops::Range<u32>) -> Vec<u32> {
     range.collect()
 }
 
-/// Three messages: 3 packets, one of no bytes, and 2 packets of which the last carries a byte.
+/// Posts three messages: one of 3 packets, one of no bytes, and one of 2 packets, of which the last carries a single
+/// byte.
 fn post_three(sender: &mut RnicSrSender) {
     sender.post(MessageId(10), 3 * 936).unwrap();
     sender.post(MessageId(11), 0).unwrap();
     sender.post(MessageId(12), 937).unwrap();
 }
 
-/// Posts one message of this many packets.
+/// Posts one message of `packets` packets.
 fn post(sender: &mut RnicSrSender, packets: u64) {
     sender.post(MessageId(1), packets * 936).unwrap();
 }
@@ -94,7 +95,7 @@ fn messages_are_cut_and_acknowledged_whole() {
     assert_eq!(acknowledged(&mut sender), []);
     answer(&mut sender, us(3), ack(4));
     assert_eq!(acknowledged(&mut sender), [10, 11]);
-    // Nobody acknowledges what was never sent.
+    // An ACK for packets that were never sent has no effect.
     answer(&mut sender, us(4), ack(60));
     assert_eq!(acknowledged(&mut sender), [12]);
     assert_eq!(sender.next_timeout(), None);
@@ -109,7 +110,7 @@ fn the_window_bounds_the_distance_of_psns() {
     asks_at_the_end(send(&mut sender, us(0)), 0..512);
     answer(&mut sender, us(1), ack(3));
     asks_at_the_end(send(&mut sender, us(1)), 512..515);
-    // What a NACK repeats takes no room, and the missing packet holds the window.
+    // A retransmission for a NACK takes no room, but the missing packet keeps the window from advancing.
     answer(&mut sender, us(2), nack(4));
     assert_eq!(burst(&mut sender, us(2)), [4, 514, 515]);
     answer(&mut sender, us(3), nack(4));
@@ -121,26 +122,27 @@ fn the_congestion_controls_window_holds_too() {
     let cc = AnyCc::constant(2_500);
     let mut sender = RnicSrSender::new(&config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     post_three(&mut sender);
-    // 2,000 B in flight are below the window, so a third packet goes.
+    // 2,000 B in flight are below the window, so that a third packet is sent.
     asks_at_the_end(send(&mut sender, us(0)), [0, 1, 2]);
-    // 2,000 B, and 2,064 B with the next: one more goes after it.
+    // 2,000 B are in flight, and 2,064 B with the next packet, after which one more is sent.
     answer(&mut sender, us(1), ack(1));
     assert_eq!(send(&mut sender, us(1)), [(3, false), (4, true)]);
-    // Copies are not counted: 3,064 B are in flight all along.
+    // Retransmissions do not count again, so that 3,064 B are in flight all the time.
     answer(&mut sender, us(2), nack(1));
     asks_at_the_end(send(&mut sender, us(2)), [1, 4]);
-    // 2,064 B.
+    // 2,064 B are in flight.
     answer(&mut sender, us(2), ack(2));
     assert_eq!(send(&mut sender, us(2)), [(5, true)]);
     answer(&mut sender, us(3), ack(6));
     assert_eq!(acknowledged(&mut sender), [10, 11, 12]);
-    // A window of less than a packet lets one go at a time.
+    // A window smaller than a packet admits one packet at a time.
     let mut sender = RnicSrSender::new(&config(), &FACTS, ENDS, AnyCc::constant(1), AnyLb::ecmp(9));
     post_three(&mut sender);
     assert_eq!(send(&mut sender, us(0)), [(0, true)]);
 }
 
-/// Section 2.3, last point: the packet of the ePSN, and the one that was sent last. Then new data.
+/// Section 2.3, last point: the sender sends the packet of the ePSN and the packet that was sent last, and then new
+/// data.
 #[test]
 fn a_nack_is_answered_with_two_packets() {
     let mut sender = sender(config());
@@ -149,9 +151,9 @@ fn a_nack_is_answered_with_two_packets() {
     answer(&mut sender, us(1), nack(4));
     assert_eq!(burst(&mut sender, us(1)), [4, 9, 10, 11]);
     assert_eq!(sender.counters(), SenderCounters { retransmissions: 2, timeouts: 0, nacks: 1, fetches: 0 });
-    // It acknowledged 0 to 3.
+    // The NACK acknowledged PSNs 0 to 3.
     assert_eq!(sender.next_timeout(), Some(us(4_001)));
-    // The last packet alone is missing: it is the one that was sent last.
+    // Only the last packet is missing, which is also the one that was sent last.
     answer(&mut sender, us(2), nack(11));
     assert_eq!(send(&mut sender, us(2)), [(11, true)]);
     assert_eq!(sender.counters(), SenderCounters { retransmissions: 3, timeouts: 0, nacks: 2, fetches: 0 });
@@ -191,7 +193,7 @@ fn a_nack_that_comes_again_is_obeyed_again() {
     post(&mut sender, 10);
     assert_eq!(burst(&mut sender, us(0)), psns(0..10));
     answer(&mut sender, us(1), nack(4));
-    // What still waits waits once.
+    // A packet that is already waiting for retransmission is not queued twice.
     answer(&mut sender, us(1), nack(4));
     assert_eq!(burst(&mut sender, us(1)), [4, 9]);
     answer(&mut sender, us(2), nack(4));
@@ -213,7 +215,7 @@ fn what_is_acknowledged_meanwhile_is_not_repeated() {
         answer(&mut sender, us(2), ack(cumulative));
         assert_eq!(burst(&mut sender, us(2)), again, "ACK for {cumulative}");
     }
-    // A later NACK takes the place of an earlier one.
+    // A later NACK replaces an earlier one.
     let mut sender = sender(config());
     post(&mut sender, 10);
     assert_eq!(burst(&mut sender, us(0)), psns(0..10));
@@ -222,7 +224,7 @@ fn what_is_acknowledged_meanwhile_is_not_repeated() {
     assert_eq!(burst(&mut sender, us(1)), [6, 9]);
 }
 
-/// Section 2.2: the timeout alone repairs. A NACK is not even an acknowledgement.
+/// Section 2.2: only the timeout repairs losses. A NACK does not even count as an acknowledgement.
 #[test]
 fn a_nic_that_hears_no_nacks_takes_no_notice_of_them() {
     let mut sender = paced(RnicSrConfig { hears_nacks: false, ..config() });
@@ -241,7 +243,8 @@ fn a_nic_that_hears_no_nacks_takes_no_notice_of_them() {
     assert_eq!(sender.counters(), SenderCounters { retransmissions: 2, timeouts: 1, nacks: 0, fetches: 0 });
 }
 
-/// Section 2.3, issue 1: 1,000 B at 100 Gb/s last 80 ns, at half the rate 160 ns. Copies are paced as well.
+/// Section 2.3, issue 1: 1,000 B take 80 ns at 100 Gb/s, and 160 ns at half the rate. Retransmissions are paced as
+/// well.
 #[test]
 fn a_nack_halves_the_rate() {
     let mut sender = paced(config());
@@ -258,15 +261,15 @@ fn a_nack_halves_the_rate() {
     assert_eq!(burst(&mut sender, Time(399_999)), []);
     assert_eq!(burst(&mut sender, Time(400_000)), [1]);
     assert_eq!(burst(&mut sender, Time(560_000)), [2]);
-    // More of them cut no more; an old one does nothing at all.
+    // Further NACKs do not cut the rate again, and an outdated NACK has no effect at all.
     answer(&mut sender, Time(570_000), nack(1));
     answer(&mut sender, Time(570_000), nack(0));
     assert_eq!(burst(&mut sender, Time(719_999)), []);
     assert_eq!(burst(&mut sender, Time(720_000)), [1]);
 }
 
-/// A congestion control of somebody's own takes a NACK for a loss, unless it says otherwise; old NACKs and those
-/// that the timeout has answered do not reach it.
+/// A user-defined congestion control takes a NACK for a loss by default. Outdated NACKs, and NACKs that the timeout has
+/// already answered, are not reported to it.
 #[test]
 fn a_nack_is_a_loss_to_others() {
     struct Losses(std::sync::Arc<std::sync::atomic::AtomicU64>);
@@ -313,13 +316,13 @@ fn a_retransmission_blocks_the_path() {
     sender.handle_timeout(us(21));
     assert_eq!(sender.next_timeout(), Some(us(4_001)), "the RTO");
     assert_eq!(burst(&mut sender, us(21)), psns(10..100));
-    // With nothing to send there is nothing to wait for.
+    // If there is nothing to send, the sender need not wait for the blocked path.
     answer(&mut sender, us(22), nack(99));
     assert_eq!(burst(&mut sender, us(22)), [99]);
     assert_eq!(sender.next_timeout(), Some(us(4_022)));
 }
 
-/// Retransmissions after a timeout do not block; but a block in progress delays them.
+/// Retransmissions after a timeout do not block the path, but a block in progress delays them.
 #[test]
 fn a_timeouts_packets_do_not_block() {
     let block = Span::Time(Duration::from_us(5_000));
@@ -332,7 +335,7 @@ fn a_timeouts_packets_do_not_block() {
     assert_eq!(burst(&mut sender, us(4_001)), []);
     assert_eq!(sender.next_timeout(), Some(us(5_001)));
     sender.handle_timeout(us(5_001));
-    // The copy of PSN 9 that waited is one of them now.
+    // The copy of PSN 9 that waited is now one of these packets.
     asks_at_the_end(send(&mut sender, us(5_001)), 4..10);
     assert_eq!(sender.counters(), SenderCounters { retransmissions: 7, timeouts: 1, nacks: 1, fetches: 0 });
 }
@@ -361,8 +364,9 @@ fn the_rto_runs_from_the_last_new_acknowledgement() {
     assert_eq!(sender.counters().retransmissions, 5);
 }
 
-/// After a timeout everything is retransmitted in order. A NACK for a packet that has not had its turn yet changes nothing. One
-/// for a packet that had its turn causes a retransmission of that packet and of the last one that had its turn.
+/// After a timeout, everything is retransmitted in order. A NACK for a packet that has not yet been retransmitted
+/// changes nothing. A NACK for a packet that has been retransmitted causes a retransmission of that packet and of the
+/// last packet that has been retransmitted.
 #[test]
 fn a_nack_after_a_timeout() {
     let mut sender = sender(config());
@@ -376,7 +380,7 @@ fn a_nack_after_a_timeout() {
     }
     answer(&mut sender, us(4_001), nack(1));
     assert_eq!(burst(&mut sender, us(4_001)), [1, 3, 4, 5, 6, 7, 8, 9]);
-    // The copies that waited when the timer ran out are sent once.
+    // The copies that waited when the timer expired are sent only once.
     answer(&mut sender, us(4_002), nack(8));
     sender.handle_timeout(us(8_002));
     assert_eq!(burst(&mut sender, us(8_002)), [8, 9]);
@@ -414,8 +418,8 @@ fn a_marked_ack_is_a_cnp_only_when_there_are_none() {
     assert_eq!(burst(&mut sender, Time(1_160_000)), [1]);
 }
 
-/// Four packets take half an RTO at 2 * 4 * 8,000 b / 4 ms = 16 Mb/s: below, each requests its ACK, so that a receiver
-/// that waits for four does not let the RTO pass.
+/// Four packets take half an RTO at 2 * 4 * 8,000 b / 4 ms = 16 Mb/s. Below this rate, each packet requests an ACK, so
+/// that a receiver that waits for four packets does not let the RTO expire.
 #[test]
 fn a_slow_sender_asks_for_every_ack() {
     for (mbps, asks) in [(16, false), (15, true)] {

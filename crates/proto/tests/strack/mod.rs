@@ -1,7 +1,7 @@
-//! STrack's own rules: Algorithms 2 to 4, figure 7, and the reliability of section 3.3, step by step.
+//! STrack's own rules, tested step by step: Algorithms 2 to 4, figure 7, and the reliability of section 3.3.
 //!
-//! The network is the one of Table 1, so that its scaling factors are 1: 100 Gb/s and 12 us, a BDP of 150 packets of
-//! 1,000 B.
+//! The network is the one of Table 1, so that its scaling factors are 1: 100 Gb/s and 12 us, which is a BDP of 150
+//! packets of 1,000 B.
 
 mod path;
 mod receiver;
@@ -28,7 +28,8 @@ const HEADER: u64 = 64;
 const ACK: u64 = 60;
 const MESSAGE: MessageId = MessageId(3);
 
-/// Packets of 1,000 B on the wire, a SACK for four of them, probes after 36 us that tell within 24.
+/// Packets of 1,000 B on the wire, a SACK for every four of them, and probes after 36 us, whose answers indicate a loss
+/// within 24 us.
 fn config() -> StrackConfig {
     StrackConfig {
         payload: Bytes(PACKET - HEADER),
@@ -43,7 +44,7 @@ fn config() -> StrackConfig {
     }
 }
 
-/// The bits of a SACK's bitmap.
+/// The bitmap of a SACK with these bits set.
 fn bits(set: impl IntoIterator<Item = u32>) -> u64 {
     set.into_iter().fold(0, |bits, bit| bits | 1 << bit)
 }
@@ -55,7 +56,7 @@ fn at(us: u64) -> Time {
 mod load_balancing {
     use super::*;
 
-    /// Entropy values of ACKs, and whether each was marked.
+    /// The entropy values of ACKs, and whether each ACK was marked.
     type Acks = &'static [(u16, bool)];
 
     fn balancer(max_paths: u32) -> AnyLb {
@@ -72,7 +73,7 @@ mod load_balancing {
         lb.handle_ack(Time::ZERO, ev, marked, FACTS.base_rtt);
     }
 
-    /// Lines 17-19: `rr` is 0 at first and moves before it is used.
+    /// Lines 17-19: `rr` is 0 initially, and advances before it is used.
     #[test]
     fn goes_round_twice_the_window_but_8_at_least_and_256_at_most() {
         let round = |cwnd, packets| send(&mut balancer(256), packets, cwnd);
@@ -83,7 +84,7 @@ mod load_balancing {
         assert_eq!(send(&mut balancer(10), 11, 150)[8..], [9, 0, 1]);
     }
 
-    /// Lines 7 and 12-14: each ACK overwrites what the one before left, and a marked one leaves nothing.
+    /// Lines 7 and 12-14: each ACK overwrites the path of the previous one, and a marked ACK leaves no path.
     #[test]
     fn an_unmarked_path_carries_the_next_packet_once() {
         let mut lb = balancer(256);
@@ -99,19 +100,20 @@ mod load_balancing {
         assert_eq!(send(&mut lb, 2, 4), [255, 0], "rr continues within the range of a smaller window");
     }
 
-    /// Lines 20-27.
+    /// Lines 20-27 of Algorithm 3.
     #[test]
     fn a_marked_path_is_skipped_once_and_one_bit_goes_a_packet() {
         let mut lb = balancer(256);
         [2, 3, 5].iter().for_each(|&path| ack(&mut lb, path, true));
-        // Path 1; 2 and 3 are skipped and only 2 is cleared; 5 is skipped and cleared; then 6, 7.
+        // Path 1 is used. Paths 2 and 3 are skipped, but only the bit of 2 is cleared. Path 5 is skipped and its bit is
+        // cleared, then 6 and 7 are used.
         assert_eq!(send(&mut lb, 5, 4), [1, 4, 6, 7, 0]);
-        // The next round: 2 is free again, 3 is skipped for the second time and cleared.
+        // In the next round path 2 is free again. Path 3 is skipped for the second time, and its bit is cleared.
         assert_eq!(send(&mut lb, 4, 4), [1, 2, 4, 5]);
         assert_eq!(send(&mut lb, 6, 4), [6, 7, 0, 1, 2, 3]);
     }
 
-    /// Section 3.1: an unmarked ACK makes its path a good one.
+    /// Section 3.1: an unmarked ACK clears the bit of its path.
     #[test]
     fn an_unmarked_ack_clears_its_bit() {
         let mut lb = balancer(256);
@@ -137,7 +139,7 @@ mod load_balancing {
         assert_eq!(state.iter().map(|field| field.bits * field.count).sum::<u32>(), 273);
     }
 
-    /// A `!` precedes a marked path. In the last line all of the 8 paths are marked.
+    /// A `!` precedes a marked path. In the last line, all 8 paths are marked.
     #[test]
     fn trajectory() {
         let mut lb = balancer(256);
@@ -194,12 +196,12 @@ mod congestion_control {
         CcConfig::Strack(config).build(&FACTS)
     }
 
-    /// An average that is the last sample.
+    /// A congestion control whose average delay is the last sample.
     fn sharp(cwnd: f64) -> AnyCc {
         start(StrackCcConfig { ewma: 1.0, ..config(cwnd) })
     }
 
-    /// The window after an ACK of so many packets at `us`, which queued for `delay` us.
+    /// The window after an ACK of `packets` packets at `us` us, which queued for `delay` us.
     fn ack(cc: &mut AnyCc, us: u64, delay: u64, marked: bool, packets: u32) -> u64 {
         let rtt = Duration::from_us(12 + delay);
         let bytes = u64::from(packets) * PACKET;
@@ -207,8 +209,8 @@ mod congestion_control {
         cc.window()
     }
 
-    /// Lines 8-9: alpha * (target - delay) / cwnd with alpha = 4 packets per 12 us; lines 19-22: 0.15 packets once
-    /// in more than a base RTT.
+    /// Lines 8-9: the window grows by alpha * (target - delay) / cwnd, with alpha = 4 packets per 12 us. Lines 19-22:
+    /// it also grows by 0.15 packets, once in more than a base RTT.
     #[test]
     fn grows_in_proportion_to_the_room_below_the_target() {
         let mut cc = start(config(20.0));
@@ -222,7 +224,8 @@ mod congestion_control {
         assert_eq!(ack(&mut cc, 113, 12, false, 1), 20_598, "+ 0.15");
     }
 
-    /// Table 1 on another network: bdp_sf = 400 KB / 150 KB, delay_sf = 8 / 12, alpha * 8 us = 7.111 packets.
+    /// Table 1 scaled to another network: bdp_sf = 400 KB / 150 KB, delay_sf = 8 / 12, and alpha * 8 us = 7.111
+    /// packets.
     #[test]
     fn gains_follow_the_network() {
         let (base_rtt, bdp) = (Duration::from_us(8), Bytes(400_000));
@@ -239,7 +242,7 @@ mod congestion_control {
         assert_eq!(cc.window(), 100_471, "100 + 7.111 / 100 + 0.15 * 2.667");
     }
 
-    /// Lines 6-7, from just above three targets on.
+    /// Lines 6-7, which apply to delays above three targets.
     #[test]
     fn an_unmarked_packet_that_waited_long_adds_beta() {
         let mut cc = start(config(20.0));
@@ -247,7 +250,7 @@ mod congestion_control {
         assert_eq!(ack(&mut cc, 101, 36, false, 1), 20_400);
     }
 
-    /// Scenario 2 of section 3: below the target a mark only changes paths.
+    /// Scenario 2 of section 3: below the target, a mark only changes paths.
     #[test]
     fn a_mark_below_the_target_leaves_the_window() {
         let mut cc = start(config(20.0));
@@ -255,8 +258,8 @@ mod congestion_control {
         assert_eq!(ack(&mut cc, 101, 11, true, 1), 20_150);
     }
 
-    /// Lines 14-16. The average after n samples of 24 us is 24 * (1 - 0.875^n): 11.69 us after five, 13.2289 after
-    /// six, when 0.8 * 1.2289 / 13.2289 = 7.4317 % go.
+    /// Lines 14-16. The average after n samples of 24 us is 24 * (1 - 0.875^n). It is 11.69 us after five samples, and
+    /// 13.2289 us after six, when the window is cut by 0.8 * 1.2289 / 13.2289 = 7.4317 %.
     #[test]
     fn cuts_when_the_average_passes_the_target_once_a_base_rtt() {
         let mut cc = start(config(20.0));
@@ -266,7 +269,8 @@ mod congestion_control {
         assert_eq!(ack(&mut cc, 105, 24, true, 1), 18_653, "20.15 * 0.925683");
         assert_eq!(ack(&mut cc, 106, 24, true, 1), 18_653, "can_decrease");
         assert_eq!(ack(&mut cc, 112, 12, true, 1), 18_653);
-        // The average is above the target and the sample is not: no cut (line 14), only eta.
+        // The average is above the target but the sample is not, so there is no cut (line 14), and the window grows
+        // only by eta.
         assert_eq!(ack(&mut cc, 118, 12, true, 1), 18_803);
     }
 
@@ -276,7 +280,7 @@ mod congestion_control {
         assert_eq!(ack(&mut cc, 100, 36, true, 1), 10_150, "0.8 * 24 / 36 is more than a half; + 0.15");
     }
 
-    /// Lines 11-13 and Algorithm 2, whose period is base_rtt + target = 24 us and begins with the first ACK.
+    /// Lines 11-13, and Algorithm 2, whose period is base_rtt + target = 24 us and begins with the first ACK.
     #[test]
     fn far_above_the_target_the_window_is_what_arrived() {
         let mut cc = sharp(20.0);
@@ -284,26 +288,26 @@ mod congestion_control {
         assert_eq!(ack(&mut cc, 101, 37, true, 0), 10_075, "nothing measured yet: one half");
         assert_eq!(ack(&mut cc, 124, 0, true, 3), 10_225, "24 us are not more than the period");
         assert_eq!(ack(&mut cc, 125, 37, true, 1), 5_000, "1 + 3 + 1 packets; eta came a microsecond ago");
-        // The next period has the next bytes only, and those of no probe.
+        // The next period counts only its own bytes, and no bytes of probes.
         let rtt = Duration::from_us(49);
         let probe = AckReport { now: at(150), packets: 2, bytes: 2 * PACKET, probe: true, marked: true, rtt };
         cc.handle_ack(&probe);
         assert_eq!(cc.window(), 1_150, "nothing arrived: one packet; + 0.15");
     }
 
-    /// Line 11: an eighth of the largest window, 18.75 packets, is not less than that.
+    /// Line 11: an eighth of the largest window is 18.75 packets, and the achieved BDP must be less than that.
     #[test]
     fn follows_what_arrived_only_below_an_eighth_of_the_largest_window() {
         for (packets, expected) in [(18, 18_150), (19, 20_150)] {
             let mut cc = sharp(40.0);
             assert_eq!(ack(&mut cc, 100, 0, true, 0), 40_150);
             let window = ack(&mut cc, 125, 37, true, packets);
-            // The half of 40.15 instead, + 0.15 in both.
+            // For 19 packets it is half of 40.15 instead. In both cases 0.15 is added.
             assert_eq!(window, if packets == 18 { expected } else { 20_225 });
         }
     }
 
-    /// Algorithm 1, lines 5-8.
+    /// This is Algorithm 1, lines 5-8.
     #[test]
     fn a_shorter_round_trip_becomes_the_base() {
         let acked = |us, rtt, marked| AckReport {
@@ -317,7 +321,8 @@ mod congestion_control {
         let mut cc = sharp(20.0);
         cc.handle_ack(&acked(100, 4, true));
         assert_eq!(cc.window(), 20_150);
-        // 20 us are 16 above it: a cut of 0.8 * 4 / 16 = 20 %, and eta again after 5 us.
+        // A delay of 20 us has an excess of 4 us over the target of 16 us: a cut of 0.8 * 4 / 16 = 20 %, and eta is
+        // added again after 5 us.
         cc.handle_ack(&acked(105, 20, true));
         assert_eq!(cc.window(), 16_270, "20.15 * 0.8 + 0.15");
     }
@@ -333,15 +338,15 @@ mod congestion_control {
         assert_eq!(cc.window(), 1_000, "a loss cuts nothing");
     }
 
-    /// A queue builds up to marks and delay and drains. By hand: the average passes the target with the sample of
-    /// 32 us (13.62 us): 150 * (1 - 0.8 * 1.62 / 13.62) = 135.72.
+    /// A queue builds up to marks and delay, and drains. Computed by hand: the average exceeds the target with the
+    /// sample of 32 us (13.62 us), so the window is 150 * (1 - 0.8 * 1.62 / 13.62) = 135.72.
     #[test]
     fn trajectory() {
         let mut cc = start(config(150.0));
         let mut table = String::from("  us  delay  mark  window\n");
         let delays = [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 40, 40, 36, 28, 20, 12, 8, 4, 0];
         for (i, delay) in delays.into_iter().enumerate() {
-            // Marked while the queue grows.
+            // ACKs are marked while the queue grows.
             let (us, marked) = (100 + 6 * i as u64, (2..13).contains(&i));
             let window = ack(&mut cc, us, delay, marked, 4);
             writeln!(table, "{us:>4}  {delay:>5}  {:<4}  {window:>6}", if marked { "yes" } else { "" })

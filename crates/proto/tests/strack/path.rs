@@ -1,4 +1,4 @@
-//! Both ends over a path that loses and reorders for a while.
+//! Sender and receiver over a path that loses and reorders for some time.
 
 use super::*;
 use anabranch_base::Stream;
@@ -8,17 +8,17 @@ use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The path, and what both ends are made of.
+/// The path, and the parameters of sender and receiver.
 #[derive(Clone, Debug)]
 struct Path {
     seed: u64,
-    /// Packets lost in a thousand, while faults last; SACKs and probes as well.
+    /// Number of lost packets per thousand before `faults_until`. This includes SACKs and probes.
     loss: u32,
-    /// Nothing is lost from here on.
+    /// The time from which on nothing is lost.
     faults_until: Time,
-    /// A packet takes 5 us and up to this long more.
+    /// The largest additional delay of a packet, beyond 5 us.
     jitter: Duration,
-    /// Packets.
+    /// The window in packets.
     window: u64,
     strack_cc: bool,
     messages: Vec<u64>,
@@ -31,7 +31,7 @@ struct Outcome {
     delivered: Vec<MessageId>,
     acknowledged: Vec<MessageId>,
     in_flight: u64,
-    /// When the last message was acknowledged.
+    /// The time at which the last message was acknowledged.
     end: Time,
     retransmissions: u64,
     timeouts: u64,
@@ -66,7 +66,7 @@ impl Run {
         }
     }
 
-    /// Runs until everything is acknowledged, for 100 ms at most.
+    /// Runs until everything is acknowledged, but for at most 100 ms.
     fn finish(path: Path) -> Outcome {
         let header = if path.payload > 10_000 { 500 } else { HEADER };
         let config = StrackConfig { payload: Bytes(path.payload), header: Bytes(header), ..config() };
@@ -159,7 +159,7 @@ proptest! {
         check(&path, &Run::finish(path.clone()))?;
     }
 
-    /// On a path that keeps order and loses nothing each packet is sent once.
+    /// On a path that keeps the order and loses nothing, each packet is sent once.
     #[test]
     fn order_without_loss_sees_no_recovery(mut path in any_path()) {
         (path.loss, path.jitter) = (0, Duration::ZERO);
@@ -168,10 +168,11 @@ proptest! {
         prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (0, 0));
     }
 
-    /// Reordering within less than a window is no loss, whatever the segments do not show: the counter stays below it.
+    /// Reordering within less than a window is not taken for a loss, whatever the segments leave out, because the
+    /// out-of-order counter stays below the window.
     #[test]
     fn reordering_within_a_window_sees_no_recovery(mut path in any_path()) {
-        // 5 us of jitter at 80 ns a packet: 63 packets.
+        // 5 us of jitter at 80 ns per packet let 63 packets overtake one.
         (path.loss, path.jitter, path.window, path.strack_cc) = (0, Duration::from_us(5), 150, false);
         let outcome = Run::finish(path.clone());
         check(&path, &outcome)?;
@@ -195,12 +196,12 @@ fn a_lost_tail_costs_a_probe() {
     let outcome = Run::finish(path.clone());
     check(&path, &outcome).unwrap();
     assert_eq!((outcome.retransmissions, outcome.timeouts), (10, 0));
-    // Three base RTTs after the first packet the probe goes out, 10 us later its answer is there, and 80 ns a packet
-    // and 10 us later the last SACK.
+    // The probe is sent three base RTTs after the first packet, and its answer arrives 10 us later. The last SACK
+    // arrives another 10 us later, plus 80 ns per packet.
     assert_eq!(outcome.end, Time::ZERO + Duration::from_ns(36_000 + 10_000 + 10_000 + 9 * 80));
 }
 
-/// `bytes_received` goes round at 2^32 on both ends.
+/// `bytes_received` wraps at 2^32 in both the sender and the receiver.
 #[test]
 fn more_bytes_than_the_counter_holds() {
     let path = Path {

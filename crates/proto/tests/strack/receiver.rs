@@ -3,7 +3,7 @@
 use super::*;
 use anabranch_proto::transport::{Receiver as _, StrackReceiver};
 
-/// The receiver's state in a SACK: ePSN, base, bitmap, OOO.
+/// The receiver's state in a SACK: the ePSN, the base, the bitmap, and the out-of-order count.
 type Said = (u32, u32, u64, u16);
 
 fn receiver() -> StrackReceiver {
@@ -40,7 +40,7 @@ fn bytes_received(packet: &Packet) -> u32 {
     bytes_received
 }
 
-/// Condition 2.
+/// Condition 2: the receiver sends a SACK at once if the packet has the ePSN.
 #[test]
 fn a_packet_with_the_epsn_is_answered_at_once() {
     let mut receiver = receiver();
@@ -49,7 +49,8 @@ fn a_packet_with_the_epsn_is_answered_at_once() {
     assert_eq!(sacks(&mut receiver, [3]), [(6, 6, 0, 0)], "over what came before it");
 }
 
-/// Condition 1: four packets since the last SACK, whatever its cause was.
+/// Condition 1: the receiver sends a SACK once enough bytes (here four packets) have arrived since the last SACK,
+/// whatever caused that one.
 #[test]
 fn enough_bytes_are_answered() {
     let mut receiver = receiver();
@@ -67,7 +68,7 @@ fn enough_bytes_are_answered() {
     assert_eq!(sacks(&mut receiver, [12]), [(8, 8, bits(1..=4), 4)]);
 }
 
-/// Condition 4, and the echo of a mark.
+/// Condition 4: the receiver sends a SACK if the packet requests one. The SACK echoes the mark of the packet.
 #[test]
 fn a_request_is_answered() {
     let mut receiver = receiver();
@@ -79,7 +80,7 @@ fn a_request_is_answered() {
     assert_eq!((cause.marked(), cause.probe(), answer[0].marked), (true, false, false));
 }
 
-/// Condition 3, with the base that the probe requests.
+/// Condition 3: the receiver sends a SACK for a probe, with the base that the probe requests.
 #[test]
 fn a_probe_is_answered_from_its_base() {
     let mut receiver = receiver();
@@ -97,27 +98,29 @@ fn a_probe_is_answered_from_its_base() {
     assert_eq!(probe(1), (3, 1, bits([0, 1, 3]), 2), "below the ePSN all have arrived");
     assert_eq!(probe(60), (3, 60, bits([10]), 2));
     assert_eq!(probe(200), (3, 200, 0, 2));
-    // 4 and 70 are still unsaid: their segment comes with the next SACK, two packets on.
+    // PSNs 4 and 70 are not yet reported. Their segment follows in the next SACK, two packets later.
     assert_eq!(sacks(&mut receiver, [200]), []);
     assert_eq!(sacks(&mut receiver, [201]), [(3, 3, bits([1]), 4)]);
 }
 
-/// Segments of 64 from the ePSN on; that of the lowest PSN since the last SACK is sent.
+/// The bitmap is divided into segments of 64 PSNs from the ePSN on. A SACK carries the segment of the lowest PSN that
+/// arrived since the last SACK.
 #[test]
 fn the_lowest_psn_since_the_last_sack_chooses_the_segment() {
     let mut receiver = receiver();
     assert_eq!(sacks(&mut receiver, [133, 131, 130, 132]), [(0, 128, bits(2..=5), 4)]);
     assert_eq!(sacks(&mut receiver, [134, 63, 200, 64]), [(0, 0, bits([63]), 8)]);
     assert_eq!(sacks(&mut receiver, [202, 135, 64 + 9, 201]), [(0, 64, bits([0, 9]), 12)]);
-    // The ePSN moves, and the segments with it.
+    // The ePSN advances, and the segments move with it.
     assert_eq!(sacks(&mut receiver, [0]), [(1, 1, bits([62, 63]), 0)]);
     assert_eq!(sacks(&mut receiver, [129, 300, 301, 302]), [(1, 129, bits(0..=6), 4)]);
-    // A low PSN from before the ePSN moved: the first segment.
+    // A low PSN that arrived before the ePSN advanced selects the first segment.
     assert_eq!(sacks(&mut receiver, [2, 3]), []);
     assert_eq!(sacks(&mut receiver, [1]), [(4, 4, bits([59, 60]), 0)]);
 }
 
-/// A copy is none of the four conditions; it counts among the bytes that arrived, not among those received.
+/// A duplicate is none of the four conditions. Its bytes count among the bytes that arrived since the last SACK, but
+/// not among the received bytes.
 #[test]
 fn a_copy_is_dropped_without_an_answer_of_its_own() {
     let mut receiver = receiver();

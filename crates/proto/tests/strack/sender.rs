@@ -1,10 +1,10 @@
-//! Section 3.3.2: what is in flight, and the three ways to find a loss.
+//! Section 3.3.2: the bytes in flight, and the three ways to detect a loss.
 
 use super::*;
 use anabranch_proto::cc::CongestionControl;
 use anabranch_proto::transport::{Sender as _, StrackSender};
 
-/// A sender with a window of so many packets that never changes and a message of so many packets.
+/// A sender with a constant window of `window` packets and a message of `packets` packets.
 fn sender(window: u64, packets: u64) -> StrackSender {
     sender_with(AnyCc::constant(window * PACKET), packets)
 }
@@ -29,7 +29,7 @@ fn send(sender: &mut StrackSender, us: u64) -> Vec<u32> {
     requests(sender, us).iter().map(|&(psn, _)| psn).collect()
 }
 
-/// A SACK that arrives at `us`, a round trip of 12 us after its packet was sent.
+/// Passes a SACK that arrives at `us`, a round trip of 12 us after its packet was sent.
 fn sack(sender: &mut StrackSender, us: u64, expected: u32, received: u64, packets: u32, out_of_order: u16) {
     let sent_at = at(us.saturating_sub(12));
     answer(sender, us, sent_at, (expected, expected, received), packets, out_of_order, false);
@@ -53,7 +53,7 @@ fn answer(
     sender.handle_packet(at(us), &packet);
 }
 
-/// The timer is due at `us`, and answers with the probe that it causes, if it does.
+/// Lets the timer fire, which must be due at `us`. Returns the base of the probe that this causes, if there is one.
 fn fire(sender: &mut StrackSender, us: u64) -> Option<u32> {
     assert_eq!(sender.next_timeout(), Some(at(us)));
     sender.handle_timeout(at(us));
@@ -66,18 +66,18 @@ fn fire(sender: &mut StrackSender, us: u64) -> Option<u32> {
     Some(base)
 }
 
-/// Equation 1.
+/// Equation 1: the bytes in flight are those that were sent and not received.
 #[test]
 fn what_is_in_flight_was_sent_and_not_received() {
     let mut sender = sender(4, 100);
     assert_eq!(requests(&mut sender, 0), [(0, false), (1, false), (2, false), (3, true)]);
     assert_eq!(sender.in_flight(), 4_000);
-    // The bytes count, whatever the bitmap shows.
+    // The byte count decides, whatever the bitmap shows.
     sack(&mut sender, 12, 0, 0, 2, 2);
     assert_eq!(requests(&mut sender, 12), [(4, false), (5, true)]);
     sack(&mut sender, 13, 4, 0, 5, 0);
     assert_eq!(send(&mut sender, 13), [6, 7, 8]);
-    // A SACK that those two overtook.
+    // The two SACKs above overtook this one.
     sack(&mut sender, 14, 1, bits([1]), 3, 1);
     assert_eq!(sender.in_flight(), 4_000);
     assert_eq!(send(&mut sender, 14), []);
@@ -100,7 +100,8 @@ fn the_last_packet_asks_for_an_ack() {
     assert_eq!((sender.poll_acknowledged(), sender.in_flight(), sender.next_timeout()), (None, 0, None));
 }
 
-/// The threshold is a window of packets; recovery ends with the highest PSN known when it began.
+/// The threshold is a window of packets. The recovery ends at the highest PSN that was known to have arrived when it
+/// began.
 #[test]
 fn more_packets_out_of_order_than_a_window_mean_loss() {
     let mut sender = sender(10, 100);
@@ -114,14 +115,15 @@ fn more_packets_out_of_order_than_a_window_mean_loss() {
     assert!(!sender.is_recovering(), "10 are not more than the window");
     sack(&mut sender, 21, 0, early | bits([13]), 11, 11);
     assert!(sender.is_recovering());
-    // 0, 3 and 12 are missing below 13; 14 to 19 are above. They no longer count as in flight.
+    // PSNs 0, 3 and 12 are missing below 13, and no longer count as in flight. PSNs 14 to 19 are above 13 and are in
+    // flight.
     assert_eq!(sender.in_flight(), 6_000);
     assert_eq!(send(&mut sender, 21), [0, 3, 12, 20]);
     assert_eq!(sender.counters().retransmissions, 3);
-    // Another window of packets within the recovery: nothing below 13 is lost again.
+    // Another window of packets arrives during the recovery, but no PSN below 13 is declared lost again.
     sack(&mut sender, 30, 0, early | bits(13..=19), 17, 17);
     assert_eq!(send(&mut sender, 30), (21..27).collect::<Vec<_>>());
-    // 3 and 12 arrive: still 0.
+    // PSNs 3 and 12 arrive, but PSN 0 is still missing.
     sack(&mut sender, 33, 0, early | bits([3, 12]) | bits(13..=20), 20, 20);
     assert_eq!(send(&mut sender, 33), [27, 28, 29]);
     assert!(sender.is_recovering());
@@ -131,7 +133,7 @@ fn more_packets_out_of_order_than_a_window_mean_loss() {
     assert_eq!(sender.counters().retransmissions, 3);
 }
 
-/// min_threshold: 5 packets, where the window has 2.
+/// The threshold is at least min_threshold, 5 packets, although the window has only 2.
 #[test]
 fn a_small_window_waits_for_five_packets() {
     let mut sender = sender(2, 100);
@@ -144,7 +146,7 @@ fn a_small_window_waits_for_five_packets() {
     assert_eq!(send(&mut sender, 18), [0, 7]);
 }
 
-/// The counter of an older ePSN is ignored; a saturated one exceeds any threshold.
+/// The out-of-order counter of a SACK with an older ePSN is ignored. A saturated counter exceeds any threshold.
 #[test]
 fn counters_of_overtaken_sacks_mean_nothing() {
     let mut sender = sender(10, 100);
@@ -162,13 +164,13 @@ fn counters_of_overtaken_sacks_mean_nothing() {
     assert!(sender.is_recovering());
 }
 
-/// As long as the window allows, from the lowest PSN on.
+/// Lost packets are retransmitted as far as the window allows, from the lowest PSN on.
 #[test]
 fn lost_packets_wait_for_the_window() {
     let mut sender = sender(8, 100);
     send(&mut sender, 0);
     sack(&mut sender, 12, 0, bits([7]), 1, 9);
-    // 0 to 6 are lost; nothing is in flight.
+    // PSNs 0 to 6 are lost, and nothing is in flight.
     assert_eq!(sender.in_flight(), 0);
     assert_eq!(requests(&mut sender, 12).last(), Some(&(8, true)));
     assert_eq!((sender.in_flight(), sender.counters().retransmissions), (8_000, 7));
@@ -181,7 +183,7 @@ fn a_loss_that_was_none_leaks_nothing() {
     send(&mut sender, 0);
     sack(&mut sender, 12, 0, bits([9]), 1, 11);
     assert_eq!(sender.in_flight(), 0);
-    // 0 to 4 went out again before they were heard of, the others not.
+    // PSNs 0 to 4 were retransmitted before a SACK reported that they had arrived, and the others were not.
     for psn in 0..5 {
         let packet = sender.poll_transmit(at(12)).unwrap();
         assert!(matches!(packet.repr, Repr::Data { psn: sent, .. } if sent == psn));
@@ -193,7 +195,7 @@ fn a_loss_that_was_none_leaks_nothing() {
     assert_eq!((sender.in_flight(), sender.counters().retransmissions), (0, 6));
 }
 
-/// Three base RTTs without a SACK, and again.
+/// A probe is sent after three base RTTs without a SACK, and another one after the same time.
 #[test]
 fn a_probe_goes_out_when_no_sack_comes() {
     let mut sender = sender(4, 100);
@@ -201,7 +203,7 @@ fn a_probe_goes_out_when_no_sack_comes() {
     send(&mut sender, 100);
     assert_eq!(fire(&mut sender, 136), Some(0));
     assert_eq!(fire(&mut sender, 172), Some(0), "that probe was lost too");
-    // Any SACK starts the time anew, and the ePSN becomes the base.
+    // Any SACK restarts the probe timer, and the ePSN becomes the base of the probe.
     sack(&mut sender, 180, 2, 0, 2, 0);
     assert_eq!(fire(&mut sender, 216), Some(2), "ahead of the data that the window admits");
 }
@@ -215,8 +217,8 @@ fn a_probe_that_waits_for_the_wire_is_called_off_by_a_sack() {
     assert_eq!(send(&mut sender, 37), [4, 5, 6, 7]);
 }
 
-/// Algorithm 1, lines 10-12: what was sent before the probe and is missing in its fast answer is lost, the tail
-/// included.
+/// Algorithm 1, lines 10-12: packets that were sent before the probe and are missing in its fast answer are lost,
+/// including the tail.
 #[test]
 fn a_fast_answer_to_a_probe_tells_of_losses() {
     let mut sender = sender(4, 5);
@@ -228,7 +230,8 @@ fn a_fast_answer_to_a_probe_tells_of_losses() {
     assert_eq!(sender.counters().retransmissions, 3);
 }
 
-/// Section 3.3.2: "the same way as" by order, that is below the highest received PSN. The tail waits for the timeout.
+/// By section 3.3.2, losses are detected "the same way as" by order, that is below the highest received PSN. The tail
+/// waits for the timeout.
 #[test]
 fn by_the_letter_a_probe_tells_nothing_of_the_tail() {
     let config = StrackConfig { probe_takes_all: false, ..config() };
@@ -266,8 +269,8 @@ fn other_answers_to_probes_tell_nothing() {
     assert_eq!(send(&mut old, 73), [4], "not the last probe");
 }
 
-/// Packets that are sent after the probe cannot be missing in its answer: new packets are above, and a retransmission
-/// invalidates the probe.
+/// Packets that are sent after the probe cannot be declared lost by its answer: new packets have higher PSNs, and a
+/// retransmission invalidates the probe.
 #[test]
 fn a_probe_says_nothing_of_what_was_sent_after_it() {
     let mut sender = sender(4, 3);
@@ -280,7 +283,7 @@ fn a_probe_says_nothing_of_what_was_sent_after_it() {
 
     let mut sender = self::sender(4, 4);
     send(&mut sender, 0);
-    // A timeout and a probe at once, in this order of sending: the probe, and what timed out.
+    // A timeout and a probe are due at the same time. The probe is sent first, then the packets that timed out.
     sender.handle_timeout(at(250));
     assert!(matches!(sender.poll_transmit(at(250)).unwrap().repr, Repr::Probe { .. }));
     assert_eq!(send(&mut sender, 250), [0, 1, 2, 3]);
@@ -288,7 +291,7 @@ fn a_probe_says_nothing_of_what_was_sent_after_it() {
     assert_eq!((send(&mut sender, 262), sender.counters().retransmissions), (vec![], 4));
 }
 
-/// The timestamp is set by a higher ePSN, and by nothing else that arrives.
+/// Only a higher ePSN sets the timestamp of the RTO, whatever else arrives.
 #[test]
 fn everything_is_lost_when_the_epsn_stands_still_for_an_rto() {
     let mut sender = sender(4, 100);
@@ -300,7 +303,7 @@ fn everything_is_lost_when_the_epsn_stands_still_for_an_rto() {
         send(&mut sender, us);
         assert_eq!(sender.counters().timeouts, 0);
     }
-    // Unacknowledged: 1, 2, 4, 5; the last SACK came at 260 us.
+    // PSNs 1, 2, 4 and 5 are unacknowledged, and the last SACK arrived at 260 us.
     assert_eq!(fire_data(&mut sender, 270), [1, 2, 4, 5]);
     assert_eq!((sender.counters().timeouts, sender.counters().retransmissions), (1, 4));
     assert!(sender.is_recovering());
@@ -316,7 +319,7 @@ fn fire_data(sender: &mut StrackSender, us: u64) -> Vec<u32> {
     send(sender, us)
 }
 
-/// The clocks of a queue pair that was idle start with its next packet.
+/// The timers of a queue pair that was idle start with its next packet.
 #[test]
 fn idle_time_does_not_count() {
     let mut sender = sender(4, 2);
@@ -328,7 +331,7 @@ fn idle_time_does_not_count() {
     assert_eq!(sender.next_timeout(), Some(at(1_036)));
 }
 
-/// A rate of a packet in 8 us that doubles after 20 us.
+/// A congestion control whose rate is a packet in 8 us, and doubles after 20 us.
 struct Paced;
 
 impl CongestionControl for Paced {

@@ -1,4 +1,5 @@
-//! Values that most tests of one transport or congestion control share: two hosts, a queue pair, the facts of a fabric.
+//! Values that most tests of one transport or congestion control share: two hosts, a queue pair, and the facts of a
+//! fabric.
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::PathFacts;
@@ -7,7 +8,7 @@ use anabranch_proto::transport::Ends;
 /// A queue pair from host 1 to host 2.
 pub const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
 
-/// A path of 8 us and 100 Gb/s on which packets are `packet` bytes.
+/// A path of 8 us and 100 Gb/s, with packets of `packet` bytes.
 pub const fn facts(packet: u64) -> PathFacts {
     PathFacts {
         base_rtt: Duration::from_us(8),
@@ -18,17 +19,17 @@ pub const fn facts(packet: u64) -> PathFacts {
     }
 }
 
-/// Facts with four times the BDP, so that parameters in BDPs limit little.
+/// The facts of a path with four times that BDP, so that parameters in BDPs rarely limit.
 pub const fn wide_facts(packet: u64) -> PathFacts {
     PathFacts { bdp: Bytes(400_000), ..facts(packet) }
 }
 
-/// The time this many microseconds after the start.
+/// The time `us` microseconds after the start.
 pub fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// Numbers of messages.
+/// The numbers of messages.
 pub fn ids(messages: impl IntoIterator<Item = MessageId>) -> Vec<u32> {
     messages.into_iter().map(|message| message.0).collect()
 }

@@ -1,4 +1,4 @@
-//! CNP_Cache and CNP_Store: who is throttled when, and whose slot is whose.
+//! CNP_Cache and CNP_Store: which flows are throttled at which time, and which flow uses which slot.
 
 use crate::themis_longhaul::throttling::PAPER;
 use crate::themis_longhaul::trp::{RECEIVER, Switch, config, ns, us};
@@ -7,7 +7,7 @@ use anabranch_proto::program::Verdict;
 use anabranch_proto::program::themis_longhaul::{CnpTables, FlowStatus, Recovery, Throttling, TrpConfig};
 use std::collections::BTreeSet;
 
-/// Any time will do, since slots do not expire.
+/// The time has no effect, since slots do not expire.
 const NOW: Time = Time::ZERO;
 const DELAY: Duration = Duration::from_us(1_000);
 
@@ -15,7 +15,7 @@ fn tables(cache_slots: usize, store_entries: usize) -> CnpTables {
     CnpTables::new(PAPER, (cache_slots, false), store_entries, DELAY, 7)
 }
 
-/// `loop_num` of a throttled flow; 0 for a miss or one back to normal.
+/// The `loop_num` of a throttled flow. It is 0 if no registers are found, or if the flow is back to normal.
 fn loops(tables: &mut CnpTables, qp: u32) -> u8 {
     tables.find(NOW, RECEIVER, QpId(qp)).map_or(0, |found| found.state.loop_num)
 }
@@ -36,12 +36,12 @@ fn the_cache_throttles_at_once_and_the_store_goes_on_from_there() {
     let after = *tables.find(NOW, RECEIVER, QpId(0)).expect("it is in the store").state;
     assert_eq!(before, after);
     assert_eq!((tables.next_install(), tables.stored(), tables.counts().installs), (None, 1, 1));
-    // Further CNPs change the entry, and leave the cache alone.
+    // Further CNPs change only the entry and not the cache.
     cnps(&mut tables, us(1_002), 0, 1);
     assert_eq!((loops(&mut tables, 0), tables.next_install()), (4, None));
 }
 
-/// One slot for all: the other flow is throttled while the first one's registers are there, and no longer.
+/// All flows share one slot. The other flow is throttled only as long as the first flow's registers are in the slot.
 #[test]
 fn a_collision_throttles_a_wrong_flow_until_the_install() {
     let mut switch = Switch::new(&TrpConfig { cache_slots: 1, ..config() });
@@ -57,7 +57,7 @@ fn a_collision_throttles_a_wrong_flow_until_the_install() {
     assert_eq!(switch.data(us(1_010), 0, 1), Verdict::HoldOutside, "the right one is still throttled");
     let counts = ["wrong_flow_redirects", "cache_collisions", "installs"].map(|name| switch.count(name));
     assert_eq!(counts, [2, 0, 1]);
-    // The packet that was on its way still has its loop.
+    // A packet that was in the port still makes its loops.
     switch.finish();
     let wrong: Vec<_> = switch.left.iter().filter(|left| left.qp == 1).map(|left| left.psn).collect();
     assert_eq!(wrong, [0, 2, 1], "the place was reset: out of order, as the hardware would");
@@ -83,7 +83,7 @@ fn places_spread_evenly_and_depend_on_the_receiver() {
         cnps(&mut tables, us(1), qp, 1);
     }
     let share = (1_000..11_000).filter(|qp| loops(&mut tables, *qp) > 0).count();
-    // 128 balls leave 256 * (1 - 1/256)^128 = 155 of the bins empty.
+    // 128 balls in 256 bins leave 256 * (1 - 1/256)^128 = 155 of the bins empty.
     assert!((3_600..4_300).contains(&share), "101 of 256 places are taken: {share}");
     let mut slots = BTreeSet::new();
     for host in 0..16 {
@@ -94,7 +94,7 @@ fn places_spread_evenly_and_depend_on_the_receiver() {
     assert_eq!(slots.len(), 2, "the receiver's address is hashed too");
 }
 
-/// The cache is looked at first, even for a flow that the store knows (section V-B).
+/// The cache is looked up first, even for a flow that is in the store (section V-B).
 #[test]
 fn the_cache_hides_the_store() {
     let mut tables = tables(1, 1_024);
@@ -108,8 +108,8 @@ fn the_cache_hides_the_store() {
     assert_eq!((loops(&mut tables, 0), loops(&mut tables, 1)), (4, 1));
 }
 
-/// The first installation takes the registers that both flows wrote and resets them; the second finds no state of its
-/// flow.
+/// The first installation takes the registers to which both flows wrote, and resets them. The second one finds no state
+/// of its flow.
 #[test]
 fn two_flows_in_one_place() {
     let mut tables = tables(1, 1_024);
@@ -126,8 +126,8 @@ fn two_flows_in_one_place() {
     assert_eq!((state.loop_num, state.cnp_num, state.alpha, state.cnp_time), (1, 1, 6, us(2)));
 }
 
-/// With fingerprints no flow finds the registers of another one: a CNP takes over the slot, and an installation resets
-/// its own slot alone.
+/// With fingerprints, no flow finds the registers of another one. A CNP takes over the slot, and an installation resets
+/// only its own flow's slot.
 #[test]
 fn two_flows_in_one_place_with_fingerprints() {
     let mut tables = CnpTables::new(PAPER, (1, true), 1_024, DELAY, 7);
@@ -145,7 +145,7 @@ fn two_flows_in_one_place_with_fingerprints() {
     assert_eq!((loops(&mut tables, 0), loops(&mut tables, 1), tables.counts().installs), (1, 1, 2));
 }
 
-/// Figure 18, CNP_Store alone: nothing for a millisecond, and then as after one CNP.
+/// Figure 18, only CNP_Store: the flow is not throttled for a millisecond, and is then in the state after one CNP.
 #[test]
 fn the_store_alone_is_late() {
     let mut switch = Switch::new(&TrpConfig { cache: false, ..config() });
@@ -158,25 +158,25 @@ fn the_store_alone_is_late() {
     assert_eq!(switch.data(us(1_001), 1, 0), Verdict::Forward, "and never a wrong flow");
 }
 
-/// Figure 18, CNP_Cache alone: at once, and nothing ever takes a flow out of the others' way but its recovery.
+/// Figure 18, only CNP_Cache: the flow is throttled at once, and only its recovery frees the slot for other flows.
 #[test]
 fn the_cache_alone_goes_on_hitting_wrong_flows() {
     let mut switch = Switch::new(&TrpConfig { store: false, cache_slots: 1, ..config() });
     (0..40).for_each(|at| switch.cnp(us(at * 100), 0));
     assert_eq!(switch.data(us(4_000), 1, 0), Verdict::HoldOutside);
     assert_eq!((switch.count("installs"), switch.count("wrong_flow_redirects")), (0, 1));
-    // Its rate recovers by the packets of either.
+    // The packets of either flow let the state in the slot recover.
     assert_eq!(switch.data(us(4_500), 0, 0), Verdict::HoldOutside);
     assert_eq!(switch.data(us(4_501), 0, 1), Verdict::Forward);
     assert_eq!(switch.data(us(4_501), 1, 1), Verdict::Forward);
-    // The slot in use again, by the other: now the first is the wrong one.
+    // The other flow uses the slot now, so that the first flow is the wrong one.
     switch.cnp(us(4_600), 1);
     assert_eq!(switch.data(us(4_601), 0, 2), Verdict::HoldOutside);
     assert_eq!(switch.count("wrong_flow_redirects"), 2);
     switch.finish();
 }
 
-/// A full store takes a new flow in the place of the idle one that was throttled longest ago.
+/// In a full store, a new flow replaces the idle flow that was throttled longest ago.
 #[test]
 fn a_full_store_gives_up_who_is_idle() {
     let mut tables = tables(1_024, 2);
@@ -185,7 +185,7 @@ fn a_full_store_gives_up_who_is_idle() {
     tables.install();
     tables.install();
     assert_eq!(tables.stored(), 2);
-    // Both are throttled now. The third stays in the cache and requests installation again.
+    // Both flows are throttled now. The third one stays in the cache and requests an installation again.
     cnps(&mut tables, us(1_500), 0, 1);
     cnps(&mut tables, us(1_400), 1, 1);
     cnps(&mut tables, us(900), 2, 8);
@@ -200,12 +200,12 @@ fn a_full_store_gives_up_who_is_idle() {
     assert_eq!((counts.installs, counts.installs_refused, counts.entries_reused), (3, 1, 1));
     assert_eq!([0, 1, 2].map(|qp| loops(&mut tables, qp)), [1, 0, 4], "flow 1 had to go");
     assert_eq!(tables.stored(), 2);
-    // It may come back.
+    // The replaced flow may get an entry again.
     cnps(&mut tables, us(3_100), 1, 1);
     assert_eq!((loops(&mut tables, 1), tables.next_install()), (1, Some(us(4_100))));
 }
 
-/// A quiet flow is not idle: if its entry were reused, its packets that still loop would be overtaken by later ones.
+/// A quiet flow is not idle: if its entry were reused, its packets that still loop could be overtaken by later ones.
 #[test]
 fn a_flow_that_still_recovers_keeps_its_entry() {
     let rules = Throttling { recovery: Recovery::Rate, ..PAPER };
@@ -227,19 +227,19 @@ fn a_flow_that_still_recovers_keeps_its_entry() {
     cnps(&mut tables, us(1_500), 1, 1);
     tables.install();
     assert_eq!(tables.counts().installs_refused, 2);
-    // Back to normal, it is idle however many packets pass.
+    // Once the flow is back to normal, it is idle however many packets pass.
     tables.find(NOW, RECEIVER, QpId(0)).expect("it is in the store").state.handle_sent(0);
     assert_eq!(packet(&mut tables, us(2_999), 1), FlowStatus::Normal);
     cnps(&mut tables, us(2_000), 1, 1);
     tables.install();
     assert_eq!((tables.counts().installs_refused, tables.counts().entries_reused), (2, 1));
-    // Whoever has no more packets is idle too.
+    // A flow that has no more packets is idle too.
     cnps(&mut tables, us(3_500), 2, 1);
     tables.install();
     assert_eq!((tables.counts().installs_refused, tables.counts().entries_reused), (2, 2));
 }
 
-/// Installs come in the order of time with all else, also when nobody called meanwhile.
+/// Installations happen in the order of time with all other events, even if there was no call in between.
 #[test]
 fn an_install_is_on_time_without_a_timer() {
     let mut switch = Switch::new(&TrpConfig { cache: false, ..config() });
@@ -249,7 +249,8 @@ fn an_install_is_on_time_without_a_timer() {
     assert_eq!(switch.data(us(1_000), 0, 0), Verdict::HoldOutside);
 }
 
-/// A slot whose last CNP is too long ago is a miss and any flow's, though its flow was never back to normal.
+/// If the last CNP of a slot is longer ago than the expiry, the slot is a miss and free for any flow, although its flow
+/// never returned to normal.
 #[test]
 fn a_slot_without_cnps_expires() {
     let expiry = Duration::from_us(200);
@@ -269,7 +270,8 @@ fn a_slot_without_cnps_expires() {
     assert_eq!([loops(&mut kept), loops(&mut freed)], [Some(4), Some(1)], "a free slot begins anew");
 }
 
-/// One slot for two flows: the entry of the first leaves what the second one's CNP wrote, or resets it.
+/// Two flows share one slot. The entry of the first flow either leaves the registers that the second flow's CNP wrote,
+/// or resets them.
 #[test]
 fn the_control_plane_may_leave_a_slot_to_another_flow() {
     for (reset_own, is_left) in [(false, false), (true, true)] {

@@ -1,4 +1,4 @@
-//! Themis for long-haul networks: the paper's examples, its rules one by one, and properties over random inputs.
+//! Themis for long-haul networks: tests of the paper's examples, of each rule, and of properties for random inputs.
 
 mod cnp_tables;
 mod monitor;

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 const CLIENT: HostId = HostId(3);
 const SERVER: HostId = HostId(20);
 
-/// Figure 5, segment by segment.
+/// Tests figure 5, segment by segment.
 #[test]
 fn a_client_dials_twice_and_the_control_plane_hears_of_it_once() {
     let mut monitor = monitor();
@@ -49,7 +49,7 @@ fn a_client_dials_twice_and_the_control_plane_hears_of_it_once() {
     assert_eq!((counters.unverified, counters.overwritten), (1, 0));
 }
 
-/// Half-open connections of a million made-up clients, then a million guesses at what their cookies would be.
+/// A million forged clients leave half-open connections, and a million ACKs guess their cookies.
 #[test]
 fn a_flood_creates_no_state() {
     let mut monitor = monitor();
@@ -95,7 +95,7 @@ fn cookies_expire() {
     assert!(!answered(slot(1), slot(3)));
 }
 
-/// A cookie is good for one connection at one switch, and to the bit.
+/// A cookie is valid only for one connection at one switch, and only if all its bits are right.
 #[test]
 fn wrong_cookies_are_refused() {
     let mut monitor = monitor();
@@ -140,7 +140,8 @@ fn segments_that_come_twice_change_nothing() {
     assert_eq!(monitor.counters().reports, 1);
 }
 
-/// An ACK with a foreign number of a recorded connection that has not dialled again is no third segment.
+/// An ACK with a wrong number is not the third segment of a handshake if its connection is recorded but has not sent
+/// its second SYN.
 #[test]
 fn a_record_alone_is_no_handshake() {
     let mut monitor = monitor();
@@ -163,7 +164,7 @@ fn all_else_is_forwarded() {
     assert_eq!(monitor.in_use(), 1, "a RST ends no record");
 }
 
-/// Two connections with one register: the later one takes it, and the earlier one has to dial a third time.
+/// Two connections share one register. The later one takes it, so that the earlier one has to connect a third time.
 #[test]
 fn a_collision_costs_the_earlier_connection_another_round() {
     let mut monitor = HandshakeMonitor::new(1, &mut stream(1, 1, Purpose::Program));
@@ -184,7 +185,7 @@ fn a_collision_costs_the_earlier_connection_another_round() {
     assert_eq!(monitor.counters().overwritten, 1);
 }
 
-/// Clients of one rack that dial one server fill the array evenly, and rarely have the cookie of another.
+/// Clients of one rack that connect to one server fill the array evenly, and rarely have the same cookie.
 #[test]
 fn neighbours_are_told_apart() {
     let mut monitor = monitor();
@@ -198,7 +199,7 @@ fn neighbours_are_told_apart() {
         }
     }
     assert!(cookies.len() > (1 << 16) - 4, "half a pair is to be expected: {}", cookies.len());
-    // 1024 balls into as many bins leave 1024 / e empty.
+    // 1024 balls in as many bins leave 1024 / e bins empty.
     assert!((600..700).contains(&monitor.in_use()), "{}", monitor.in_use());
     let fingerprints: BTreeSet<u32> = monitor.registers().iter().filter_map(fingerprint).collect();
     assert_eq!(fingerprints.len(), monitor.in_use());
@@ -210,15 +211,15 @@ fn neighbours_are_told_apart() {
 enum Step {
     /// Sends a SYN.
     Dial,
-    /// Answers the last SYN-ACK that it received, the switch's or the server's.
+    /// Answers the last SYN-ACK that it received, from the switch or from the server.
     Answer,
-    /// Sends an ACK with an arbitrary number.
+    /// Sends an ACK with an arbitrary acknowledgement number.
     Forge(u32),
 }
 
 proptest! {
-    /// For any actions of clients in any order: a client is reported to the control plane only after it has returned
-    /// its cookie and connected again, registers contain only such clients, and without disturbance each client
+    /// Holds for any actions of clients in any order. A client is reported to the control plane only after it has
+    /// returned its cookie and connected again. Registers contain only such clients. Without disturbance, each client
     /// succeeds.
     #[test]
     fn only_those_who_answer_are_recorded(
@@ -226,7 +227,8 @@ proptest! {
         steps in prop::collection::vec((0u32..5, steps()), 0..200),
     ) {
         let mut monitor = HandshakeMonitor::new(registers, &mut stream(7, 0, Purpose::Program));
-        // By client: the SYN-ACK that it heard last, whether it is recorded for all it knows, and whether a SYN passed.
+        // For each client: the last SYN-ACK that it received, whether it is recorded as far as it can know, and whether
+        // a SYN of it passed.
         let mut clients = [(None, false, false); 5];
         for (n, (client, step)) in steps.into_iter().enumerate() {
             let at = us(n as u64);
@@ -328,7 +330,7 @@ fn cookie(monitor: &mut HandshakeMonitor, now: Time, syn: &Segment) -> Segment {
     }
 }
 
-/// The first round of a client; answers with the SYN of its second.
+/// Lets a client connect for the first time, up to the RST. Returns the SYN of its second attempt.
 fn connect_up_to_rst(monitor: &mut HandshakeMonitor, now: Time, client: HostId) -> Segment {
     let ack = ack_of(&cookie(monitor, now, &syn(client, 1)));
     assert!(matches!(monitor.handle(now, &ack), MonitorVerdict::Reply(_)));

@@ -8,12 +8,12 @@ use proptest::prelude::*;
 
 const ACK: u16 = 60;
 const INTERVAL: Duration = Duration::from_us(4);
-/// Hosts 0 to 3 are in the switch's data centre, 4 to 7 in the other.
+/// Hosts 0 to 3 are in the switch's data centre, and hosts 4 to 7 in the other one.
 const SENDER: HostId = HostId(1);
 const RECEIVER: HostId = HostId(6);
 const QP: QpId = QpId(5);
 
-/// An entry is there 1010 us after the INIT, and the first message 3000 us after it.
+/// With these parameters an entry exists 1010 us after the INIT, and the first message is posted 3000 us after it.
 pub fn config() -> PnpConfig {
     PnpConfig {
         cnp_interval: Span::Time(INTERVAL),
@@ -33,7 +33,7 @@ pub fn path() -> PathFacts {
     PathFacts { base_rtt, bdp: Bytes(12_650_000), packet: Bytes(1048), line_rate, queue: Bytes(1_000_000) }
 }
 
-/// Figure 6: the mark is cleared, and a CNP goes back.
+/// Figure 6: the mark is cleared, and a CNP is sent to the sender.
 #[test]
 fn a_marked_packet_becomes_a_cnp_and_goes_on_unmarked() {
     let mut esw = Esw::new(&config());
@@ -47,7 +47,7 @@ fn a_marked_packet_becomes_a_cnp_and_goes_on_unmarked() {
     assert_eq!(counters.map(|name| esw.counter(name)), [1, 1, 0, 0]);
 }
 
-/// Section VII-D: the first packet can have a CNP, since its entry is there already.
+/// Section VII-D: even the first packet can cause a CNP, since its entry already exists.
 #[test]
 fn the_entry_is_there_before_the_first_packet() {
     let us = |us| Span::Time(Duration::from_us(us));
@@ -63,7 +63,7 @@ fn the_entry_is_there_before_the_first_packet() {
     }
 }
 
-/// With a setup shorter than the delays, a timer makes the entry later.
+/// If the setup takes less time than the delays, a timer makes the entry later.
 #[test]
 fn an_entry_that_is_late_comes_by_a_timer() {
     let mut esw = Esw::new(&PnpConfig { setup: Span::Time(Duration::from_us(300)), ..config() });
@@ -79,7 +79,7 @@ fn an_entry_that_is_late_comes_by_a_timer() {
     assert_eq!(esw.mark(us(760), QP), CLEARED_AND_CNP);
 }
 
-/// "Exceeds the cnp_interval", from the last CNP and not from the last mark.
+/// A CNP is sent if the time since the last CNP, not since the last mark, "exceeds the cnp_interval".
 #[test]
 fn cnps_are_further_apart_than_the_interval() {
     let mut esw = Esw::new(&config());
@@ -103,7 +103,7 @@ fn cnps_are_further_apart_than_the_interval() {
     assert_eq!(counters.map(|name| esw.counter(name)), [10, 4, 6]);
 }
 
-/// Figure 16, without the interval.
+/// Figure 16, without the minimum interval between CNPs.
 #[test]
 fn without_an_interval_every_mark_has_a_cnp() {
     assert_eq!("0us".parse(), Ok(Span::Time(Duration::ZERO)), "as scenarios write it");
@@ -115,7 +115,7 @@ fn without_an_interval_every_mark_has_a_cnp() {
     assert_eq!((esw.counter("pnp_cnps"), esw.counter("marks_within_interval")), (4, 0));
 }
 
-/// Figure 16, without clearing.
+/// Figure 16, without clearing the marks.
 #[test]
 fn without_clearing_the_mark_goes_on_beside_the_cnp() {
     let mut esw = Esw::new(&PnpConfig { clear_marks: false, ..config() });
@@ -139,7 +139,7 @@ fn flows_have_intervals_of_their_own() {
     assert_eq!(esw.mark(us(7), QpId(5)), CLEARED_AND_CNP);
 }
 
-/// The whole match field counts, and nothing but marked data is answered.
+/// All match fields must match, and only marked data packets cause CNPs.
 #[test]
 fn all_else_is_left_alone() {
     let mut esw = Esw::new(&config());
@@ -168,7 +168,7 @@ fn all_else_is_left_alone() {
     assert_eq!(esw.counter("marks_without_entry"), 4, "of flows that leave this data centre");
 }
 
-/// The receiver's switch gets the notice too, and does nothing, since its CNP would be too late.
+/// The receiver's switch is notified of the queue pair too, but does nothing, since its CNP would be too late.
 #[test]
 fn the_switch_at_the_other_end_does_nothing() {
     let mut esw = Esw::new(&config());
@@ -182,7 +182,7 @@ fn the_switch_at_the_other_end_does_nothing() {
     assert_eq!(counters.map(|name| esw.counter(name)), [0; 4]);
 }
 
-/// A destroyed queue pair's entry goes after the delays, and its register with it.
+/// The entry of a destroyed queue pair is deleted after the delays, together with its register.
 #[test]
 fn a_destroyed_queue_pair_leaves_nothing_behind() {
     let mut esw = Esw::new(&config());
@@ -198,7 +198,8 @@ fn a_destroyed_queue_pair_leaves_nothing_behind() {
     assert_eq!(esw.mark(us(1021), QP), CLEARED_AND_CNP, "the register was reset");
 }
 
-/// A full table refuses. Who was refused stays so; the next finds room when another has gone.
+/// A full table refuses entries. A refused queue pair gets none later, but the next queue pair does once another one is
+/// deleted.
 #[test]
 fn a_full_table_refuses() {
     let mut esw = Esw::new(&PnpConfig { entries: 2, ..config() });
@@ -214,7 +215,7 @@ fn a_full_table_refuses() {
     assert_eq!((esw.counter("qp_entries_max"), esw.counter("qp_entries_refused")), (2, 1));
 }
 
-/// Figure 17: ten queue pairs, half of them within the data centre, destroyed after a while.
+/// Figure 17: there are ten queue pairs, half of them within the data centre, which are destroyed after some time.
 #[test]
 fn the_monitor_and_the_expiry_save_entries() {
     for (monitor, expire, most, left) in
@@ -236,14 +237,15 @@ fn the_monitor_and_the_expiry_save_entries() {
         );
         let ignored = if monitor { 5 } else { 0 };
         assert_eq!(esw.counter("daemon_packets_ignored"), ignored);
-        // One pair of hosts; each queue pair's handshake passes, by its own cookie, and leaves no register.
+        // There is one pair of hosts. The handshake of each queue pair passes with its own cookie, and leaves no
+        // register in use.
         let seen = ["handshakes_seen", "tcp_cookies", "inter_dc_pairs", "tcp_registers"];
         let expected = if monitor { [5, 5, 1, 0] } else { [0; 4] };
         assert_eq!(seen.map(|name| esw.counter(name)), expected);
     }
 }
 
-/// A queue pair within the data centre has no entry even if its hosts talk across data centres with others.
+/// A queue pair within the data centre has no entry, even if its hosts have connections to other data centres.
 #[test]
 fn pairs_of_hosts_are_what_is_known() {
     let mut esw = Esw::new(&config());
@@ -272,7 +274,7 @@ fn a_flood_reaches_neither_table_nor_control_plane() {
     assert_eq!(esw.counter("tcp_cookies"), 1_000_001);
 }
 
-/// The client's own switch has checked the cookie; without the monitor no switch does.
+/// The client's own switch has checked the cookie. Without the monitor, no switch does.
 #[test]
 fn segments_from_outside_pass() {
     let mut esw = Esw::new(&config());
@@ -291,8 +293,8 @@ fn state_is_what_the_text_names() {
 }
 
 proptest! {
-    /// For any marks: each mark of a known flow is cleared; the CNPs are those that a list of all times of CNPs
-    /// requires for, and never two of a flow within the interval.
+    /// Holds for any marks: each mark of a known flow is cleared. The CNPs are those that follow from a list of the
+    /// times of all CNPs, and a flow never has two within the interval.
     #[test]
     fn marks_are_answered_once_an_interval(
         interval in 0u64..8,
@@ -324,7 +326,8 @@ proptest! {
     }
 }
 
-/// The marks of a flow that enters the data centre are answered only by the switch at its sender, unless both ends do.
+/// The marks of a flow that enters the data centre cause CNPs only at its sender's switch, unless both switches send
+/// CNPs.
 #[test]
 fn the_receivers_switch_answers_only_where_both_ends_do() {
     for both_ends in [false, true] {
@@ -343,7 +346,7 @@ fn the_receivers_switch_answers_only_where_both_ends_do() {
     }
 }
 
-/// The result for a mark: whether it is still set, and the number of CNPs sent.
+/// The result for a marked packet: whether its mark is still set, and the number of CNPs sent.
 const CLEARED_AND_CNP: (bool, usize) = (false, 1);
 const CLEARED: (bool, usize) = (false, 0);
 const LEFT: (bool, usize) = (true, 0);
@@ -382,7 +385,8 @@ impl Esw {
         out
     }
 
-    /// A marked packet of the sender's passes: whether its mark is still there, and how many CNPs this sends.
+    /// Passes a marked packet of the sender. Returns whether its mark is still set, and the number of CNPs that this
+    /// sends.
     fn mark(&mut self, now: Time, qp: QpId) -> (bool, usize) {
         let mut packet = marked(qp, 0);
         let out = self.egress(now, SENDER, &mut packet);

@@ -9,7 +9,7 @@ use anabranch_proto::program::themis_longhaul::{
 };
 use proptest::prelude::*;
 
-/// An entry matches addresses and sQPN, and answers with the cQPN, which need not be the same number.
+/// An entry matches the addresses and the sQPN, and gives the cQPN, which need not be the same number.
 #[test]
 fn an_entry_matches_the_whole_key_and_gives_the_other_number() {
     let mut table = QpField::new(4);
@@ -33,7 +33,7 @@ fn an_entry_matches_the_whole_key_and_gives_the_other_number() {
     assert_eq!((table.in_use(), table.max_in_use()), (0, 1));
 }
 
-/// The register belongs to the entry: made new, it is reset.
+/// The register belongs to the entry, so that a new entry has an empty register.
 #[test]
 fn a_new_entry_has_a_new_register() {
     let mut table = QpField::new(1);
@@ -49,7 +49,7 @@ fn a_new_entry_has_a_new_register() {
     assert_eq!(table.refused(), 0);
 }
 
-/// A full table accepts the report of an entry that it has.
+/// A full table accepts a report about a queue pair that already has an entry.
 #[test]
 fn a_full_table_keeps_what_it_has() {
     let mut table = QpField::new(2);
@@ -65,7 +65,7 @@ fn a_table_without_room_refuses_all() {
     assert_eq!((table.in_use(), table.max_in_use(), table.refused()), (0, 0, 1));
 }
 
-/// In the simulator a queue pair has one name for both ends.
+/// In the simulator, both hosts know a queue pair by the same number.
 #[test]
 fn a_daemon_tells_both_numbers() {
     let notice = QpNotice { now: us(1), qp: QpId(5), src: HostId(1), dst: HostId(6), opens: true };
@@ -73,7 +73,7 @@ fn a_daemon_tells_both_numbers() {
     assert_eq!(DaemonPacket::of(&notice), DaemonPacket { key, client: ClientQpn(QpId(5)) });
 }
 
-/// Only pairs that the monitor has reported have entries, each in the reported direction.
+/// Only pairs of hosts that the monitor has reported have entries, and only in the reported direction.
 #[test]
 fn strangers_are_ignored() {
     let (mut table, mut control) = (QpField::new(8), ControlPlane::new(&config(), &path()));
@@ -102,7 +102,7 @@ fn an_entry_is_made_before_it_is_deleted() {
 }
 
 proptest! {
-    /// At any time the table agrees with a list of all changes so far.
+    /// At any time, the table agrees with a list of all changes so far.
     #[test]
     fn the_table_follows_the_daemons(
         delays in (0u64..60, 0u64..30, 0u64..30),
@@ -114,7 +114,7 @@ proptest! {
         let config = PnpConfig { entries, expire, ..timed(setup, daemon, install) };
         let (mut table, mut control) = (QpField::new(entries), ControlPlane::new(&config, &path()));
         control.learn(HostId(1), HostId(6));
-        // (time, is a deletion, queue pair), as the engine tells of them.
+        // The calls of the engine: the time, whether the entry is to be deleted, and the queue pair.
         let mut calls: Vec<(u64, bool, u32)> = Vec::new();
         for (qp, (from, life)) in lives.iter().enumerate() {
             calls.push((*from, false, qp as u32));
@@ -122,7 +122,8 @@ proptest! {
         }
         calls.sort_by_key(|&(at, is_deletion, _)| (at, is_deletion));
         let delay = |is_deletion| (daemon + install).saturating_sub(if is_deletion { 0 } else { setup });
-        // At one time: what a timer brings, entries first; then what the engine tells at that very time.
+        // At equal times, the changes that a timer causes come first, insertions before deletions. Changes without
+        // delay follow.
         let mut changes: Vec<(u64, bool, bool, u32)> = Vec::new();
         for &(told, is_deletion, qp) in &calls {
             changes.push((told + delay(is_deletion), delay(is_deletion) == 0, is_deletion, qp));
@@ -170,7 +171,7 @@ fn plane(setup: u64, daemon: u64, install: u64) -> (QpField, ControlPlane) {
     (QpField::new(8), control)
 }
 
-/// Times in microseconds.
+/// A configuration with these delays in microseconds.
 fn timed(setup: u64, daemon: u64, install: u64) -> PnpConfig {
     let us = |us| Span::Time(Duration::from_us(us));
     PnpConfig { setup: us(setup), daemon_delay: us(daemon), install_delay: us(install), ..config() }
@@ -180,7 +181,7 @@ fn us(us: u64) -> Time {
     Time(us * 1_000_000)
 }
 
-/// The packet of a queue pair between the same two hosts.
+/// The report about a queue pair, always between the same two hosts.
 fn packet(qp: u32) -> DaemonPacket {
     DaemonPacket::of(&QpNotice { now: us(0), qp: QpId(qp), src: HostId(1), dst: HostId(6), opens: true })
 }

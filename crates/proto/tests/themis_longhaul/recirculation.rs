@@ -1,4 +1,4 @@
-//! The recirculation port against closed forms, and against a plain simulation of every dummy.
+//! The recirculation port, compared with closed formulas and with a simple simulation of every dummy.
 
 use crate::themis_longhaul::trp::data;
 use anabranch_base::{Bytes, Duration, Rate, Time};
@@ -7,7 +7,7 @@ use anabranch_proto::program::themis_longhaul::{LoopingPacket, Recirculation};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A byte takes 5 ps.
+/// A byte takes 5 ps at this rate.
 const RATE: Rate = Rate(1_600_000_000_000);
 const LATENCY: Duration = Duration::from_ns(100);
 
@@ -20,7 +20,7 @@ fn looping(psn: u32, bytes: u16, loops: u8) -> LoopingPacket {
     LoopingPacket { packet, loops }
 }
 
-/// The first packet's returns, `count` of them, from its joining at `at`.
+/// The first `count` return times of a packet that joins at `at` and joins again whenever it returns.
 fn returns(port: &mut Recirculation, at: Time, bytes: u16, count: usize) -> Vec<Time> {
     port.join(at, looping(0, bytes, 1));
     let turn = |_| {
@@ -54,21 +54,21 @@ fn packets_queue_behind_each_other() {
     assert_eq!(port.pop_returned(), None);
 }
 
-/// 40 dummies of 1000 B are 200 ns at the rate, more than the 100 ns of the link: the queue never empties, and a packet
-/// passes once in 41 services.
+/// 40 dummies of 1000 B take 200 ns at this rate, which is more than the link's 100 ns. The queue is therefore never
+/// empty, and a packet is served once in 41 services.
 #[test]
 fn many_dummies_make_a_pass_as_long_as_all_of_them_take() {
     let mut port = port(40, 1_000);
     let times = returns(&mut port, Time(1_000_000_000), 1_000, 20);
     let gaps: BTreeSet<u64> = times.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     assert_eq!(gaps, BTreeSet::from([41 * 5_000]));
-    // What it found in the queue, of 40 on the way: those on the link do not count, 20 or so.
+    // The packet waits for the dummies in the queue. Of the 40, about 20 are on the link and do not count.
     let first = times[0].0 - 1_000_000_000;
     assert!((200_000..=205_000).contains(&first), "{first}");
 }
 
-/// 4 dummies are 6 KB, and the link holds 20 KB: a pass takes 105 ns, or the 107.5 ns of a dummy once it is right
-/// behind one, beside what is in the way at first.
+/// 4 dummies have 6 KB, and the link holds 20 KB. Apart from the dummies that are in its way initially, a packet takes
+/// 105 ns per pass, or 107.5 ns once it is right behind a dummy.
 #[test]
 fn few_dummies_are_hardly_in_the_way() {
     let mut port = port(4, 1_500);
@@ -85,7 +85,7 @@ fn dummies_have_a_size() {
     port(1, 0);
 }
 
-/// A port with arbitrary parameters, and packets: the arrival, size and loops of each.
+/// A port with arbitrary parameters, and the arrival, size and loops of each packet.
 #[derive(Clone, Debug)]
 struct Plan {
     latency: Duration,
@@ -108,9 +108,9 @@ fn plans() -> impl Strategy<Value = Plan> {
     })
 }
 
-/// When each packet leaves, with every pass of every dummy simulated.
+/// The time at which each packet leaves, from a simulation of every pass of every dummy.
 fn every_pass(plan: &Plan) -> Vec<Time> {
-    /// The order of packets that join at one time: dummies, then returning packets, then new ones.
+    /// The order of packets that join at the same time: dummies first, then returning packets, then new ones.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     enum Item {
         Dummy(u32),
@@ -143,7 +143,7 @@ fn every_pass(plan: &Plan) -> Vec<Time> {
     left
 }
 
-/// The times by the port itself.
+/// The time at which each packet leaves, from the port itself.
 fn by_the_port(plan: &Plan) -> Vec<Time> {
     let mut port = Recirculation::new(RATE, plan.latency, plan.dummies, Bytes(plan.dummy_bytes));
     let mut left = vec![Time::NEVER; plan.packets.len()];

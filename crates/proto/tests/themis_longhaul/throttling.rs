@@ -1,4 +1,4 @@
-//! Algorithm 1 and appendix D, step by step.
+//! Algorithm 1 and appendix D, tested step by step.
 
 use anabranch_base::{Duration, Time};
 use anabranch_proto::program::themis_longhaul::{FlowState, FlowStatus, Growth, Recovery, Throttling};
@@ -6,22 +6,22 @@ use anabranch_proto::program::themis_longhaul::{FlowState, FlowStatus, Growth, R
 use FlowStatus::{Normal, Recover, Throttled};
 use Step::{Cnp, Data, Sent};
 
-/// Section VI.
+/// The values of section VI.
 pub const PAPER: Throttling =
     Throttling { alpha: 5, beta: Duration::from_us(500), recovery: Recovery::Rate, growth: Growth::Printed };
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Cnp,
-    /// This many CNPs at once.
+    /// A number of CNPs at once.
     Cnps(u32),
-    /// A packet with this PSN, and its loops; 0 when it goes straight on.
+    /// A packet with this PSN, and its expected number of loops, which is 0 if the packet is forwarded at once.
     Data(u32, u8),
-    /// That packet has left.
+    /// The packet with this PSN has left the switch.
     Sent(u32),
 }
 
-/// A step at a time in us, and what it leaves: `loop_num`, alpha, `cnp_num`, status.
+/// The time of a step in us, the step, and the state after it: `loop_num`, alpha, `cnp_num` and the status.
 type Row = (u64, Step, (u8, u32, u32, FlowStatus));
 
 fn run(rules: &Throttling, rows: &[Row]) {
@@ -41,11 +41,11 @@ fn run(rules: &Throttling, rows: &[Row]) {
     }
 }
 
-/// With CNPs 1, 7, 8, 9, ... the pseudocode's test holds.
+/// The test of the printed pseudocode holds for CNPs 1, 7, 8, 9, and so on.
 #[test]
 fn algorithm_1_to_the_letter() {
     let rows = [
-        // The flow is no target yet.
+        // The flow is not throttled yet.
         (0, Data(0, 0), (0, 5, 0, Normal)),
         // The first CNP throttles at once.
         (1, Cnp, (1, 6, 1, Throttled)),
@@ -56,36 +56,36 @@ fn algorithm_1_to_the_letter() {
         (6, Cnp, (1, 6, 5, Throttled)),
         (7, Cnp, (1, 6, 6, Throttled)),
         (8, Data(2, 1), (1, 6, 6, Throttled)),
-        // 7 % 6, then 8 % 7, 9 % 8: alpha has caught up with the count.
+        // The remainders are 7 % 6, then 8 % 7 and 9 % 8: alpha has caught up with the count.
         (9, Cnp, (2, 7, 7, Throttled)),
         (10, Cnp, (3, 8, 8, Throttled)),
         (10, Data(3, 3), (3, 8, 8, Throttled)),
         (11, Cnp, (4, 9, 9, Throttled)),
-        // The last CNP arrived no longer than beta ago.
+        // The last CNP arrived exactly beta ago, which is not longer than beta.
         (511, Data(4, 4), (4, 9, 9, Throttled)),
-        // Lines 10 to 15 go before lines 17 to 21.
+        // Lines 10 to 15 are executed before lines 17 to 21.
         (512, Data(5, 4), (4, 4, 0, Recover)),
-        // The recovery begins once in a quiet period.
+        // The recovery begins only once per quiet period.
         (513, Data(6, 4), (4, 4, 0, Recover)),
         (2_000, Data(7, 4), (4, 4, 0, Recover)),
         (2_001, Sent(7), (4, 4, 0, Recover)),
         (2_002, Data(8, 0), (0, 4, 0, Normal)),
         (2_003, Data(10, 0), (0, 4, 0, Normal)),
-        // A quiet period is over once.
+        // A quiet period has its effect only once.
         (9_000, Data(11, 0), (0, 4, 0, Normal)),
-        // The next congestion finds a lower alpha.
+        // The next congestion starts with a lower alpha.
         (9_001, Cnp, (1, 5, 1, Throttled)),
         (9_002, Step::Cnps(4), (1, 5, 5, Throttled)),
         (9_003, Cnp, (2, 6, 6, Throttled)),
         (9_504, Data(12, 2), (2, 3, 0, Recover)),
-        // A CNP amid the recovery.
+        // A CNP arrives during the recovery.
         (9_505, Cnp, (3, 4, 1, Throttled)),
         (9_506, Data(13, 3), (3, 4, 1, Throttled)),
     ];
     run(&PAPER, &rows);
 }
 
-/// Section V-B: one loop more with each alpha CNPs, and an alpha that grows each time.
+/// Section V-B: `loop_num` rises by one with every alpha CNPs, and alpha grows each time.
 #[test]
 fn algorithm_1_as_the_prose_wants_it() {
     let rules = Throttling { growth: Growth::Spaced, ..PAPER };
@@ -133,7 +133,7 @@ fn direct_recovery_loops_no_more_at_once() {
     run(&rules, &rows);
 }
 
-/// The one that follows is neither the same nor one further; numbers go round.
+/// Only the PSN that directly follows the last one needs no loop: not the same PSN, and not a higher one. PSNs wrap.
 #[test]
 fn only_the_packet_right_behind_the_last_one_needs_no_loop() {
     let late = Time::ZERO + Duration::from_us(501);
@@ -146,7 +146,7 @@ fn only_the_packet_right_behind_the_last_one_needs_no_loop() {
         assert_eq!(state.loops_again(late, psn, 2, &PAPER), loops > 0, "{psn} comes back after {last}");
         assert_eq!(state.handle_data(late, psn, &PAPER), loops, "{psn} comes in after {last}");
     }
-    // A throttled flow's loop all the same.
+    // Packets of a throttled flow loop in any case.
     let mut state = FlowState::new(&PAPER);
     state.handle_cnp(Time::ZERO, &PAPER);
     state.handle_sent(6);
@@ -154,13 +154,13 @@ fn only_the_packet_right_behind_the_last_one_needs_no_loop() {
     assert!(state.loops_again(Time::ZERO, 7, 1, &PAPER));
 }
 
-/// `cnp_num % 1 == 1` never holds; the rest of 1 modulo 1 does.
+/// `cnp_num % 1 == 1` never holds, but `cnp_num % 1 == 1 % 1` always does.
 #[test]
 fn an_alpha_of_one_counts_every_cnp() {
     let rules = Throttling { alpha: 1, growth: Growth::Spaced, ..PAPER };
     let rows = [
         (1, Cnp, (1, 2, 1, Throttled)),
-        // Half of 2 and half of 1 are 1.
+        // Half of 2 is 1, and alpha 1 stays 1.
         (502, Data(0, 1), (1, 1, 0, Recover)),
         (503, Cnp, (2, 2, 1, Throttled)),
         (1_004, Data(1, 2), (2, 1, 0, Recover)),
@@ -193,7 +193,7 @@ fn the_printed_test_lets_every_cnp_count_and_the_prose_does_not() {
     assert_eq!((after(Growth::Printed), after(Growth::Spaced)), (197, 16));
 }
 
-/// The decision about a packet that returns with two loops left, by status and recovery.
+/// The decision about a packet that returns with two loops left, for each status and recovery.
 #[test]
 fn who_leaves_as_it_comes_back() {
     let [early, late] = [500, 501].map(|us| Time::ZERO + Duration::from_us(us));

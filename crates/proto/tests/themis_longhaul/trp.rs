@@ -1,4 +1,4 @@
-//! The Temporary Reaction Point, packet by packet.
+//! The Temporary Reaction Point, tested packet by packet.
 
 use crate::themis_longhaul::throttling::PAPER;
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
@@ -6,9 +6,9 @@ use anabranch_proto::program::themis_longhaul::{Growth, Recovery, Trp, TrpConfig
 use anabranch_proto::program::{Emitted, Held, Passage, ProgramFacts, Sites, Tors, Verdict};
 use anabranch_proto::{Packet, PathFacts, Repr, Span};
 
-/// In data centre 0; the switch is that of data centre 1.
+/// A host of data centre 0. The switch belongs to data centre 1.
 const SENDER: HostId = HostId(1);
-/// In data centre 1.
+/// A host of data centre 1.
 pub const RECEIVER: HostId = HostId(4);
 const NEIGHBOUR: HostId = HostId(5);
 pub fn config() -> TrpConfig {
@@ -69,11 +69,11 @@ pub struct Left {
     pub marked: bool,
 }
 
-/// The switch between both data centres, with its timer.
+/// The switch between the two data centres, with its timer.
 pub struct Switch {
     pub trp: Trp,
     pub left: Vec<Left>,
-    /// Where arrivals and the timer meet, the timer goes first.
+    /// Whether the timer precedes arrivals at the same time.
     pub timer_first: bool,
 }
 
@@ -93,7 +93,7 @@ impl Switch {
         Switch { trp, left: Vec::new(), timer_first: true }
     }
 
-    /// Lets the timer go off as the engine does, up to `now`, or all of it.
+    /// Lets the timer expire as the engine does, for all expiries up to `now`.
     pub fn wait(&mut self, now: Time) {
         while let Some(due) = self.trp.next_timeout().filter(|due| *due <= now) {
             let mut out = Vec::new();
@@ -127,7 +127,7 @@ impl Switch {
         self.arrive(now, data(qp, psn), SENDER)
     }
 
-    /// A forwarded packet goes ahead of what the program put out.
+    /// Records the packets that leave. A forwarded packet precedes those that the program emitted.
     fn leave(&mut self, at: Time, forwarded: Option<Packet>, out: &[Emitted]) {
         assert!(out.iter().all(|emitted| emitted.held == Held::OutsideBuffer));
         let packets = forwarded.into_iter().chain(out.iter().map(|emitted| emitted.packet));
@@ -160,7 +160,7 @@ fn a_throttled_packet_comes_out_after_its_loops() {
     assert_eq!(switch.trp.held_bytes(), 1_000);
     assert_eq!(switch.data(us(2), 1, 0), Verdict::Forward, "others pass");
     switch.finish();
-    // Three passes of 105 ns.
+    // The packet makes three passes of 105 ns.
     let third = Left { at: us(2) + Duration(3 * 105_000), qp: 0, psn: 1, marked: false };
     assert_eq!(switch.left[2], third);
     let counts = ["cnps_seen", "redirected", "loops", "max_loop_num", "max_recirculating_bytes"];
@@ -168,12 +168,12 @@ fn a_throttled_packet_comes_out_after_its_loops() {
     assert_eq!(switch.count("wrong_flow_redirects"), 0);
 }
 
-/// The port marks by the bytes that it still holds when a packet leaves it.
+/// The port marks a packet by the bytes that the port still holds when the packet leaves it.
 #[test]
 fn the_recirculation_port_marks_above_its_thresholds() {
     for (ecn, kmin, kmax, marked) in [
         (false, 0, 0, [false; 3]),
-        // Two packets wait behind the first, one behind the second.
+        // Two packets are behind the first one, and one is behind the second.
         (true, 500, 500, [true, true, false]),
         (true, 1_500, 1_500, [true, false, false]),
         (true, 2_000, 2_000, [false; 3]),
@@ -194,7 +194,7 @@ fn the_recirculation_port_marks_above_its_thresholds() {
     }
 }
 
-/// Between the thresholds a rising share of the packets is marked.
+/// Between the thresholds, the share of marked packets rises with the bytes in the port.
 #[test]
 fn between_the_thresholds_marks_are_drawn() {
     let config =
@@ -208,7 +208,7 @@ fn between_the_thresholds_marks_are_drawn() {
     }
     switch.finish();
     let marks = |of: &[Left]| of.iter().filter(|left| left.marked).count();
-    // 0.5 falling to 0 over 2,000 packets: 3/8 and 1/8 in the halves.
+    // The probability falls from 0.5 to 0 over 2,000 packets, so that it averages 3/8 and 1/8 in the two halves.
     let (first, second) = switch.left.split_at(1_000);
     assert!((325..=425).contains(&marks(first)) && (80..=170).contains(&marks(second)));
 }
@@ -236,7 +236,7 @@ fn what_does_not_cross_into_the_data_centre_passes_untouched() {
     assert_eq!(switch.data(us(4), 0, 1), Verdict::HoldOutside);
 }
 
-/// Figure 21: packets 1 to 3 loop; they are to go on, and 4 to 6 come while 1 to 3 are still on their way out.
+/// Figure 21: packets 1 to 3 loop and are to be released. Packets 4 to 6 arrive while 1 to 3 are still in the port.
 fn figure_21(recovery: Recovery) -> Switch {
     let mut switch = Switch::new(&TrpConfig { recovery, ..config() });
     for _ in 0..8 {
@@ -247,7 +247,8 @@ fn figure_21(recovery: Recovery) -> Switch {
     for packet in 1..=3 {
         assert_eq!(switch.data(joined, 0, packet), Verdict::HoldOutside, "three loops for each");
     }
-    // Packet 1 is back after 105 ns, 55 ns after the end of beta; 2 and 3 follow, 5 ns apart.
+    // Packet 1 returns from its loop after 105 ns, which is 55 ns after `beta` has expired. Packets 2 and 3 return 5 ns
+    // apart after it.
     for packet in 4..=6 {
         switch.data(ns(499_950 + 105 + 1), 0, packet);
     }
@@ -259,7 +260,8 @@ fn figure_21(recovery: Recovery) -> Switch {
 fn figure_21_with_rate_recovery() {
     let switch = figure_21(Recovery::Rate);
     assert_eq!(switch.psns(), [0, 1, 2, 3, 4, 5, 6]);
-    // Three for packet 0, and one for each of the others: 1 to 3 leave as they come back, two loops early.
+    // Packet 0 makes three loops, and the others one each. Packets 1 to 3 are released when they return, two loops
+    // early.
     assert_eq!((switch.count("loops"), switch.count("recoveries")), (3 + 6, 1));
     assert_eq!(switch.left[6].at, ns(499_950 + 105 + 1 + 3 * 5 + 100), "and the delay is one loop");
 }
@@ -273,8 +275,8 @@ fn figure_21_without_it() {
     assert_eq!(switch.count("loops"), 7 * 3, "in order, and as slow as before");
 }
 
-/// Packet 2 comes in while packet 1 is on the link, so that the port returns 2 before 1 from then on. Were each to
-/// leave as it comes back next, or after one loop, 2 would leave first.
+/// Packet 2 enters the port while packet 1 is on the link, so that the port returns 2 before 1 from then on. If each
+/// were released at its next return, or after one loop, packet 2 would leave first.
 #[test]
 fn rate_recovery_keeps_the_order_of_packets_and_not_that_of_the_port() {
     let mut switch = Switch::new(&config());
@@ -284,13 +286,14 @@ fn rate_recovery_keeps_the_order_of_packets_and_not_that_of_the_port() {
     switch.data(us(1), 0, 0);
     switch.data(ns(499_850), 0, 1);
     switch.data(ns(499_940), 0, 2);
-    // 1 is back at 499,955 ns, before beta is over, and at 500,060; 2 at 500,045 and 500,150.
+    // Packet 1 returns at 499,955 ns, before beta has expired, and at 500,060 ns. Packet 2 returns at 500,045 and
+    // 500,150 ns.
     switch.finish();
     let left: Vec<_> = switch.left.iter().map(|left| (left.psn, left.at)).collect();
     assert_eq!(left[1..], [(1, ns(500_060)), (2, ns(500_150))]);
 }
 
-/// Packet 1 was lost on the long link: what comes after it loops as often as it would without recovery, and no more.
+/// Packet 1 was lost on the long link. The packets after it loop as often as they would without recovery, and no more.
 #[test]
 fn a_lost_packet_does_not_keep_those_behind_it() {
     let mut switch = Switch::new(&config());
@@ -306,9 +309,10 @@ fn a_lost_packet_does_not_keep_those_behind_it() {
     assert_eq!(left[1..], [(2, ns(501_000 + 3 * 105)), (3, ns(501_000 + 3 * 105 + 5))]);
 }
 
-/// Go-back-N sends 1 again, which finds packet 0 sent on and goes straight on: the flow is back to normal. The copies
-/// that still loop come back in the order 3, 1, 2, and 3 must not leave before 2. While the flow's registers are in the
-/// store, 2 is seen to follow on 1; a place of the cache is free by then, and each copy loops to its end.
+/// Go-back-N retransmits packet 1. It arrives after packet 0 was released, and is therefore forwarded at once, so that
+/// the flow is back to normal. The copies that still loop return in the order 3, 1, 2, and 3 must not leave before 2.
+/// If the flow's registers are in the store, they show that 2 follows 1. A slot of the cache is free by then, so that
+/// each copy makes all its loops.
 #[test]
 fn what_was_sent_again_opens_no_gap() {
     for (store, psns) in [(true, [0, 1, 2, 1, 3]), (false, [0, 1, 1, 2, 3])] {
@@ -321,14 +325,15 @@ fn what_was_sent_again_opens_no_gap() {
         for psn in 1..=3 {
             assert_eq!(switch.data(ns(499_718 + 90 * u64::from(psn)), 0, psn), Verdict::HoldOutside);
         }
-        // Packet 2 is back at 500,003 ns, the first after the end of beta.
+        // Packet 2 returns at 500,003 ns, as the first one after beta has expired.
         assert_eq!(switch.data(ns(500_008), 0, 1), Verdict::Forward);
         switch.finish();
         assert_eq!(switch.psns(), psns);
     }
 }
 
-/// Packets further apart than a pass: the second of a recovering flow finds none before it.
+/// The packets are further apart than a pass, so that the second packet of a recovering flow has no other packet before
+/// it.
 #[test]
 fn a_recovering_flow_is_back_to_normal_when_nothing_is_before_it() {
     let mut switch = Switch::new(&config());
@@ -348,8 +353,8 @@ fn a_recovering_flow_is_back_to_normal_when_nothing_is_before_it() {
     assert_eq!(switch.count("loops"), 10);
 }
 
-/// A packet that needs no loop arrives at the time when its predecessor returns, before the timer has released that
-/// one.
+/// A packet that needs no loop arrives at the time at which its predecessor returns, before the timer has released the
+/// predecessor.
 #[test]
 fn what_comes_back_at_that_moment_goes_first() {
     let mut switch = Switch::new(&config());
@@ -363,7 +368,7 @@ fn what_comes_back_at_that_moment_goes_first() {
     assert_eq!((switch.trp.held_bytes(), switch.trp.next_timeout()), (0, Some(us(1_000))));
 }
 
-/// A flow whose packets are slower than the growth of their loops: each leaves after the one before it.
+/// If packets of a flow are further apart than their loops grow, each leaves after the one before it.
 #[test]
 fn packets_leave_in_order_while_loops_grow() {
     let mut switch = Switch::new(&config());
@@ -377,32 +382,32 @@ fn packets_leave_in_order_while_loops_grow() {
     assert_eq!(switch.count("max_loop_num"), 195);
 }
 
-/// The port is shared: a flow that loops ten times takes ten times its rate, and what is above 1.6 Tb/s piles up.
+/// The port is shared: a flow that loops ten times takes ten times its rate, and what exceeds 1.6 Tb/s piles up.
 #[test]
 fn what_the_port_cannot_carry_piles_up() {
     let mut switch = Switch::new(&config());
     for _ in 0..15 {
         switch.cnp(us(0), 0);
     }
-    // 400 Gb/s, 10 loops: 4 Tb/s through a port of 1.6.
+    // 400 Gb/s with 10 loops make 4 Tb/s for a port of 1.6 Tb/s.
     for psn in 0..1_000 {
         switch.data(us(1) + Duration(u64::from(psn) * 20_000), 0, psn);
     }
     assert_eq!(switch.count("max_loop_num"), 10);
     let bytes = switch.trp.held_bytes();
     assert_eq!(bytes, (1_000 - switch.left.len() as u64) * 1_000);
-    // At most 160 Gb/s come out: 0.4 of the 1 MB.
+    // At most 160 Gb/s leave the port, which is a share of 0.4 of the 1 MB.
     assert!((600_000..1_000_000).contains(&bytes), "{bytes}");
     switch.finish();
     assert!(switch.count("max_recirculating_bytes") >= bytes);
-    // 10,000 passes of 5 ns.
+    // There are 10,000 passes of 5 ns.
     let end = switch.left.last().expect("they left").at;
     let busy = end.since(us(1) + Duration(100_000)).0;
     assert!((10_000 * 5_000..10_000 * 5_000 + 1_100_000).contains(&busy), "{busy}");
     assert!(switch.psns().is_sorted());
 }
 
-/// Dummies that hold more than the link make each pass longer.
+/// Dummies that exceed the capacity of the link make each pass longer.
 #[test]
 fn dummies_make_a_loop_longer() {
     let mut switch = Switch::new(&TrpConfig { dummies: 80, dummy_bytes: Bytes(1_000), ..config() });
@@ -412,7 +417,8 @@ fn dummies_make_a_loop_longer() {
     switch.data(us(2), 0, 0);
     switch.finish();
     let took = switch.left[0].at.since(us(2)).0;
-    // Four passes: of 81 packets of 5 ns in each revolution, the first without those on the link.
+    // There are four passes. Each takes a revolution of 81 packets of 5 ns, but the first one excludes the dummies on
+    // the link.
     assert!((3 * 405_000 + 305_000..4 * 405_000 + 100_000).contains(&took), "{took}");
 }
 

@@ -1,4 +1,4 @@
-//! Order and completeness over random CNPs and packets.
+//! Order and completeness for random CNPs and packets.
 
 use crate::themis_longhaul::trp::{Left, Switch, config, us};
 use anabranch_base::{Bytes, Duration, Time};
@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 const FLOWS: u32 = 3;
 
-/// An arrival: the gap before it in ps, its flow, and its type.
+/// An arrival: the gap before it in ps, the flow, and the type.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     gap: u64,
@@ -22,7 +22,7 @@ struct Step {
 enum Kind {
     Cnp,
     Data,
-    /// The sender goes back by so many packets.
+    /// The sender goes back by this many packets.
     GoBack(u32),
 }
 
@@ -33,9 +33,9 @@ struct Plan {
     steps: Vec<Step>,
 }
 
-/// `back`: senders go back to earlier packets.
+/// Random plans. With `back`, senders go back to earlier packets.
 fn plans(recovery: Recovery, back: bool) -> impl Strategy<Value = Plan> {
-    // Passes of 105 ns, packets of 5 ns: they meet to the picosecond.
+    // Passes take 105 ns and packets 5 ns, so that events often fall on the same picosecond.
     let gap = prop_oneof![
         4 => Just(0),
         4 => Just(5_000),
@@ -73,7 +73,7 @@ fn plans(recovery: Recovery, back: bool) -> impl Strategy<Value = Plan> {
     })
 }
 
-/// For each flow, the packets that arrived, in order, and those that left.
+/// For each flow, the packets that arrived and those that left, both in order.
 struct Outcome {
     came: Vec<Vec<u32>>,
     left: Vec<Vec<u32>>,
@@ -104,7 +104,7 @@ fn run(plan: &Plan) -> Outcome {
     Outcome { came, left: (0..FLOWS).map(of_flow).collect(), switch }
 }
 
-/// 2,000 random plans, and 100,000 when the environment variable `ANABRANCH_LONG` is set.
+/// Checks a property for 2,000 random plans, or for 100,000 if the environment variable `ANABRANCH_LONG` is set.
 fn check(plans: impl Strategy<Value = Plan>, test: impl Fn(Plan, Outcome) -> Result<(), TestCaseError>) {
     let cases = if std::env::var_os("ANABRANCH_LONG").is_some() { 100_000 } else { 2_000 };
     let config = Config { cases, failure_persistence: None, ..Config::default() };
@@ -120,7 +120,7 @@ fn check(plans: impl Strategy<Value = Plan>, test: impl Fn(Plan, Outcome) -> Res
     }
 }
 
-/// A ledger of what occurred, since a property that nothing tries holds always.
+/// Counts of the events that occurred, because a property holds vacuously if nothing tests it.
 #[derive(Default)]
 struct Seen([Cell<u64>; 4]);
 
@@ -162,7 +162,7 @@ fn without_recovery_a_flow_stays_in_order() {
     assert!(redirected > 50_000 && loops > 2 * redirected && recoveries > 5_000, "{:?}", seen.counts());
 }
 
-/// Every packet leaves once, but not in order.
+/// Every packet leaves once, but not necessarily in order.
 #[test]
 fn with_direct_recovery_a_flow_can_be_reordered() {
     let reordered = Cell::new(0);
@@ -178,7 +178,7 @@ fn with_direct_recovery_a_flow_can_be_reordered() {
     assert!(reordered.get() > 500, "{}", reordered.get());
 }
 
-/// Two flows in one place, a store with too few entries: out of order perhaps, but never lost.
+/// With two flows in one slot, and a store with too few entries, packets may leave out of order but are never lost.
 #[test]
 fn whatever_collides_every_packet_leaves_once() {
     let [wrong, collisions, refused, reused] = [const { Cell::new(0) }; 4];
@@ -210,8 +210,8 @@ fn whatever_collides_every_packet_leaves_once() {
     assert!(seen.iter().all(|count| *count > 500), "{seen:?}");
 }
 
-/// Go-back-N: copies of a packet may change places, but a receiver that wants one after the other never sees a gap
-/// that the switch has made.
+/// Go-back-N: copies of a packet may overtake each other, but a receiver that requires order never sees a gap that the
+/// switch has made.
 #[test]
 fn a_sender_that_goes_back_makes_no_gap() {
     let overtaken = Cell::new(0);
@@ -233,7 +233,8 @@ fn a_sender_that_goes_back_makes_no_gap() {
     assert!(overtaken.get() > 0, "copies do change places");
 }
 
-/// However the timer and the arrivals meet at one moment, the same packets leave at the same times.
+/// If the timer and arrivals fall on the same time, the same packets leave at the same times, whichever is handled
+/// first.
 #[test]
 fn who_goes_first_at_one_moment_does_not_matter() {
     check(plans(Recovery::Rate, true), |plan, outcome| {

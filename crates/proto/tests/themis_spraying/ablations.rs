@@ -1,4 +1,4 @@
-//! Each part of Themis taken away shows in the counters (section 6.3), and so do the limits of section 7.
+//! Leaving out a part of Themis shows in the counters (section 6.3). The limits of section 7 show too.
 
 use crate::themis_spraying::fabric::*;
 use crate::themis_spraying::properties::{NO_FAILURES, calm};
@@ -7,11 +7,11 @@ use anabranch_base::{Duration, Time};
 use anabranch_proto::program::ThemisSprayingConfig;
 use std::ops::Range;
 
-/// The link is down from the time when all of 64 packets are on their paths, and no NACK has returned, until two timeouts
-/// later.
+/// The time during which the link is down. It begins when all 64 packets are on their paths but no NACK has returned,
+/// and ends two timeouts later.
 const DEAD: Range<Time> = Time(7_500_000)..Time(9_000_000_000);
 
-/// Figure 13: without C2, late packets are requested and retransmitted.
+/// Figure 13: without C2, NACKs for late packets are forwarded, and the packets are retransmitted.
 #[test]
 fn without_confirmation_late_packets_are_sent_again() {
     let mut plan = calm(&[2000]);
@@ -25,11 +25,12 @@ fn without_confirmation_late_packets_are_sent_again() {
     assert_eq!(without.timeouts.len(), 0);
 }
 
-/// Figure 14: without lazy dropping, a NACK that precedes its confirmation is lost, and a timeout repairs the loss.
+/// Figure 14: without lazy dropping, a NACK is discarded if it arrives before a later packet of the path confirms the
+/// loss, so that only a timeout repairs it.
 #[test]
 fn without_lazy_dropping_timeouts_grow() {
     let mut plan = calm(&[4000]);
-    // The slowest path: the NIC asks for its packets before those behind them can come.
+    // On the slowest path, the NIC sends a NACK for a packet before later packets of the same path can arrive.
     plan.paths[4].loss = 12;
     let whole = run(&plan);
     plan.program.lazy_drop = false;
@@ -39,8 +40,8 @@ fn without_lazy_dropping_timeouts_grow() {
     assert!(without.timeouts.len() > 5 + 3 * whole.timeouts.len(), "{without:?} after {whole:?}");
 }
 
-/// Figure 15: a packet is lost on a path that delivers those behind it, then nothing more. Its retransmission is lost
-/// on that path again; by another one it arrives.
+/// Figure 15: a packet is lost on a path that delivers the packets behind it, and then no more. Its retransmission is
+/// lost on that path again, but arrives on another one.
 #[test]
 fn without_rerouting_retransmissions_are_lost_again() {
     let mut plan = calm(&[64]);
@@ -66,8 +67,8 @@ fn without_rerouting_retransmissions_are_lost_again() {
     assert_eq!((whole.counter("rerouted"), whole.timeouts.len(), whole.lost[&7]), (1, 0, 1));
 }
 
-/// Section 4.4: a path that dies is left when a packet from more than OOO_THRESHOLD beyond the missing one comes,
-/// and what it has lost by then is repaired packet by packet, without a timeout.
+/// Section 4.4: a path that fails is avoided when a packet arrives that is more than OOO_THRESHOLD beyond the missing
+/// one. The packets lost by then are repaired one by one, without a timeout.
 #[test]
 fn a_path_that_dies_is_avoided() {
     let mut plan = calm(&[20_000]);
@@ -76,14 +77,16 @@ fn a_path_that_dies_is_avoided() {
         (0..16).map(|i| Path { delay: Duration::from_us(2 + i % 3), ..plan.paths[0].clone() }).collect();
     plan.paths[5].down = Time(300_000_000)..Time(50_000_000_000);
     plan.program = PAPER;
-    // The sender does not hear of the ePSN that was asked for while that NACK is stashed. With an ACK in 16 packets it
-    // may count up to 15 fewer as acknowledged, and sends no further than 511 beyond those: 448 are within that.
+    // While its NACK is stashed, the sender does not learn the requested ePSN. With one ACK in 16 packets, the
+    // acknowledged PSN that the sender knows may be up to 15 too low, and the sender sends no further than 511 beyond
+    // it. The distance of 448 is within this.
     for ack_every in [1, 16] {
         plan.ack_every = ack_every;
         let whole = run(&plan);
         assert_eq!(whole.timeouts.len(), 0, "{:?}", whole.timeouts);
         assert_eq!(whole.counter("avoidance_signals"), 1, "one is enough");
-        // A window's share of the path, and what was between the ToRs when the signal came back.
+        // The lost packets are the path's share of a window, and those that were between the ToRs when the signal
+        // arrived.
         let lost = whole.lost.values().sum::<u32>();
         assert!((28..=64).contains(&lost), "{lost} lost");
         assert!(whole.counter("avoided") > 500, "{}", whole.counter("avoided"));
@@ -95,8 +98,8 @@ fn a_path_that_dies_is_avoided() {
     assert_eq!(without.timeouts.len(), 13, "one in each 4 ms, until the path is back");
 }
 
-/// Section 7: what is lost between the receiver's ToR and the receiver looks delivered. Its NACK is dropped as
-/// invalid, and the timeout repairs it.
+/// Section 7: a packet that is lost between the receiver's ToR and the receiver counts as delivered. Its NACK is
+/// dropped as invalid, and the timeout repairs the loss.
 #[test]
 fn a_loss_at_the_last_hop_costs_a_timeout() {
     let mut plan = calm(&[300]);
@@ -108,7 +111,8 @@ fn a_loss_at_the_last_hop_costs_a_timeout() {
     assert_eq!(outcome.delivered, [0]);
 }
 
-/// A NACK is stashed once, whatever the threshold: with failures noticed at once, the same paths cost more NACKs.
+/// A NACK is stashed only once, whatever the threshold. If failures are detected after fewer packets, the same paths
+/// cost more NACKs.
 #[test]
 fn a_low_threshold_takes_reordering_for_failures() {
     let mut plan = calm(&[2000]);

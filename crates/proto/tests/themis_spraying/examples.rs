@@ -1,5 +1,4 @@
-//! Themis-D: figures 6 and 7, then the rules of sections 4.2 to 4.4 one by one. (Figure 17 is a test beside the
-//! bitmap.)
+//! Themis-D: figures 6 and 7, then each rule of sections 4.2 to 4.4. (Figure 17 is tested in the module of the bitmap.)
 
 use crate::themis_spraying::tor::*;
 use anabranch_base::{QpId, Time};
@@ -10,22 +9,22 @@ fn receiving(paths: u32) -> Tor {
     Tor::new(&PAPER, paths)
 }
 
-/// The counters of NACKs: valid, invalid, undetermined, confirmed, refuted, avoidance signals.
+/// The counters of NACKs: valid, invalid, undetermined, confirmed and refuted ones, and avoidance signals.
 fn nacks(tor: &Tor) -> [u64; 6] {
     let names = ["valid", "invalid", "undetermined", "confirmed", "refuted"];
     let [a, b, c, d, e] = names.map(|name| tor.counter(&format!("nacks_{name}")));
     [a, b, c, d, e, tor.counter("avoidance_signals")]
 }
 
-/// Figure 6: two paths, even PSNs on path 0 and odd ones on path 1. Packet 2 is late and 4 is lost. (Where the
-/// paper says of packet 2 that C1 is not satisfied, it means that the NACK is invalid.)
+/// Figure 6: there are two paths, with even PSNs on path 0 and odd ones on path 1. Packet 2 is late and packet 4 is
+/// lost. (Where the paper says that C1 is not satisfied for packet 2, it means that the NACK is invalid.)
 #[test]
 fn figure_6_tells_a_late_packet_from_a_lost_one() {
     let mut tor = receiving(2);
     for psn in [0, 1, 3] {
         assert_eq!(tor.deliver(psn), []);
     }
-    // 3 makes the NIC ask for 2, which passes while the NACK is on its way.
+    // Packet 3 makes the NIC send a NACK for packet 2, which passes while the NACK is under way.
     assert_eq!(tor.deliver(2), []);
     assert_eq!(tor.nack(2), Verdict::Drop, "bitmap[2] is set");
     assert_eq!(nacks(&tor), [0, 1, 0, 0, 0, 0]);
@@ -34,7 +33,8 @@ fn figure_6_tells_a_late_packet_from_a_lost_one() {
     assert_eq!(nacks(&tor), [1, 1, 0, 0, 0, 0]);
 }
 
-/// Figure 7: the state of packet 0 is not known when the NACK arrives; packet 2, on the same path, proves the loss.
+/// Figure 7: when the NACK arrives, it is not known whether packet 0 is lost. Packet 2, on the same path, proves the
+/// loss.
 #[test]
 fn figure_7_sends_a_stashed_nack_when_a_later_packet_confirms_it() {
     let mut tor = receiving(2);
@@ -46,7 +46,7 @@ fn figure_7_sends_a_stashed_nack_when_a_later_packet_confirms_it() {
     assert_eq!(tor.deliver(4), [], "Valid is false: one NACK for an ePSN");
 }
 
-/// The emitted NACK equals that of the NIC, unmarked, with its destination.
+/// The emitted NACK equals the NIC's, unmarked and with the same destination.
 #[test]
 fn a_confirmed_nack_is_the_one_that_was_dropped() {
     let mut tor = receiving(2);
@@ -58,7 +58,7 @@ fn a_confirmed_nack_is_the_one_that_was_dropped() {
     assert_eq!(out, [Emitted { packet, held: Held::Never }]);
 }
 
-/// Section 4.3, second rule; a packet on another path has no effect.
+/// Section 4.3, second rule. A packet on another path has no effect.
 #[test]
 fn a_stashed_nack_is_dropped_when_its_packet_comes() {
     let mut tor = receiving(2);
@@ -81,8 +81,8 @@ fn an_earlier_packet_of_the_path_confirms_nothing() {
     assert_eq!(nacks(&tor), [0, 0, 1, 1, 0, 0]);
 }
 
-/// Algorithm 1, line 23: the highest PSN, not the latest. Section 4.4 rests on it: a retransmission, whichever path
-/// it takes, leaves the table as it is.
+/// Algorithm 1, line 23: the table has the highest PSN, not the latest. Section 4.4 relies on this: a retransmission
+/// does not change the table, whichever path it takes.
 #[test]
 fn a_retransmission_does_not_lower_the_highest_psn_of_its_path() {
     let mut tor = receiving(2);
@@ -92,7 +92,7 @@ fn a_retransmission_does_not_lower_the_highest_psn_of_its_path() {
     assert_eq!(tor.nack(4), Verdict::Forward, "8 still stands for path 0");
 }
 
-/// Section 4.3: a NACK for a later ePSN says that the packet of the stashed one has come, even if it had come past
+/// Section 4.3: a NACK for a later ePSN shows that the packet of the stashed NACK has arrived, even if it did not pass
 /// this ToR.
 #[test]
 fn a_later_nack_takes_the_place_of_the_stashed_one() {
@@ -105,8 +105,8 @@ fn a_later_nack_takes_the_place_of_the_stashed_one() {
     assert_eq!(nacks(&tor), [0, 0, 2, 1, 0, 0]);
 }
 
-/// ACKs and NACKs move the start pointer, by many turns of the bitmap; a copy from below it does not look like the
-/// packet that has its bit now.
+/// ACKs and NACKs advance the start pointer, by many revolutions of the bitmap. A copy from below the pointer is not
+/// mistaken for the packet that now has its bit.
 #[test]
 fn the_bitmap_serves_for_ever() {
     let config = ThemisSprayingConfig { window: 4, ..PAPER };
@@ -117,7 +117,7 @@ fn the_bitmap_serves_for_ever() {
             tor.deliver(first - 3);
         }
         assert_eq!(tor.nack(first + 1), Verdict::Forward, "{first}: lost, as the packet two on shows");
-        // The NACK has moved the window by one.
+        // The NACK has advanced the window by one.
         tor.deliver_all(&[first + 4, first + 1]);
         tor.ack(first + 5);
     }
@@ -125,7 +125,7 @@ fn the_bitmap_serves_for_ever() {
     assert_eq!(tor.nack(390), Verdict::Drop, "a NACK from before an ACK");
 }
 
-/// The two decisions about a NACK without C2: a packet that was not delivered counts as lost.
+/// Without C2, there are only two decisions about a NACK: a packet that was not delivered counts as lost.
 #[test]
 fn without_confirmation_every_missing_packet_counts_as_lost() {
     let mut tor = Tor::new(&ThemisSprayingConfig { confirmation: false, ..PAPER }, 2);
@@ -148,7 +148,7 @@ fn without_lazy_dropping_an_undetermined_nack_is_gone() {
     assert_eq!(nacks(&tor), [0, 0, 1, 0, 0, 0]);
 }
 
-/// Section 4.4, failure handling: beyond OOO_THRESHOLD, not at it, and once.
+/// Section 4.4, failure handling: a signal is sent for a packet beyond OOO_THRESHOLD, not for one at it, and only once.
 #[test]
 fn a_path_whose_packets_stay_out_is_named_in_a_signal() {
     let mut tor = receiving(15);
@@ -162,7 +162,7 @@ fn a_path_whose_packets_stay_out_is_named_in_a_signal() {
     assert_eq!(nacks(&tor), [0, 0, 1, 0, 0, 1]);
 }
 
-/// A packet of the path itself shows that it lives, however far ahead it is.
+/// A packet of the path itself shows that the path works, however far ahead the packet is.
 #[test]
 fn a_path_that_delivers_is_not_avoided() {
     let mut tor = receiving(15);
@@ -185,11 +185,11 @@ fn without_failure_handling_nothing_is_signalled() {
     assert_eq!(nacks(&tor), [0, 0, 1, 0, 0, 0]);
 }
 
-/// Section 5: only what is on its way to the NIC counts, and only of queue pairs between ToRs.
+/// Section 5: only packets that go to the NIC count, and only those of queue pairs between ToRs.
 #[test]
 fn packets_of_neighbours_and_packets_in_passing_are_left_alone() {
     let mut tor = receiving(2);
-    // Packets between hosts under the same ToR are forwarded and never sprayed. So are their NACKs.
+    // Packets between hosts under the same ToR are forwarded and never sprayed, and so are their NACKs.
     for psn in [1, 3, 0] {
         let mut packet = data(QP, psn);
         assert_eq!(tor.ingress(&mut packet, true, true), Verdict::Forward);
@@ -197,9 +197,9 @@ fn packets_of_neighbours_and_packets_in_passing_are_left_alone() {
         assert_eq!(tor.egress(&mut packet, true), []);
     }
     assert_eq!(tor.ingress(&mut nack(QP, 0), true, true), Verdict::Forward);
-    // The sender's ToR has no Themis: nothing is known of the queue pair.
+    // The sender's ToR does not run Themis, so that nothing is known about the queue pair.
     assert_eq!(tor.ingress(&mut nack(QP, 0), true, false), Verdict::Forward);
-    // Sprayed, but on its way through: the mark stays for the ToR that it goes to.
+    // This packet is sprayed but only passes through. The bit stays for the ToR to which it goes.
     let mut passing = sprayed(QP, 0);
     let (mark, out) = (passing.tag, tor.egress(&mut passing, false));
     assert_eq!((passing.tag, out), (mark, Vec::new()));

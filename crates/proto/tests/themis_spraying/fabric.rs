@@ -1,8 +1,8 @@
-//! Two ToRs with Themis between two commodity NICs, and the paths between them.
+//! Two ToRs with Themis between two commodity NICs, and the paths between the ToRs.
 //!
-//! Data goes from the sender's wire to its ToR, along one of the paths, each of which keeps order and loses packets,
-//! through the queue at the receiver's ToR, and to the receiver, which loses nothing. Answers take a return path
-//! that reorders and may lose.
+//! Data goes from the sender's wire to its ToR, then along one of the paths, each of which keeps the order and loses
+//! packets. It then goes through the queue at the receiver's ToR to the receiver, where nothing is lost unless a plan
+//! says so. Answers take a return path that reorders packets and may lose them.
 
 use crate::themis_spraying::tor::{QP, RECEIVER, SENDER, counter, facts};
 use anabranch_base::{Bytes, Duration, Purpose, Stream, Time, stream};
@@ -20,17 +20,17 @@ use std::ops::Range;
 
 /// The serialisation time of a packet.
 pub const WIRE: Duration = Duration(100_000);
-/// From a NIC to its ToR, and back.
+/// The delay between a NIC and its ToR, in either direction.
 const HOP: Duration = Duration(500_000);
 pub const RTO: Duration = Duration::from_us(4000);
 const PAYLOAD: u64 = 1000;
-/// Never down.
+/// The outage of a path that is never down.
 pub const UP: Range<Time> = Time::NEVER..Time::NEVER;
 
-/// The plan of a run.
+/// The parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Packets of each message; all are posted at the start.
+    /// Number of packets of each message. All messages are posted at the start.
     pub messages: Vec<u32>,
     /// The window of the NIC and of the program's bitmap.
     pub window: u32,
@@ -38,24 +38,24 @@ pub struct Plan {
     pub program: ThemisSprayingConfig,
     /// The paths.
     pub paths: Vec<Path>,
-    /// The return path takes 1 us, and up to this much longer.
+    /// The largest additional delay of the return path, beyond 1 us.
     pub control_jitter: Duration,
-    /// Chance in 256 that the return path loses a packet.
+    /// Probability, in units of 1/256, that the return path loses a packet.
     pub control_loss: u32,
-    /// These copies of packets are lost on their paths: the PSN and which copy, the first being 0.
+    /// Copies of packets that are lost on their paths, given by the PSN and the number of the copy, from 0.
     pub dropped: Vec<(u32, u32)>,
-    /// These copies are lost between the receiver's ToR and the receiver.
+    /// Copies that are lost between the receiver's ToR and the receiver.
     pub dropped_at_last_hop: Vec<(u32, u32)>,
     pub seed: u64,
 }
 
-/// A path between the ToRs, which keeps order.
+/// A path between the ToRs, which keeps the order of packets.
 #[derive(Clone, Debug)]
 pub struct Path {
     pub delay: Duration,
-    /// Each packet takes up to this much longer.
+    /// The largest additional delay of a packet.
     pub jitter: Duration,
-    /// Chance in 256 that it loses a packet.
+    /// Probability, in units of 1/256, that the path loses a packet.
     pub loss: u32,
     /// The time during which packets on the path are lost.
     pub down: Range<Time>,
@@ -68,11 +68,11 @@ pub struct Outcome {
     pub retransmissions: u64,
     /// Number of NACKs that the sender received.
     pub nacks_heard: u64,
-    /// PSNs of the NACKs that went on their way to the sender, each with how many copies of the packet had been lost.
+    /// The PSNs of the NACKs that were forwarded to the sender, each with the number of lost copies of the packet.
     pub nacks_forwarded: Vec<(u32, u32)>,
-    /// Copies lost on paths, by PSN.
+    /// Number of copies lost on paths, by PSN.
     pub lost: BTreeMap<u32, u32>,
-    /// Messages in the order of their delivery, and of their acknowledgement.
+    /// The messages in the order of delivery, and in the order of acknowledgement.
     pub delivered: Vec<u32>,
     pub acknowledged: Vec<u32>,
     counters: Vec<(&'static str, u64)>,
@@ -83,11 +83,12 @@ pub struct Outcome {
 pub struct Timeout {
     /// The receiver's ePSN.
     pub psn: u32,
-    /// Copies of it that its paths had lost.
+    /// Number of copies of that packet that the paths have lost.
     pub lost: u32,
-    /// A packet from beyond it arrived after the ePSN had come to it: the receiver has sent its NACK.
+    /// Whether the receiver has sent a NACK for the packet, because a packet beyond it arrived after the ePSN had
+    /// reached it.
     pub asked: bool,
-    /// A later packet of the same path has passed the receiver's ToR.
+    /// Whether a later packet of the same path has passed the receiver's ToR.
     pub passed: bool,
 }
 
@@ -123,7 +124,8 @@ struct Fabric<'a> {
     destination: ThemisSpraying,
     wire_is_busy: bool,
     timer: Option<Time>,
-    /// When the last packet of each path arrives, and when the last one in the receiver's queue has left.
+    /// The arrival time of the last packet of each path, and the time at which the last packet left the receiver's
+    /// queue.
     last_arrival: Vec<Time>,
     last_departure: Time,
     random: Stream,
@@ -133,12 +135,12 @@ struct Fabric<'a> {
     arrived: BTreeSet<u32>,
     expected: u32,
     asked: BTreeSet<u32>,
-    /// By PSN modulo the number of paths: the highest that has passed the receiver's ToR.
+    /// The highest PSN that has passed the receiver's ToR, by PSN modulo the number of paths.
     highest: BTreeMap<u32, u32>,
     outcome: Outcome,
 }
 
-/// Runs a plan until nothing is due.
+/// Runs a plan until no event is left.
 pub fn run(plan: &Plan) -> Outcome {
     let mut fabric = Fabric::new(plan);
     fabric.serve_sender();
@@ -269,7 +271,7 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    /// The sender's ToR sends a packet along a path.
+    /// Lets the sender's ToR send a packet along a path.
     fn spray(&mut self, mut packet: Packet) {
         let mut out = Vec::new();
         let at = self.passage(SENDER, true, false);
@@ -294,7 +296,7 @@ impl<'a> Fabric<'a> {
         self.at(arrival, Event::AtDestinationTor(packet));
     }
 
-    /// The receiver's ToR puts a packet into the queue to the receiver.
+    /// Lets the receiver's ToR put a packet into the queue to the receiver.
     fn queue_up(&mut self, mut packet: Packet) {
         let mut out = Vec::new();
         let at = self.passage(SENDER, false, true);
@@ -342,7 +344,7 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    /// Handles an answer of the receiver at its ToR.
+    /// Passes an answer of the receiver to its ToR.
     fn send_back(&mut self, mut packet: Packet) {
         let mut out = Vec::new();
         let at = self.passage(RECEIVER, true, false);

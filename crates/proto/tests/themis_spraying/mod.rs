@@ -1,4 +1,4 @@
-//! Themis for packet spraying: the paper's examples, its rules one by one, and two ToRs between commodity NICs.
+//! Themis for packet spraying: tests of the paper's examples, of each rule, and of two ToRs between commodity NICs.
 
 mod ablations;
 mod examples;

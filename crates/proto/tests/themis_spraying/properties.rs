@@ -1,5 +1,5 @@
-//! The properties of every schedule without losses between the receiver's ToR and the receiver, while failure
-//! handling is off (sections 4.2 to 4.4, and section 7 for where the paper sets the limits).
+//! Properties that hold for every sequence of packet arrivals without losses between the receiver's ToR and the
+//! receiver, with failure handling off (sections 4.2 to 4.4). Section 7 states the limits that the paper claims.
 
 use crate::themis_spraying::fabric::*;
 use crate::themis_spraying::tor::PAPER;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRng, TestRunner};
 use std::cell::Cell;
 
-/// 2,000 random plans, and 100,000 when the environment variable `ANABRANCH_LONG` is set.
+/// Checks a property for 2,000 random plans, or for 100,000 if the environment variable `ANABRANCH_LONG` is set.
 fn check(plans: impl Strategy<Value = Plan>, test: impl Fn(Plan) -> Result<(), TestCaseError>) {
     let cases = if std::env::var_os("ANABRANCH_LONG").is_some() { 100_000 } else { 2_000 };
     let config = Config { cases, failure_persistence: None, ..Config::default() };
@@ -21,18 +21,18 @@ fn check(plans: impl Strategy<Value = Plan>, test: impl Fn(Plan) -> Result<(), T
     }
 }
 
-/// All of Themis but its failure handling, which gives up the rule that a PSN names a path.
+/// All of Themis except its failure handling, which breaks the rule that a PSN determines a path.
 pub const NO_FAILURES: ThemisSprayingConfig = ThemisSprayingConfig { failure_handling: false, ..PAPER };
 
-/// A packet that its path lost is retransmitted without a timeout, unless
+/// A packet that its path lost is retransmitted without a timeout, except in these cases:
 ///
-/// - its retransmission was lost too;
-/// - or it is in the tail of its path: no later packet of the path passes the receiver's ToR, so that nothing can
-///   confirm its NACK;
-/// - or it is in the tail of the arrivals: after the receiver's ePSN has come to it, no packet from beyond it
-///   arrives, so that the NIC sends no NACK that Themis could judge.
+/// - Its retransmission was lost too.
+/// - It is in the tail of its path: no later packet of the path passes the receiver's ToR, so that nothing can confirm
+///   its NACK.
+/// - It is in the tail of the arrivals: after the receiver's ePSN has reached it, no packet beyond it arrives, so that
+///   the NIC sends no NACK that Themis could check.
 ///
-/// The last is not in the paper, and no program in a switch can help it: see
+/// The last case is not in the paper, and no program in a switch can repair it. See
 /// [`the_tail_of_the_arrivals_waits_for_the_timeout`].
 #[test]
 fn what_a_path_lost_comes_again_without_a_timeout() {
@@ -56,9 +56,10 @@ fn what_a_path_lost_comes_again_without_a_timeout() {
     assert!(repaired > 5_000, "a NACK repairs what is no exception: {found:?}");
 }
 
-/// Packets 0 to 5 over three paths are all there is, and 0 and 2 are lost. The NACK for 0 brings 0 and a copy of 5;
-/// that copy comes first, since the path of 0 is long. Then 0 moves the ePSN to 2, and nothing comes any more that
-/// could make the NIC ask for 2, though 5, of the same path, has shown Themis-D that it is lost.
+/// There are only packets 0 to 5 over three paths, and 0 and 2 are lost. The NACK for 0 causes retransmissions of 0 and
+/// of 5. The copy of 5 arrives first, since the path of 0 is long. Then 0 advances the ePSN to 2. No further packet
+/// arrives that could make the NIC send a NACK for 2, although packet 5, of the same path, has shown Themis-D that 2 is
+/// lost.
 #[test]
 fn the_tail_of_the_arrivals_waits_for_the_timeout() {
     let timeouts = [0, 1, 2].map(|long| {
@@ -70,11 +71,11 @@ fn the_tail_of_the_arrivals_waits_for_the_timeout() {
         run(&plan).timeouts
     });
     let expected = Timeout { psn: 2, lost: 1, asked: false, passed: true };
-    // One of the three is the path of packet 0.
+    // One of the three paths is that of packet 0.
     assert_eq!(timeouts.iter().filter(|timeouts| timeouts[..] == [expected]).count(), 1, "{timeouts:?}");
 }
 
-/// No NACK for a late packet reaches the sender, whatever is lost on the return path.
+/// No NACK for a packet that is only late reaches the sender, whatever is lost on the return path.
 #[test]
 fn no_nack_is_forwarded_for_a_packet_that_was_only_late() {
     check(plans(prop_oneof![Just(0u32), 0u32..100]), |plan| {
@@ -92,7 +93,7 @@ fn no_nack_is_forwarded_for_a_packet_that_was_only_late() {
     });
 }
 
-/// All faults may happen, failures are handled, and any part may be missing.
+/// All kinds of network faults may occur, failures are handled, and any part of Themis may be left out.
 #[test]
 fn everything_is_delivered_once_in_order() {
     let parts = (any::<[bool; 4]>(), 1u32..20, 0u32..40);
@@ -112,8 +113,8 @@ fn everything_is_delivered_once_in_order() {
     check(plans, |plan| finished(&plan, &run(&plan)));
 }
 
-/// One loss, of each packet in turn, on paths of different lengths: those that a later packet of their path follows
-/// cost no timeout, the others one each.
+/// Each packet is lost in turn, on paths of different lengths. The loss of a packet that a later packet of its path
+/// follows costs no timeout, and any other loss costs one.
 #[test]
 fn one_loss_costs_a_timeout_only_in_the_tail() {
     for ack_every in [1, 16] {
@@ -133,7 +134,7 @@ fn one_loss_costs_a_timeout_only_in_the_tail() {
     }
 }
 
-/// Without losses nothing is retransmitted, however much the paths differ.
+/// Without losses nothing is retransmitted, however much the delays of the paths differ.
 #[test]
 fn reordering_alone_costs_nothing() {
     let outcome = run(&calm(&[1000, 1000]));
@@ -148,7 +149,7 @@ fn finished(plan: &Plan, outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Five paths of 2 to 10 us, and a window of 64 packets, which last 6.4 us.
+/// A plan with five paths of 2 to 10 us, and a window of 64 packets, which takes 6.4 us.
 pub fn calm(messages: &[u32]) -> Plan {
     let path =
         |i: u64| Path { delay: Duration::from_us(2 + i * 2), jitter: Duration::ZERO, loss: 0, down: UP };
@@ -166,7 +167,8 @@ pub fn calm(messages: &[u32]) -> Plan {
     }
 }
 
-/// Any plan without losses at the last hop, and all of Themis but its failure handling, with or without rerouting.
+/// Any plan without losses at the last hop. All parts of Themis are on except failure handling, and rerouting is on or
+/// off.
 fn plans(control_loss: impl Strategy<Value = u32>) -> impl Strategy<Value = Plan> {
     let us = |us: std::ops::Range<u64>| us.prop_map(Duration::from_us);
     let loss = prop_oneof![2 => Just(0u32), 2 => 0u32..30, 1 => 0u32..200];

@@ -1,4 +1,4 @@
-//! Themis-S: sections 4.1 and 4.4.
+//! Themis-S, sections 4.1 and 4.4.
 
 use crate::themis_spraying::tor::*;
 use anabranch_base::QpId;
@@ -22,7 +22,7 @@ fn the_psn_decides_the_path() {
     assert_eq!(elsewhere.len(), 5, "switches hash differently: {elsewhere:?}");
 }
 
-/// Section 4.1, figure 4: the relative path change becomes a change of the header; ECMP does the rest.
+/// Section 4.1, figure 4: the relative path change becomes a change of the header, and ECMP then chooses the path.
 #[test]
 fn with_a_path_map_the_entropy_value_changes_with_the_psn() {
     let map = [0, 0x0100, 0x00f3];
@@ -43,7 +43,7 @@ fn with_a_path_map_the_entropy_value_changes_with_the_psn() {
     assert_eq!(others, BTreeSet::from([0, 0x00f3]), "rerouted, never along its own 0x0100");
 }
 
-/// Section 4.4: the packet that a NACK requested takes a random other path each time; no other packet does.
+/// Section 4.4: the packet that a NACK requested takes a random other path each time, and no other packet does.
 #[test]
 fn a_retransmission_takes_another_path() {
     let mut tor = Tor::new(&PAPER, 4);
@@ -68,7 +68,7 @@ fn without_rerouting_a_retransmission_takes_its_own_path() {
     assert_eq!(tor.counter("rerouted"), 0);
 }
 
-/// PSN 0 is not special before the first NACK.
+/// Before the first NACK, PSN 0 is treated like any other.
 #[test]
 fn nothing_is_rerouted_before_the_first_nack() {
     let mut tor = Tor::new(&PAPER, 64);
@@ -77,7 +77,8 @@ fn nothing_is_rerouted_before_the_first_nack() {
     assert_eq!(tor.counter("rerouted"), 0);
 }
 
-/// Section 4.4: AVOIDANCE_WINDOW packets of the path that a signal names go elsewhere, then it is used again.
+/// Section 4.4: AVOIDANCE_WINDOW packets of the path that a signal names take other paths, and then the path is used
+/// again.
 #[test]
 fn a_path_is_avoided_for_as_many_packets_as_the_window_says() {
     let config = ThemisSprayingConfig { reroute: false, avoidance_window: 10, ..PAPER };
@@ -93,7 +94,7 @@ fn a_path_is_avoided_for_as_many_packets_as_the_window_says() {
     assert_eq!((tor.counter("rerouted"), tor.counter("avoided")), (0, 10));
 }
 
-/// The other path is one that is not avoided itself, as long as there is one.
+/// The other path is one that is not avoided itself, if there is any.
 #[test]
 fn no_packet_moves_from_one_avoided_path_to_another() {
     let mut tor = Tor::new(&ThemisSprayingConfig { reroute: false, ..PAPER }, 4);
@@ -108,7 +109,7 @@ fn no_packet_moves_from_one_avoided_path_to_another() {
     assert_eq!(taken, BTreeSet::from([own[0], own[2], own[3]]), "all are avoided: any but its own");
 }
 
-/// A retransmission of an avoided path moves once, counts as rerouted, and counts the path down.
+/// A retransmission of an avoided path moves only once. It counts as rerouted, and decrements the counter of the path.
 #[test]
 fn a_retransmission_of_an_avoided_path_moves_once() {
     let mut tor = Tor::new(&ThemisSprayingConfig { avoidance_window: 2, ..PAPER }, 4);
@@ -120,7 +121,7 @@ fn a_retransmission_of_an_avoided_path_moves_once() {
     assert_eq!((tor.counter("rerouted"), tor.counter("avoided")), (1, 1));
 }
 
-/// With a single path there is no other to take.
+/// If there is only one path, all packets take it.
 #[test]
 fn one_path_takes_everything() {
     let mut tor = Tor::new(&PAPER, 1);
@@ -130,7 +131,7 @@ fn one_path_takes_everything() {
     assert_eq!((tor.counter("rerouted"), tor.counter("avoided")), (0, 0));
 }
 
-/// A NACK for a queue pair that never passed this way leaves its host with a clean header.
+/// A NACK for a queue pair that has no data packets here reaches its host with a cleared header.
 #[test]
 fn signals_for_strangers_are_cleared() {
     let mut tor = Tor::new(&PAPER, 4);

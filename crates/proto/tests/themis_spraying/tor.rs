@@ -1,4 +1,4 @@
-//! A ToR, driven packet by packet.
+//! A ToR that the tests drive packet by packet.
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::program::{
@@ -11,7 +11,7 @@ pub const QP: QpId = QpId(7);
 pub const SENDER: HostId = HostId(1);
 pub const RECEIVER: HostId = HostId(2);
 pub const ACK: u16 = 64;
-/// Bit of a NACK's tag: it is a Path Avoidance Signal.
+/// The bit of a NACK's tag that makes it a Path Avoidance Signal.
 pub const SIGNAL: u16 = 1;
 
 /// The paper's parameters.
@@ -26,7 +26,7 @@ pub const PAPER: ThemisSprayingConfig = ThemisSprayingConfig {
     avoidance_window: 2_000_000,
 };
 
-/// A fabric with `paths` paths.
+/// The facts of a fabric with `paths` paths.
 pub fn facts(paths: u32) -> ProgramFacts {
     let path = PathFacts {
         base_rtt: Duration::from_us(8),
@@ -66,7 +66,8 @@ impl Tor {
         Tor { program: ThemisSpraying::new(config, facts, random), paths: facts.paths }
     }
 
-    /// Lets a packet arrive, from a host of the switch or not, for a host of the switch or not.
+    /// Lets a packet arrive. `from_host` and `to_host` tell whether it comes from a host of the switch, and whether it
+    /// goes to one.
     pub fn ingress(&mut self, packet: &mut Packet, from_host: bool, to_host: bool) -> Verdict {
         let mut out = Vec::new();
         let at = self.passage(from_host, to_host);
@@ -75,7 +76,7 @@ impl Tor {
         verdict
     }
 
-    /// A packet leaves for a host, or for another switch; returns the packets that the program sends.
+    /// Lets a packet leave for a host or for another switch, and returns the packets that the program sends.
     pub fn egress(&mut self, packet: &mut Packet, to_host: bool) -> Vec<Emitted> {
         let mut out = Vec::new();
         let at = self.passage(false, to_host);
@@ -83,8 +84,8 @@ impl Tor {
         out
     }
 
-    /// Lets a sprayed data packet pass to a host; returns the NACKs that this triggers: the PSN and
-    /// whether it is a Path Avoidance Signal.
+    /// Lets a sprayed data packet pass to a host. Returns the PSNs of the NACKs that this triggers, and whether each is
+    /// a Path Avoidance Signal.
     pub fn deliver(&mut self, psn: u32) -> Vec<(u32, bool)> {
         let mut packet = sprayed(QP, psn);
         assert_eq!(self.ingress(&mut packet, false, true), Verdict::Forward);
@@ -119,7 +120,7 @@ impl Tor {
         assert_eq!(self.ingress(&mut ack(QP, cumulative), true, false), Verdict::Forward);
     }
 
-    /// Sends a data packet of a local host to another ToR; returns its port.
+    /// Sends a data packet of a local host to another ToR, and returns its port.
     pub fn spray(&mut self, psn: u32) -> u16 {
         match self.ingress(&mut data(QP, psn), true, false) {
             Verdict::Port(port) if u32::from(port) < self.paths => port,
@@ -156,7 +157,7 @@ pub fn data(qp: QpId, psn: u32) -> Packet {
     Packet::new(qp, RECEIVER, repr).with_bytes(1064).with_ev(0x1234)
 }
 
-/// A data packet after its sender's ToR.
+/// A data packet that has passed its sender's ToR.
 pub fn sprayed(qp: QpId, psn: u32) -> Packet {
     let mut packet = data(qp, psn);
     Tor::new(&PAPER, 2).ingress(&mut packet, true, false);

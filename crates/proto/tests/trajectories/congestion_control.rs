@@ -1,4 +1,4 @@
-//! Congestion controls.
+//! Tests of congestion controls.
 
 use super::FACTS;
 use anabranch_base::Time;
@@ -15,7 +15,7 @@ enum Event {
 }
 use Event::{Ack, Loss, Marked, Nack, Restart};
 
-/// The window after each event; sizes in packets of 1,000 B.
+/// A table of the window after each event. Sizes are in packets of 1,000 B.
 fn table(config: CcConfig, script: &[Event]) -> String {
     let mut cc = config.build(&FACTS);
     let mut table = format!("{:<12} {:>6}\n{:<12} {:>6}\n", "event", "window", "start", cc.window());
@@ -65,10 +65,11 @@ fn script() -> Vec<Event> {
     script
 }
 
-/// By hand: 4000 + 1000*1000/4000 = 4250; + 1000*1000/4250 = 4485.29; + 4*1000*1000/4485.29 = 5377.10;
-/// a mark takes a quarter of a packet a packet: 5127.10, 4127.10; a loss takes one: 3127.10;
-/// + 1000*1000/3127.10 = 3446.89; three losses end at the floor of one packet; 1000 + 1000 = 2000;
-/// + 500 = 2500; a mark: 2250; + 16*1000*1000/2250 = 9361.11; + 10682.49 passes the cap; a NACK is a loss.
+/// Computed by hand, in bytes: 4000 + 1000*1000/4000 = 4250; + 1000*1000/4250 = 4485.29; + 4*1000*1000/4485.29 =
+/// 5377.10. A marked ACK takes a quarter of a packet for each packet: 5127.10, 4127.10. A loss takes one packet:
+/// 3127.10. Then + 1000*1000/3127.10 = 3446.89. Three losses end at the minimum of one packet. Then 1000 + 1000 = 2000;
+/// + 500 = 2500; a mark makes it 2250; + 16*1000*1000/2250 = 9361.11; + 10682.49 exceeds the maximum. A NACK counts as
+/// a loss.
 #[test]
 fn dctcp() {
     let config = DctcpConfig {
@@ -99,10 +100,11 @@ fn dctcp() {
     ");
 }
 
-/// By hand: 4000 + 1000*1000/4000 = 4250; + 1000*1000/4250 = 4485.29; + 4*1000*1000/4485.29 = 5377.10;
-/// a mark takes half a packet a packet: 4877.10, 2877.10; a loss takes one: 1877.10; + 1000*1000/1877.10 =
-/// 2409.83; three losses end at the floor of one packet; 1000 + 1000 = 2000; + 500 = 2500; a mark: 2000;
-/// + 16*1000*1000/2000 = 10000; + 10000 passes the cap; a NACK is a loss; and back to the start.
+/// Computed by hand, in bytes: 4000 + 1000*1000/4000 = 4250; + 1000*1000/4250 = 4485.29; + 4*1000*1000/4485.29 =
+/// 5377.10. A marked ACK takes half a packet for each packet: 4877.10, 2877.10. A loss takes one packet: 1877.10. Then
+/// + 1000*1000/1877.10 = 2409.83. Three losses end at the minimum of one packet. Then 1000 + 1000 = 2000; + 500 = 2500;
+/// a mark makes it 2000; + 16*1000*1000/2000 = 10000; + 10000 exceeds the maximum. A NACK counts as a loss. The restart
+/// sets the initial window.
 #[test]
 fn mp_rdma() {
     let config = MpRdmaCcConfig { initial_window: Size::Packets(4.0), max_window: Size::Bdp(1.5) };
@@ -128,7 +130,7 @@ fn mp_rdma() {
     nack          11000
     restart        4000
     ");
-    // A start above the cap is at the cap, and one below a packet is a packet.
+    // An initial window above the maximum becomes the maximum, and one below a packet becomes a packet.
     let table = |initial_window, max_window| {
         let config = MpRdmaCcConfig { initial_window, max_window };
         table(CcConfig::MpRdma(config), &[Ack(1), Marked(4), Restart])

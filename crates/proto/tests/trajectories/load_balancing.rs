@@ -1,4 +1,4 @@
-//! Load balancers.
+//! Tests of load balancers.
 
 use super::FACTS;
 use anabranch_base::{Duration, Purpose, Time, stream};
@@ -11,19 +11,20 @@ use anabranch_proto::lb::{
 use std::fmt::Write;
 
 enum Event {
-    /// This many packets are sent.
+    /// The sending of this many packets.
     Send(u32),
     /// An unmarked ACK with this entropy value.
     Ack(u16),
     Marked(u16),
-    /// An unmarked ACK with a round trip of so many microseconds.
+    /// An unmarked ACK with this entropy value, and a round trip of this many microseconds.
     SlowAck(u16, u64),
     Timeout,
     Trim(u16),
 }
 use Event::{Ack, Marked, Send, SlowAck, Timeout, Trim};
 
-/// A table of the events by microsecond, whether the load balancer is frozen after each, and the EVs that it chose.
+/// A table with a row for each event: its time in microseconds, whether the load balancer is frozen after it, and the
+/// entropy values that it chose.
 fn table(config: LbConfig, trimming: bool, script: &[(u64, Event)]) -> String {
     let environment = Environment { facts: FACTS, rto: Duration::from_us(70), trimming };
     let mut lb = config.build(&environment, stream(1, 0, Purpose::LoadBalancer));
@@ -72,7 +73,8 @@ fn apply(lb: &mut AnyLb, now: Time, event: &Event) -> (String, Vec<u16>) {
     (name, evs)
 }
 
-/// Entropies of the script are below 100, and random ones far above, so that they can be distinguished.
+/// A configuration of REPS. Entropies in the scripts are below 100 and random ones far above, so that they can be
+/// distinguished.
 fn reps() -> LbConfig {
     LbConfig::Reps(RepsConfig {
         evs: 65_536,
@@ -89,7 +91,7 @@ fn reps() -> LbConfig {
     })
 }
 
-/// Section 3.1: explore, cache the entropies of unmarked ACKs, reuse each once, the oldest first.
+/// Section 3.1: the sender explores, caches the entropies of unmarked ACKs, and reuses each once, the oldest first.
 #[test]
 fn reps_recycles() {
     let script = [
@@ -131,8 +133,8 @@ fn reps_recycles() {
     ");
 }
 
-/// Section 3.2 and Appendix A: a timeout freezes; frozen, the cache goes round, valid entries first; the first
-/// unmarked ACK after the freezing timeout ends it; then every fourth of ten packets explores.
+/// Section 3.2 and Appendix A: a timeout freezes the sender. A frozen sender cycles through the cache, valid entries
+/// first. The first unmarked ACK after the freezing timeout ends freezing. Then every fourth of ten packets explores.
 #[test]
 fn reps_freezes_and_explores_after_it() {
     let script = [
@@ -208,7 +210,7 @@ fn reps_tells_congestion_from_failure() {
     ");
 }
 
-/// Appendix A, 1: where switches trim, what times out was lost to a failure.
+/// Appendix A, 1: if switches trim, a packet that times out was lost to a failure.
 #[test]
 fn reps_with_trimming_takes_every_timeout_for_a_failure() {
     let script = [(10, SlowAck(11, 60)), (20, Trim(12)), (20, Send(2)), (75, Timeout), (75, Send(2))];
@@ -258,10 +260,10 @@ fn ops() {
     ");
 }
 
-/// The paths of ACKs, marked or not, each for one packet and the oldest first; random ones when none is left, as
-/// in the first window, and after a timeout. Probing is certain here: at 9 us, and again 8 us later,
-/// a packet takes a random path instead of its own. The random paths are those of `ops` below, where a draw for
-/// a probe skips two.
+/// A packet takes the path of an ACK, marked or not. Each ACK serves one packet, and the oldest is used first. A packet
+/// takes a random path when no ACK is left, as in the first window, and after a timeout. Here every packet that may
+/// probe does so: at 9 us, and again 8 us later, a packet takes a random path instead of its own. The random paths are
+/// those of `ops` below, but a draw for a probe skips two of them.
 #[test]
 fn mp_rdma() {
     let config =
@@ -315,7 +317,7 @@ fn ecmp() {
     ");
 }
 
-/// A script of ACKs, marks, pauses, timeouts and trimmed packets; its entropies are 1 to 5.
+/// A script of ACKs, marks, pauses, timeouts and trimmed packets, with entropy values from 1 to 5.
 fn eventful() -> Vec<(u64, Event)> {
     vec![
         (0, Send(4)),
@@ -337,8 +339,8 @@ fn eventful() -> Vec<(u64, Event)> {
     ]
 }
 
-/// 39096 is its first path. A mark among the two ACKs of a round makes that congested; a timeout moves it when
-/// what was lost can have been sent on its path, an RTO ago.
+/// The first path is 39096. A mark among the two ACKs of a round makes the round congested. At a timeout the sender
+/// moves only if the lost packet, which was sent an RTO ago, can have been sent on the current path.
 #[test]
 fn plb() {
     let script = [
@@ -373,8 +375,8 @@ fn plb() {
     ");
 }
 
-/// The gap is half of 8 us. The pauses are 8, 4, 10, 1, 55, 4 and 18 us since a packet was sent, or since an ACK
-/// arrived.
+/// The gap is half of 8 us. The pauses are 8, 4, 10, 1, 55, 4 and 18 us, counted from the last sent packet or from the
+/// last ACK.
 #[test]
 fn flowlet() {
     let flowlet = |since| LbConfig::Flowlet(FlowletConfig { evs: 65_536, gap: Span::Rtt(0.5), since });
@@ -418,8 +420,8 @@ fn flowlet() {
     ");
 }
 
-/// 2 has a penalty of 1 from 8 us on, 4 one of 4 from 23 us on, and 1, the first
-/// of those sent at 8 us, one of 15 at 78 us.
+/// Entropy value 2 has a penalty of 1 from 8 us on. Value 4 has a penalty of 4 from 23 us on. Value 1, the first of the
+/// values sent at 8 us, has a penalty of 15 from 78 us on.
 #[test]
 fn bitmap() {
     let config = LbConfig::Bitmap(BitmapConfig {
@@ -451,7 +453,7 @@ fn bitmap() {
     ");
 }
 
-/// The newest ACK's value once, and random ones.
+/// The value of the newest ACK is used once, and random values otherwise.
 #[test]
 fn ack_clock() {
     let config = LbConfig::AckClock(AckClockConfig { evs: 65_536 });
@@ -491,7 +493,7 @@ fn round_robin() {
     ");
 }
 
-/// Section 4.5.1: each entropy of the buffer for two packets.
+/// Section 4.5.1: each entropy of the buffer is used for two packets.
 #[test]
 fn reps_reuses() {
     let LbConfig::Reps(config) = reps() else { unreachable!() };

@@ -1,6 +1,7 @@
-//! Each congestion control and load balancer in a fixed script, as a table that a person can check.
+//! Each congestion control and load balancer runs a fixed script, and the result is a table that can be checked by
+//! hand.
 //!
-//! A changed table changes published results: read the paper before accepting it.
+//! A change of a table changes published results, so read the paper before accepting it.
 
 mod congestion_control;
 mod load_balancing;

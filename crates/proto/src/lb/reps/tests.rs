@@ -1,4 +1,4 @@
-//! The paper's examples, then each of its rules.
+//! Tests with the paper's examples, followed by tests of each rule.
 
 use super::*;
 use crate::{PathFacts, Span};
@@ -51,7 +51,7 @@ fn next_random(reps: &Reps) -> u16 {
     reps.random.clone().below(65_536) as u16
 }
 
-/// Figure 1: an unmarked ACK's entropy is cached and used by the next packet; a marked one's is not.
+/// Figure 1: the entropy of an unmarked ACK is cached and used by the next packet. The entropy of a marked ACK is not.
 #[test]
 fn recycles_good_entropies_and_forgets_marked_ones() {
     let mut reps = sender(&config(), false);
@@ -129,8 +129,8 @@ fn leaves_freezing_by_time_and_explores_one_packet_in_eight() {
     assert_eq!(next_ev(&mut reps), random, "then back to the normal rule: no valid entry, so explore");
 }
 
-/// Algorithm 1, line 22.
-/// As in the published simulator, the buffer is emptied, and each of the next `explore_packets` packets explores.
+/// As in the published simulator, the buffer is emptied when freezing ends, and each of the next `explore_packets`
+/// packets explores.
 #[test]
 fn a_reset_leaves_nothing_of_the_buffer() {
     let mut reps = sender(&RepsConfig { after_freezing: AfterFreezing::Reset, ..config() }, false);
@@ -147,7 +147,7 @@ fn a_reset_leaves_nothing_of_the_buffer() {
     assert_eq!(next_ev(&mut reps), 9, "then what came meanwhile");
 }
 
-/// Section 3.2 ends freezing after a fixed time; by Algorithm 1 a sender without ACKs stays frozen.
+/// By section 3.2, freezing ends after a fixed time. By Algorithm 1, a sender without ACKs stays frozen.
 #[test]
 fn without_an_ack_freezing_ends_at_a_timeout_or_never() {
     for (freezing_ends, ends) in [(FreezingEnds::Ack, false), (FreezingEnds::Timeout, true)] {
@@ -208,14 +208,14 @@ fn without_freezing_mode_it_keeps_exploring() {
     assert!(!reps.is_freezing());
 }
 
-/// Appendix A: freezing is forced once, not before its time, and ends as after a failure.
+/// Appendix A: freezing is forced only once and not before its time, and ends as it does after a failure.
 #[test]
 fn freezing_can_be_forced_at_a_time() {
     let forced = RepsConfig { freeze_at: Some(Span::Time(Duration::from_us(50))), ..config() };
     let mut reps = sender(&forced, false);
     good_ack(&mut reps, 49, 5);
     assert!(!reps.is_freezing(), "before its time");
-    // A marked ACK triggers it as well, although its path is not cached.
+    // A marked ACK triggers freezing as well, although its path is not cached.
     reps.handle_ack(at(50), 22, true, RTT);
     assert!(reps.is_freezing(), "at its time");
     assert_eq!((next_ev(&mut reps), next_ev(&mut reps)), (5, 5), "round the buffer, and no new entropies");
@@ -227,7 +227,7 @@ fn freezing_can_be_forced_at_a_time() {
     assert!(!reps.is_freezing(), "once");
 }
 
-/// An exploring sender is frozen too, which a failure would not do.
+/// Forced freezing applies even to an exploring sender, which a failure would not freeze.
 #[test]
 fn forced_freezing_ends_exploring() {
     let forced = RepsConfig { freeze_at: Some(Span::Time(Duration::from_us(170))), ..config() };
@@ -240,7 +240,7 @@ fn forced_freezing_ends_exploring() {
     assert!(reps.is_freezing() && reps.explore_counter == 0);
 }
 
-/// Table 1: 74 bits with one entry, 193 with eight.
+/// Table 1 lists 74 bits for a buffer of one entry, and 193 bits for one of eight.
 #[test]
 fn state_is_as_table_1_says() {
     let bits = |buffer| {
@@ -249,8 +249,8 @@ fn state_is_as_table_1_says() {
     assert_eq!((bits(1), bits(8)), (74, 193));
 }
 
-/// Section 4.5.1, "ACK+Reuse EVs": the oldest entropy is used up before the next one, and a good one in a full buffer
-/// replaces the oldest, whatever uses that had left.
+/// Section 4.5.1, "ACK+Reuse EVs": the oldest entropy is used up before the next one. The entropy of an unmarked ACK
+/// replaces the oldest one in a full buffer, however many uses that one has left.
 #[test]
 fn an_entropy_is_used_as_often_as_its_lifespan_says() {
     let mut reps = sender(&RepsConfig { buffer: 2, reuse: 3, ..config() }, false);
@@ -262,14 +262,14 @@ fn an_entropy_is_used_as_often_as_its_lifespan_says() {
     assert_eq!(next(&mut reps, 1), [12]);
     assert_eq!(next(&mut reps, 1), [13]);
     good_ack(&mut reps, 3, 14);
-    // 13 has two uses left and is the oldest of a full buffer.
+    // Entropy value 15 replaces 13, the oldest in the full buffer, although 13 has two uses left.
     good_ack(&mut reps, 3, 15);
     assert_eq!(next(&mut reps, 6), [14, 14, 14, 15, 15, 15]);
     let random = next_random(&reps);
     assert_eq!(next_ev(&mut reps), random, "all used up");
 }
 
-/// In turn: a used entropy moves behind those that wait, with the uses that it has left.
+/// With `in-turn`, a used entropy moves behind those that wait, and keeps its remaining uses.
 #[test]
 fn entropies_may_be_used_in_turn() {
     let order = ReuseOrder::InTurn;
@@ -284,14 +284,14 @@ fn entropies_may_be_used_in_turn() {
     assert_eq!(next_ev(&mut reps), random, "each was used three times");
     (21..24).for_each(|ev| good_ack(&mut reps, 3, ev));
     assert_eq!(next(&mut reps, 1), [21]);
-    // 22 has waited longest in the full buffer.
+    // Entropy value 24 replaces 22, which has waited longest in the full buffer.
     good_ack(&mut reps, 4, 24);
     assert_eq!(next(&mut reps, 8), [23, 21, 24, 23, 21, 24, 23, 24]);
     let random = next_random(&reps);
     assert_eq!(next_ev(&mut reps), random);
 }
 
-/// A lifespan needs a counter of one byte, or one for each entry if entropies are used in turn.
+/// A lifespan above one needs a counter of one byte, or one such counter per entry if entropies are used in turn.
 #[test]
 fn a_lifespan_takes_a_counter_more() {
     let in_turn = RepsConfig { reuse: 16, reuse_order: ReuseOrder::InTurn, ..config() };

@@ -1,15 +1,15 @@
-//! The destination ToR: holds packets that overtake the TAIL until the TAIL arrives or is given up.
+//! The destination ToR. It holds packets that overtake the TAIL until the TAIL arrives or a timer expires.
 //!
 //! Special cases:
-//! - Lost TAIL: held packets are released shortly after its estimated arrival, and a CLEAR is sent, since the source
-//!   ToR waits for one. In the paper "the TAIL or the T_resume timer packet" becomes a CLEAR (section 3.4; in the
-//!   public simulator only the TAIL). The TAIL's epoch counts as complete.
-//! - A TAIL or another packet of the old path after that is forwarded at once. It is out of order, but holding it has
-//!   no benefit. The TAIL triggers another CLEAR, in case the first one was lost.
+//! - Lost TAIL: held packets are released shortly after the estimated arrival of the TAIL, and a CLEAR is sent, since
+//!   the source ToR waits for one. In the paper "the TAIL or the T_resume timer packet" becomes a CLEAR (section 3.4;
+//!   in the public simulator only the TAIL does). The epoch of the TAIL counts as complete.
+//! - A TAIL or another packet of the old path that arrives after this release is forwarded at once. It is out of order,
+//!   but holding it has no benefit. The TAIL triggers another CLEAR, in case the first one was lost.
 //! - A retransmission is treated like any packet: it carries the epoch and phase in which it passes the source ToR.
 //! - A packet of an earlier epoch is forwarded at once, ahead of held packets, since it was sent before them.
-//! - A packet of a later epoch while packets are held: the queue pair was idle before its CLEAR arrived. Held packets
-//!   are released ahead of it, as after a timeout.
+//! - A packet of a later epoch may arrive while packets are held, if the queue pair was idle before its CLEAR arrived.
+//!   Held packets are then released ahead of this packet, as after a timeout.
 
 use super::ConweaveConfig;
 use super::header::{self, Age, Epoch, Header, Stamp, Word, WordKind};
@@ -24,9 +24,9 @@ pub(super) struct Destination {
     default_wait: Duration,
     /// Size of a control packet.
     control: u16,
-    /// The name of the switch: the first of its hosts that received a packet.
+    /// The name of the switch, which is the first of its hosts that received a packet.
     name: Option<HostId>,
-    /// The state of each queue pair; none before its first packet.
+    /// The state of each queue pair. None before its first packet.
     qps: Vec<Option<Box<Arrivals>>>,
     /// The release time of each queue pair with held packets.
     releases: BTreeSet<(Time, QpId)>,
@@ -40,7 +40,7 @@ pub(super) struct Counts {
     pub held_packets: u64,
     /// Number of times that a TAIL released packets.
     pub flushed_by_tail: u64,
-    /// Number of times that a TAIL was given up.
+    /// Number of times that the timer released packets because the TAIL had not arrived.
     pub flushed_by_timeout: u64,
     pub max_held_bytes: u64,
     pub max_reorder_queues: u64,
@@ -51,15 +51,16 @@ struct Arrivals {
     /// The sending host.
     src: HostId,
     epoch: Epoch,
-    /// Whether the epoch's TAIL has arrived or was given up.
+    /// Whether the epoch's TAIL has arrived or its timer has expired.
     tail_done: bool,
-    /// The passage of the source ToR and the arrival of the epoch's last packet on the old path.
+    /// For the epoch's last packet on the old path: the time at which it passed the source ToR, and the time of its
+    /// arrival.
     old_path: Option<(Stamp, Time)>,
-    /// While packets are held: the TAIL's passage of the source ToR.
+    /// The time at which the TAIL passed the source ToR. It is valid while packets are held.
     tail: Stamp,
-    /// While packets are held: the latest time of their release.
+    /// The latest time at which held packets are released. It is valid while packets are held.
     release: Time,
-    /// Held packets, each with its ingress port.
+    /// Held packets, each with the port on which it arrived.
     held: VecDeque<(Packet, u16)>,
 }
 
@@ -97,7 +98,7 @@ impl Destination {
         ]
     }
 
-    /// Handles a data packet from another ToR, which wrote the header, to one of the switch's hosts.
+    /// Handles a data packet for one of the switch's hosts from another ToR, which wrote the header.
     pub fn receive(
         &mut self,
         header: Header,
@@ -149,7 +150,7 @@ impl Destination {
         let Some(qp) = &mut self.qps[id.index()] else { return };
         qp.old_path = Some((passed, now));
         if !qp.held.is_empty() {
-            // The newest packet of the old path gives the best estimate.
+            // The newest packet of the old path gives the best estimate of the TAIL's arrival.
             self.releases.remove(&(qp.release, id));
             qp.release = now + qp.tail.since(passed) + flush_extra;
             self.releases.insert((qp.release, id));
@@ -183,7 +184,7 @@ impl Destination {
             return in_order(packet, at, outran, out);
         }
         if qp.held.is_empty() {
-            // The TAIL is assumed to take as long as the last packet on its path.
+            // The TAIL is assumed to take as long as the last packet on its path took.
             let release = match qp.old_path {
                 Some((passed, came)) => came + tail.since(passed) + flush_extra,
                 None => at.now + default_wait,
@@ -215,7 +216,7 @@ impl Destination {
         }
     }
 
-    /// Gives up a TAIL that has not arrived in time.
+    /// Handles the expiry of the timer for a TAIL that has not arrived.
     fn give_up(&mut self, id: QpId, out: &mut Vec<Emitted>) {
         let Some(qp) = &mut self.qps[id.index()] else { return };
         qp.tail_done = true;
@@ -260,7 +261,8 @@ impl Destination {
     }
 }
 
-/// Forwards a packet: after those in `out` if it overtook them, since a forwarded packet is sent before `out`.
+/// Forwards a packet. A forwarded packet is sent before those in `out`, so a packet that overtook them (`outran`) is
+/// appended to `out` instead.
 fn in_order(packet: &Packet, at: &Passage, outran: bool, out: &mut Vec<Emitted>) -> Verdict {
     if !outran {
         return Verdict::Forward;

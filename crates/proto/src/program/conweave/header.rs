@@ -9,22 +9,22 @@ pub(super) const MAX_PORTS: u16 = 1 << 8;
 const EPOCHS: u8 = 1 << 4;
 
 /// The largest number of epochs by which a packet may be ahead of the destination ToR's epoch. The source ToR starts an
-/// epoch only when the previous one was answered, or after an idle time. So a packet is more than one epoch ahead only
-/// if all packets of an epoch were lost. Of the other twelve values one is the current epoch, and eleven are late
-/// packets of earlier ones.
+/// epoch only when the previous one was answered, or after an idle time. A packet is therefore more than one epoch
+/// ahead only if all packets of an epoch were lost. Of the other twelve values, one is the current epoch, and eleven
+/// belong to late packets of earlier epochs.
 const MOST_AHEAD: u8 = 4;
 
 /// The content of a data packet's tag, written by the source ToR: 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub epoch: Epoch,
-    /// Sent on the new path, after the TAIL.
+    /// Whether the packet takes the new path, after the TAIL.
     pub rerouted: bool,
-    /// The first packet of its epoch, which requests a reply.
+    /// Whether the packet is the first of its epoch, which requests a reply.
     pub init: bool,
-    /// The last packet on the old path.
+    /// Whether the packet is the last one on the old path.
     pub tail: bool,
-    /// The path: the source ToR's number of its port.
+    /// The path, given by the number of the source ToR's port.
     pub port: u8,
 }
 
@@ -55,7 +55,8 @@ impl Epoch {
     }
 }
 
-/// Layout of the tag. Bit 15: the tag is ConWeave's. 14 to 11: epoch. 10: phase. 9: INIT. 8: TAIL. 7 to 0: port.
+/// Layout of the tag. Bit 15 shows that the tag is ConWeave's. Bits 14 to 11 hold the epoch, bit 10 the phase, bit 9
+/// INIT, bit 8 TAIL, and bits 7 to 0 the port.
 impl Header {
     pub fn tag(self) -> u16 {
         1 << 15
@@ -83,8 +84,8 @@ impl Header {
 pub(super) struct Stamp(u16);
 
 impl Stamp {
-    /// The unit is 8.192 ns, a shift in hardware. 65,536 units are 537 us, more than the expiry of 300 us. Packets that
-    /// are further apart belong to different epochs, whose stamps are never compared.
+    /// The unit is 8.192 ns, which is a shift in hardware. 65,536 units are 537 us, which is more than the expiry of
+    /// 300 us. Packets that are further apart belong to different epochs, whose stamps are never compared.
     const UNIT_SHIFT: u32 = 13;
 
     pub fn of(now: Time) -> Stamp {
@@ -97,18 +98,18 @@ impl Stamp {
     }
 }
 
-/// Encodes a data packet's `stamps`: its passage of the source ToR in the lower 16 bits, that of its TAIL in the upper
-/// ones.
+/// Encodes a data packet's `stamps`: the time at which the packet passed the source ToR in the lower 16 bits, and the
+/// time at which its TAIL did in the upper 16 bits.
 pub(super) fn stamps(passed: Stamp, tail: Stamp) -> u32 {
     u32::from(tail.0) << 16 | u32::from(passed.0)
 }
 
-/// Decodes a data packet's `stamps`: its passage of the source ToR, and that of its TAIL.
+/// Decodes a data packet's `stamps` into the times at which the packet and its TAIL passed the source ToR.
 pub(super) fn of_stamps(stamps: u32) -> (Stamp, Stamp) {
     (Stamp(stamps as u16), Stamp((stamps >> 16) as u16))
 }
 
-/// The content of a control packet from the destination to the source ToR.
+/// The content of a control packet from the destination ToR to the source ToR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Word {
     pub kind: WordKind,
@@ -120,13 +121,14 @@ pub(super) struct Word {
 pub(super) enum WordKind {
     /// The INIT of this epoch has arrived.
     Reply(Epoch),
-    /// No packets are held any more for this epoch's reroute.
+    /// The destination ToR no longer holds packets for the reroute of this epoch.
     Clear(Epoch),
     /// A packet on the path of this port was marked.
     Notify(u8),
 }
 
-/// Layout of the word. Bits 63 to 56: the word is ConWeave's. 47 to 16: ToR. 15 to 8: kind. 7 to 0: epoch or port.
+/// Layout of the word. Bits 63 to 56 show that the word is ConWeave's. Bits 47 to 16 hold the ToR, bits 15 to 8 the
+/// kind, and bits 7 to 0 the epoch or port.
 impl Word {
     const OWN: u64 = 0xc5 << 56;
 

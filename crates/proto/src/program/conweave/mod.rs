@@ -1,13 +1,13 @@
 //! ConWeave ("Network Load Balancing with In-network Reordering Support for RDMA", SIGCOMM 2023).
 //!
 //! A queue pair stays on one path as long as replies on that path arrive in time. Otherwise its [source] ToR sends one
-//! last packet on it, the TAIL, and continues on another path. The [destination] ToR holds packets that overtake the
-//! TAIL, so that the host sees no reordering. Each ToR plays both roles. The fields that the two exchange are in
+//! last packet on this path, the TAIL, and continues on another path. The [destination] ToR holds packets that overtake
+//! the TAIL, so that the host sees no reordering. Each ToR plays both roles. The fields that the two exchange are in
 //! [header].
 //!
 //! The steps follow the description in the paper's section 3 and the behaviour of its authors' public simulator.
 //! Differences are noted at each step, except:
-//! - A path is the source ToR's choice of a port. In fabrics of more than two tiers ECMP determines the rest of the
+//! - A path is the source ToR's choice of a port. In fabrics of more than two tiers, ECMP determines the rest of the
 //!   path.
 //! - The number and length of reordering queues are unlimited, and counted.
 
@@ -40,26 +40,25 @@ parameters! {
         #[param(AboveZero; example = "16us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub path_pause: Span,
-        /// Held packets are released this long after the estimated arrival of the TAIL.
+        /// Time after the estimated arrival of the TAIL at which held packets are released.
         #[param(AboveZero; example = "16us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub flush_extra: Span,
-        /// Held packets are released after this long if there is no estimate of the TAIL's arrival.
+        /// Time after which held packets are released if there is no estimate of the TAIL's arrival.
         #[param(AboveZero; example = "200us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub default_wait: Span,
-        /// A queue pair that was idle for longer than this may take any path, whether or not a CLEAR ended its last
-        /// reroute.
+        /// Idle time after which a queue pair may take any path, whether or not a CLEAR ended its last reroute.
         #[param(AboveZero; example = "300us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub expiry: Span,
     }
 }
 
-/// The program of one switch, in both roles.
+/// The program of a single switch, in both roles.
 ///
-/// It processes only data between ToRs; all other packets pass unchanged. A trimmed packet counts as lost: it overtakes
-/// data in the control queues, so that it tells nothing about the arrival of earlier packets.
+/// It processes only data between ToRs, and all other packets pass unchanged. A trimmed packet counts as lost: it
+/// overtakes data in the control queues, so it indicates nothing about the arrival of earlier packets.
 pub struct Conweave {
     source: Source,
     destination: Destination,
@@ -71,8 +70,8 @@ impl Conweave {
         Conweave { source: Source::new(config, facts, random), destination: Destination::new(config, facts) }
     }
 
-    /// The state of a queue pair at its source and its destination ToR. In addition a switch keeps the end of the pause
-    /// of each path, the round trip to each ToR, and the held packets.
+    /// The state of a queue pair at its source and its destination ToR. A switch also keeps the end of the pause of
+    /// each path, the round trip to each ToR, and the held packets.
     pub(super) fn state(_: &ConweaveConfig) -> Vec<StateField> {
         let mut fields = Source::state();
         fields.extend(Destination::state());

@@ -1,4 +1,4 @@
-//! The source ToR: requests replies on each path, and leaves a path whose replies are late.
+//! The source ToR. It requests replies on each path, and leaves a path whose replies are late.
 
 use super::ConweaveConfig;
 use super::header::{self, Epoch, Header, MAX_PORTS, Stamp, Word, WordKind};
@@ -15,11 +15,12 @@ pub(super) struct Source {
     distances: Tors,
     path_pause: Duration,
     expiry: Duration,
-    /// The route of each queue pair; none before its first packet.
+    /// The route of each queue pair. None before its first packet.
     qps: Vec<Option<Route>>,
-    /// The ToR of each host, learnt from its control packets. Hardware knows it from routing.
+    /// The ToR of each host, learnt from that ToR's control packets. Hardware knows it from routing.
     tors: BTreeMap<HostId, HostId>,
-    /// The end of the time for which a path (destination ToR, port) is not chosen after an ECN mark. Unrelated to PFC.
+    /// The time until which a path (destination ToR, port) is not chosen after an ECN mark. It has nothing to do with
+    /// PFC.
     paused: BTreeMap<(HostId, u8), Time>,
     random: Stream,
     pub counts: Counts,
@@ -28,13 +29,13 @@ pub(super) struct Source {
 #[derive(Default)]
 pub(super) struct Counts {
     pub reroutes: u64,
-    /// Reroutes that failed because both sampled paths were marked recently, or there is only one path; counted per
-    /// packet.
+    /// Reroutes that failed because both sampled paths were marked recently, or because there is only one path. Each
+    /// packet that tries counts.
     pub reroutes_refused: u64,
     pub moves_after_idle: u64,
     pub replies_in_time: u64,
     pub replies_late: u64,
-    /// Reroutes that no CLEAR had ended when the queue pair resumed after an idle time.
+    /// Reroutes for which no CLEAR had arrived when the queue pair resumed after an idle time.
     pub clears_missed: u64,
 }
 
@@ -44,13 +45,13 @@ struct Route {
     port: u8,
     epoch: Epoch,
     phase: Phase,
-    /// The passage of the last packet.
+    /// The time at which the last packet passed.
     last: Time,
 }
 
 #[derive(Clone, Copy)]
 enum Phase {
-    /// The INIT has passed; its reply is due at this time.
+    /// The INIT has passed. The reply to it is due at this time.
     AwaitingReply(Time),
     /// The epoch is over: the reply has arrived, or the reroute is complete.
     Over,
@@ -102,10 +103,10 @@ impl Source {
         let mut tail = Stamp::default();
         match route.phase {
             _ if known.is_none() => header.init = true,
-            // No packet of the queue pair is left in the fabric, so that any path is possible, as with flowlets. Only
-            // this rule compensates for a lost CLEAR: the source ToR "keeps track of an inactive period of connection,
-            // i.e., the gap between the last packet process time and the current time" (section 3.2.3; so does the
-            // public simulator).
+            // No packet of the queue pair is left in the fabric, so any path is possible, as with flowlets. Only this
+            // rule compensates for a lost CLEAR: the source ToR "keeps track of an inactive period of connection, i.e.,
+            // the gap between the last packet process time and the current time" (section 3.2.3). The public simulator
+            // does so too.
             _ if idle_for > self.expiry => {
                 self.counts.clears_missed += u64::from(matches!(route.phase, Phase::Rerouted(_)));
                 if let Some(port) = self.sample(route.dst, at, None) {
@@ -115,7 +116,7 @@ impl Source {
                 header.init = true;
             }
             Phase::Over => header.init = true,
-            // Checked when a packet passes instead of by a timer, as in a data plane.
+            // The deadline is checked when a packet passes instead of by a timer, as in a data plane.
             Phase::AwaitingReply(deadline) if at.now > deadline => {
                 match self.sample(route.dst, at, Some(route.port)) {
                     Some(port) => {
@@ -125,8 +126,8 @@ impl Source {
                         route.phase = Phase::Rerouted(at.now);
                     }
                     // The queue pair stays on its path, and the next packet tries again. Without another path there is
-                    // no reordering, and so neither TAIL nor CLEAR ("rerouting is aborted", section 3.2.2). The public
-                    // simulator ends the epoch with a TAIL here as well.
+                    // no reordering, so neither a TAIL nor a CLEAR is needed ("rerouting is aborted", section 3.2.2).
+                    // The public simulator ends the epoch with a TAIL here as well.
                     None => self.counts.reroutes_refused += 1,
                 }
             }
@@ -140,16 +141,16 @@ impl Source {
             if known.is_some() {
                 route.epoch = route.epoch.next();
             }
-            // The unloaded round trip between the two ToRs of the queue pair, which the public simulator has for each
-            // destination ToR: 4 us over four links of 1 us ("the ToR-to-ToR basis propagation delay", appendix B.1),
-            // and 8 us for theta_reply (table 3).
+            // The reply time is based on the unloaded round trip between the two ToRs of the queue pair, which the
+            // public simulator has for each destination ToR. It is 4 us over four links of 1 us ("the ToR-to-ToR basis
+            // propagation delay", appendix B.1), for which the paper has a theta_reply of 8 us (table 3).
             let reply_within = self.distances.round_trip_to(route.dst) + self.reply_extra;
             route.phase = Phase::AwaitingReply(at.now + reply_within);
             (header.epoch, header.port) = (route.epoch, route.port);
         }
         self.qps[qp] = Some(route);
         packet.tag = header.tag();
-        // Stamped before the egress queue, so that the queueing delay there counts as part of the path.
+        // The stamp is set before the egress queue, so that the queueing delay there counts as part of the path.
         *stamps = header::stamps(Stamp::of(at.now), tail);
         Verdict::Port(u16::from(header.port))
     }
@@ -182,7 +183,7 @@ impl Source {
     }
 
     /// The first of two random ports, other than `except`, whose path was not marked recently. The public simulator may
-    /// also draw the current port; the paper requires another path (section 3.2: "there exists a viable path that is
+    /// also draw the current port. The paper requires another path (section 3.2: "there exists a viable path that is
     /// not congested" besides "the existing path").
     fn sample(&mut self, dst: HostId, at: &Passage, except: Option<u8>) -> Option<u8> {
         let ports = at.ports.min(MAX_PORTS);
@@ -192,7 +193,7 @@ impl Source {
             return None;
         }
         let tor = self.tors.get(&dst);
-        // Both are always drawn, since a data plane looks both up at once.
+        // Both ports are always drawn, since a data plane looks both up at once.
         let drawn = [(); 2].map(|_| {
             let port = self.random.below(choices) as u16;
             (port + u16::from(except.is_some_and(|except| port >= except))) as u8

@@ -1,34 +1,36 @@
 //! CNP_Cache and CNP_Store (Themis-longhaul, section V-B): the throttled flows and their registers.
 //!
 //! The cache is an array of registers that the data plane writes when a CNP passes, in the slot given by a hash of the
-//! data receiver's address and the queue pair. Slots have no key, so that flows that share a slot cannot be
-//! distinguished; or they have 32 bits of the hash as a fingerprint (in section V-B the register stores a hash, which
-//! can be read as either). Then a packet matches only a slot with its own fingerprint, and a CNP evicts another flow
-//! from its slot. The store is a table with exact keys. The control plane makes an entry for a flow `install_delay`
-//! after its CNP passed, and then resets the slot in the cache. A data packet is looked up in the cache first, then in
-//! the store.
+//! data receiver's address and the queue pair. There are two variants of slots, since in section V-B the register
+//! stores a hash, which can be read as either. Without a key, flows that share a slot cannot be distinguished. With 32
+//! bits of the hash as a fingerprint, a packet matches only a slot with its own fingerprint, and a CNP evicts another
+//! flow from its slot. The store is a table with exact keys. The control plane makes an entry for a flow
+//! `install_delay` after its CNP passed, and then resets the slot in the cache. A data packet is looked up in the cache
+//! first, then in the store.
 //!
-//! In hardware a CNP has the data receiver's address as source and the data sender's QPN; a data packet has the same
-//! address as destination and the data receiver's QPN. Here both ends of a queue pair have one number.
+//! In hardware, a CNP has the data receiver's address as its source and carries the data sender's QPN. A data packet
+//! has the same address as its destination and carries the data receiver's QPN. Here sender and receiver know a queue
+//! pair by the same number.
 //!
 //! Choices where the paper is silent:
 //! - Location of the registers of Algorithm 1: each slot of the cache and each entry of the store has a set of them.
-//!   The control plane copies those of the slot into the new entry before it resets the slot, so that the flow
-//!   continues in its state (after a collision, including the other flow's CNPs). If no CNP of the flow has arrived
-//!   since the slot was reset for another flow, which the control plane knows, or if there is no cache, the entry
-//!   starts in the state after the CNP that requested it, at the time of that CNP.
-//! - A CNP of a flow in the store changes only the entry: otherwise each CNP would fill the slot that the entry is
+//!   The control plane copies the registers of the slot into the new entry before it resets the slot, so that the flow
+//!   continues in its state. After a collision, this state includes the other flow's CNPs. The entry starts instead in
+//!   the state after the CNP that requested it, at the time of that CNP, in two cases. Either there is no cache, or no
+//!   CNP of the flow has arrived since the slot was reset for another flow, which the control plane knows.
+//! - A CNP of a flow in the store changes only the entry. Otherwise each CNP would fill the slot that the entry is
 //!   meant to free.
 //! - A slot whose flow has returned to normal is a miss, like an empty one.
-//! - The reset does not check whose slot it is: another flow with the same slot is then not throttled until its own
-//!   entry is installed or its next CNP arrives. With `reset_own` it does check, and keeps the slot if another flow's
-//!   CNP was the last to write it.
-//! - Release of a slot: when its flow returns to normal. With `expiry` also when no CNP has arrived for that time
-//!   ("expired register entries", section V-B), even while packets of the flow still loop, which may then be overtaken.
+//! - By default, the reset does not check which flow uses the slot. Another flow with the same slot is then not
+//!   throttled until its own entry is installed or its next CNP arrives. With `reset_own` the reset does check, and
+//!   keeps the slot if another flow's CNP was the last to write it.
+//! - A slot is released when its flow returns to normal. With `expiry` it is also released when no CNP has arrived for
+//!   that time ("expired register entries", section V-B). Packets of the flow may still loop then, and may be
+//!   overtaken.
 //! - The control plane requests one entry per flow at a time.
 //! - Entries are never removed, so that a flow keeps its lower alpha and the next congestion throttles it faster. When
 //!   the store is full, a new flow replaces the idle one with the oldest last CNP. A flow is idle if it had no CNP for
-//!   longer than beta and has returned to normal, or had no packet for as long either. If none is idle, the new flow
+//!   longer than beta, and if it has returned to normal or had no packet for as long. If none is idle, the new flow
 //!   stays in the cache, which is not reset, and its next CNP requests an entry again.
 
 use super::throttling::{FlowState, FlowStatus, Throttling};
@@ -46,11 +48,11 @@ pub struct CnpTables {
     expiry: Option<Duration>,
     /// Whether the control plane resets a slot only if the entry's own flow was the last to write it.
     reset_own: bool,
-    /// CNP_Cache; empty if there is none.
+    /// CNP_Cache. It is empty if there is none.
     cache: Vec<CacheSlot>,
     /// CNP_Store.
     store: Vec<Entry>,
-    /// Size of the store; 0 if there is none.
+    /// Size of the store. It is 0 if there is none.
     store_entries: usize,
     /// Pending installations of the control plane, in the order of their times.
     installs: VecDeque<Install>,
@@ -76,24 +78,24 @@ pub struct TableCounts {
 pub struct FlowRegisters<'a> {
     /// The registers.
     pub state: &'a mut FlowState,
-    /// Whether no CNP of this flow has written to the slot since it is in use. The data plane cannot know this; it is
-    /// only counted.
+    /// Whether no CNP of this flow has written to the slot during its current use. The data plane cannot know this, so
+    /// the value is only counted.
     pub is_wrong_flow: bool,
 }
 
 /// A slot of the cache.
 struct CacheSlot {
     state: FlowState,
-    /// The fingerprint of the last CNP's flow; always 0 without fingerprints.
+    /// The fingerprint of the flow whose CNP came last. It is always 0 without fingerprints.
     fingerprint: u32,
     /// The flow whose CNP was the last to write the slot, which the control plane knows.
     writer: Option<QpId>,
-    /// Increases when the slot is reset, and when a CNP arrives while no flow is throttled there.
+    /// A counter that increases when the slot is reset, and when a CNP arrives while the slot holds no throttled flow.
     generation: u32,
 }
 
 impl CacheSlot {
-    /// Whether the last CNP of the slot is too long ago.
+    /// Whether the last CNP of the slot is longer ago than `expiry`.
     fn has_expired(&self, now: Time, expiry: Option<Duration>) -> bool {
         self.state.status != FlowStatus::Normal
             && expiry.is_some_and(|expiry| now.since(self.state.cnp_time) > expiry)
@@ -117,7 +119,7 @@ struct Install {
 #[derive(Clone, Copy, Default)]
 struct Flow {
     stored: StoreState,
-    /// The generation of the slot at the flow's last CNP that was written there; 0 if none was.
+    /// The generation of the slot when a CNP of the flow last wrote to it. It is 0 if none did.
     generation: u32,
 }
 
@@ -127,13 +129,13 @@ enum StoreState {
     No,
     /// An installation is pending.
     Soon,
-    /// Installed at this index.
+    /// The flow has an entry at this index.
     At(u32),
 }
 
 impl CnpTables {
-    /// Empty tables with these numbers of slots and entries, with or without `fingerprints`; a size of 0 means no such
-    /// table. `salt` determines the collisions.
+    /// Empty tables with these numbers of slots and entries, with or without `fingerprints`. A table of size 0 does not
+    /// exist. `salt` determines which flows collide.
     pub fn new(
         rules: Throttling,
         (cache_slots, fingerprints): (usize, bool),
@@ -159,7 +161,7 @@ impl CnpTables {
         }
     }
 
-    /// Sets the rules for the release of slots.
+    /// Sets the rules by which slots are released.
     #[must_use]
     pub fn freeing(self, expiry: Option<Duration>, reset_own: bool) -> Self {
         CnpTables { expiry, reset_own, ..self }
@@ -203,7 +205,7 @@ impl CnpTables {
         }
     }
 
-    /// The registers that apply to a data packet to `receiver`: those in the cache, otherwise those in the store.
+    /// The registers that apply to a data packet for `receiver`: those in the cache, otherwise those in the store.
     pub fn find(&mut self, now: Time, receiver: HostId, qp: QpId) -> Option<FlowRegisters<'_>> {
         let (slot, fingerprint) = self.slot(receiver, qp);
         let flow = self.flows.get(qp.index()).copied().unwrap_or_default();
@@ -268,7 +270,7 @@ impl CnpTables {
         self.counts
     }
 
-    /// The index for another entry in the store, if there is room.
+    /// The index in the store for another entry, if there is room.
     fn free_entry(&mut self, now: Time) -> Option<usize> {
         if self.store.len() < self.store_entries {
             return Some(self.store.len());
@@ -288,13 +290,13 @@ impl CnpTables {
     /// A flow's slot in the cache, and its fingerprint.
     #[inline]
     fn slot(&self, receiver: HostId, qp: QpId) -> (usize, u32) {
-        // MurmurHash3's finaliser: every bit of the key affects every bit of the hash.
+        // This is MurmurHash3's finaliser, in which every bit of the key affects every bit of the hash.
         let mut hash = ((u64::from(receiver.0) << 32) | u64::from(qp.0)) ^ self.salt;
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
         hash ^= hash >> 33;
         let slot = ((u128::from(hash) * self.cache.len() as u128) >> 64) as usize;
-        // The slot comes from the upper bits.
+        // The slot comes from the upper bits, so the fingerprint takes the lower ones.
         (slot, if self.fingerprints { hash as u32 } else { 0 })
     }
 }

@@ -9,17 +9,19 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct PnpConfig {
-        /// Minimum time between two CNPs of a flow (cnp_interval); 0: one CNP per marked packet (figure 16).
+        /// Minimum time between two CNPs of a flow (cnp_interval). With 0, there is one CNP per marked packet (figure
+        /// 16).
         #[param(any; example = "5us"; source = "Themis-longhaul, section IV: as at the hosts")]
         pub cnp_interval: Span,
-        /// The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids to routers). Without it the receiver sends
-        /// CNPs for marked packets as well (figure 16).
+        /// Whether the mark is cleared (CE is rewritten to ECT, which RFC 3168 forbids to routers). If it is not, the
+        /// receiver sends CNPs for marked packets as well (figure 16).
         #[param(any; example = true; source = "Themis-longhaul, section IV")]
         pub clear_marks: bool,
-        /// Only queue pairs whose TCP handshake was seen have an entry; without it all queue pairs do (figure 17).
+        /// Whether only queue pairs whose TCP handshake passed the switch have an entry. Otherwise all queue pairs have
+        /// one (figure 17).
         #[param(any; example = true; source = "Themis-longhaul, section IV")]
         pub monitor: bool,
-        /// Entries are removed when their queue pair is destroyed; without it they never are (figure 17).
+        /// Whether entries are removed when their queue pair is destroyed. Otherwise they never are (figure 17).
         #[param(any; example = true; source = "Themis-longhaul, section IV")]
         pub expire: bool,
         /// Time from a queue pair's TCP handshake and INIT to its first message.
@@ -32,8 +34,8 @@ parameters! {
         /// Delay from the control plane to the table.
         #[param(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
         pub install_delay: Span,
-        /// The external switch of the receivers' data centre sends CNPs as well, also for packets that it has marked
-        /// itself: daemons then report to the switches of both ends.
+        /// Whether the external switch of the receivers' data centre sends CNPs as well, even for packets that it has
+        /// marked itself. Daemons then report to the switches of both data centres.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true;
             source = "unspecified; section III has the notification point on the senders' side, the simulation published with \

@@ -1,8 +1,8 @@
 //! Themis for long-haul networks (Themis-longhaul): the switch at the edge of a data centre reacts to congestion on
 //! behalf of senders and receivers that are connected by a long link.
 //!
-//! Each external switch has both halves (section III): it is the [notification point](Pnp) for flows that leave the
-//! data centre, and the [reaction point](Trp) for flows that enter it.
+//! Each external switch has two roles (section III): it is the [notification point](Pnp) for flows that leave the data
+//! centre, and the [reaction point](Trp) for flows that enter it.
 
 mod cnp_tables;
 mod config;
@@ -34,15 +34,15 @@ pub use throttling::{FlowState, FlowStatus, Growth, Recovery, Throttling};
 pub use trp::{Trp, TrpConfig};
 
 parameters! {
-    /// The halves that a switch has, at least one, and their parameters.
+    /// The roles of a switch, at least one, and their parameters.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct ThemisLonghaulConfig {
-        /// The notification point; none in the ablation of figure 15.
+        /// The notification point. It is left out in one ablation of figure 15.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(table)]
         pub pnp: Option<PnpConfig>,
-        /// The reaction point; none in the ablation of figure 15.
+        /// The reaction point. It is left out in one ablation of figure 15.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(table)]
         pub trp: Option<TrpConfig>,

@@ -1,10 +1,10 @@
 //! The TCP handshake monitor, which finds pairs of hosts in different data centres (Themis-longhaul, section IV, figure
 //! 5).
 //!
-//! Queue pairs are set up over TCP, and TCP within a data centre never passes its external switch. So a handshake that
-//! passes the switch is one between data centres. To withstand SYN floods the switch keeps no state for a SYN: it
-//! answers with a SYN cookie, and records only clients that return the cookie. Such a client is reset and connects
-//! again:
+//! Queue pairs are set up over TCP, and TCP within a data centre never passes its external switch (ESW). A handshake
+//! that passes the switch is therefore one between data centres. To withstand SYN floods, the switch keeps no state for
+//! a SYN: it answers with a SYN cookie, and records only clients that return the cookie. The switch resets such a
+//! client, which then connects again:
 //!
 //! ```text
 //! client   SYN ->           <- SYN-ACK (cookie)   ESW keeps nothing
@@ -14,22 +14,22 @@
 //! ```
 //!
 //! Choices where the paper is silent:
-//! - Validity of a cookie: to the end of the [`COOKIE_SLOT`] after the one in which it was made.
+//! - A cookie is valid to the end of the [`COOKIE_SLOT`] after the one in which it was made.
 //! - An ACK without a valid cookie is forwarded, since the segments of established connections are ACKs too. If the
-//!   server has no such connection it resets it. One in 2^31 ACKs of an established connection acknowledges a valid
-//!   cookie by chance, and resets its connection.
-//! - Lifetime of a record: it ends with the ACK that is reported to the control plane. So the array contains only
-//!   handshakes in progress and those that clients gave up, until another connection needs the register.
-//! - Collisions: the later connection takes the register. If the earlier one is still in its handshake, its client gets
-//!   another cookie. A connection is mistaken for another only if the fingerprints are equal too.
+//!   server has no such connection, the server resets it. One in 2^31 ACKs of an established connection acknowledges a
+//!   valid cookie by chance, and its connection is then reset.
+//! - A record ends with the ACK that is reported to the control plane. The array therefore contains only handshakes in
+//!   progress, and abandoned handshakes until another connection needs the register.
+//! - If two connections share a register, the later one takes it. If the earlier one is still in its handshake, its
+//!   client gets another cookie. A connection is mistaken for another only if the fingerprints are equal too.
 
 use anabranch_base::{Duration, HostId, Stream, Time};
 
-/// The time slot of cookies. A cookie is valid to the end of the next slot, so for between one slot and two. A client
-/// of the same data centre answers within tens of microseconds.
+/// The time slot of cookies. A cookie is valid to the end of the next slot, that is for one to two slots. A client of
+/// the same data centre answers within tens of microseconds.
 pub const COOKIE_SLOT: Duration = Duration::from_us(1_000_000);
 
-/// Width of a register's fingerprint. With the two bits of its state a register has 32 bits.
+/// Number of bits of a register's fingerprint. With the two bits of its state, a register has 32 bits.
 const FINGERPRINT_BITS: u32 = 30;
 
 /// The fields of a TCP segment that the data plane reads.
@@ -47,7 +47,7 @@ pub struct Segment {
     pub flags: TcpFlags,
     /// Sequence number.
     pub seq: u32,
-    /// Acknowledgement number; 0 in a SYN.
+    /// Acknowledgement number. It is 0 in a SYN.
     pub ack: u32,
 }
 
@@ -76,7 +76,7 @@ pub enum MonitorVerdict {
         /// The server.
         dst: HostId,
     },
-    /// The segment is dropped, and the switch sends this one to its sender.
+    /// The segment is dropped, and the switch sends this reply to its sender.
     Reply(Segment),
 }
 
@@ -88,32 +88,32 @@ pub enum TcpRegister {
     Empty,
     /// The connection with this fingerprint has returned its cookie, and must connect once more.
     Recorded(u32),
-    /// The connection has sent its second SYN: its next ACK is the third segment of the handshake.
+    /// The connection has sent its second SYN, so that its next ACK is the third segment of the handshake.
     SynForwarded(u32),
 }
 
 /// The counters of the monitor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MonitorCounters {
-    /// SYNs answered with a cookie.
+    /// SYNs that the switch answered with a cookie.
     pub cookies: u64,
     /// Cookies that were returned in time, and whose clients were reset.
     pub recorded: u64,
-    /// ACKs without a record or a valid cookie: forged or late ones, and those of established connections.
+    /// ACKs without a record or a valid cookie: forged or late ones, and ACKs of established connections.
     pub unverified: u64,
-    /// Records that were overwritten by another connection's.
+    /// Records that the record of another connection overwrote.
     pub overwritten: u64,
     /// Handshakes reported to the control plane.
     pub reports: u64,
 }
 
-/// The monitor in the data plane of one external switch.
+/// The monitor in the data plane of a single external switch.
 ///
-/// It handles segments from the switch's own data centre. Segments from outside pass, since the switch of the client's
-/// data centre has checked the cookie.
+/// It handles segments from the switch's own data centre. Segments from other data centres pass, since the switch of
+/// the client's data centre has checked the cookie.
 pub struct HandshakeMonitor {
     registers: Box<[TcpRegister]>,
-    /// The secret of the hash for cookies, so that nobody else can make one.
+    /// The secret of the hash for cookies, so that only the switch can make a valid one.
     cookie_secret: u64,
     /// The secret of the hash for registers.
     register_secret: u64,
@@ -121,7 +121,7 @@ pub struct HandshakeMonitor {
 }
 
 impl HandshakeMonitor {
-    /// A monitor with this many empty registers, at least one.
+    /// A monitor with `registers` empty registers, or one if that is 0.
     pub fn new(registers: u32, random: &mut Stream) -> Self {
         HandshakeMonitor {
             registers: vec![TcpRegister::Empty; registers.max(1) as usize].into_boxed_slice(),
@@ -170,7 +170,8 @@ impl HandshakeMonitor {
             self.counters.unverified += 1;
             return MonitorVerdict::Forward;
         }
-        // Section IV: a RST, so that the client connects again, and a record of it. Its first ACK may arrive twice.
+        // Section IV: the switch sends a RST, so that the client connects again, and records the connection. The
+        // client's first ACK may arrive twice.
         let was_other =
             !matches!(register, TcpRegister::Empty) && register != TcpRegister::Recorded(fingerprint);
         self.counters.overwritten += u64::from(was_other);
@@ -213,7 +214,7 @@ impl HandshakeMonitor {
     }
 }
 
-/// The segment that the switch sends to the client on behalf of the server.
+/// The reply to `to` that the switch sends to the client on behalf of the server.
 fn answer(to: &Segment, flags: TcpFlags, seq: u32, ack: u32) -> Segment {
     Segment { src: to.dst, dst: to.src, src_port: to.dst_port, dst_port: to.src_port, flags, seq, ack }
 }
@@ -222,10 +223,10 @@ fn slot_of(now: Time) -> u64 {
     now.0 / COOKIE_SLOT.0
 }
 
-/// A keyed hash of the addresses, ports and time slot. It replaces the switch's hash, which has as few rounds, and is
+/// A keyed hash of the addresses, ports and time slot. It stands for the switch's hash, which has as few rounds. It is
 /// not cryptographically secure.
 fn hash(secret: u64, segment: &Segment, slot: u64) -> u64 {
-    /// 2^64 over the golden ratio: odd, and without a pattern in its bits.
+    /// 2^64 divided by the golden ratio: an odd number without a pattern in its bits.
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
     let addresses = u64::from(segment.src.0) << 32 | u64::from(segment.dst.0);
     let ports = u64::from(segment.src_port) << 16 | u64::from(segment.dst_port);

@@ -2,13 +2,14 @@
 //! packets from its own data centre, one round trip of the long link before the receiver's CNP could reach the sender.
 //!
 //! Choices where the paper is ambiguous or silent:
-//! - The register of a flow has the time of its last mark in one sentence (section IV, aligning with DCQCN) and of its
-//!   last CNP in another (PNP overview). Here it is the CNP's: with the mark's, a steady stream of marked packets would
-//!   never cause a second CNP, and DCQCN's notification point counts from the CNP too.
-//! - The mark of a packet without an entry is not cleared: the receiver's CNP is then the only one for the sender.
+//! - The register of a flow holds the time of its last mark by one sentence (section IV, aligning with DCQCN), and of
+//!   its last CNP by another (PNP overview). Here it holds the time of the last CNP. With the time of the last mark, a
+//!   steady stream of marked packets would never cause a second CNP. DCQCN's notification point also counts from the
+//!   last CNP.
+//! - The mark of a packet without an entry is not cleared, so that the sender gets the receiver's CNP.
 //! - The CNP is sent when the packet that caused it leaves, and has that packet's entropy value, since it is made from
-//!   a copy of it. It has the size of an ACK: the copy is truncated to its header. The authors' simulator delays it by
-//!   2 us.
+//!   a copy of the packet. It has the size of an ACK, because the copy is truncated to its header. The authors'
+//!   simulator delays the CNP by 2 us.
 //! - The TCP client is the requester, and the daemons of its data centre report it to every external switch.
 
 use super::config::PnpConfig;
@@ -20,20 +21,20 @@ use crate::program::interface::{
 use crate::{Packet, Repr, StateField};
 use anabranch_base::{Duration, HostId, Stream, Time};
 
-/// Number of registers of the TCP-cookie array. Unspecified in the paper; section VI has this number for the other
-/// tables.
+/// Number of registers of the TCP-cookie array. The paper does not specify it, but section VI gives this number for the
+/// other tables.
 pub const TCP_COOKIE_REGISTERS: u32 = 1024;
 
-/// The TCP port of the simulated servers; any port would do.
+/// The TCP port of the simulated servers. It has no effect on the results.
 const SERVER_PORT: u16 = 18_515;
 
-/// The notification point of one external switch.
+/// The notification point of a single external switch.
 pub struct Pnp {
-    /// None: every marked packet causes a CNP.
+    /// Minimum time between two CNPs of a flow. With None, every marked packet causes one.
     cnp_interval: Option<Duration>,
     clear_marks: bool,
     both_ends: bool,
-    /// None: disabled.
+    /// The handshake monitor. None if it is disabled.
     monitor: Option<HandshakeMonitor>,
     control: ControlPlane,
     table: QpField,
@@ -47,7 +48,7 @@ struct Counts {
     marks_cleared: u64,
     cnps: u64,
     marks_within_interval: u64,
-    /// Marked packets without an entry, of flows that leave the data centre.
+    /// Marked packets that have no entry and belong to flows that leave the data centre.
     marks_without_entry: u64,
 }
 
@@ -68,7 +69,7 @@ impl Pnp {
         }
     }
 
-    /// The data-plane state of a queue pair. In addition there are the TCP-cookie registers of 32 bits each.
+    /// The data-plane state of a queue pair. The switch also has the TCP-cookie registers of 32 bits each.
     pub fn state() -> Vec<StateField> {
         vec![
             StateField::new("QP_field: srcIP", 32, 1),
@@ -88,20 +89,20 @@ impl Pnp {
     }
 
     fn handle_mark(&mut self, packet: &mut Packet, at: &Passage, sites: &Sites, out: &mut Vec<Emitted>) {
-        // Section IV: addresses and sQPN are the match fields. Flows from other data centres have no entry, unless
-        // daemons report to the switches of both ends.
+        // Section IV: the addresses and the sQPN are the match fields. Flows from other data centres have no entry,
+        // unless daemons report to the switches of both data centres.
         let key = QpKey { src: at.src, dst: packet.dst, server: ServerQpn(packet.qp) };
         let Some(entry) = self.table.get_mut(&key) else {
             let is_meant = self.serves(key.src, key.dst, sites) && sites.crosses(key.src, key.dst);
             self.counts.marks_without_entry += u64::from(is_meant);
             return;
         };
-        // Section IV, aligning with DCQCN: the receiver must not answer the mark too.
+        // Section IV, aligning with DCQCN: the mark is cleared so that the receiver does not send a CNP for it too.
         if self.clear_marks {
             packet.marked = false;
             self.counts.marks_cleared += 1;
         }
-        // Section IV, aligning with DCQCN: a CNP is sent only if the difference exceeds the interval.
+        // Section IV, aligning with DCQCN: a CNP is sent only if the time since the last one exceeds the interval.
         let is_due = match (self.cnp_interval, entry.last_cnp) {
             (Some(interval), Some(last)) => at.now.since(last) > interval,
             _ => true,
@@ -112,7 +113,7 @@ impl Pnp {
         }
         entry.last_cnp = Some(at.now);
         self.counts.cnps += 1;
-        // Section IV, generating CNPs: a copy of the data packet, with the cQPN as its destination QPN.
+        // Section IV, generating CNPs: the CNP is a copy of the data packet, with the cQPN as its destination QPN.
         let cnp = Packet::cnp(entry.client.0, at.src).with_bytes(self.cnp_bytes).with_ev(packet.ev);
         out.push(Emitted { packet: cnp, held: Held::Never });
     }
@@ -122,13 +123,13 @@ impl Pnp {
         if !self.serves(notice.src, notice.dst, sites) {
             return;
         }
-        // TCP within the data centre does not pass this switch. The daemon always reports, since its host does not know
-        // the other host's data centre.
+        // TCP within the data centre does not pass this switch. The daemon always reports a queue pair, since its host
+        // does not know the data centre of the other host.
         if self.monitor.is_some() && sites.crosses(notice.src, notice.dst) {
             if sites.is_own(notice.src) {
                 self.connect(notice, sites);
             } else {
-                // The monitor of the client's switch saw the handshake, and its control plane forwards the report.
+                // The monitor of the client's switch has seen the handshake, and its control plane forwards the report.
                 self.control.learn(notice.src, notice.dst);
             }
         }
@@ -142,17 +143,17 @@ impl Pnp {
         }
     }
 
-    /// Whether daemons report a queue pair between two hosts to this switch: the one of the requester's data centre,
-    /// and with `both_ends` also that of the other.
+    /// Whether daemons report a queue pair between two hosts to this switch. They report to the switch of the
+    /// requester's data centre, and with `both_ends` also to the one of the responder's.
     fn serves(&self, src: HostId, dst: HostId, sites: &Sites) -> bool {
         sites.is_own(src) || (self.both_ends && sites.is_own(dst))
     }
 
     /// Figure 5: the requester's TCP client connects until it succeeds, which is at the second attempt. All segments
-    /// pass at one time instead of `setup` earlier, which makes no difference since no other segment could come
-    /// between.
+    /// pass at the time of the first message instead of `setup` earlier. This makes no difference, since no other
+    /// segment could come between them.
     fn connect(&mut self, notice: &QpNotice, sites: &Sites) {
-        // Any ports and sequence numbers will do.
+        // The ports and sequence numbers have no effect.
         let (src_port, number) = (notice.qp.0 as u16, notice.qp.0);
         let client = Segment {
             src: notice.src,
@@ -188,7 +189,7 @@ impl Pnp {
         }
     }
 
-    /// Handles a TCP segment. The monitor checks those from its own data centre.
+    /// Handles a TCP segment. The monitor checks the segments from its own data centre.
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, sites: &Sites) -> MonitorVerdict {
         let verdict = match &mut self.monitor {
             Some(monitor) if sites.is_own(segment.src) => monitor.handle(now, segment),

@@ -1,15 +1,16 @@
 //! The QP_field table and its control plane (Themis-longhaul, section IV).
 //!
-//! A data packet has only the number of the queue pair at the server, and a CNP needs the number at the client. The
+//! A data packet carries only the queue pair's number at the server, and a CNP needs the number at the client. The
 //! client's daemon knows both while the queue pair is set up, and reports them to the control plane of the external
-//! switch, which makes an entry. Daemons report every queue pair, since hosts do not know the location of the other
-//! end; only queue pairs between hosts whose handshake the monitor saw get an entry. Daemons also report the
+//! switch, which makes an entry. Daemons report every queue pair, since a host does not know the location of the other
+//! host. Only queue pairs between hosts whose handshake passed the monitor get an entry. Daemons also report the
 //! destruction of queue pairs.
 //!
 //! Choices where the paper is silent:
-//! - Full table: the entry is refused and counted, and not tried again; the queue pair gets no CNPs from this switch.
+//! - Full table: the entry is refused and counted, and not tried again. The queue pair then gets no CNPs from this
+//!   switch.
 //! - Lifetime of a known pair of hosts: unlimited. The CPU's memory is not scarce, and a host that moves back into the
-//!   data centre costs entries at worst.
+//!   data centre costs unneeded entries at worst.
 //! - Delay of the monitor's report: the pair is known when the daemon's packet is handled, since the handshake precedes
 //!   the setup of the queue pair.
 
@@ -19,11 +20,11 @@ use crate::program::interface::QpNotice;
 use anabranch_base::{Duration, HostId, QpId, Time};
 use std::collections::{BTreeSet, VecDeque};
 
-/// sQPN: the number of a queue pair at its responder, which data packets carry.
+/// sQPN: the number of a queue pair at its responder. Data packets carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerQpn(pub QpId);
 
-/// cQPN: the number of a queue pair at its requester, which CNPs must carry.
+/// cQPN: the number of a queue pair at its requester. CNPs must carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientQpn(pub QpId);
 
@@ -38,17 +39,17 @@ pub struct QpKey {
     pub server: ServerQpn,
 }
 
-/// The report of a requester's daemon about a queue pair at `ibv_modify_qp`.
+/// The report about a queue pair that a requester's daemon sends at `ibv_modify_qp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DaemonPacket {
-    /// The address in the packet's header, and dstIP and sQPN of its payload.
+    /// The address in the packet's header, with the dstIP and sQPN of its payload.
     pub key: QpKey,
     /// cQPN of the payload.
     pub client: ClientQpn,
 }
 
 impl DaemonPacket {
-    /// The report about a queue pair. The simulator has one number for both of its ends.
+    /// The report about a queue pair. In the simulator, requester and responder know it by the same number.
     pub fn of(notice: &QpNotice) -> Self {
         let key = QpKey { src: notice.src, dst: notice.dst, server: ServerQpn(notice.qp) };
         DaemonPacket { key, client: ClientQpn(notice.qp) }
@@ -60,15 +61,15 @@ impl DaemonPacket {
 pub struct QpEntry {
     /// The match fields.
     pub key: QpKey,
-    /// The action's parameter.
+    /// The parameter of the action: the cQPN for the CNP.
     pub client: ClientQpn,
-    /// The register: the time of the last CNP; none before the first one of the entry.
+    /// The register: the time of the last CNP. None before the first CNP of the entry.
     pub last_cnp: Option<Time>,
 }
 
 /// The table in the data plane.
 pub struct QpField {
-    /// Indexed by sQPN, which is unique in the simulator.
+    /// The entries, indexed by sQPN, which is unique in the simulator.
     entries: Vec<Option<QpEntry>>,
     capacity: u32,
     in_use: u32,
@@ -77,7 +78,7 @@ pub struct QpField {
 }
 
 impl QpField {
-    /// An empty table with room for this many entries.
+    /// An empty table with room for `capacity` entries.
     pub fn new(capacity: u32) -> Self {
         QpField { entries: Vec::new(), capacity, in_use: 0, max_in_use: 0, refused: 0 }
     }
@@ -89,7 +90,7 @@ impl QpField {
         (entry.key == *key).then_some(entry)
     }
 
-    /// Makes an entry with a reset register, if there is room.
+    /// Makes an entry with an empty register, if there is room.
     pub fn insert(&mut self, packet: &DaemonPacket) {
         let index = packet.key.server.0.index();
         let is_known = self.entries.get(index).is_some_and(Option::is_some);
@@ -105,7 +106,7 @@ impl QpField {
         self.max_in_use = self.max_in_use.max(self.in_use);
     }
 
-    /// Deletes an entry, if there is one, and resets its register.
+    /// Deletes an entry with its register, if there is one.
     pub fn remove(&mut self, key: &QpKey) {
         if self.get_mut(key).is_some() {
             self.entries[key.server.0.index()] = None;
@@ -123,7 +124,7 @@ impl QpField {
         self.max_in_use
     }
 
-    /// Number of entries refused for lack of room.
+    /// Number of entries that were refused for lack of room.
     pub fn refused(&self) -> u64 {
         self.refused
     }
@@ -132,13 +133,13 @@ impl QpField {
 /// The part of an external switch's control plane that maintains the QP_field table.
 ///
 /// A queue pair's first message is posted `setup` after its INIT. Changes of the table that would be due before `now`
-/// are made at `now`: no packet could have seen the difference.
+/// are made at `now`, since no packet could have passed in between.
 pub struct ControlPlane {
     monitor: bool,
     expire: bool,
-    /// The delay from INIT or destruction to the change of the table.
+    /// The delay from the INIT or the destruction of a queue pair to the change of the table.
     delay: Duration,
-    /// The rest of `delay` when the first message is posted.
+    /// The part of `delay` that is left when the first message is posted.
     delay_after_setup: Duration,
     /// Pairs (client, server) of hosts in different data centres.
     pairs: BTreeSet<(HostId, HostId)>,
@@ -171,9 +172,9 @@ impl ControlPlane {
 
     /// Handles the first message of a queue pair, which its daemon reported at setup.
     ///
-    /// Times of calls must not decrease.
+    /// The times of calls must not decrease.
     pub fn handle_init(&mut self, now: Time, packet: &DaemonPacket, table: &mut QpField) {
-        // Section IV: only queue pairs that the control plane recognizes as inter-DC get an entry.
+        // Section IV: only queue pairs that the control plane recognises as inter-DC get an entry.
         if self.monitor && !self.pairs.contains(&(packet.key.src, packet.key.dst)) {
             self.ignored += 1;
             return;
@@ -214,7 +215,7 @@ impl ControlPlane {
         self.pairs.len()
     }
 
-    /// Number of daemon packets without such a pair.
+    /// Number of daemon packets for pairs of hosts that are not known to be in different data centres.
     pub fn ignored(&self) -> u64 {
         self.ignored
     }

@@ -1,25 +1,26 @@
 //! The recirculation port of Themis-longhaul (section V-B), whose packets return to the switch.
 //!
 //! The port is a FIFO queue for a link of `rate` that leads back to the switch in `latency`. A pass takes the queueing
-//! delay, the packet's serialisation time and the latency: without queueing, 105 ns for 1048 B at 1.6 Tb/s and 100 ns.
+//! delay, the packet's serialisation time and the latency. Without queueing, it takes 105 ns for 1048 B with a rate of
+//! 1.6 Tb/s and a latency of 100 ns.
 //!
-//! The dummy packets with which the control plane fills the port wait in the same queue, and each joins again whenever
-//! it returns. In a ring with one server each packet is served once per revolution, so that a looping packet follows
-//! all dummies each time, and a pass takes the larger of
+//! The dummy packets with which the control plane fills the port wait in the same queue, and each dummy joins the queue
+//! again whenever it returns. In a ring with one server, each packet is served once per revolution. A looping packet
+//! therefore follows all dummies each time, and a pass takes the larger of
 //!
-//! - the latency plus the serialisation time of a packet, its own or a larger one right before it, and
-//! - the serialisation time of all packets in the ring: the dummies and the looping packets.
+//! - the latency plus the serialisation time of the larger of the looping packet and the packet right before it, and
+//! - the serialisation time of all packets in the ring, both dummies and looping packets.
 //!
-//! So dummies lengthen passes once they exceed the capacity of the link (20 KB at 1.6 Tb/s and 100 ns); below, they
-//! delay packets only occasionally. Their number is unspecified in the paper beyond "a few".
+//! Dummies lengthen passes only if they exceed the capacity of the link (20 KB at 1.6 Tb/s and 100 ns). Fewer dummies
+//! delay packets only occasionally. The paper gives no number of dummies beyond "a few".
 //!
 //! Packets do not overtake each other in the port, so that a packet's return time is known when it joins. Dummies cause
-//! no events: when a packet joins, the dummies that have returned by then rejoin first. Without looping packets the
-//! dummies are periodic after one revolution, so that any number of complete revolutions is skipped in one step: a
-//! revolution takes the larger of the latency plus the serialisation time of one dummy, and the serialisation time of
-//! all dummies.
+//! no events: when a packet joins, the dummies that have returned by then rejoin first. A revolution is one trip of all
+//! dummies around the ring. Without looping packets the dummies are periodic after one revolution, so that any number
+//! of complete revolutions is skipped in one step. A revolution takes the larger of two times: the latency plus the
+//! serialisation time of one dummy, and the serialisation time of all dummies.
 //!
-//! The size of the port's buffer, which figure 13 measures, is unspecified in the paper; here it is unlimited. The loop
+//! The paper does not specify the size of the port's buffer, which figure 13 measures. Here it is unlimited. The loop
 //! count in a packet's header does not lengthen the packet.
 
 use crate::Packet;
@@ -31,7 +32,7 @@ use std::collections::VecDeque;
 pub struct LoopingPacket {
     /// The packet.
     pub packet: Packet,
-    /// Number of loops left, in a header field that the packet carries meanwhile (section V-B).
+    /// Number of loops that are left. The packet carries it in a header field meanwhile (section V-B).
     pub loops: u8,
 }
 
@@ -39,27 +40,28 @@ pub struct LoopingPacket {
 pub struct Recirculation {
     rate: Rate,
     latency: Duration,
-    /// The looping packets with their return times, in that order.
+    /// The looping packets with their return times, in the order of these times.
     packets: VecDeque<(Time, LoopingPacket)>,
     /// The return times of the dummies, in order.
     dummies: VecDeque<Time>,
     /// Serialisation time of a dummy.
     dummy_time: Duration,
-    /// The time of a revolution with only dummies in the port.
+    /// The end of the serialisation of the last packet.
     revolution: Duration,
     /// The end of the last packet's serialisation.
     free_at: Time,
-    /// The size and serialisation time of the last packet that was no dummy.
+    /// The size and serialisation time of the last packet that was not a dummy.
     last_size: (u16, Duration),
     bytes: u64,
     max_bytes: u64,
 }
 
 impl Recirculation {
-    /// The port at the start of the run, when the control plane inserts `dummies` packets of `dummy_bytes` at once.
+    /// The port at the start of the run, when the control plane inserts `dummies` packets of `dummy_bytes` bytes at
+    /// once.
     ///
     /// # Panics
-    /// The rate is 0, or dummies have no size; scenario checks refuse both.
+    /// The rate is 0, or dummies have no size. The checks of scenarios refuse both.
     pub fn new(rate: Rate, latency: Duration, dummies: u32, dummy_bytes: Bytes) -> Self {
         assert!(dummies == 0 || dummy_bytes.0 > 0, "dummies of 0 bytes");
         let dummy_time = rate.time_for(dummy_bytes.0);
@@ -78,7 +80,7 @@ impl Recirculation {
         }
     }
 
-    /// Adds a packet to the queue, for the first time or again. Times of calls must not decrease.
+    /// Adds a packet to the queue, for the first time or again. The times of calls must not decrease.
     pub fn join(&mut self, now: Time, looping: LoopingPacket) {
         self.turn_dummies(now);
         let size = looping.packet.wire_bytes;
@@ -115,20 +117,21 @@ impl Recirculation {
         self.max_bytes
     }
 
-    /// Serves a packet that joins now for `time`; returns its return time.
+    /// Serves a packet that joins at `now` and has a serialisation time of `time`. Returns the time at which it
+    /// returns.
     fn serve(&mut self, now: Time, time: Duration) -> Time {
         self.free_at = self.free_at.max(now) + time;
         self.free_at + self.latency
     }
 
-    /// Lets the dummies rejoin that have returned since the last packet joined.
+    /// Lets the dummies that have returned since the last packet joined join again.
     fn turn_dummies(&mut self, now: Time) {
         for _ in 0..self.dummies.len() {
             if !self.turn_dummy(now) {
                 return;
             }
         }
-        // All dummies have made a revolution without a packet among them: the rest is periodic.
+        // All dummies have made a revolution without a looping packet among them, so that the rest is periodic.
         let Some(first) = self.dummies.front() else { return };
         let skipped = self.revolution * (now.since(*first).0 / self.revolution.0);
         self.dummies.iter_mut().for_each(|returns| *returns += skipped);

@@ -1,26 +1,28 @@
 //! Themis-longhaul, Algorithm 1 and appendix D: the number of loops of each packet of a flow.
 //!
 //! Choices where the paper is silent or ambiguous:
-//! - `cnp_num % alpha == 1` is read as `cnp_num = 1 (mod alpha)`, which differs only for alpha = 1: there every CNP
-//!   counts, while the printed test would never be true again and a halved alpha would end all throttling. Halving
-//!   stops at 1.
-//! - As printed, alpha meets the count: starting at 5, it is 7 at the seventh CNP, and from then on the test holds for
-//!   every CNP (8 % 7, 9 % 8, ...). The prose of section V-B has the opposite, a growth that slows down. [`Growth`]
-//!   offers both.
-//! - Algorithm 1 never lowers `loop_num`, and appendix D gives the packets of a recovering flow one loop, so that they
-//!   stay behind looping packets. But packets return in queue order, not in PSN order: a packet that joins while an
-//!   older one has loops left would be released first. The register of the same appendix, the PSN of the last released
-//!   packet, keeps the order: a looping packet of a recovering flow is released when it returns, whatever loops it has
-//!   left, if it directly follows that PSN. This takes one loop if its predecessor was released before. If a PSN is
-//!   missing, since the packet was lost before the switch, the wait ends when the loops run out. Therefore a recovering
-//!   flow's packets still get `loop_num` loops.
-//! - An arriving packet that needs no loop shows that no packet of the flow is in the port: only then does the flow
-//!   return to normal, with `loop_num` 0. A CNP before that continues from the current `loop_num`. So `loop_num` never
-//!   falls while that could let a packet overtake another.
+//! - `cnp_num % alpha == 1` is read as `cnp_num = 1 (mod alpha)`, which differs only for alpha = 1: every CNP then
+//!   counts. The printed test would never be true again, so that an alpha that was halved to 1 would end all
+//!   throttling. Halving stops at 1.
+//! - In the printed form, alpha catches up with the count. If it starts at 5, it is 7 at the seventh CNP, and from then
+//!   on the test holds for every CNP (8 % 7, 9 % 8, ...). The text of section V-B describes the opposite, a growth that
+//!   slows down. [`Growth`] offers both.
+//! - Algorithm 1 never lowers `loop_num`. Appendix D gives the packets of a recovering flow one loop, so that they stay
+//!   behind looping packets. But packets return in the order of the queue, not of PSNs, so that a packet with one loop
+//!   would be released before an older one with more loops left. Therefore a recovering flow's packets still get
+//!   `loop_num` loops.
+//! - Another register of appendix D, the PSN of the last released packet, shortens this. A looping packet of a
+//!   recovering flow is released when it returns, however many loops it has left, if it directly follows that PSN. This
+//!   takes one loop if its predecessor was released before. If a PSN is missing, since the packet was lost before the
+//!   switch, the wait ends when the loops run out.
+//! - An arriving packet that needs no loop shows that no packet of the flow is in the port. Only then does the flow
+//!   return to normal, with `loop_num` 0. A CNP before that continues from the current `loop_num`. Thus `loop_num`
+//!   never falls while that could let a packet overtake another.
 //! - Direct recovery sets `loop_num` to 0 at once, and releases all packets when they return (figure 21).
-//! - Lines 17 to 21 run once per quiet period, at the first packet after it, instead of at each packet, by which alpha
-//!   would fall to 1 at once.
-//! - The width of the header field for `loop_num` is unspecified in the paper. Here it has 8 bits, saturating at 255.
+//! - Lines 17 to 21 run once per quiet period, at the first packet after its beginning. If they ran at each packet,
+//!   alpha would fall to 1 at once.
+//! - The paper does not specify the width of the header field for `loop_num`. Here it has 8 bits, and the value
+//!   saturates at 255.
 
 use anabranch_base::{Duration, Time, parameter_choices};
 use serde::{Deserialize, Serialize};
@@ -31,9 +33,9 @@ pub enum FlowStatus {
     /// Packets are forwarded at once.
     #[default]
     Normal,
-    /// Packets loop: the last CNP arrived within beta.
+    /// Packets loop, because the last CNP arrived within beta.
     Throttled,
-    /// The rate recovers: no CNP has arrived for longer than beta.
+    /// The rate recovers, because no CNP has arrived for longer than beta.
     Recover,
 }
 
@@ -41,9 +43,9 @@ pub enum FlowStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
-    /// Packets loop until they directly follow the last forwarded one, so that none overtakes another.
+    /// Packets loop until they directly follow the last forwarded packet, so that none overtakes another.
     Rate,
-    /// Packets no longer loop, and may overtake looping ones: for NICs that accept packets out of order.
+    /// Packets no longer loop, and may overtake looping ones. This is for NICs that accept packets out of order.
     Direct,
     /// Packets loop as before (figure 22, "no recovery").
     None,
@@ -55,10 +57,10 @@ parameter_choices!(Recovery: "rate" = Rate, "direct" = Direct, "none" = None);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {
-    /// CNPs with `cnp_num % alpha == 1`, where `cnp_num` counts all CNPs: the printed pseudocode.
+    /// The CNPs with `cnp_num % alpha == 1`, where `cnp_num` counts all CNPs, as in the printed pseudocode.
     Printed,
-    /// The first CNP, then every alpha-th after the previous increase: the prose of section V-B. The test is the same,
-    /// but an increase resets `cnp_num` to 1.
+    /// The first CNP, then every alpha-th CNP after the previous increase, as in the text of section V-B. The test is
+    /// the same, but an increase resets `cnp_num` to 1.
     Spaced,
 }
 
@@ -90,10 +92,10 @@ pub struct FlowState {
     pub cnp_num: u32,
     /// `cnp_time`: the arrival of the last CNP.
     pub cnp_time: Time,
-    /// The PSN of the last packet that was forwarded to its port (appendix D); none before the first one since the
+    /// The PSN of the last packet that was forwarded to its port (appendix D). None before the first one since the
     /// registers were allocated.
     pub last_sent: Option<u32>,
-    /// The arrival of the last data packet, by which the control plane finds idle entries for reuse.
+    /// The arrival of the last data packet. The control plane uses it to find idle entries for reuse.
     pub packet_time: Time,
 }
 
@@ -113,11 +115,11 @@ impl FlowState {
 
     /// Handles a CNP of the flow.
     pub fn handle_cnp(&mut self, now: Time, rules: &Throttling) {
-        // Algorithm 1, lines 2-4
+        // Algorithm 1, lines 2-4.
         self.cnp_num = self.cnp_num.saturating_add(1);
         self.status = FlowStatus::Throttled;
         self.cnp_time = now;
-        // Lines 5-8
+        // Lines 5-8.
         if self.cnp_num % self.alpha == 1 % self.alpha {
             self.loop_num = self.loop_num.saturating_add(1);
             self.alpha = self.alpha.saturating_add(1);
@@ -125,27 +127,27 @@ impl FlowState {
                 self.cnp_num = 1;
             }
         }
-        // Lines 17-21 cannot apply, since the CNP has just arrived.
+        // Lines 17-21 cannot apply here, since the CNP has just arrived.
     }
 
-    /// Handles the arrival of a data packet. Returns its number of loops; 0 if it is forwarded at once.
+    /// Handles the arrival of a data packet. Returns its number of loops, which is 0 if it is forwarded at once.
     pub fn handle_data(&mut self, now: Time, psn: u32, rules: &Throttling) -> u8 {
         self.packet_time = now;
         if self.status == FlowStatus::Recover && self.needs_no_loop(psn, rules) {
             (self.status, self.loop_num) = (FlowStatus::Normal, 0);
         }
-        // Lines 10-15
+        // Lines 10-15.
         let loops = if self.status == FlowStatus::Normal { 0 } else { self.loop_num };
         self.check_quiet(now, rules);
         loops
     }
 
-    /// Handles the return of a data packet with this many loops left. Returns whether it loops again.
+    /// Handles the return of a data packet with `loops` loops left. Returns whether it loops again.
     pub fn loops_again(&mut self, now: Time, psn: u32, loops: u8, rules: &Throttling) -> bool {
         self.packet_time = now;
         // A returning packet passes the ingress, like any packet.
         self.check_quiet(now, rules);
-        // This holds also after the flow has returned to normal: retransmissions of go-back-N have overtaken these
+        // This holds even after the flow has returned to normal. Retransmissions of go-back-N have then overtaken these
         // copies, which stay in order among themselves.
         loops > 0 && (self.status == FlowStatus::Throttled || !self.needs_no_loop(psn, rules))
     }
@@ -156,7 +158,7 @@ impl FlowState {
         self.last_sent = Some(psn);
     }
 
-    /// Whether a packet of a recovering flow cannot overtake another, or is allowed to (appendix D).
+    /// Whether a packet of a recovering flow cannot overtake another, or is allowed to do so (appendix D).
     fn needs_no_loop(&self, psn: u32, rules: &Throttling) -> bool {
         match rules.recovery {
             Recovery::Rate => self.last_sent.is_some_and(|last| last.wrapping_add(1) == psn),
@@ -173,7 +175,7 @@ impl FlowState {
         self.status = FlowStatus::Recover;
         self.alpha = (self.alpha / 2).max(1);
         self.cnp_num = 0;
-        // The naive recovery of appendix D.
+        // This is the naive recovery of appendix D.
         if rules.recovery == Recovery::Direct {
             self.loop_num = 0;
         }

@@ -1,17 +1,17 @@
-//! The Temporary Reaction Point (Themis-longhaul, section V): at the edge of the receivers' data centre.
+//! The Temporary Reaction Point (Themis-longhaul, section V), at the edge of the receivers' data centre.
 //!
 //! When a CNP leaves the data centre for a sender in another one, the switch throttles that flow until the CNP has
-//! reached the sender and taken effect: the flow's packets pass the [recirculation port](super::Recirculation) several
-//! times before they are forwarded. The [tables](super::CnpTables) have the throttled flows, [Algorithm
+//! reached the sender and taken effect. The flow's packets pass the [recirculation port](super::Recirculation) several
+//! times before they are forwarded. The [tables](super::CnpTables) contain the throttled flows, and [Algorithm
 //! 1](super::FlowState) gives the number of loops.
 //!
-//! A packet that returns from the port passes the ingress, where its flow is looked up again. If the flow is no longer
-//! in the tables, for example because it was there only by a collision, the packet still has its number of loops in its
-//! header; where order does not matter (direct recovery) it is released at once.
+//! A packet that returns from the port passes the ingress, where its flow is looked up again. The flow may no longer be
+//! in the tables, for example because it was found there only by a collision. The packet then continues with the number
+//! of loops in its header, or, where order does not matter (direct recovery), it is released at once.
 //!
-//! Packets of a flow are released in order, except under direct recovery and in two cases that exist in hardware too:
-//! another flow uses the same cache slot, or go-back-N retransmits packets that still loop. The latter is harmless: no
-//! packet is released before some copy of its predecessor.
+//! Packets of a flow are released in order, except under direct recovery and in two cases that exist in hardware too.
+//! Either another flow uses the same cache slot, or go-back-N retransmits packets that still loop. The latter is
+//! harmless: no packet is released before some copy of its predecessor.
 
 use super::cnp_tables::CnpTables;
 use super::recirculation::{LoopingPacket, Recirculation};
@@ -41,30 +41,30 @@ parameters! {
         /// Recovery of a flow (appendix D).
         #[param(any; example = "rate"; source = "Themis-longhaul, appendix D")]
         pub recovery: Recovery,
-        /// Use CNP_Cache (figure 18).
+        /// Whether CNP_Cache is used (figure 18).
         #[param(any; example = true; source = "Themis-longhaul, section V-B")]
         pub cache: bool,
-        /// Slots of CNP_Cache (1024 in section VI).
+        /// Number of slots of CNP_Cache (1024 in section VI).
         #[param(1..=1 << 24; example = 1024; source = "Themis-longhaul, section VI")]
         pub cache_slots: u32,
-        /// A slot of CNP_Cache has a fingerprint of its flow, 32 bits of the hash, which packets must match.
+        /// Whether a slot of CNP_Cache has a fingerprint of its flow, 32 bits of the hash, which packets must match.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified: the register of section V-B stores a hash"; default = false)]
         pub cache_fingerprint: bool,
-        /// Time without a CNP after which a slot of CNP_Cache is free; 0: it is free only when its flow has returned to
-        /// normal.
+        /// Time without a CNP after which a slot of CNP_Cache is free. With 0, a slot is free only when its flow has
+        /// returned to normal.
         #[serde(default = "no_expiry", skip_serializing_if = "is_no_expiry")]
         #[param(any; example = "1ms"; source = "unspecified; section V-B: expired register entries"; default = "0us")]
         pub cache_expiry: Span,
-        /// The control plane resets a slot of CNP_Cache only if the entry's own flow was the last to write it.
+        /// Whether the control plane resets a slot of CNP_Cache only if the entry's own flow was the last to write it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified; section V-B: the control plane resets the register";
             default = false)]
         pub cache_reset_own: bool,
-        /// Use CNP_Store (figure 18).
+        /// Whether CNP_Store is used (figure 18).
         #[param(any; example = true; source = "Themis-longhaul, section V-B")]
         pub store: bool,
-        /// Entries of CNP_Store (1024 in section VI).
+        /// Number of entries of CNP_Store (1024 in section VI).
         #[param(1..=1 << 24; example = 1024; source = "Themis-longhaul, section VI")]
         pub store_entries: u32,
         /// Time from a CNP to its flow's entry in CNP_Store (1 ms in section VII-C).
@@ -76,12 +76,12 @@ parameters! {
         /// Latency of a pass through the recirculation port.
         #[param(any; example = "100ns"; source = "unspecified; the simulation published with Themis-longhaul")]
         pub latency: Span,
-        /// The port marks packets (ECN) as other ports do.
+        /// Whether the port marks packets (ECN) as other ports do.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true;
             source = "unspecified; the port of the simulation published with Themis-longhaul does"; default = false)]
         pub ecn: bool,
-        /// Bytes in the port above which marking begins.
+        /// Bytes in the port above which packets are marked with a probability that rises from 0.
         #[serde(default = "ecn_kmin", skip_serializing_if = "is_ecn_kmin")]
         #[param(any; example = "800KB"; source = "the simulation published with Themis-longhaul, for 1.6 Tb/s";
             default = "1600KB")]
@@ -91,7 +91,7 @@ parameters! {
         #[param(any; example = "6400KB"; source = "the simulation published with Themis-longhaul, for 1.6 Tb/s";
             default = "25600KB")]
         pub ecn_kmax: Bytes,
-        /// Share of packets marked just below `ecn_kmax`, rising linearly from 0 at `ecn_kmin`.
+        /// Share of packets that are marked just below `ecn_kmax`. The share rises linearly from 0 at `ecn_kmin`.
         #[serde(default = "ecn_pmax", skip_serializing_if = "is_ecn_pmax")]
         #[param(0.0..=1.0; example = 0.2; source = "the simulation published with Themis-longhaul"; default = 0.2)]
         pub ecn_pmax: f64,
@@ -136,7 +136,7 @@ fn is_ecn_pmax(share: &f64) -> bool {
     *share == ecn_pmax()
 }
 
-/// The reaction point of one external switch.
+/// The reaction point of a single external switch.
 pub struct Trp {
     rules: Throttling,
     sites: Sites,
@@ -192,7 +192,7 @@ impl Trp {
     }
 
     /// The state of a throttled flow. The paper gives no widths. Here a status of three values has 2 bits, the PSN has
-    /// 24 as in a BTH, times have 32, and the other numbers 8 or 16.
+    /// 24 bits as in a BTH, times have 32 bits, and the other numbers 8 or 16 bits.
     pub fn state(_: &TrpConfig) -> Vec<StateField> {
         vec![
             StateField::new("TRP: flow_status", 2, 1),
@@ -244,14 +244,15 @@ impl Trp {
             return Verdict::HoldOutside;
         }
         if out.len() > queued {
-            // Packets that return at this very time must go first, but a forwarded packet is sent before `out`.
+            // Packets that return at this very time must go first. A forwarded packet would be sent before those in
+            // `out`, so the packet is appended to `out`.
             out.push(Emitted { packet: *packet, held: Held::OutsideBuffer });
             return Verdict::HoldOutside;
         }
         Verdict::Forward
     }
 
-    /// Handles packets that return from the port, and entries that are due.
+    /// Handles the packets that return from the port by `now`, and the entries that are due.
     pub fn handle_timeout(&mut self, now: Time, out: &mut Vec<Emitted>) {
         self.advance(now, out);
     }

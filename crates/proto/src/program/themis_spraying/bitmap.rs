@@ -3,14 +3,14 @@
 /// The packets of a queue pair that were sent to the receiving NIC: the Proxy Bitmap (section 4.2).
 ///
 /// It has two bits for each packet of the transmit window, in two halves. A half's base bit is the value of its bits
-/// that means "not received". It flips when the start pointer leaves the half, whose packets have then all been
-/// received, so that no bits need to be cleared.
+/// that means "not received". The base bit flips when the start pointer leaves the half. All packets of the half have
+/// then been received, so that no bits need to be cleared.
 pub(super) struct ProxyBitmap {
     /// Bit `psn % (2 * window)` stands for `psn`.
     words: Box<[u64]>,
-    /// Packets in the transmit window: the number of bits of a half.
+    /// Number of packets in the transmit window, and of bits in a half.
     window: u32,
-    /// The start pointer: the receiving NIC has acknowledged every PSN below, by ACKs or NACKs (epsn_array).
+    /// The start pointer: the receiving NIC has acknowledged every PSN below it, by ACKs or NACKs (epsn_array).
     start: u32,
     /// The base bits of the first and the second half.
     base: [bool; 2],
@@ -24,7 +24,7 @@ impl ProxyBitmap {
         ProxyBitmap { words, window, start: 0, base: [false; 2] }
     }
 
-    /// Whether `psn`, which is less than a window beyond the start pointer, was sent to the NIC.
+    /// Whether `psn` was sent to the NIC. It must be less than a window beyond the start pointer.
     #[inline]
     pub(super) fn contains(&self, psn: u32) -> bool {
         psn < self.start || self.bit(psn) != self.base[self.half(psn)]
@@ -49,7 +49,7 @@ impl ProxyBitmap {
         }
     }
 
-    /// Advances the start pointer, by at most a window: the receiving NIC has every PSN below `start`.
+    /// Advances the start pointer to `start`, by at most a window: the receiving NIC has every PSN below `start`.
     #[inline]
     pub(super) fn advance(&mut self, start: u32) {
         if start <= self.start {
@@ -88,8 +88,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// Figure 17 with a window of 4: the bits of a half are reused with the opposite meaning once the start pointer has
-    /// left it, and none is cleared.
+    /// Figure 17 with a window of 4: once the start pointer has left a half, its bits are reused with the opposite
+    /// meaning, and none is cleared.
     #[test]
     fn a_half_is_used_again_with_its_base_flipped() {
         let mut bitmap = ProxyBitmap::new(4);
@@ -143,7 +143,7 @@ mod tests {
         Copy(u32),
         /// All missing packets below this offset in the window are sent in order.
         Fill(u32),
-        /// The NIC acknowledges all but this many of the packets that it could acknowledge.
+        /// The NIC acknowledges all packets that it can acknowledge, except this many.
         Acknowledge(u32),
     }
 
@@ -161,7 +161,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         /// The bitmap agrees with a plain set for arrivals in any order within the window, over many revolutions of the
-        /// ring.
+        /// bitmap.
         #[test]
         fn agrees_with_a_plain_set((window, steps) in steps()) {
             let (mut bitmap, mut plain, mut start) = (ProxyBitmap::new(window), BTreeSet::new(), 0);

@@ -4,7 +4,7 @@ use anabranch_base::QpId;
 
 /// The entries of the queue pairs that this switch has seen, stored contiguously in the order of their first use.
 pub(super) struct ByQp<T> {
-    /// Indexed by queue pair: the index of its entry plus one, or 0.
+    /// For each queue pair, the index of its entry plus one, or 0 without an entry.
     slots: Vec<u32>,
     entries: Vec<T>,
 }

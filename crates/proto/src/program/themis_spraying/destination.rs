@@ -1,4 +1,4 @@
-//! Themis-D: the part at the receiver's ToR (sections 4.2 to 4.4, Algorithm 1).
+//! Themis-D, the role of the receiver's ToR (sections 4.2 to 4.4, Algorithm 1).
 
 use super::bitmap::ProxyBitmap;
 use super::by_qp::ByQp;
@@ -9,12 +9,12 @@ use anabranch_base::{HostId, Time};
 
 /// Distinguishes NACKs for lost packets from NACKs for late ones.
 pub(super) struct Destination {
-    /// N.
+    /// Number of paths (N).
     paths: u32,
     window: u32,
     confirmation: bool,
     lazy_drop: bool,
-    /// OOO_THRESHOLD, when failures are handled.
+    /// OOO_THRESHOLD. None if failures are not handled.
     ooo_threshold: Option<u32>,
     nack_bytes: u16,
     qps: ByQp<QueuePair>,
@@ -26,31 +26,32 @@ pub(super) struct Destination {
 pub(super) struct DestinationCounters {
     /// NACKs forwarded at once.
     pub(super) valid: u64,
-    /// NACKs dropped, since their packet was delivered.
+    /// NACKs that were dropped, since their packet was delivered.
     pub(super) invalid: u64,
-    /// NACKs stashed (or dropped, without lazy dropping), since the state of their packet is not known.
+    /// NACKs that were stashed (or dropped, without lazy dropping), since it is not known whether their packet was
+    /// lost.
     pub(super) undetermined: u64,
-    /// Stashed NACKs forwarded, since a later packet of the same path proved the loss.
+    /// Stashed NACKs that were forwarded, since a later packet of the same path proved the loss.
     pub(super) confirmed: u64,
-    /// Stashed NACKs discarded, since their packet arrived.
+    /// Stashed NACKs that were discarded, since their packet arrived.
     pub(super) refuted: u64,
-    /// Stashed NACKs sent as Path Avoidance Signals.
+    /// Stashed NACKs that were sent as Path Avoidance Signals.
     pub(super) avoidance_signals: u64,
 }
 
 /// The state of a queue pair in Themis-D (Table 4).
 struct QueuePair {
-    /// The packets sent to the NIC, and its ePSN (bitmap_array, epsn_array and the bases).
+    /// The packets that were sent to the NIC, and the ePSN of the NIC (bitmap_array, epsn_array and the bases).
     delivered: ProxyBitmap,
-    /// For each relative path, the highest PSN sent to the NIC (path_psn_max_array). 0 replaces minus infinity, since
-    /// the value is only compared by "above some PSN".
+    /// For each relative path, the highest PSN that was sent to the NIC (path_psn_max_array). 0 replaces minus
+    /// infinity, since the value is only tested for being above some PSN.
     path_max: Box<[u32]>,
-    /// The stashed NACK, while Valid holds.
+    /// The stashed NACK. Some while the paper's Valid bit is set.
     stashed: Option<StashedNack>,
 }
 
-/// The stored fields of an undetermined NACK. Its path (stash_nack_path_id) is its PSN modulo N; `dst` replaces the
-/// addresses that hardware swaps in the mirrored packet, and the egress port.
+/// The stored fields of an undetermined NACK. Its path (stash_nack_path_id) is its PSN modulo N, and is not stored.
+/// `dst` replaces the addresses that hardware swaps in the mirrored packet, and the egress port.
 struct StashedNack {
     /// SePSN.
     psn: u32,
@@ -73,7 +74,7 @@ impl Destination {
         }
     }
 
-    /// Handles a sprayed data packet that has left its egress queue for its NIC.
+    /// Handles a sprayed data packet that has left its egress queue and goes to the NIC.
     #[inline]
     pub(super) fn handle_data(&mut self, packet: &mut Packet, psn: u32, out: &mut Vec<Emitted>) {
         packet.tag &= !SPRAYED;
@@ -95,13 +96,13 @@ impl Destination {
             self.counters.refuted += 1;
             qp.stashed = None;
         } else if psn > stashed.psn {
-            // Section 4.3, first rule. This rule precedes failure handling: a path that delivers packets has not
-            // failed.
+            // This is the first rule of section 4.3. It precedes failure handling, since a path that delivers packets
+            // has not failed.
             let tag = if psn % paths == stashed.psn % paths {
                 self.counters.confirmed += 1;
                 0
             } else if self.ooo_threshold.is_some_and(|threshold| psn - stashed.psn > threshold) {
-                // Section 4.4, failure handling.
+                // This is the failure handling of section 4.4.
                 self.counters.avoidance_signals += 1;
                 PATH_AVOIDANCE_SIGNAL
             } else {
@@ -123,11 +124,11 @@ impl Destination {
 
     /// Handles a NACK of a local NIC for `psn`, its ePSN (Algorithm 1, `onNACK`).
     pub(super) fn handle_nack(&mut self, packet: &Packet, psn: u32, sent_at: Time) -> Verdict {
-        // Without a sprayed packet of the queue pair, the sender's ToR does not run Themis.
+        // If no packet of the queue pair was sprayed, the sender's ToR does not run Themis.
         let Some(qp) = self.qps.get_mut(packet.qp) else {
             return Verdict::Forward;
         };
-        // Appendix A mentions ACKs; the ePSN of a NACK has the same meaning.
+        // Appendix A mentions only ACKs, but the ePSN of a NACK has the same meaning.
         qp.delivered.advance(psn);
         // Lines 5-8, C1: "not yet delivered". (The paper's explanation of figure 6 calls C1 "not satisfied" for a
         // packet that was delivered: such a NACK is invalid.)
@@ -135,7 +136,7 @@ impl Destination {
             self.counters.invalid += 1;
             return Verdict::Drop;
         }
-        // Lines 9-12, C2.
+        // Lines 9-12, condition C2.
         if !self.confirmation || qp.path_max[(psn % self.paths) as usize] > psn {
             self.counters.valid += 1;
             return Verdict::Forward;
@@ -143,7 +144,8 @@ impl Destination {
         // Line 14.
         self.counters.undetermined += 1;
         if self.lazy_drop {
-            // Section 4.3: there is one stashed NACK per queue pair; the packet of an earlier one has arrived.
+            // Section 4.3: there is one stashed NACK per queue pair. If an earlier one was stashed, its packet has
+            // arrived.
             qp.stashed = Some(StashedNack { psn, dst: packet.dst, ev: packet.ev, sent_at });
         }
         Verdict::Drop

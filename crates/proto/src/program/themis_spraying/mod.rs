@@ -2,8 +2,9 @@
 //! ones.
 //!
 //! Commodity NICs treat an out-of-order packet as a sign of loss. Themis-S at the sender's ToR sends each packet on the
-//! path that its PSN selects; Themis-D at the receiver's ToR drops NACKs that are caused only by reordering. The
-//! instance at each ToR has both roles, for different queue pairs. Only queue pairs between ToRs take part.
+//! path that its PSN selects. Themis-D at the receiver's ToR drops NACKs that are caused only by reordering. The
+//! instance at each ToR has both roles, for different queue pairs. Only queue pairs whose two hosts are under different
+//! ToRs take part.
 
 mod bitmap;
 mod by_qp;
@@ -21,11 +22,11 @@ use destination::Destination;
 use serde::{Deserialize, Serialize};
 use source::Source;
 
-/// Bit of [`Packet::tag`] that makes a NACK a Path Avoidance Signal (section 4.4).
+/// The bit of [`Packet::tag`] that makes a NACK a Path Avoidance Signal (section 4.4).
 pub const PATH_AVOIDANCE_SIGNAL: u16 = 1 << 0;
 
-/// Bit of [`Packet::tag`] of a data packet that Themis-S has sprayed. Themis-D works at egress, where this bit
-/// distinguishes packets from other ToRs from those of its own hosts (section 5: only the former count).
+/// The bit of [`Packet::tag`] that Themis-S sets in the data packets that it sprays. Themis-D works at egress. There
+/// the bit distinguishes packets from other ToRs, which alone count, from packets of the ToR's own hosts (section 5).
 pub const SPRAYED: u16 = 1 << 1;
 
 parameters! {
@@ -36,7 +37,8 @@ parameters! {
         /// Number of paths for which the tables have entries (N_paths, Table 2).
         #[param(1..=65_536; example = 128; source = "Themis-spraying, Table 2")]
         pub paths: u32,
-        /// Most unacknowledged packets of a NIC (N_TX window, Table 2); half the bits of the bitmap.
+        /// Largest number of packets that a NIC may have unacknowledged (N_TX window, Table 2). The bitmap has twice as
+        /// many bits.
         #[param(1..=65_536; example = 512; source = "Themis-spraying, Table 2")]
         pub window: u32,
         /// Condition C2 (section 4.2): a NACK is valid only if a later packet of the same path has already been
@@ -47,13 +49,14 @@ parameters! {
         /// it, the NACK is dropped.
         #[param(any; example = true; source = "Themis-spraying, section 4.3")]
         pub lazy_drop: bool,
-        /// Retransmissions take another path (section 4.4).
+        /// Whether retransmissions take another path (section 4.4).
         #[param(any; example = true; source = "Themis-spraying, section 4.4")]
         pub reroute: bool,
-        /// Paths whose packets fail to arrive are avoided (section 4.4).
+        /// Whether paths whose packets fail to arrive are avoided (section 4.4).
         #[param(any; example = true; source = "Themis-spraying, section 4.4")]
         pub failure_handling: bool,
-        /// A path is avoided when a packet this many PSNs beyond the missing one passes (OOO_THRESHOLD).
+        /// Distance in PSNs beyond a missing packet at which a passing packet causes the missing packet's path to be
+        /// avoided (OOO_THRESHOLD).
         #[param(1..=u32::MAX; example = 448; source = "Themis-spraying, section 6.2")]
         pub ooo_threshold: u32,
         /// Number of packets for which a path is avoided (AVOIDANCE_WINDOW).
@@ -62,14 +65,14 @@ parameters! {
     }
 }
 
-/// The program of one ToR.
+/// The program of a single ToR.
 pub struct ThemisSpraying {
     source: Source,
     destination: Destination,
 }
 
 impl ThemisSpraying {
-    /// The program before the first packet. Without lazy dropping no failure is detected, since no NACK is stashed.
+    /// The program before the first packet. Without lazy dropping no NACK is stashed, so that no failure is detected.
     pub fn new(config: &ThemisSprayingConfig, facts: &ProgramFacts, random: Stream) -> Self {
         debug_assert!(facts.paths <= config.paths, "{} paths, {} entries", facts.paths, config.paths);
         ThemisSpraying {
@@ -182,8 +185,8 @@ impl Program for ThemisSpraying {
         }
     }
 
-    /// The number of NACKs that senders receive, unless the fabric loses some, is the sum of `nacks_valid`,
-    /// `nacks_confirmed` and `avoidance_signals`.
+    /// The sum of `nacks_valid`, `nacks_confirmed` and `avoidance_signals` is the number of NACKs that senders receive,
+    /// unless the fabric loses some.
     fn counters(&self) -> Vec<ProgramCounter> {
         let sum = |name, value| ProgramCounter { name, value, total: Total::Sum };
         let (source, destination) = (&self.source.counters, &self.destination.counters);
@@ -204,7 +207,8 @@ impl Program for ThemisSpraying {
 mod tests {
     use super::*;
 
-    /// Tables 3 and 4, and equation 5 with the values of Table 2: "about 9.7 MB", exactly 9.64.
+    /// Tables 3 and 4, and equation 5 with the values of Table 2: the paper has "about 9.7 MB", and the exact value is
+    /// 9.64 MB.
     #[test]
     fn state_is_as_large_as_the_paper_says() {
         let config = ThemisSprayingConfig {

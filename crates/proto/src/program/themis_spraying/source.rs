@@ -1,4 +1,4 @@
-//! Themis-S: the part at the sender's ToR (sections 4.1 and 4.4).
+//! Themis-S, the role of the sender's ToR (sections 4.1 and 4.4).
 
 use super::by_qp::ByQp;
 use super::{PATH_AVOIDANCE_SIGNAL, SPRAYED, ThemisSprayingConfig};
@@ -7,15 +7,15 @@ use crate::program::interface::{ProgramFacts, Verdict};
 use anabranch_base::{HostId, Purpose, QpId, Stream, stream};
 use std::sync::Arc;
 
-/// Sprays the data packets of queue pairs that leave the ToR.
+/// Sprays the data packets of local hosts to other ToRs.
 pub(super) struct Source {
-    /// N.
+    /// Number of paths (N).
     paths: u32,
     path_map: Option<Arc<[u16]>>,
     reroute: bool,
     avoidance_window: u32,
     qps: ByQp<QueuePair>,
-    /// Salt of the hash that replaces ECMP's.
+    /// Salt of the hash that stands for ECMP's.
     salt: u64,
     random: Stream,
     pub(super) counters: SourceCounters,
@@ -26,22 +26,23 @@ pub(super) struct Source {
 pub(super) struct SourceCounters {
     /// Retransmissions that took another path.
     pub(super) rerouted: u64,
-    /// Other packets that took another path because their own is avoided.
+    /// Other packets that took another path because their own was avoided.
     pub(super) avoided: u64,
 }
 
 /// The state of a queue pair in Themis-S: Table 3, and the base path, which hardware computes for each packet.
 struct QueuePair {
-    /// P_base.
+    /// The base path (P_base).
     base_path: u32,
     /// lastNackPsn (recved_nack_psn).
     last_nack_psn: u32,
-    /// For each relative path, the number of packets for which it is still avoided (path_adaptive_count). Empty before
-    /// the first signal.
+    /// For each relative path, the number of packets for which it is still avoided (path_adaptive_count). It is empty
+    /// before the first signal.
     avoidance: Box<[u32]>,
 }
 
-/// The value of lastNackPsn before the first NACK. No packet has this PSN: the largest one is its predecessor.
+/// The value of lastNackPsn before the first NACK. No packet has this PSN, since the largest PSN of a packet is one
+/// below it.
 const NO_PSN: u32 = u32::MAX;
 
 impl Source {
@@ -74,7 +75,7 @@ impl Source {
         if is_avoided {
             qp.avoidance[path as usize] -= 1;
         }
-        // Section 4.4, retransmission rerouting. A retransmission whose path is avoided moves only once.
+        // Section 4.4, retransmission rerouting: a retransmission whose path is also avoided moves only once.
         let is_rerouted = self.reroute && psn == qp.last_nack_psn;
         if (is_avoided || is_rerouted) && paths > 1 {
             path = other_path(path, paths, &qp.avoidance, &mut self.random);
@@ -82,7 +83,7 @@ impl Source {
             *(if is_rerouted { &mut count.rerouted } else { &mut count.avoided }) += 1;
         }
         match &self.path_map {
-            // Section 4.1, figure 4: the base path is that of the packet's own entropy value under ECMP.
+            // Section 4.1, figure 4: the base path is the one that ECMP chooses for the packet's own entropy value.
             Some(path_map) => {
                 packet.ev ^= path_map[path as usize];
                 Verdict::Forward
@@ -109,15 +110,15 @@ impl Source {
     }
 }
 
-/// P_base: a hash of the queue pair, which replaces ECMP's.
+/// The base path P_base, from a hash of the queue pair that stands for ECMP's.
 fn base_path(salt: u64, qp: QpId, dst: HostId, paths: u32) -> u32 {
     stream(salt, u64::from(dst.0) << 32 | u64::from(qp.0), Purpose::EcmpSalt).below(paths)
 }
 
 /// A random relative path other than `path`.
 ///
-/// Whether the other path may be avoided itself is unspecified in section 4.4. Here it is not avoided, as long as there
-/// is such a path, since a packet that moves to a failed path would be lost there.
+/// Section 4.4 does not specify whether this other path may be an avoided one. Here it is one that is not avoided, if
+/// there is any, since a packet that moves to a failed path would be lost there.
 fn other_path(path: u32, paths: u32, avoidance: &[u32], random: &mut Stream) -> u32 {
     let is_good =
         |other: &u32| *other != path && avoidance.get(*other as usize).is_none_or(|&left| left == 0);

@@ -4,7 +4,7 @@ use super::interface::Ends;
 use crate::packet::{Packet, Repr};
 use anabranch_base::{Bytes, Duration, HostId, QpId, Time};
 
-/// The fields that an answer echoes of the packet that causes it.
+/// The fields of a packet that a receiver's answer to it echoes.
 #[derive(Clone, Copy)]
 pub(in crate::transport) struct Cause {
     pub ev: u16,
@@ -32,7 +32,7 @@ impl Cause {
     }
 }
 
-/// Makes the packets of a receiver, which go to the sender and have one size.
+/// Creates the packets of a receiver, which all go to the sender and have the same size.
 pub(in crate::transport) struct Answers {
     qp: QpId,
     sender: HostId,
@@ -40,7 +40,7 @@ pub(in crate::transport) struct Answers {
 }
 
 impl Answers {
-    /// Packets of `bytes` bytes on the wire.
+    /// A maker of packets that have `bytes` bytes on the wire.
     pub fn new(ends: Ends, bytes: Bytes) -> Self {
         Answers { qp: ends.qp, sender: ends.src, bytes: bytes.0 as u16 }
     }
@@ -52,11 +52,11 @@ impl Answers {
     }
 }
 
-/// DCQCN's notification point (DCQCN, section 3.1): at most one CNP in an interval.
+/// DCQCN's notification point (DCQCN, section 3.1), which sends at most one CNP per interval.
 pub(in crate::transport) struct NotificationPoint {
     interval: Duration,
     last: Option<Time>,
-    /// A marked packet arrived within the interval since the last CNP.
+    /// Whether a marked packet arrived within the interval since the last CNP.
     held_back: bool,
     /// The entropy value of the marked packet for which a CNP is due.
     due: Option<u16>,
@@ -67,7 +67,7 @@ impl NotificationPoint {
         NotificationPoint { interval, last: None, held_back: false, due: None }
     }
 
-    /// Whether the interval is 0: the transport's ACKs then stand for CNPs.
+    /// Whether the interval is 0. The transport's ACKs then take the place of CNPs.
     #[inline]
     pub fn is_off(&self) -> bool {
         self.interval == Duration::ZERO
@@ -84,7 +84,8 @@ impl NotificationPoint {
         }
     }
 
-    /// Handles an unmarked packet: after the interval it causes the CNP that an earlier marked packet could not.
+    /// Handles an unmarked packet. If the interval is over, it causes the CNP that was suppressed for an earlier marked
+    /// packet.
     pub fn trail(&mut self, now: Time, ev: u16) {
         if self.held_back {
             self.notify(now, ev);

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// The set of PSNs that arrived.
 pub(in crate::transport) struct Arrivals {
-    /// ePSN: every PSN below has arrived.
+    /// ePSN: every PSN below it has arrived.
     pub expected: u32,
     /// Number of distinct packets that arrived.
     pub fresh: u32,
@@ -20,8 +20,8 @@ impl Arrivals {
         Arrivals { expected: 0, fresh: 0, set: PsnSet::new() }
     }
 
-    /// Marks `psn` as arrived. Returns the number of PSNs by which the ePSN advances, to the lowest PSN that has not
-    /// arrived; none for a duplicate.
+    /// Marks `psn` as arrived. Returns the number of PSNs by which the ePSN advances, up to the lowest PSN that has not
+    /// arrived, or None for a duplicate.
     #[inline]
     pub fn accept(&mut self, psn: u32) -> Option<u32> {
         if psn < self.expected {
@@ -47,7 +47,7 @@ impl Arrivals {
         self.set.contains(psn)
     }
 
-    /// A bit for each of `base..base + 64` that has arrived: all below the ePSN, and the members of the set.
+    /// A bitmap of the PSNs in `base..base + 64` that have arrived: all below the ePSN, and the members of the set.
     #[inline]
     pub fn window(&mut self, base: u32) -> u64 {
         if base >= self.expected {
@@ -68,7 +68,7 @@ pub(in crate::transport) struct AnyOrder(SmallVec<[PartialMessage; 2]>);
 
 struct PartialMessage {
     id: MessageId,
-    /// Packets that have not arrived.
+    /// Number of packets that have not arrived.
     left: u32,
 }
 
@@ -77,7 +77,7 @@ impl AnyOrder {
         AnyOrder(SmallVec::new())
     }
 
-    /// Counts a new packet of a message. Returns the message if the packet was the last one missing.
+    /// Counts a new packet of a message. Returns the message if this packet was the last one missing.
     #[inline]
     pub fn count(&mut self, id: MessageId, packets: u32) -> Option<MessageId> {
         let slot = match self.0.iter().position(|message| message.id == id) {
@@ -93,14 +93,15 @@ impl AnyOrder {
     }
 }
 
-/// Messages with arrived packets that are not delivered yet. They are kept and delivered in the order of their PSNs.
+/// Messages of which packets have arrived and which are not yet delivered. They are kept and delivered in the order of
+/// their PSNs.
 pub(in crate::transport) struct InOrder(VecDeque<OrderedMessage>);
 
 struct OrderedMessage {
     id: MessageId,
-    /// Packets that have not arrived.
+    /// Number of packets that have not arrived.
     left: u32,
-    /// Any PSN of the message that has arrived. It gives the message's position, since messages do not overlap.
+    /// One PSN of the message that has arrived. It is enough to order the messages, since their PSNs do not overlap.
     psn: u32,
 }
 
@@ -121,7 +122,7 @@ impl InOrder {
         }
     }
 
-    /// The next message whose last packet is below the ePSN.
+    /// The next message whose packets are all below the ePSN.
     #[inline]
     pub fn poll_delivered(&mut self, expected: u32) -> Option<MessageId> {
         // Once a message has arrived completely, the ePSN is beyond all of its PSNs or before all of them.

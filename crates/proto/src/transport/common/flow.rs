@@ -1,5 +1,5 @@
-//! The shared part of senders whose messages are acknowledged in order and whose packets are paced: everything but loss
-//! detection and retransmission.
+//! The code that senders share if their messages are acknowledged in order and their packets are paced. It is
+//! everything but loss detection and retransmission.
 
 use super::interface::{Ends, Framing, SenderCounters};
 use super::messages::{Messages, PacketInfo};
@@ -9,21 +9,21 @@ use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use anabranch_base::{Duration, HostId, QpId, Time};
 
-/// The messages of a queue pair, its congestion control, load balancer and pacer.
-// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
+/// The messages of a queue pair, with its congestion control, load balancer and pacer.
+// The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub(in crate::transport) struct Flow {
-    /// Every PSN below is acknowledged.
+    /// The lowest unacknowledged PSN.
     pub unacked: u32,
-    /// The PSN to send next in order. Where the sender never goes back, the first that was never sent.
+    /// The PSN to send next in order. For a sender that never goes back, it is the first PSN that was never sent.
     pub next: u32,
-    /// Whether the congestion control gives a rate, which `pacer` enforces.
+    /// Whether the congestion control sets a rate, which `pacer` enforces.
     pub paces: bool,
-    /// Whether a marked ACK stands for a CNP.
+    /// Whether a marked ACK takes the place of a CNP.
     marks_are_cnps: bool,
     qp: QpId,
     dst: HostId,
-    /// The rate below which every packet requests an ACK: see [`Flow::requests_ack`].
+    /// The rate below which every packet requests an ACK, in bits per second. See [`Flow::requests_ack`].
     slow_rate: u64,
     pub messages: Messages,
     pub pacer: Pacer,
@@ -36,9 +36,9 @@ pub(in crate::transport) struct Flow {
 pub(in crate::transport) struct AckRequests {
     /// The number of packets per ACK of the receiver.
     pub ack_every: u32,
-    /// The shortest timeout.
+    /// The shortest retransmission timeout.
     pub rto: Duration,
-    /// The shortest time between two CNPs; 0 where marked ACKs stand for CNPs.
+    /// The shortest time between two CNPs. It is 0 if marked ACKs take the place of CNPs.
     pub cnp_interval: Duration,
 }
 
@@ -66,21 +66,22 @@ impl Flow {
 
     /// Whether the congestion control's window admits another packet when this many bytes are in flight.
     ///
-    /// It does while the bytes in flight are below the window, as in the ns-3 RDMA simulators (HPCC's, ConWeave's: a
-    /// queue pair is bound when the bytes on the fly reach the window). At least one packet may always be in flight, so
-    /// that a small window cannot stop the queue pair.
+    /// It does while the bytes in flight are below the window. This is the rule of the ns-3 RDMA simulators (HPCC's and
+    /// ConWeave's), where a queue pair is window-bound when the bytes on the fly reach the window. At least one packet
+    /// may always be in flight, so that a small window cannot stop the queue pair.
     #[inline]
     pub fn window_allows(&self, in_flight: u64) -> bool {
         in_flight == 0 || in_flight < self.cc.window()
     }
 
-    /// Whether the rate admits a packet of `bytes` bytes now. If so, it counts as sent.
+    /// Whether the rate admits a packet of `bytes` bytes now. If it does, the packet counts as sent.
     #[inline]
     pub fn pace(&mut self, now: Time, bytes: u16) -> bool {
         !self.paces || self.pacer.send(now, bytes, &mut self.cc)
     }
 
-    /// Builds the packet with this PSN, which is sent now. `goes_on`: another packet may follow before an ACK arrives.
+    /// Builds the packet with this PSN, which is sent now. `goes_on` tells whether another packet may follow before an
+    /// ACK arrives.
     #[inline]
     pub fn packet(&mut self, now: Time, psn: u32, part: PacketInfo, goes_on: bool) -> Packet {
         let ev = self.lb.next_ev(now, self.cc.window());
@@ -91,7 +92,8 @@ impl Flow {
         Packet::new(self.qp, self.dst, repr).with_bytes(part.bytes).with_ev(ev)
     }
 
-    /// Reports an ACK to the load balancer, and its mark to the congestion control where it stands for a CNP.
+    /// Reports an ACK to the load balancer. If marked ACKs take the place of CNPs, it also reports a mark to the
+    /// congestion control.
     #[inline]
     pub fn handle_feedback(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
         self.lb.handle_ack(now, ev, marked, rtt);
@@ -100,7 +102,8 @@ impl Flow {
         }
     }
 
-    /// Acknowledges every PSN below `cumulative`, which is above `unacked`. Returns the acknowledged bytes on the wire.
+    /// Acknowledges every PSN below `cumulative`, which must be above `unacked`. Returns the acknowledged bytes on the
+    /// wire.
     #[inline]
     pub fn advance(&mut self, cumulative: u32) -> u64 {
         let bytes = self.messages.acknowledge(self.unacked, cumulative);
@@ -125,17 +128,17 @@ impl Flow {
         self.pacer.handle_timeout(now);
     }
 
-    /// Whether a packet requests an immediate ACK: when the sender can send nothing more without one, or when at this
-    /// rate the receiver's coalescing would delay the ACK by more than half an RTO. Without the request the RTO would
-    /// fire.
+    /// Whether a packet requests an immediate ACK. It does so if the sender can send nothing more without an ACK. It
+    /// also does if, at the current rate, the receiver's coalescing would delay the ACK by more than half an RTO, which
+    /// could let the RTO expire.
     #[inline]
     fn requests_ack(&mut self, now: Time, goes_on: bool) -> bool {
         !goes_on || (self.paces && self.cc.rate(now).is_some_and(|rate| rate.0 < self.slow_rate))
     }
 }
 
-/// The methods of [`Sender`](super::interface::Sender) that a sender hands to its `flow` unchanged: those on messages,
-/// and those on pacing where the pacer alone delays packets.
+/// The methods of [`Sender`](super::interface::Sender) that a sender passes to its `flow` unchanged: the methods on
+/// messages, and, if only the pacer delays packets, those on pacing.
 macro_rules! forward_to_flow {
     (messages, pacing) => {
         forward_to_flow!(messages);

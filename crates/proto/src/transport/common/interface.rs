@@ -1,4 +1,4 @@
-//! The interface between a transport and its driver.
+//! The interface between a transport and the code that drives it.
 
 use super::payload_range::PayloadRange;
 use crate::interface::interface;
@@ -8,8 +8,7 @@ use crate::{IntStack, Packet};
 use anabranch_base::{Bytes, HostId, MessageId, QpId, Time};
 
 interface! {
-    /// The sending end of a transport, built-in or user-defined. See [`AnySender`] for the
-    /// order of calls.
+    /// The sender of a transport, built-in or user-defined. See [`AnySender`] for the order of calls.
     pub trait Sender: Send for each of AnySender by each_sender {
         /// Queues a message of `bytes` bytes after those already posted.
         ///
@@ -18,9 +17,9 @@ interface! {
         fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns>;
         /// Handles a packet from the receiver.
         fn handle_packet(&mut self, now: Time, packet: &Packet);
-        /// Handles the telemetry that switches added to the data packet that an ACK answers. Called right before
-        /// [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below `cumulative`. Ignored by
-        /// transports whose congestion controls use no telemetry.
+        /// Handles the telemetry that switches added to the data packet that an ACK answers. This is called right
+        /// before [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below `cumulative`.
+        /// Transports whose congestion controls use no telemetry ignore it.
         fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
             let _ = (cumulative, stack);
         }
@@ -29,44 +28,45 @@ interface! {
         /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for a retransmission, a probe or a paced
         /// packet.
         fn next_timeout(&mut self) -> Option<Time>;
-        /// The part of [`next_timeout`](Self::next_timeout) that is no timeout: the time at which a packet that waits for
-        /// its pacing, or for host memory, is tried again. It is exact even where timers are coarse. Under a transport that
-        /// does not implement it, such packets wait for timer ticks as well.
+        /// The part of [`next_timeout`](Self::next_timeout) that is not a timeout: the time at which a packet that
+        /// waits for its pacing, or for host memory, is tried again. It is exact even if the timers are coarse. Under a
+        /// transport that does not implement it, such packets wait for timer ticks as well.
         fn next_pacing(&self) -> Option<Time> {
             None
         }
-        /// Handles the time of [`next_pacing`](Self::next_pacing), without any timeout.
+        /// Handles the time of [`next_pacing`](Self::next_pacing), but no timeout.
         fn handle_pacing(&mut self, now: Time) {
             let _ = now;
         }
-        /// Whether [`poll_transmit`](Self::poll_transmit) may return none only because it is too early, so that the driver
-        /// must read [`next_timeout`](Self::next_timeout) afterwards.
+        /// Whether [`poll_transmit`](Self::poll_transmit) may return None only because it is too early. The driver must
+        /// then read [`next_timeout`](Self::next_timeout) afterwards.
         fn paces(&self) -> bool {
             false
         }
-        /// Its load balancer, if it has one.
+        /// The load balancer of the sender, if it has one.
         fn load_balancer(&mut self) -> Option<&mut AnyLb> {
             None
         }
         /// The next data packet, if there is one and it may be sent now.
         fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
-        /// The payload of the data packet with this PSN, whose message is not acknowledged completely; none for other PSNs,
-        /// and under a transport that does not implement it, whose payload no driver can place.
+        /// The payload of the data packet with this PSN, whose message is not yet acknowledged completely. None for
+        /// other PSNs. A transport that does not implement this always returns None, and a driver cannot place its
+        /// payload.
         fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
             let _ = psn;
             None
         }
-        /// Whether the NIC must serve this queue pair again after the packet that it just sent, before the other queue
-        /// pairs.
+        /// Whether the NIC must serve this queue pair again after the packet that was just sent, before it serves other
+        /// queue pairs.
         fn holds_turn(&self) -> bool {
             false
         }
-        /// Whether a received packet may move [`next_timeout`](Self::next_timeout) to an earlier time, so that the driver
-        /// must read it again. Where received packets only postpone it, the driver need not.
+        /// Whether a received packet may move [`next_timeout`](Self::next_timeout) to an earlier time, so that the
+        /// driver must read it again. If received packets only postpone it, the driver need not do so.
         fn advances_timer(&self) -> bool {
             true
         }
-        /// The next message that is acknowledged completely.
+        /// The next message that has been acknowledged completely.
         fn poll_acknowledged(&mut self) -> Option<MessageId>;
         /// The counters so far.
         fn counters(&self) -> SenderCounters;
@@ -74,27 +74,27 @@ interface! {
 }
 
 interface! {
-    /// The receiving end of a transport, built-in or user-defined. See [`AnyReceiver`] for
-    /// the order of calls.
+    /// The receiver of a transport, built-in or user-defined. See [`AnyReceiver`] for the order of calls.
     pub trait Receiver: Send for each of AnyReceiver by each_receiver {
-        /// Handles a received packet; returns the first message that it completes.
+        /// Handles a received packet, and returns the first message that the packet completes.
         fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId>;
-        /// The next message that the last packet completed. Where messages are delivered in order, one packet may complete
+        /// The next message that the last packet completed. If messages are delivered in order, one packet may complete
         /// several.
         fn poll_delivered(&mut self) -> Option<MessageId> {
             None
         }
         /// The next packet to send back.
         fn poll_transmit(&mut self) -> Option<Packet>;
-        /// Data packets received for the first time so far, each with new payload for the application: no duplicates, no
-        /// discarded packets and no trimmed ones. Once everything is delivered, the number of packets of all messages.
+        /// The number of data packets received for the first time so far. Each has brought new payload for the
+        /// application, so that duplicates, discarded packets and trimmed packets do not count. Once everything is
+        /// delivered, it is the number of packets of all messages.
         fn fresh_packets(&self) -> u64;
-        /// Whether the receiver joins the queue of the host's pull pacer (`eqds`). Read after each packet and each pull;
-        /// true only once until the next [`pull`](Self::pull).
+        /// Whether the receiver joins the queue of the host's pull pacer (`eqds`). The driver reads it after each
+        /// packet and each pull. It is true only once until the next [`pull`](Self::pull).
         fn requests_pull(&mut self) -> bool {
             false
         }
-        /// The pull packet, when the pacer serves this receiver; none if nothing is left to pull.
+        /// The pull packet, when the pacer serves this receiver. None if nothing is left to pull.
         fn pull(&mut self) -> Option<Packet> {
             None
         }
@@ -104,13 +104,13 @@ interface! {
 /// The counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounters {
-    /// Data packets sent again.
+    /// Data packets that were sent again.
     pub retransmissions: u64,
     /// Packets that timed out.
     pub timeouts: u64,
-    /// NACKs received, outdated ones included (`rnic-sr`).
+    /// NACKs that were received, including outdated ones (`rnic-sr`).
     pub nacks: u64,
-    /// Batches of retransmissions fetched from host memory (`dcp`).
+    /// Batches of retransmissions that were fetched from host memory (`dcp`).
     pub fetches: u64,
 }
 
@@ -119,7 +119,7 @@ pub struct SenderCounters {
 #[error("a queue pair carries at most 2^32 packets, and with the transport dcp 2^24 requests")]
 pub struct OutOfPsns;
 
-/// The identity of a queue pair, known at both ends.
+/// The identity of a queue pair, which both its hosts know.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
     /// The queue pair.
@@ -141,14 +141,14 @@ pub struct Framing {
     pub ack: Bytes,
 }
 
-/// The headers of a transport's packets, whose bytes the crate `anabranch-wire` has.
+/// The headers of a transport's packets. The crate `anabranch-wire` encodes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headers {
-    /// RoCEv2 with Writes of several packets, of which only the first has a RETH: the receiver accepts packets in the order
-    /// of their PSNs only.
+    /// RoCEv2 with Writes of several packets, of which only the first has a RETH. The receiver therefore accepts
+    /// packets only in the order of their PSNs.
     InOrder,
-    /// RoCEv2 where each packet is a Write of its own with a RETH, so that it is placed in any order (Themis-spraying,
-    /// section 2.2).
+    /// RoCEv2 in which each packet is a Write of its own with a RETH, so that packets can be placed in any order
+    /// (Themis-spraying, section 2.2).
     Direct,
     /// As [`Direct`](Self::Direct), and behind those headers an extension header with the fields that RoCEv2 lacks.
     Extended,
@@ -163,10 +163,10 @@ pub enum Headers {
 /// The capacity of a queue pair before its sequence numbers run out ([`OutOfPsns`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NumberSpace {
-    /// Number of PSNs: the most data packets.
+    /// Number of PSNs, which limits the data packets.
     pub packets: u64,
-    /// For transports that number requests too: the number of MSNs, and the most packets of a request. A longer message
-    /// is sent as several requests.
+    /// For transports that number requests too, the number of MSNs and the largest number of packets in a request. A
+    /// longer message is sent as several requests.
     pub requests: Option<(u64, u64)>,
 }
 
@@ -176,7 +176,8 @@ impl NumberSpace {
         NumberSpace { packets, requests: None }
     }
 
-    /// Requests as which a message of `packets` packets is sent; 1 for transports without request numbers.
+    /// Number of requests as which a message of `packets` packets is sent. It is 1 for transports without request
+    /// numbers.
     pub fn requests_of(&self, packets: u64) -> u64 {
         self.requests.map_or(1, |(_, largest)| packets.div_ceil(largest))
     }

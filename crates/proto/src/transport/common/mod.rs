@@ -1,4 +1,4 @@
-//! Parts that several transports share.
+//! Code that several transports share.
 
 mod answers;
 mod arrivals;

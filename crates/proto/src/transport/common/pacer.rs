@@ -5,13 +5,13 @@ use anabranch_base::{Duration, Rate, Time};
 
 /// Separates packets by the time that the previous packet takes at the congestion control's rate.
 ///
-/// The rate is read when a packet is about to be sent, so that a cut or an increase also affects a packet that already
-/// waits.
+/// The rate is read when a packet is about to be sent, so that a cut or an increase also affects a packet that is
+/// already waiting.
 pub(crate) struct Pacer {
-    /// When the last packet was sent, and its size.
+    /// The time at which the last packet was sent, and its size.
     last: Time,
     last_bytes: u16,
-    /// The time at which a waiting packet is tried again; never when none waits.
+    /// The time at which a waiting packet is tried again. It is [`Time::NEVER`] if no packet waits.
     due: Time,
 }
 
@@ -21,7 +21,7 @@ impl Pacer {
         Pacer { last: Time::ZERO, last_bytes: 0, due: Time::NEVER }
     }
 
-    /// Whether a packet of `bytes` bytes may be sent now. If so, it counts as sent.
+    /// Whether a packet of `bytes` bytes may be sent now. If it may, it counts as sent.
     #[inline]
     pub fn send(&mut self, now: Time, bytes: u16, cc: &mut AnyCc) -> bool {
         if let Some(rate) = cc.rate(now) {
@@ -44,7 +44,7 @@ impl Pacer {
         (self.due < Time::NEVER).then_some(self.due)
     }
 
-    /// Ends the wait if its time has come.
+    /// Ends the wait if its time is over.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.due <= now {
             self.due = Time::NEVER;
@@ -52,7 +52,7 @@ impl Pacer {
     }
 }
 
-/// [`Rate::time_for`] in 64 bits, which suffice for a packet. A rate of 0 counts as 1 bit per second.
+/// [`Rate::time_for`], computed in 64 bits, which suffice for a packet. A rate of 0 counts as 1 bit per second.
 #[inline]
 fn gap(rate: Rate, bytes: u16) -> Duration {
     Duration((u64::from(bytes) * 8_000_000_000_000).div_ceil(rate.0.max(1)))

@@ -1,4 +1,4 @@
-//! The parameters.
+//! The parameters of the `dcp` transport.
 
 use crate::{Span, StateField};
 use anabranch_base::{AboveZero, Bytes, parameters};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Number of retries of the oldest request after which each timeout is twice as long as the previous one.
 pub(super) const PLAIN_ROUNDS: u32 = 7;
 
-/// The most doublings of the timeout.
+/// The largest number of doublings of the timeout.
 pub(super) const MAX_DOUBLINGS: u32 = 16;
 
 parameters! {
@@ -15,10 +15,10 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct DcpConfig {
-        /// Payload of a full packet.
+        /// Number of bytes of payload in a full packet.
         #[param(Bytes(1)..=Bytes(65_535); example = "1000B"; source = "DCP, footnotes 9 to 11")]
         pub payload: Bytes,
-        /// Headers of a data packet, and the size of a trimmed one.
+        /// Size of the headers of a data packet, which is also the size of a trimmed packet.
         #[param(Bytes(1)..=Bytes(65_534); example = "57B"; source = "DCP, section 4.2")]
         pub header: Bytes,
         /// Size of an ACK or CNP.
@@ -27,25 +27,26 @@ parameters! {
         /// Bits of the packet counter of a message. A longer message is split into several requests.
         #[param(1..=31; example = 14; source = "DCP, section 4.5")]
         pub counter_bits: u32,
-        /// Number of requests that the receiver tracks, from the oldest unacknowledged one on (section 4.5); also the
-        /// most WQEs that a queue pair serves per scheduling turn (n, section 4.3).
+        /// Number of requests that the receiver tracks, from the oldest unacknowledged one on (section 4.5). It is also
+        /// the largest number of WQEs that a queue pair serves per scheduling turn (n, section 4.3).
         #[param(1..=65_535; example = 8; source = "DCP, sections 4.3 and 4.5")]
         pub tracked_messages: u32,
-        /// Payload that a queue pair may send in a turn.
+        /// Payload that a queue pair may send per scheduling turn.
         #[param(AboveZero; example = "16KB"; source = "DCP, section 4.3")]
         pub round_quota: Bytes,
         /// Number of retransmissions fetched from host memory per batch.
         #[param(1..=65_535; example = 16; source = "DCP, section 4.3")]
         pub batch: u32,
-        /// One round trip over PCIe; a fetch of packets to send again takes two. 0: none.
+        /// Time of a round trip over PCIe. A fetch of packets to send again takes two round trips. With 0, it takes no
+        /// time.
         #[param(any; example = "1us"; source = "DCP, footnote 9; the simulations of section 6.3 leave it out")]
         pub pcie: Span,
-        /// At most one CNP per queue pair in this time; 0: one for every marked packet, and with `trims_as_marks` for
-        /// every trimmed one.
+        /// Least time between two CNPs for a queue pair. With 0, every marked packet causes a CNP, and with
+        /// `trims_as_marks` every trimmed one too.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
-        /// A trimmed packet causes a CNP, as a marked one does. Otherwise a sender whose packets are all trimmed gets
-        /// no congestion signal.
+        /// Whether a trimmed packet causes a CNP, as a marked one does. If not, a sender whose packets are all trimmed
+        /// gets no congestion signal.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified; DCP, section 4.3: header-only packets go to the RetransQ";
             default = false)]
@@ -56,12 +57,13 @@ parameters! {
     }
 }
 
-/// The division of messages into requests, under an initial window of this many bytes.
+/// The division of messages into requests, for a given initial window in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::transport) struct Requests {
-    /// The most packets that the receiver's counter can count.
+    /// The largest number of packets that the receiver's counter can count.
     counted: u32,
-    /// The window divided by the requests that the receiver tracks, in packets; rounded up between one and two.
+    /// The window divided by the number of requests that the receiver tracks, in packets. A value between one and two
+    /// is rounded up.
     share: u32,
 }
 
@@ -71,8 +73,8 @@ impl Requests {
         let in_window = window / (config.payload.0 + config.header.0).max(1);
         let tracked = u64::from(config.tracked_messages).max(1);
         let share = match in_window / tracked {
-            // With one packet each, the tracked requests would fill little more than half of a window of nearly two
-            // each.
+            // If the window has nearly two packets for each tracked request, requests of one packet would fill little
+            // more than half of the window.
             1 if in_window > tracked => 2,
             share => share,
         };
@@ -80,25 +82,26 @@ impl Requests {
         Requests { counted: counted as u32, share: share as u32 }
     }
 
-    /// Length, in packets, of the requests into which a message of this many packets is split; the last may be shorter.
+    /// Length, in packets, of the requests into which a message of `message` packets is split. The last request may be
+    /// shorter.
     ///
-    /// There is one ACK per request, and the packets of a request count as in flight until its last one has arrived. So
-    /// requests must be short; but below one share, the tracked requests would not fill the window. The length is
-    /// between one share and two, and at most the range of the receiver's counter.
+    /// There is one ACK per request, and the packets of a request count as in flight until its last one has arrived.
+    /// Requests must therefore be short. But if they were shorter than one share, the tracked requests would not fill
+    /// the window. The length is between one share and two, and at most the range of the receiver's counter.
     #[inline]
     pub fn packets(&self, message: u64) -> u32 {
         let parts = (message / u64::from(self.share)).max(1);
         message.div_ceil(parts).min(self.counted.into()) as u32
     }
 
-    /// Packets of the shortest whole request.
+    /// Number of packets of the shortest request that is not the last of its message.
     pub fn least(&self) -> u32 {
         self.share
     }
 }
 
 impl DcpConfig {
-    /// The time that `rounds` timeouts in a row take, in units of the first one: the doublings included.
+    /// The time that `rounds` timeouts in a row take, including the doublings. The unit is the first timeout.
     pub fn timeouts(rounds: f64) -> f64 {
         let plain = rounds.min(f64::from(PLAIN_ROUNDS) + 1.0);
         let doubled = (rounds - plain).min(f64::from(MAX_DOUBLINGS));
@@ -108,13 +111,14 @@ impl DcpConfig {
 
     /// The state that hardware keeps for a queue pair, field by field.
     ///
-    /// Section 4.5: a counter of 14 bits and two flags take 2 B per message, and 16 B for 8 messages. Table 3 has 32 B
-    /// per queue pair. The text names four more fields, whose widths are chosen here (that of the packet's MSN, and a
-    /// byte): 24 B in all. The other 8 B are unspecified in the paper; they may include the length of the RetransQ
-    /// (section 4.3) and the start of the timer.
+    /// By section 4.5, a counter of 14 bits and two flags take 2 B per message, and 16 B for 8 messages. Table 3 has 32
+    /// B per queue pair. The text names four more fields. Their widths are chosen here (the width of the packet's MSN,
+    /// or a byte), so that the fields have 24 B in all. The paper does not specify the other 8 B, which may include the
+    /// length of the RetransQ (section 4.3) and the start of the timer.
     ///
     /// These are the paper's fields, for messages that are not split. If a message is split into requests, each tracked
-    /// request has its own rRetryNo: 7 B more for 8. Their sRetryNo is in the WQEs, in host memory.
+    /// request has its own rRetryNo, which takes 7 B more for 8 requests. Their sRetryNo is in the WQEs, in host
+    /// memory.
     pub fn state(&self) -> Vec<StateField> {
         vec![
             StateField::new("packet counter", self.counter_bits, self.tracked_messages),

@@ -1,38 +1,39 @@
 //! The `dcp` transport: reliability over a lossy data plane and a lossless control plane (DCP, sections 4.3 to 4.5).
 //!
 //! Switches trim packets that do not fit into a queue, and the headers reach the receiver. The receiver returns each
-//! header, and the sender retransmits exactly that packet: each packet arrives exactly once, so that the receiver
-//! counts the packets of a message instead of recording which arrived. A timeout is the fallback for lost headers; it
-//! begins a new round of its message, and retry numbers distinguish the rounds.
+//! header, and the sender retransmits exactly that packet. Each packet therefore arrives exactly once, so that the
+//! receiver counts the packets of a message instead of recording which arrived. A timeout is the fallback for lost
+//! headers. It begins a new round of its message, and retry numbers distinguish the rounds.
 //!
-//! Section 4.5 has one timer for a queue pair, that of its oldest unacknowledged message. A higher eMSN restarts it;
-//! when it expires, all packets of that message are retransmitted. Here these are the packets of all requests into
-//! which the message is split (see `Requests`), as far as they were sent and are not acknowledged: with a timeout for
+//! In section 4.5, a queue pair has a single timer, for its oldest unacknowledged message. A higher eMSN restarts it.
+//! When it expires, all packets of that message are retransmitted. Here these are the packets of all requests into
+//! which the message is split (see `Requests`), as far as they were sent and are not acknowledged. With a timeout for
 //! each request, a message whose packets were lost together would take as many timeouts in sequence as it has requests
-//! in flight. Messages that were posted separately do take one each, as in the paper.
+//! in flight. Messages that were posted separately do take one timeout each, as in the paper.
 //!
 //! Choices where the paper is silent, and differences from it:
-//! - **A header-only packet carries the retry number.** The paper has only the MSN in it. A late header-only packet of
+//! - **A header-only packet carries the retry number.** In the paper, it has only the MSN. A late header-only packet of
 //!   an earlier round would then trigger a second copy of a packet that the new round sends anyway, and the receiver
-//!   would count it twice. The number fits into reserved bits of the BTH, so that the packet stays at 57 B.
-//! - **The retry number belongs to the request**, at both ends; packets of later messages carry 0. If it belonged to
-//!   the queue pair, as "for each QP" might be read, the packets of a later message would change their number half way:
-//!   the receiver would discard the count so far, and count the packets of a later timeout on top. A number for the
-//!   whole message would not distinguish the copies of those requests that the receiver has counted in part.
+//!   would count the packet twice. The number fits into reserved bits of the BTH, so that the packet stays at 57 B.
+//! - **The retry number belongs to the request**, at both hosts, and packets of later messages carry 0. It could also
+//!   belong to the queue pair, as "for each QP" might be read. But then the packets of a later message would change
+//!   their number half way: the receiver would discard the count so far, and count the packets of a later timeout on
+//!   top. A number for the whole message would not distinguish the copies of those requests that the receiver has
+//!   counted in part.
 //! - **The timer waits for packets that are still to be sent.** It restarts with each packet of the oldest request and
-//!   of a new round. It does not expire before the last of them is sent, nor while one waits for retransmission.
-//!   Otherwise a message that takes longer than the timeout at its rate would restart for ever.
+//!   of a new round. It does not expire before the last of these packets is sent, nor while one waits for
+//!   retransmission. Otherwise a message that takes longer than the timeout at its rate would restart for ever.
 //! - **After seven retries without a higher eMSN, each timeout is twice as long as the previous one**, up to 2^16 times
-//!   the first. InfiniBand's retry count would end the queue pair there. The retry number has 8 bits: a receiver that
-//!   missed 128 rounds would take the next one for an earlier one. (The doubling also ensures progress with a timeout
-//!   below the spread of path delays, where each round is abandoned while its packets still arrive.)
-//! - **A new round is subject to the rate and not to the window.** It replaces lost packets that the window admitted
-//!   before; a window that has shrunk since limits only new data.
-//! - **A packet of a complete message is answered with an ACK**, since the ACK that completed it was lost.
-//! - **A header-only packet takes its data packet out of flight**, until that is retransmitted (section 4.3, step 6,
-//!   only says that *awin* is adjusted).
-//! - **A packet is sent if it fits into the window.** Section 4.3 bounds a turn by min(round_quota, awin) bytes;
-//!   whether the last packet may exceed *awin* is unspecified in the paper.
+//!   the first. InfiniBand's retry count would end the queue pair there. The retry number has only 8 bits, so that a
+//!   receiver that missed 128 rounds would take the next one for an earlier one. (The doubling also ensures progress if
+//!   the timeout is below the spread of path delays, so that each round is abandoned while its packets still arrive.)
+//! - **A new round is subject to the rate but not to the window.** It replaces lost packets that the window admitted
+//!   before. A window that has shrunk since then limits only new data.
+//! - **A packet of a complete message is answered with an ACK**, since the ACK that completed the message was lost.
+//! - **A header-only packet takes its data packet out of flight**, until that packet is retransmitted (section 4.3,
+//!   step 6, only says that *awin* is adjusted).
+//! - **A packet is sent if it fits into the window.** Section 4.3 bounds a turn by min(round_quota, awin) bytes. It
+//!   does not specify whether the last packet may exceed *awin*.
 
 mod config;
 mod receiver;
@@ -88,13 +89,14 @@ impl TransportProperties for DcpConfig {
         true
     }
 
-    /// A packet counts until its whole request has arrived.
+    /// The window that keeps a path busy exceeds one BDP, because a packet counts as in flight until its whole request
+    /// has arrived.
     fn busy_window_bdps(&self) -> f64 {
         1.5
     }
 
     fn timeouts_of_rounds(&self, rounds: f64) -> f64 {
-        // The number is rounded up. Beyond 2^53 all numbers are whole.
+        // The number of rounds is rounded up. Beyond 2^53 all floating-point numbers are whole.
         let whole = if rounds < (1_u64 << 53) as f64 { rounds as u64 as f64 } else { rounds };
         DcpConfig::timeouts(if whole < rounds { whole + 1.0 } else { whole })
     }

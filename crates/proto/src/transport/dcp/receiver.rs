@@ -1,4 +1,4 @@
-//! The receiving end.
+//! The receiver of the `dcp` transport.
 
 use super::config::DcpConfig;
 use crate::PathFacts;
@@ -7,14 +7,14 @@ use crate::transport::common::{Answers, Cause, Ends, NotificationPoint, Receiver
 use anabranch_base::{MessageId, Time};
 use std::collections::VecDeque;
 
-/// The receiving end of a queue pair, with DCQCN's notification point.
+/// The receiver of a queue pair, with DCQCN's notification point.
 ///
-/// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
-/// until it returns none, and [`poll_delivered`](Self::poll_delivered) likewise.
+/// To drive it, call [`handle_packet`](Self::handle_packet) for each packet, then
+/// [`poll_transmit`](Self::poll_transmit) and [`poll_delivered`](Self::poll_delivered) until they return None.
 ///
-/// It relies on a network that does not duplicate packets: each is counted when it arrives.
+/// It relies on a network that does not duplicate packets, since it counts each packet that arrives.
 pub struct DcpReceiver {
-    /// eMSN: every request below is complete.
+    /// eMSN: every request below it is complete.
     expected: u32,
     /// See [`fresh_packets`](Self::fresh_packets).
     fresh: u32,
@@ -23,7 +23,7 @@ pub struct DcpReceiver {
     /// A header-only packet to return to the sender.
     returned: Option<Packet>,
     ack_due: Option<Cause>,
-    /// Messages that the last packet completed, after the first.
+    /// Messages that the last packet completed, except the first of them.
     delivered: VecDeque<MessageId>,
     notification: NotificationPoint,
     trims_as_marks: bool,
@@ -32,18 +32,18 @@ pub struct DcpReceiver {
 }
 
 /// The state of a request that is incomplete, or waits for earlier ones (DCP, figure 6c). `message` and `recounted`
-/// exist only in the simulation; hardware has the counter and the flags in two bytes, and `retry` in one.
+/// exist only in the simulation. Hardware has the counter and the flags in two bytes, and `retry` in one.
 #[derive(Clone, Copy)]
 struct Tracked {
-    /// Number of packets that arrived in the counted round.
+    /// Number of packets of the counted round that arrived.
     count: u32,
-    /// The largest number of packets that arrived in an abandoned round; only for [`DcpReceiver::fresh_packets`].
+    /// The largest number of packets that arrived in an abandoned round. It serves only [`DcpReceiver::fresh_packets`].
     recounted: u32,
-    /// rRetryNo: the number of the counted round.
+    /// rRetryNo: the number of the round whose packets are counted.
     retry: u8,
-    /// mcf: all packets arrived.
+    /// mcf: whether all packets have arrived.
     is_complete: bool,
-    /// Cf: the request has a CQE.
+    /// Cf: whether the request has a CQE.
     is_signalled: bool,
     message: MessageId,
 }
@@ -58,7 +58,7 @@ const EMPTY: Tracked = Tracked {
 };
 
 impl DcpReceiver {
-    /// The receiving end of a queue pair between `ends`.
+    /// The receiver of a queue pair between `ends`.
     pub fn new(config: &DcpConfig, facts: &PathFacts, ends: Ends) -> Self {
         DcpReceiver {
             expected: 0,
@@ -76,10 +76,10 @@ impl DcpReceiver {
 }
 
 impl Receiver for DcpReceiver {
-    /// Handles a received packet; returns the first message that it completes.
+    /// Handles a received packet, and returns the first message that the packet completes.
     ///
-    /// ACKs cannot echo marks, since there is one ACK per message: with a `cnp_interval` of 0 every marked packet has a
-    /// CNP of its own, and with `trims_as_marks` every trimmed one.
+    /// ACKs cannot echo marks, since there is only one ACK per message. With a `cnp_interval` of 0, every marked packet
+    /// therefore causes a CNP, and with `trims_as_marks` every trimmed one does too.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
@@ -89,8 +89,8 @@ impl Receiver for DcpReceiver {
                 }
                 let cause = Cause::new(packet, sent_at);
                 if msn.number() < self.expected {
-                    // Unspecified in the paper: the ACK was lost, so that the sender does not know that the message is
-                    // complete.
+                    // The paper does not specify this case: the ACK was lost, so that the sender does not know that the
+                    // message is complete.
                     self.ack_due = Some(cause);
                     return None;
                 }
@@ -104,7 +104,7 @@ impl Receiver for DcpReceiver {
                 if self.trims_as_marks {
                     self.notification.notify(now, packet.ev);
                 }
-                // DCP, section 4.1, step 2: the header returns to the sender, and the receiver keeps no state of it.
+                // DCP, section 4.1, step 2: the header returns to the sender, and the receiver keeps no state for it.
                 let repr = Repr::header_only(psn).with_msn(msn);
                 self.returned = Some(self.answers.packet(packet.ev, repr).with_bytes(self.header_bytes));
                 None
@@ -130,11 +130,11 @@ impl Receiver for DcpReceiver {
         self.notification.poll(&self.answers)
     }
 
-    /// Data packets received for the first time so far, as far as counters can tell.
+    /// The number of data packets received for the first time so far, as far as counters can tell.
     ///
-    /// The receiver does not distinguish PSNs. After a timeout a request is counted anew, and its packets are taken for
-    /// duplicates until there are more of them than in any earlier round. So the number may be too low, is never too
-    /// high, and is exact whenever no request has arrived in part.
+    /// The receiver does not distinguish PSNs. After a timeout, a request is counted anew, and its packets are taken
+    /// for duplicates until there are more of them than in any earlier round. The number may therefore be too low, but
+    /// never too high, and it is exact whenever no request has arrived in part.
     #[inline]
     fn fresh_packets(&self) -> u64 {
         u64::from(self.fresh)
@@ -143,11 +143,11 @@ impl Receiver for DcpReceiver {
 
 impl DcpReceiver {
     /// Counts a packet of an incomplete request, unless it belongs to an earlier round (DCP, section 4.5, the coarse
-    /// timeout). Returns whether it completes the request of the eMSN.
+    /// timeout). Returns whether the packet completes the request of the eMSN.
     #[inline]
     fn count(&mut self, msn: Msn, message: MessageId, packets: u32, is_signalled: bool) -> bool {
         let ahead = msn.number() - self.expected;
-        // A sender never sends packets of untracked requests.
+        // A correct sender never sends packets of untracked requests.
         if ahead as usize >= self.tracked.len() {
             return false;
         }
@@ -157,7 +157,7 @@ impl DcpReceiver {
             return false;
         }
         if tracked.retry != msn.retry() {
-            // Numbers wrap: a later round is less than half of the range ahead. Earlier rounds are ignored.
+            // Retry numbers wrap. A later round is less than half of the range ahead, and earlier rounds are ignored.
             if msn.retry().wrapping_sub(tracked.retry) >= 128 {
                 return false;
             }
@@ -175,8 +175,8 @@ impl DcpReceiver {
         completes
     }
 
-    /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN advances to the next incomplete one, and
-    /// the CQEs of the passed requests are due in order. Returns the first of their messages.
+    /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN advances to the next incomplete one. The
+    /// CQEs of the requests that it passes are then due in order. Returns the first of the messages that are complete.
     fn complete(&mut self) -> Option<MessageId> {
         while self.slot(self.expected).is_complete {
             let whole = std::mem::replace(self.slot(self.expected), EMPTY);

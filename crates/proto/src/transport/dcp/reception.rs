@@ -1,25 +1,28 @@
-//! Order-tolerant placement of payloads, and the completions of receive WQEs (DCP, section 4.4).
+//! Placement of payloads that arrive in any order, and the completions of receive WQEs (DCP, section 4.4).
 
 use std::collections::VecDeque;
 
 /// The operation of a data packet, with the header fields that place its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A Write, or any packet but the last of a Write-with-Immediate: their headers are alike.
+    /// A Write, or any packet but the last of a Write-with-Immediate, since the headers of both are alike.
     Write(Reth),
-    /// The last packet of a Write-with-Immediate, which also has the number of the receive WQE.
+    /// The last packet of a Write-with-Immediate, which also carries the number of the receive WQE.
     WriteWithImmediate {
         /// The placement of the payload.
         reth: Reth,
-        /// Send sequence number: the receive WQE that it consumes, in the order of their posting, from 0; 24 bits.
+        /// Send sequence number (24 bits): the receive WQE that the message consumes, counted from 0 in the order of
+        /// posting.
         ssn: u32,
         /// The immediate value for the receive WQE's CQE.
         immediate: u32,
     },
-    /// A packet of a Send. The paper adds only the SSN. That identifies the receive WQE, but neither the offset of a
-    /// middle packet in its buffer nor the number of packets, so that fields as in a RETH are added here.
+    /// A packet of a Send. The paper adds only the SSN, which identifies the receive WQE. This gives neither the offset
+    /// of a middle packet in the WQE's buffer nor the length of the message, so that fields like those of a RETH are
+    /// added here.
     Send {
-        /// Send sequence number: the receive WQE that it consumes, in the order of their posting, from 0; 24 bits.
+        /// Send sequence number (24 bits): the receive WQE that the message consumes, counted from 0 in the order of
+        /// posting.
         ssn: u32,
         /// Offset of this packet in the message, in bytes.
         offset: u32,
@@ -46,28 +49,28 @@ pub enum Placement {
     Memory(u64),
     /// The buffer of a receive WQE.
     Buffer {
-        /// The receive WQE, in the order of posting, from 0.
+        /// The receive WQE, counted from 0 in the order of posting.
         receive_wqe: u32,
         /// Offset in the buffer, in bytes.
         offset: u32,
     },
 }
 
-/// A CQE of the receive side: one receive WQE is consumed.
+/// A CQE of the receive side: a receive WQE was consumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The message that consumed it.
+    /// The message that consumed the receive WQE.
     pub msn: u32,
-    /// The receive WQE, in the order of posting, from 0.
+    /// The receive WQE, counted from 0 in the order of posting.
     pub receive_wqe: u32,
     /// The immediate value of a Write-with-Immediate.
     pub immediate: Option<u32>,
 }
 
-/// An error for a packet that a correct sender cannot have sent.
+/// The error for a packet that a correct sender cannot have sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReceptionError {
-    /// The message is complete, or beyond the tracked ones.
+    /// The message is already complete, or beyond the tracked ones.
     #[error("message {msn} is not among the {tracked} from {expected} on that are tracked")]
     Untracked {
         /// The message.
@@ -89,8 +92,8 @@ pub enum ReceptionError {
     },
 }
 
-/// Order-tolerant reception on a queue pair. No packet is buffered: each is placed when it arrives. Receive WQEs are
-/// consumed when the eMSN passes the messages that named them.
+/// Reception of packets in any order on a queue pair. No packet is buffered, because each is placed when it arrives. A
+/// receive WQE is consumed when the eMSN passes the message that named it.
 pub struct Reception {
     expected: u32,
     /// The receive WQEs that the messages from `expected` on consume, as far as known from their packets.
@@ -98,7 +101,7 @@ pub struct Reception {
 }
 
 impl Reception {
-    /// The reception of a queue pair that tracks this many messages.
+    /// The reception of a queue pair that tracks `tracked` messages.
     pub fn new(tracked: u32) -> Self {
         Reception { expected: 0, consumed: (0..tracked).map(|_| None).collect() }
     }
@@ -106,8 +109,8 @@ impl Reception {
     /// The destination of the payload of a packet of the message `msn`.
     ///
     /// # Errors
-    /// The message is not tracked, or an earlier packet of it named another receive WQE. The state then stays as it
-    /// was.
+    /// The message is not tracked, or an earlier packet of the message named another receive WQE. In both cases the
+    /// state does not change.
     pub fn place(&mut self, msn: u32, operation: &Operation) -> Result<Placement, ReceptionError> {
         let (expected, tracked) = (self.expected, self.consumed.len() as u32);
         let ahead = msn.checked_sub(expected).map(|ahead| ahead as usize);
@@ -128,7 +131,7 @@ impl Reception {
         if ssn == before { Ok(place) } else { Err(ReceptionError::Ssn { msn, ssn, before }) }
     }
 
-    /// The next consumed receive WQE once the eMSN is `expected`; call it until it returns none. Messages complete in
+    /// The next consumed receive WQE once the eMSN is `expected`. Call this until it returns None. Messages complete in
     /// the order of posting, and so do receive WQEs (DCP, section 4.5).
     pub fn poll_completion(&mut self, expected: u32) -> Option<Completion> {
         while self.expected < expected {

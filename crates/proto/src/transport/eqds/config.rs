@@ -1,4 +1,4 @@
-//! The parameters.
+//! The parameters of the `eqds` transport.
 
 use crate::transport::sack::SackConfig;
 use crate::{Pace, Size, Span};
@@ -10,17 +10,17 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct EqdsConfig {
-        /// Payload of a full packet.
+        /// Number of bytes of payload in a full packet.
         #[param(Bytes(1)..=Bytes(65_535); example = "4086B"; source = "the simulator published with REPS")]
         pub payload: Bytes,
-        /// Headers of a data packet, and the size of a trimmed one.
+        /// Size of the headers of a data packet, which is also the size of a trimmed packet.
         #[param(Bytes(1)..=Bytes(65_534); example = "64B"; source = "htsim: headers of 64 B")]
         pub header: Bytes,
         /// Size of an ACK, a NACK, a pull and an RTS.
         #[param(Bytes(1)..=Bytes(65_535); example = "64B"; source = "htsim: headers of 64 B")]
         pub ack: Bytes,
-        /// Retransmission timeout of each packet, and the time after which a sender that waits for a pull repeats its
-        /// RTS.
+        /// Retransmission timeout of each packet. It is also the time after which a sender that waits for a pull
+        /// repeats its RTS.
         #[param(AboveZero; example = "70us"; source = "REPS, section 4.1")]
         pub rto: Span,
         /// Speculative credit of a new sender, and the largest demand beyond the granted credit.

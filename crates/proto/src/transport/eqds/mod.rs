@@ -1,14 +1,15 @@
 //! The `eqds` transport: EQDS (NSDI 2022), in which the receiving host pulls packets.
 //!
-//! Reliability is that of `sack`: delivery in any order, selective acknowledgement, one timeout per packet. In addition
-//! a packet needs credit, which the receiver grants in pull packets. Every receiving host paces its pulls at its line
-//! rate and distributes them round robin ([`PullPacer`]). A new sender has a window of speculative credit; the first
-//! answer cancels the rest of it. Data packets carry the pull up to which the sender has demand. A sender without
-//! credit sends that number in a request to send (RTS), and repeats it after each RTO without an answer.
+//! Reliability is that of `sack`: delivery in any order, selective acknowledgement, and one timeout per packet. In
+//! addition a packet needs credit, which the receiver grants in pull packets. Every receiving host paces its pulls at
+//! its line rate and distributes them round robin ([`PullPacer`]). A new sender has a window of speculative credit, and
+//! the first answer cancels the rest of this credit. Data packets carry a target, which is the number of the last pull
+//! for which the sender has data. A sender without credit sends its target in a request to send (RTS), and repeats the
+//! RTS after each RTO without an answer.
 //!
 //! The numbers of pulls and targets are cumulative, so that a later packet compensates for the loss of an earlier one.
-//! Their unit is a full packet, while EQDS counts bytes: one pull is for one packet there too, and a short last packet
-//! costs as much as a full one here.
+//! Their unit is a full packet, while EQDS counts bytes. In EQDS, too, one pull is for one packet, but here a short
+//! last packet costs as much as a full one.
 
 mod config;
 mod pacer;
@@ -42,19 +43,19 @@ impl TransportProperties for EqdsConfig {
     framing_and_rto!();
 
     fn tracking(&self, packets: u32) -> Vec<StateField> {
-        // Numbers of pulls and targets take 20 bits each, as in a packet.
+        // The numbers of pulls and targets take 20 bits each, as in a packet.
         let credit = ["granted", "target", "pulled", "told"].map(|name| StateField::new(name, 20, 1));
         let mut fields = vec![bitmap("received", packets), bitmap("acknowledged", packets), sent_at(packets)];
         fields.extend(credit);
         fields
     }
 
-    /// The PSNs in flight must not reach the end of the number space.
+    /// The number space ends before the largest PSN, since the PSNs in flight must not reach its end.
     fn number_space(&self, _window: u64) -> NumberSpace {
         NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
     }
 
-    /// A request and its pull come before the packet.
+    /// An RTS and the pull that answers it come before the packet.
     fn round_trips(&self) -> u32 {
         2
     }

@@ -5,17 +5,17 @@ use crate::PathFacts;
 use anabranch_base::{Duration, Time};
 use std::collections::VecDeque;
 
-/// The pull pacer of a receiving host: one pull per packet time, round robin over the receivers with demand.
+/// The pull pacer of a receiving host. It sends one pull per packet time, round robin over the receivers with demand.
 ///
-/// Drive it: [`join`](Self::join) for a receiver that requests a pull; at [`next_timeout`](Self::next_timeout),
-/// [`take_turn`](Self::take_turn) until a receiver pulls, and [`pulled`](Self::pulled) when one did.
+/// To drive it, call [`join`](Self::join) for a receiver that requests a pull. At [`next_timeout`](Self::next_timeout),
+/// call [`take_turn`](Self::take_turn) until a receiver pulls, and [`pulled`](Self::pulled) when one has.
 #[derive(Clone, Debug)]
 pub struct PullPacer {
-    /// The time of a full packet at the pull rate.
+    /// The time that a full packet takes at the pull rate.
     interval: Duration,
     /// The earliest time of the next pull.
     free_at: Time,
-    /// Receivers with demand, by their index at the host.
+    /// Receivers with demand, given by their index at the host.
     waiting: VecDeque<u32>,
 }
 
@@ -32,7 +32,7 @@ impl PullPacer {
         self.waiting.push_back(receiver);
     }
 
-    /// The time at which the next pull may be sent; none while no receiver has demand.
+    /// The time at which the next pull may be sent. None if no receiver has demand.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         (!self.waiting.is_empty()).then_some(self.free_at)

@@ -1,4 +1,4 @@
-//! The receiving end.
+//! The receiver of the `eqds` transport.
 
 use super::config::EqdsConfig;
 use crate::packet::{Packet, Repr};
@@ -6,25 +6,25 @@ use crate::transport::common::{Answers, Ends, Receiver};
 use crate::transport::sack::SackReceiver;
 use anabranch_base::{MessageId, Time};
 
-/// The receiving end of a queue pair: that of `sack`, with the granted credit.
+/// The receiver of a queue pair: the receiver of `sack`, extended by the granted credit.
 ///
-/// In addition to the calls of every receiver: [`requests_pull`](Receiver::requests_pull) after each packet, and
-/// [`pull`](Receiver::pull) when the host's pacer serves this receiver.
+/// In addition to the calls of every receiver, the driver calls [`requests_pull`](Receiver::requests_pull) after each
+/// packet, and [`pull`](Receiver::pull) when the host's pacer serves this receiver.
 pub struct EqdsReceiver {
     sack: SackReceiver,
-    /// The highest pull that the sender has demand for.
+    /// The number of the last pull for which the sender has data.
     target: u32,
     /// The number of the last pull.
     granted: u32,
     /// Whether the receiver is in the pacer's queue.
     is_queued: bool,
-    /// Whether the last pull is to be repeated at once.
+    /// Whether the last pull must be sent again at once.
     repeats_grant: bool,
     answers: Answers,
 }
 
 impl EqdsReceiver {
-    /// The receiving end of a queue pair between `ends`.
+    /// The receiver of a queue pair between `ends`.
     pub fn new(config: &EqdsConfig, ends: Ends) -> Self {
         EqdsReceiver {
             sack: SackReceiver::new(&config.sack_config(), ends),
@@ -46,11 +46,12 @@ impl Receiver for EqdsReceiver {
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
             Repr::Data { msn, .. } => self.target = self.target.max(msn.pull_target()),
-            // The cut payload has to be pulled once more. The sender arrives at the same target when it gets the NACK.
+            // The payload that was cut off has to be pulled once more. The sender computes the same target when it gets
+            // the NACK.
             Repr::Trimmed { msn, .. } => self.target = self.target.max(msn.pull_target()) + 1,
             Repr::Rts { target } => {
                 self.target = self.target.max(target);
-                // Everything was granted, and yet the sender waits: the last pull was lost.
+                // If everything was granted but the sender still waits, the last pull was lost.
                 self.repeats_grant = self.granted >= target;
             }
             _ => {}

@@ -1,4 +1,4 @@
-//! The sending end.
+//! The sender of the `eqds` transport.
 
 use super::config::EqdsConfig;
 use crate::PathFacts;
@@ -9,20 +9,20 @@ use crate::transport::common::{Ends, OutOfPsns, PayloadRange, Sender, SenderCoun
 use crate::transport::sack::SackSender;
 use anabranch_base::{Duration, MessageId, Time};
 
-/// The sending end of a queue pair: that of `sack`, where every packet needs credit.
+/// The sender of a queue pair: the sender of `sack`, where every packet needs credit.
 pub struct EqdsSender {
     sack: SackSender,
-    /// Number of packets that pulls allow and that are not sent yet.
+    /// Number of packets that pulls allow and that are not yet sent.
     credit: u32,
     /// Number of packets that a new sender may still send without a pull.
     speculative: u32,
-    /// The highest number of a pull.
+    /// The highest number of a pull that has arrived.
     pulled: u32,
-    /// The most packets of demand beyond the granted ones.
+    /// The largest number of packets that a target may be ahead of the granted credit.
     window: u32,
     /// The last target that was sent to the receiver.
     announced: u32,
-    /// The time of that packet or of the last answer, from which a sender without credit waits an RTO.
+    /// The time of that announcement or of the last answer. A sender without credit waits an RTO from this time.
     waiting_since: Time,
     rto: Duration,
     ends: Ends,
@@ -31,9 +31,9 @@ pub struct EqdsSender {
 }
 
 impl EqdsSender {
-    /// The sending end of a queue pair between `ends`.
+    /// The sender of a queue pair between `ends`.
     pub fn new(config: &EqdsConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
-        // htsim, `spendCredit`: a packet is sent while any credit is left, which it may overdraw.
+        // As in htsim's `spendCredit`, a packet is sent while any credit is left, which it may overdraw.
         let window = config.pull_window.on(facts).0.div_ceil((config.payload.0 + config.header.0).max(1));
         let window = u32::try_from(window).unwrap_or(u32::MAX).clamp(1, MAX_WINDOW);
         EqdsSender {
@@ -55,14 +55,14 @@ impl EqdsSender {
         self.credit + self.speculative
     }
 
-    /// The pull up to which there is demand (htsim, `computePullTarget`).
+    /// The number of the last pull for which the sender has data (htsim, `computePullTarget`).
     #[inline]
     fn target(&self) -> u32 {
         let demand = self.sack.backlog().min(self.window);
         self.pulled + demand.saturating_sub(self.credit())
     }
 
-    /// Whether packets wait and there is no credit.
+    /// Whether packets wait but there is no credit.
     fn lacks_credit(&self) -> bool {
         self.credit() == 0 && self.sack.has_backlog()
     }
@@ -74,7 +74,7 @@ impl EqdsSender {
     }
 }
 
-/// The largest window whose targets fit a packet's field.
+/// The largest window whose targets fit into a packet's field.
 const MAX_WINDOW: u32 = 1 << 20;
 
 impl Sender for EqdsSender {
@@ -90,7 +90,7 @@ impl Sender for EqdsSender {
         self.sack.payload_range(psn)
     }
 
-    /// The next data packet, if there is credit, else an RTS if the demand was not announced.
+    /// The next data packet if there is credit, and otherwise an RTS if the demand was not announced.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.credit() == 0 {
@@ -103,7 +103,7 @@ impl Sender for EqdsSender {
             return Some(rts.with_bytes(self.rts_bytes));
         }
         let mut packet = self.sack.poll_transmit(now)?;
-        // Pulled credit first (htsim, `spendCredit`).
+        // Pulled credit is used first (htsim, `spendCredit`).
         match self.credit {
             0 => self.speculative -= 1,
             _ => self.credit -= 1,
@@ -124,7 +124,8 @@ impl Sender for EqdsSender {
                 }
             }
             _ => {
-                // The first answer: a window is in flight, and pulls clock the rest (htsim, `clearSpeculativeCredit`).
+                // This is the first answer: a window is in flight, and pulls clock the rest (htsim,
+                // `clearSpeculativeCredit`).
                 self.speculative = 0;
                 self.sack.handle_packet(now, packet);
             }
@@ -145,7 +146,7 @@ impl Sender for EqdsSender {
     fn handle_timeout(&mut self, now: Time) {
         self.sack.handle_timeout(now);
         if self.lacks_credit() && self.waiting_since + self.rto <= now {
-            // The next RTS repeats the demand.
+            // This makes the next RTS repeat the demand.
             self.announced = 0;
             self.waiting_since = now;
         }

@@ -1,4 +1,4 @@
-//! Each rule, then both ends and the pacer over paths that lose, trim and delay packets.
+//! Tests of each rule, then tests of sender, receiver and pacer over paths that lose, trim and delay packets.
 
 use super::*;
 use crate::cc::AnyCc;
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 const ENDS: Ends = Ends { qp: QpId(0), src: HostId(0), dst: HostId(1) };
 
-/// Packets of 1,000 B on the wire at 8 Gb/s: one per microsecond.
+/// A path at 8 Gb/s for packets of 1,000 B on the wire, which take a microsecond each.
 fn facts() -> PathFacts {
     PathFacts {
         base_rtt: Duration::from_us(8),
@@ -67,7 +67,7 @@ fn all_out(sender: &mut EqdsSender, now: Time) -> Vec<String> {
     std::iter::from_fn(|| sender.poll_transmit(now)).map(|packet| say(&packet)).collect()
 }
 
-/// A fixed script, with credit and targets computed by hand from the rules.
+/// A fixed script, whose credit and targets were computed by hand from the rules.
 #[test]
 fn trajectory() {
     let mut sender = sender();
@@ -107,7 +107,7 @@ fn trajectory() {
     );
 }
 
-/// The first answer cancels the speculative credit. The rest of the demand is announced again, by an RTS since no data
+/// The first answer cancels the speculative credit. The rest of the demand is announced again, by an RTS, since no data
 /// can be sent.
 #[test]
 fn the_first_answer_ends_speculation() {
@@ -120,8 +120,8 @@ fn the_first_answer_ends_speculation() {
     assert_eq!(all_out(&mut sender, at(2)), Vec::<String>::new(), "it is said once");
 }
 
-/// A receiver grants credit up to the demand, counts trimmed packets as demand, and repeats a grant for an RTS whose
-/// demand is granted.
+/// A receiver grants credit up to the demand, and counts trimmed packets as demand. If an RTS arrives for demand that
+/// was granted already, the receiver repeats the grant.
 #[test]
 fn a_receiver_grants_demand() {
     let mut receiver = EqdsReceiver::new(&config(), ENDS);
@@ -143,7 +143,7 @@ fn a_receiver_grants_demand() {
     assert_eq!(receiver.poll_transmit().map(|packet| say(&packet)), Some("pull 2".to_string()));
 }
 
-/// One pull per packet time, round robin.
+/// The pacer allows one pull per packet time, round robin.
 #[test]
 fn the_pacer_takes_turns_at_its_rate() {
     let mut pacer = PullPacer::new(&config(), &facts());
@@ -162,7 +162,7 @@ fn the_pacer_takes_turns_at_its_rate() {
 /// A path on which packets are lost, trimmed and delayed at random until 1 ms.
 struct Path {
     random: Stream,
-    /// The share of lost packets in percent.
+    /// The share of packets that are lost, in percent.
     lost: u32,
     cut: u32,
     on_the_way: BTreeMap<(Time, u64), Packet>,
@@ -183,8 +183,8 @@ impl Path {
     }
 }
 
-/// Every message is delivered and acknowledged once, whatever the path loses, and soon after it stops losing. Data is
-/// sent only with credit, and pulls are never faster than the pacer's rate.
+/// Every message is delivered and acknowledged once, whatever the path loses, and soon after the path stops losing
+/// packets. Data is sent only with credit, and pulls are never faster than the pacer's rate.
 #[test]
 fn delivers_over_a_path_that_loses() {
     for seed in 0..200 {

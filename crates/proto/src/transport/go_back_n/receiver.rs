@@ -1,4 +1,4 @@
-//! The receiving end.
+//! The receiver of the `go-back-n` transport.
 
 use super::config::GoBackNConfig;
 use crate::PathFacts;
@@ -6,16 +6,16 @@ use crate::packet::{Packet, Repr};
 use crate::transport::common::{Answers, Cause, Ends, NotificationPoint, Receiver};
 use anabranch_base::{Duration, MessageId, Time};
 
-/// The receiving end of a queue pair, with DCQCN's notification point.
+/// The receiver of a queue pair, with DCQCN's notification point.
 ///
-/// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
-/// until it returns none.
+/// To drive it, call [`handle_packet`](Self::handle_packet) for each packet, then
+/// [`poll_transmit`](Self::poll_transmit) until it returns None.
 pub struct GoBackNReceiver {
-    /// ePSN: every PSN below has arrived. Packets beyond are not kept.
+    /// ePSN: every PSN below it has arrived. Packets beyond it are not kept.
     expected: u32,
     /// Number of packets that arrived in order since the last ACK or NACK.
     unacked: u32,
-    /// Number of arrived packets of the message that `expected` belongs to.
+    /// Number of packets that have arrived of the message to which `expected` belongs.
     arrived: u32,
     ack_every: u32,
     due: Option<PendingAnswer>,
@@ -35,7 +35,7 @@ enum PendingAnswer {
 }
 
 impl GoBackNReceiver {
-    /// The receiving end of a queue pair between `ends`.
+    /// The receiver of a queue pair between `ends`.
     pub fn new(config: &GoBackNConfig, facts: &PathFacts, ends: Ends) -> Self {
         GoBackNReceiver {
             expected: 0,
@@ -53,10 +53,10 @@ impl GoBackNReceiver {
 }
 
 impl Receiver for GoBackNReceiver {
-    /// Handles a received packet; returns the message that it completes.
+    /// Handles a received packet, and returns the message that the packet completes.
     ///
-    /// Without CNPs (a `cnp_interval` of 0) an ACK echoes the mark of its packet. The mark of a packet that is answered
-    /// by a NACK, or not at all because its gap was answered before, is not echoed.
+    /// Without CNPs (a `cnp_interval` of 0) an ACK echoes the mark of its packet. If a packet is answered by a NACK, or
+    /// not at all because its gap was answered before, its mark is not echoed.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let (Packet { ev, marked, .. }, mut whole) = (*packet, None);
@@ -79,7 +79,7 @@ impl Receiver for GoBackNReceiver {
             Repr::Data { psn, sent_at, .. } | Repr::Trimmed { psn, sent_at, .. } if psn < self.expected => {
                 self.due = Some(PendingAnswer::Ack(Cause::new(packet, sent_at)));
             }
-            // A trimmed packet leaves a gap, as a packet out of order does.
+            // A trimmed packet leaves a gap, as an out-of-order packet does.
             Repr::Data { sent_at, .. } | Repr::Trimmed { sent_at, .. } => {
                 if self.nacked.is_none_or(|last| now.since(last) >= self.nack_interval) {
                     self.nacked = Some(now);
@@ -100,7 +100,7 @@ impl Receiver for GoBackNReceiver {
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some(due) = self.due.take() {
-            // A NACK acknowledges as much as an ACK.
+            // A NACK acknowledges the same packets as an ACK.
             self.unacked = 0;
             let (cause, repr) = match due {
                 PendingAnswer::Ack(cause) => (cause, cause.ack(self.expected)),
@@ -111,7 +111,7 @@ impl Receiver for GoBackNReceiver {
         self.notification.poll(&self.answers)
     }
 
-    /// Data packets received for the first time so far: those that arrived in order.
+    /// The number of data packets received for the first time so far, which are the packets that arrived in order.
     #[inline]
     fn fresh_packets(&self) -> u64 {
         u64::from(self.expected)

@@ -1,4 +1,4 @@
-//! The sending end.
+//! The sender of the `go-back-n` transport.
 
 use super::config::GoBackNConfig;
 use crate::cc::{AnyCc, TelemetryReport};
@@ -10,28 +10,28 @@ use crate::transport::common::{
 use crate::{IntStack, PathFacts};
 use anabranch_base::{Duration, MessageId, Time};
 
-/// The sending end of a queue pair.
+/// The sender of a queue pair.
 ///
-/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes
-/// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
-/// [`poll_transmit`](Self::poll_transmit); when that returns none and the sender [`paces`](Self::paces), read the next
+/// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each packet that comes
+/// back and [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout). After each of these, call
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns None. Whenever the wire is free, call
+/// [`poll_transmit`](Self::poll_transmit). If this returns None and the sender [`paces`](Self::paces), read the next
 /// timeout again.
-// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
+// The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct GoBackNSender {
     /// Bytes on the wire of the PSNs from the lowest unacknowledged one to the next one to send.
     in_flight: u64,
     /// The first PSN that was never sent.
     fresh: u32,
-    /// The start of the RTO timer: at the last new acknowledgement, or the first packet after an idle period.
+    /// The start of the RTO timer: the last new acknowledgement, or the first packet after an idle period.
     since: Time,
     rto: Duration,
     flow: Flow,
 }
 
 impl GoBackNSender {
-    /// The sending end of a queue pair between `ends`.
+    /// The sender of a queue pair between `ends`.
     pub fn new(config: &GoBackNConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         let &GoBackNConfig { payload, header, ack, ack_every, .. } = config;
         let rto = config.rto.on(facts);
@@ -49,7 +49,7 @@ impl GoBackNSender {
 impl Sender for GoBackNSender {
     forward_to_flow!(messages, pacing);
 
-    /// The next data packet, if there is one and window and rate allow it now.
+    /// The next data packet, if there is one and if window and rate allow it now.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         let psn = self.flow.next;
@@ -84,7 +84,7 @@ impl Sender for GoBackNSender {
             }
             Repr::Nack { psn, sent_at } => {
                 self.acknowledge(now, psn, false, now.since(sent_at));
-                // A NACK for an earlier PSN is older than an acknowledgement that has arrived.
+                // A NACK for an earlier PSN is older than an acknowledgement that has already arrived.
                 if psn == self.flow.unacked && psn < self.flow.next {
                     self.go_back();
                     self.flow.cc.handle_loss(now);
@@ -111,8 +111,8 @@ impl Sender for GoBackNSender {
         }
     }
 
-    /// Restarts at the lowest unacknowledged packet if nothing new was acknowledged for an RTO. A paced packet whose
-    /// time has come may be sent.
+    /// Restarts at the lowest unacknowledged packet if nothing new was acknowledged for an RTO. A paced packet that is
+    /// due may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.flow.unacked < self.flow.next && self.since + self.rto <= now {

@@ -1,4 +1,4 @@
-//! The parameters.
+//! The parameters of the `irn` transport.
 
 use crate::{Size, Span};
 use anabranch_base::{AboveZero, Bytes, parameters};
@@ -9,45 +9,47 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct IrnConfig {
-        /// Payload of a full packet.
+        /// Number of bytes of payload in a full packet.
         #[param(Bytes(1)..=Bytes(65_535); example = "1000B"; source = "DCP, footnotes 9 to 11")]
         pub payload: Bytes,
-        /// Headers of a data packet.
+        /// Size of the headers of a data packet.
         #[param(Bytes(1)..=Bytes(65_534); example = "48B";
             source = "the ns-3 RDMA simulators: 48 B around 1000 B of payload")]
         pub header: Bytes,
         /// Size of an ACK or CNP.
         #[param(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
         pub ack: Bytes,
-        /// An ACK for every n packets by which the ePSN advances (and for the last one of a message, a packet out of
-        /// order, one that fills a gap, and a duplicate).
+        /// Number of packets by which the ePSN advances per ACK. Some packets are acknowledged in any case: the last
+        /// one of a message, an out-of-order packet, one that fills a gap, and a duplicate.
         #[param(1..=65_535; example = 1; source = "IRN (SIGCOMM 2018): each packet is acknowledged")]
         pub ack_every: u32,
-        /// BDP-FC: a new packet is sent while its PSN is less than this beyond the lowest unacknowledged one.
+        /// BDP-FC: a new packet is sent if its PSN is less than this window, in full packets, beyond the lowest
+        /// unacknowledged one.
         #[param(AboveZero; example = "1bdp"; source = "DCP, section 6.2; IRN (SIGCOMM 2018), BDP-FC")]
         pub window: Size,
-        /// RTO_low: the timeout while at most `rto_low_packets` packets are in flight; ignored if it is longer than
-        /// RTO_high.
+        /// RTO_low: the timeout while at most `rto_low_packets` packets are in flight. It is ignored if it is longer
+        /// than RTO_high.
         #[param(AboveZero; example = "100us"; source = "IRN (SIGCOMM 2018)")]
         pub rto_low: Span,
         /// RTO_high: the timeout while more than `rto_low_packets` packets are in flight.
         #[param(AboveZero; example = "320us"; source = "IRN (SIGCOMM 2018)")]
         pub rto: Span,
-        /// RTO_low applies while at most this many packets are in flight (N in the IRN paper).
+        /// Largest number of packets in flight with which RTO_low applies (N in the IRN paper).
         #[param(any; example = 3; source = "IRN (SIGCOMM 2018)")]
         pub rto_low_packets: u32,
-        /// True: a timeout declares lost all packets in flight that are not SACKed. False: only the lowest packet in
-        /// flight, and those with a SACKed packet above them, as the rule is worded.
+        /// Whether a timeout declares lost all packets in flight that are not SACKed. If not, it declares lost only the
+        /// lowest packet in flight, and those with a SACKed packet above them, which is the wording of the rule.
         #[param(any; example = true;
             source = "unspecified; otherwise each packet of a lost tail waits for a timeout of its own")]
         pub timeout_takes_all: bool,
-        /// True: the SACK that begins a recovery declares lost all packets in flight that are not SACKed, as in
-        /// simulators derived from ConWeave's. False: only packets with a SACKed one above them (DCP, section 2.2).
+        /// Whether the SACK that begins a recovery declares lost all packets in flight that are not SACKed, as in
+        /// simulators derived from ConWeave's. If not, it declares lost only packets with a SACKed one above them (DCP,
+        /// section 2.2).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "the simulator published with ConWeave"; default = false)]
         pub sack_takes_all: bool,
-        /// At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at once, with
-        /// the mark echoed in the ACK.
+        /// Least time between two CNPs for a queue pair. With 0, there are no CNPs: every marked packet is acknowledged
+        /// at once, and the ACK echoes the mark.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
     }

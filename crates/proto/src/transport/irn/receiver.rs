@@ -1,13 +1,13 @@
-//! The receiving end of `irn` and `rack-tlp`.
+//! The receiver of `irn` and `rack-tlp`.
 
 use crate::packet::{Packet, Repr};
 use crate::transport::common::{Answers, Arrivals, Cause, Ends, InOrder, NotificationPoint, Receiver};
 use anabranch_base::{Bytes, Duration, MessageId, Time};
 
-/// The receiving end of a queue pair, with DCQCN's notification point.
+/// The receiver of a queue pair, with DCQCN's notification point.
 ///
-/// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
-/// until it returns none, and [`poll_delivered`](Self::poll_delivered) likewise.
+/// To drive it, call [`handle_packet`](Self::handle_packet) for each packet, then
+/// [`poll_transmit`](Self::poll_transmit) and [`poll_delivered`](Self::poll_delivered) until they return None.
 pub struct IrnReceiver {
     arrivals: Arrivals,
     /// Number of PSNs by which the ePSN has advanced since the last ACK.
@@ -23,8 +23,9 @@ pub struct IrnReceiver {
 }
 
 impl IrnReceiver {
-    /// The receiving end of a queue pair between `ends`: ACKs of `ack` bytes for every `ack_every` packets, and
-    /// CNPs at least `cnp_interval` apart (0: none, the ACKs of marked packets stand for them).
+    /// The receiver of a queue pair between `ends`. It sends ACKs of `ack` bytes for every `ack_every` packets, and
+    /// CNPs at least `cnp_interval` apart. With an interval of 0 it sends no CNPs, and the ACKs of marked packets take
+    /// their place.
     pub fn new(ack: Bytes, ack_every: u32, cnp_interval: Duration, ends: Ends) -> Self {
         IrnReceiver {
             arrivals: Arrivals::new(),
@@ -40,19 +41,19 @@ impl IrnReceiver {
 }
 
 impl Receiver for IrnReceiver {
-    /// Handles a received packet; returns the first message that it completes.
+    /// Handles a received packet, and returns the first message that the packet completes.
     ///
-    /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet. Only data
-    /// counts: such a NIC does not know trimmed packets and discards them.
+    /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet. Trimmed packets
+    /// are discarded, since such a NIC does not know them.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
             return None;
         };
-        // DCP, section 2.2: every packet out of order causes a SACK. A packet below the ePSN is a duplicate, which is
-        // acknowledged since the sender does not know that the first copy arrived. A packet that fills a gap, or part
-        // of one, is acknowledged at once as in TCP (RFC 5681, section 4.2): the sender may wait for that ACK, or else
-        // retransmit the packet.
+        // By DCP, section 2.2, every out-of-order packet causes a SACK. A packet below the ePSN is a duplicate, which
+        // is acknowledged since the sender does not know that the first copy arrived. A packet that fills a gap, or
+        // part of one, is acknowledged at once as in TCP (RFC 5681, section 4.2). The sender may wait for that ACK, and
+        // would otherwise retransmit the packet.
         let is_in_order = psn == self.arrivals.expected && psn >= self.highest;
         self.highest = self.highest.max(psn + 1);
         if let Some(advance) = self.arrivals.accept(psn) {

@@ -1,4 +1,4 @@
-//! The sending end.
+//! The sender of the `irn` transport.
 
 use super::config::IrnConfig;
 use crate::PathFacts;
@@ -11,33 +11,33 @@ use crate::transport::common::{
 };
 use anabranch_base::{Duration, MessageId, Time};
 
-/// The sending end of a queue pair.
+/// The sender of a queue pair.
 ///
-/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes
-/// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
-/// [`poll_transmit`](Self::poll_transmit); when that returns none and the sender [`paces`](Self::paces), read the next
+/// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each packet that comes
+/// back and [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout). After each of these, call
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns None. Whenever the wire is free, call
+/// [`poll_transmit`](Self::poll_transmit). If this returns None and the sender [`paces`](Self::paces), read the next
 /// timeout again.
-// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
+// The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct IrnSender {
     /// Bytes on the wire of the PSNs in flight. Retransmissions do not count again.
     in_flight: u64,
-    /// The PSN after the highest SACKed one; not above `unacked` when none is SACKed.
+    /// The PSN after the highest SACKed one. It is not above `unacked` if none is SACKed.
     sacked_below: u32,
-    /// Number of PSNs from `unacked` on that may be sent: the BDP cap.
+    /// Number of PSNs from `unacked` on that may be sent, which is the BDP cap.
     window_packets: u32,
     rto_low_packets: u32,
     timeout_takes_all: bool,
     sack_takes_all: bool,
     recovery: Option<Recovery>,
-    /// The start of the RTO timer: at the last new cumulative acknowledgement, at a timeout, or at the first
-    /// packet after an idle period.
+    /// The start of the RTO timer: the last new cumulative acknowledgement, a timeout, or the first packet after an
+    /// idle period.
     since: Time,
     rto_low: Duration,
     rto_high: Duration,
     flow: Flow,
-    /// SACKed PSNs, all above `unacked`: the bitmap.
+    /// The bitmap of SACKed PSNs, which are all above `unacked`.
     sacked: PsnSet,
 }
 
@@ -45,18 +45,18 @@ pub struct IrnSender {
 struct Recovery {
     /// The PSN after the recovery PSN, which is the highest that was in flight when the recovery began.
     end: u32,
-    /// Every lost packet below was retransmitted in this recovery.
+    /// Every lost packet below this PSN was retransmitted in this recovery.
     cursor: u32,
-    /// Every packet below that is not SACKed was declared lost when the recovery began.
+    /// Every packet below this PSN that is not SACKed was declared lost when the recovery began.
     given_up_below: u32,
 }
 
 impl IrnSender {
-    /// The sending end of a queue pair between `ends`.
+    /// The sender of a queue pair between `ends`.
     pub fn new(config: &IrnConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         let &IrnConfig { payload, header, ack, ack_every, rto_low_packets, .. } = config;
         let rto_high = config.rto.on(facts);
-        // With an RTO_low above RTO_high, sending another packet could move the timeout into the past.
+        // If RTO_low were above RTO_high, sending another packet could move the timeout into the past.
         let rto_low = config.rto_low.on(facts).min(rto_high);
         let ack_requests =
             AckRequests { ack_every, rto: rto_low, cnp_interval: config.cnp_interval.on(facts) };
@@ -115,12 +115,12 @@ impl Sender for IrnSender {
         (due < Time::NEVER).then_some(due)
     }
 
-    /// Begins a loss recovery if the ePSN has not advanced for an RTO. A paced packet whose time has come may be sent.
+    /// Begins a loss recovery if the ePSN has not advanced for an RTO. A paced packet that is due may be sent.
     ///
     /// The packet of the ePSN is retransmitted first, then every packet with a SACKed one above it (DCP, section 2.2).
-    /// By this rule the last packets in flight, which have none above them, each wait for a timeout of their own: tens
-    /// of timeouts if a burst loses its tail. Whether a timeout also retransmits those is unspecified in the papers;
-    /// `timeout_takes_all` decides.
+    /// The last packets in flight have no packet above them, so that by this rule each waits for a timeout of its own.
+    /// If a burst loses its tail, this takes tens of timeouts. The papers do not specify whether a timeout also
+    /// retransmits these packets, so `timeout_takes_all` decides.
     ///
     /// A timeout during a recovery begins a new one, in which each lost packet is retransmitted once more.
     fn handle_timeout(&mut self, now: Time) {
@@ -136,7 +136,7 @@ impl Sender for IrnSender {
         }
     }
 
-    /// An ACK that leaves few packets in flight makes the timeout shorter.
+    /// An ACK after which few packets are in flight shortens the timeout.
     #[inline]
     fn advances_timer(&self) -> bool {
         true
@@ -144,8 +144,8 @@ impl Sender for IrnSender {
 }
 
 impl IrnSender {
-    /// The expiry of the RTO timer; never while nothing is in flight. With few packets in flight, where a spurious
-    /// timeout costs little, RTO_low applies (IRN, section 3.1).
+    /// The expiry of the RTO timer, which is [`Time::NEVER`] if nothing is in flight. With few packets in flight, where
+    /// a spurious timeout costs little, RTO_low applies (IRN, section 3.1).
     #[inline]
     fn rto_due(&self) -> Time {
         match self.flow.next - self.flow.unacked {
@@ -157,11 +157,11 @@ impl IrnSender {
 
     /// The next packet to retransmit.
     ///
-    /// DCP, section 2.2: a packet is lost if a higher PSN was SACKed, and is retransmitted once in a recovery, since an
-    /// ACK does not tell which copy it is for. The search continues where it stopped.
+    /// By DCP, section 2.2, a packet is lost if a higher PSN was SACKed. It is retransmitted once per recovery, since
+    /// an ACK does not tell which copy it acknowledges. The search continues where it stopped.
     ///
-    /// Whether this also holds for packets that were first sent in this recovery, above the recovery PSN, is
-    /// unspecified in the papers. The rule does not exclude them, so that it is applied to them too.
+    /// The papers do not specify whether this also holds for packets that were first sent in this recovery, above the
+    /// recovery PSN. The rule does not exclude them, so it is applied to them too.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
         let recovery = self.recovery.as_mut()?;
@@ -174,8 +174,8 @@ impl IrnSender {
         (psn < lost_below).then_some(psn)
     }
 
-    /// Retransmits a lost packet. Pacing applies, the window does not, since the retransmission replaces a packet
-    /// believed lost.
+    /// Retransmits a lost packet. The rate applies, but the window does not, since the retransmission replaces a packet
+    /// that is presumed lost.
     #[cold]
     fn send_again(&mut self, now: Time, psn: u32) -> Option<Packet> {
         let part = self.flow.messages.packet_info(psn);
@@ -210,8 +210,8 @@ impl IrnSender {
     }
 
     /// BDP-FC (IRN, section 3.2): the distance of a new packet's PSN from the lowest unacknowledged one stays below the
-    /// cap. The congestion control's window admits packets by the rule of the ns-3 RDMA simulators, IRN's among them
-    /// ([`Flow::window_allows`]): if both limits are one BDP, they bind alike.
+    /// cap. The congestion control's window admits packets by the rule of the ns-3 RDMA simulators, among them IRN's
+    /// ([`Flow::window_allows`]). If both limits are one BDP, they therefore admit the same packets.
     #[inline]
     fn windows_allow(&self) -> bool {
         self.flow.next - self.flow.unacked < self.window_packets && self.flow.window_allows(self.in_flight)
@@ -245,7 +245,7 @@ impl IrnSender {
     }
 
     /// Handles the PSN of the packet that caused an ACK. The ACK is a SACK if that PSN is above the lowest
-    /// unacknowledged one. A SACK that a cumulative acknowledgement of its packet overtook has no effect.
+    /// unacknowledged one. A SACK has no effect if a cumulative acknowledgement of its packet overtook it.
     #[inline]
     fn handle_sack(&mut self, now: Time, psn: u32) {
         if psn <= self.flow.unacked || psn >= self.flow.next {
@@ -259,7 +259,7 @@ impl IrnSender {
             let Flow { unacked, next, .. } = self.flow;
             let given_up_below = if self.sack_takes_all { next } else { unacked };
             self.recovery = Some(Recovery { end: next, cursor: unacked, given_up_below });
-            // A congestion control that reacts to losses sees one per recovery.
+            // A congestion control that reacts to losses gets one loss per recovery.
             self.flow.cc.handle_loss(now);
         }
     }

@@ -3,18 +3,18 @@
 //!
 //! The receiver acknowledges every packet individually, on the same path. It tracks out-of-order packets in a small
 //! bitmap, and answers packets beyond it with a NACK. Each ACK clocks out packets on its path, as many as the window
-//! allows (multi-path ACK clocking). A path whose packets arrive too late gets no more (out-of-order aware path
+//! allows (multi-path ACK clocking). A path whose packets arrive too late gets no more packets (out-of-order aware path
 //! selection). A NACK or a timeout makes the sender restart at the lowest unacknowledged packet (go-back-N; DCP,
-//! section 3). PFC keeps the network lossless; there is no DCQCN.
+//! section 3). PFC keeps the network lossless, and there is no DCQCN.
 //!
-//! The congestion control `mp-rdma` has the window, the load balancer `mp-rdma` chooses the paths. This transport knows
-//! how many packets an ACK clocks out and reports the ACK to the balancer once for each, since the two do not see each
-//! other. It ignores the rate of a congestion control.
+//! The congestion control `mp-rdma` has the window, and the load balancer `mp-rdma` chooses the paths. The two do not
+//! see each other. This transport knows how many packets an ACK clocks out, and reports the ACK to the balancer once
+//! for each of them. It ignores the rate of a congestion control.
 //!
-//! The text of the paper was not available, so that no section of it is cited. The code follows its abstract and later
-//! papers, and three public simulations where they agree; where they differ or are silent, the code says so. The
-//! paper's third mechanism, `synchronise`, which orders writes to memory, is left out, since messages are delivered in
-//! order here.
+//! The text of the paper was not available, so that no section of it is cited. The code follows the abstract of the
+//! paper, later papers, and three public simulations where they agree. Where these differ or are silent, the code says
+//! so. The paper's third mechanism, `synchronise`, which orders writes to memory, is left out, since messages are
+//! delivered in order here.
 
 mod config;
 mod receiver;
@@ -41,7 +41,7 @@ impl TransportProperties for MpRdmaConfig {
     framing_and_rto!();
 
     fn tracking(&self, _packets: u32) -> Vec<StateField> {
-        // Two bits for each of L packets, however many are in flight; the sender has counters only.
+        // The receiver has two bits for each of L packets, however many are in flight. The sender has only counters.
         let counters = ["inflate", "highest", "recovery"].map(|name| StateField::new(name, 24, 1));
         let mut fields = vec![StateField::new("bitmap", 2, self.bitmap)];
         fields.extend(counters);
@@ -52,7 +52,7 @@ impl TransportProperties for MpRdmaConfig {
         true
     }
 
-    /// ACKs clock packets out.
+    /// ACKs clock out packets, so that there is no pacing.
     fn paces(&self) -> bool {
         false
     }

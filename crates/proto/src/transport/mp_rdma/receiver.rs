@@ -1,4 +1,4 @@
-//! The receiving end.
+//! The receiver of the `mp-rdma` transport.
 
 use super::config::MpRdmaConfig;
 use crate::packet::{Packet, Repr};
@@ -6,23 +6,23 @@ use crate::transport::common::{Answers, Cause, Ends, Receiver};
 use anabranch_base::{MessageId, Time};
 use std::collections::VecDeque;
 
-/// The receiving end of a queue pair.
+/// The receiver of a queue pair.
 ///
-/// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
-/// until it returns none, and [`poll_delivered`](Self::poll_delivered) likewise.
+/// To drive it, call [`handle_packet`](Self::handle_packet) for each packet, then
+/// [`poll_transmit`](Self::poll_transmit) and [`poll_delivered`](Self::poll_delivered) until they return None.
 pub struct MpRdmaReceiver {
-    /// ePSN: every PSN below has arrived.
+    /// ePSN: every PSN below it has arrived.
     expected: u32,
     /// Number of distinct packets that were accepted.
     fresh: u32,
     /// L: the number of PSNs from `expected` on that are accepted.
     bitmap: u32,
-    /// Number of packets below the ePSN of the message that `expected` belongs to.
+    /// Number of packets below the ePSN that belong to the same message as `expected`.
     passed: u32,
     answers: Answers,
     answer: Option<Packet>,
-    /// The packets from `expected` to the highest PSN that arrived: the paper's bitmap. Its slots are said to mark a
-    /// message's last packet; here they have the message.
+    /// The packets from `expected` to the highest PSN that arrived, which are the paper's bitmap. According to the
+    /// sources, its slots mark the last packet of a message. Here they hold the message.
     slots: VecDeque<Option<Slot>>,
     delivered: VecDeque<MessageId>,
 }
@@ -35,7 +35,7 @@ struct Slot {
 }
 
 impl MpRdmaReceiver {
-    /// The receiving end of a queue pair between `ends`.
+    /// The receiver of a queue pair between `ends`.
     pub fn new(config: &MpRdmaConfig, ends: Ends) -> Self {
         MpRdmaReceiver {
             expected: 0,
@@ -51,24 +51,24 @@ impl MpRdmaReceiver {
 }
 
 impl Receiver for MpRdmaReceiver {
-    /// Handles a received packet; returns the first message that it completes.
+    /// Handles a received packet, and returns the first message that the packet completes.
     ///
     /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet. Every data
-    /// packet has one answer, which echoes its path: an ACK with its PSN, its mark and the ePSN, or a NACK. Only data
-    /// counts: trimmed packets are discarded.
+    /// packet has one answer, which echoes its path: a NACK, or an ACK with the PSN, the mark and the ePSN. Trimmed
+    /// packets are discarded.
     #[inline]
     fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, .. } = packet.repr else {
             return None;
         };
         let cause = Cause::new(packet, sent_at);
-        // A packet beyond the bitmap is dropped, and each one is answered with a NACK for the missing packet.
+        // A packet beyond the bitmap is dropped. Each such packet is answered with a NACK for the missing packet.
         if psn >= self.expected && psn - self.expected >= self.bitmap {
             self.answer = Some(self.answers.packet(packet.ev, cause.nack(self.expected)));
             return None;
         }
-        // A duplicate is acknowledged too: the sender counts answers, and does not know that the first copy arrived.
-        // The papers available do not specify it, and public simulations differ.
+        // A duplicate is acknowledged too, because the sender counts answers and does not know that the first copy
+        // arrived. The available papers do not specify this, and public simulations differ.
         if psn >= self.expected {
             self.accept((psn - self.expected) as usize, Slot { message, message_packets });
         }
@@ -88,7 +88,7 @@ impl Receiver for MpRdmaReceiver {
         self.answer.take()
     }
 
-    /// Data packets received for the first time so far: those within the bitmap.
+    /// The number of data packets received for the first time so far, which were within the bitmap.
     #[inline]
     fn fresh_packets(&self) -> u64 {
         u64::from(self.fresh)

@@ -1,4 +1,4 @@
-//! The sending end.
+//! The sender of the `mp-rdma` transport.
 
 use super::config::MpRdmaConfig;
 use crate::PathFacts;
@@ -9,41 +9,42 @@ use crate::psn_set::PsnSet;
 use crate::transport::common::{Ends, Framing, Messages, OutOfPsns, PayloadRange, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 
-/// The most packets that an ACK clocks out on its path: one for its own packet, and one if the window grew.
+/// The largest number of packets that an ACK clocks out on its path: one for its own packet, and one if the window
+/// grew.
 const MAX_CLOCKED: u32 = 2;
 
-/// The sending end of a queue pair.
+/// The sender of a queue pair.
 ///
-/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes
-/// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
+/// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each packet that comes
+/// back and [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout). After each of these, call
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns None. Whenever the wire is free, call
 /// [`poll_transmit`](Self::poll_transmit).
-// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
+// The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct MpRdmaSender {
-    /// Every PSN below is acknowledged (snd_una).
+    /// The lowest unacknowledged PSN (snd_una).
     unacked: u32,
     /// The PSN to send next (snd_nxt; snd_retx after a go-back-N restart).
     next: u32,
     /// The first PSN that was never sent.
     fresh: u32,
-    /// Number of individually acknowledged PSNs between `unacked` and `next`: the members of `sacked`.
+    /// Number of individually acknowledged PSNs between `unacked` and `next`, which are the members of `sacked`.
     inflate: u32,
-    /// Number of packets from before the last go-back-N restart that are not acknowledged.
+    /// Number of unacknowledged packets that were sent before the last go-back-N restart.
     stray: u32,
-    /// Number of packets that ACKs have clocked out and that are not sent yet. The load balancer holds their paths.
+    /// Number of packets that ACKs have clocked out and that are not yet sent. The load balancer stores their paths.
     clocked: u32,
     /// The highest acknowledged PSN (snd_ooh).
     highest: u32,
-    /// Delta: the largest distance behind `highest` at which a packet does not count as late.
+    /// Delta: the largest distance below `highest` at which a PSN does not count as late.
     delta: u32,
     /// The PSN below which packets were or will be retransmitted.
     recovery: u32,
     qp: QpId,
     dst: HostId,
     /// Individually acknowledged PSNs between `unacked` and `next` since the last go-back-N restart. A NIC has only
-    /// their number, to which it adds one for each ACK and from which it subtracts the advance of snd_una. The results
-    /// are equal except when ACKs overtake each other.
+    /// their number. It adds one for each ACK, and subtracts the advance of snd_una. The results are equal except when
+    /// ACKs overtake each other.
     sacked: PsnSet,
     /// Time of the last go-back-N restart.
     went_back: Time,
@@ -59,7 +60,7 @@ pub struct MpRdmaSender {
 }
 
 impl MpRdmaSender {
-    /// The sending end of a queue pair between `ends`.
+    /// The sender of a queue pair between `ends`.
     pub fn new(config: &MpRdmaConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         let &MpRdmaConfig { payload, header, ack, .. } = config;
         MpRdmaSender {
@@ -100,13 +101,14 @@ impl Sender for MpRdmaSender {
         self.messages.payload_range(psn)
     }
 
-    /// The next data packet, if there is one and fewer packets are in flight than the window holds. The admission rule
-    /// is that of the public simulations of MP-RDMA (NSDI 2018), whose sender has cwnd + inflate - (snd_nxt - snd_una)
-    /// packets left; the papers available do not specify it.
+    /// The next data packet, if there is one and if fewer packets are in flight than the window allows. The admission
+    /// rule is that of the public simulations of MP-RDMA (NSDI 2018), whose sender has cwnd + inflate - (snd_nxt -
+    /// snd_una) packets left. The available papers do not specify it.
     ///
-    /// Window that no ACK accounts for is used at once as well: the initial window, and the part that an ACK freed
-    /// beyond the two packets that it may clock out. One simulation sends the latter with the following ACKs, or when a
-    /// timer expires, to avoid a burst. Such room is rare here, since it needs timeouts or lost ACKs.
+    /// Room in the window that does not come from an ACK is also used at once. This is the initial window, and the room
+    /// that an ACK freed beyond the two packets that it may clock out. One simulation uses the latter with the
+    /// following ACKs, or when a timer expires, to avoid a burst. Such room is rare here, since it needs timeouts or
+    /// lost ACKs.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.next == self.messages.end() || self.in_flight() >= self.window() {
@@ -143,12 +145,12 @@ impl Sender for MpRdmaSender {
                 self.acknowledge(now, cumulative);
                 self.record_arrival(psn, sent_at);
                 let (rtt, bytes) = (now.since(sent_at), u64::from(self.messages.packet_bytes()));
-                // Every ACK counts, that of a duplicate too: the window changes by packets, not by newly acknowledged
-                // PSNs.
+                // Every ACK counts, even that of a duplicate, because the window changes by packets and not by newly
+                // acknowledged PSNs.
                 self.cc.handle_ack(&AckReport { now, packets: 1, bytes, probe: false, marked, rtt });
                 if self.is_slow(psn, sent_at) {
-                    // Out-of-order aware path selection: no packet follows on that path. The window shrinks by one
-                    // packet, which another path would otherwise take at once.
+                    // Out-of-order aware path selection: no packet follows on this path. The window shrinks by one
+                    // packet, since another path would otherwise use the room at once.
                     self.cc.handle_loss(now);
                 } else {
                     self.clock(now, packet.ev, marked, rtt);
@@ -158,8 +160,8 @@ impl Sender for MpRdmaSender {
                 self.counters.nacks += 1;
                 self.acknowledge(now, psn);
                 // An overflowing bitmap causes many NACKs. A packet that was sent before the last go-back-N restart is
-                // retransmitted anyway. A packet that was sent since must be retransmitted whatever the NACK's PSN is:
-                // an acknowledgement may have overtaken the NACK, and nothing else indicates that its packet was
+                // retransmitted anyway. A packet that was sent since then must be retransmitted whatever the NACK's PSN
+                // is: an acknowledgement may have overtaken the NACK, and nothing else indicates that its packet was
                 // dropped.
                 if sent_at < self.went_back {
                     self.stray = self.stray.saturating_sub(1);
@@ -167,16 +169,16 @@ impl Sender for MpRdmaSender {
                     self.go_back(now);
                     self.stray = self.stray.saturating_sub(1);
                 }
-                // The packet of the NACK has left the network, so that another may be sent. Whether the window shrinks
-                // is unspecified in the papers available. Here it does not: a NACK signals a late path, not a congested
-                // one.
+                // The packet of the NACK has left the network, so that another may be sent. The available papers do not
+                // specify whether the window shrinks. Here it does not, since a NACK indicates a late path and not a
+                // congested one.
                 self.clock(now, packet.ev, false, now.since(sent_at));
             }
             _ => {}
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due; none while all packets are acknowledged.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None while all packets are acknowledged.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         (self.unacked < self.next || self.stray > 0).then_some(self.since + self.rto)
@@ -184,12 +186,12 @@ impl Sender for MpRdmaSender {
 
     /// Retransmits everything unacknowledged if nothing new was acknowledged for an RTO.
     ///
-    /// One simulation of the paper halves the window then, the others have no timeouts. Here the window shrinks by one
-    /// packet, as REPS describes for a loss under this congestion control (section 4.1).
+    /// One simulation of the paper halves the window at a timeout, and the others have no timeouts. Here the window
+    /// shrinks by one packet, as REPS describes for a loss under this congestion control (section 4.1).
     fn handle_timeout(&mut self, now: Time) {
         if self.next_timeout().is_some_and(|due| due <= now) {
             self.go_back(now);
-            // All packets in flight count as lost. The paths of the ACKs are dropped too, since one of them may have
+            // All packets in flight count as lost. The paths of the ACKs are discarded too, since one of them may have
             // failed.
             self.stray = 0;
             self.clocked = 0;
@@ -222,17 +224,17 @@ impl Sender for MpRdmaSender {
 }
 
 impl MpRdmaSender {
-    /// The window in whole packets, as public simulations of MP-RDMA count cwnd; at least one, so that a small window
-    /// cannot stop the queue pair.
+    /// The window in whole packets, as public simulations of MP-RDMA count cwnd. It is at least one packet, so that a
+    /// small window cannot stop the queue pair.
     #[inline]
     fn window(&self) -> u32 {
         let packets = self.cc.window() / u64::from(self.messages.packet_bytes());
         u32::try_from(packets).unwrap_or(u32::MAX).max(1)
     }
 
-    /// Packets in flight, as far as the sender can know: `snd_nxt - snd_una - inflate`, which public simulations of
-    /// MP-RDMA subtract from cwnd. After a go-back-N restart, packets from before it may still be in flight, and count
-    /// as well.
+    /// Number of packets in flight, as far as the sender can know. It is `snd_nxt - snd_una - inflate`, which public
+    /// simulations of MP-RDMA subtract from cwnd. After a go-back-N restart, earlier packets may still be in flight,
+    /// and count as well.
     #[inline]
     fn in_flight(&self) -> u32 {
         self.stray + (self.next - self.unacked) - self.inflate
@@ -251,8 +253,8 @@ impl MpRdmaSender {
         }
         self.unacked = cumulative;
         if cumulative >= self.recovery {
-            // Everything from before the restart has arrived. Lost packets will never be answered, and must not count
-            // for ever.
+            // Everything that was sent before the restart has arrived. Lost packets will never be answered, and must
+            // not count for ever.
             self.stray = 0;
         }
         // After a go-back-N restart, more may have arrived than was retransmitted.
@@ -260,7 +262,7 @@ impl MpRdmaSender {
         self.since = now;
     }
 
-    /// Takes the packet that an ACK names out of flight.
+    /// Removes the packet that an ACK names from the packets in flight.
     #[inline]
     fn record_arrival(&mut self, psn: u32, sent_at: Time) {
         if sent_at < self.went_back {
@@ -271,8 +273,8 @@ impl MpRdmaSender {
         }
     }
 
-    /// Whether the packet that an ACK names took a slow path: its PSN is lower than snd_ooh - Delta. A retransmitted
-    /// packet is late for another reason, and tells nothing about its path.
+    /// Whether the packet that an ACK names took a slow path, because its PSN is lower than snd_ooh - Delta. A
+    /// retransmitted packet is late for another reason, and indicates nothing about its path.
     #[inline]
     fn is_slow(&mut self, psn: u32, sent_at: Time) -> bool {
         self.highest = self.highest.max(psn);
@@ -280,15 +282,15 @@ impl MpRdmaSender {
         self.highest - psn > self.delta && !was_sent_again
     }
 
-    /// Multi-path ACK clocking: the packets for which an answer makes room take the path of that answer. None if the
-    /// window shrank, so that the path loses a packet; two if the window grew by one.
+    /// Multi-path ACK clocking: the packets for which an answer makes room take the path of that answer. There are none
+    /// if the window shrank, so that the path gets one packet less, and two if the window grew by one.
     #[inline]
     fn clock(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
         let room = self.window().saturating_sub(self.in_flight()).saturating_sub(self.clocked);
         let backlog = (self.messages.end() - self.next).saturating_sub(self.clocked);
         if room > 0 && backlog == 0 {
-            // Use it or lose it: if an ACK allows a packet but there is none to send, the window shrinks by one packet,
-            // since the path then returns no ACK for it.
+            // Unused room is lost: if an ACK allows a packet but there is none to send, the window shrinks by one
+            // packet, since the path then returns no ACK for it.
             self.cc.handle_loss(now);
         }
         let packets = room.min(backlog).min(MAX_CLOCKED);
@@ -298,11 +300,11 @@ impl MpRdmaSender {
         }
     }
 
-    /// DCP, section 3: MP-RDMA recovers by go-back-N. The sender restarts at the lowest unacknowledged packet and
-    /// retransmits all that follow, except those that are acknowledged meanwhile, as answers clock them out: the
-    /// packets in flight still count.
+    /// By DCP, section 3, MP-RDMA recovers by go-back-N. The sender restarts at the lowest unacknowledged packet and
+    /// retransmits all that follow, except packets that are acknowledged meanwhile. Answers clock out these
+    /// retransmissions, because the packets in flight still count.
     ///
-    /// In one simulation of the paper new packets wait until all losses are repaired, and each answer clocks out one
+    /// In one simulation of the paper, new packets wait until all losses are repaired, and each answer clocks out one
     /// packet whatever the window is. Here the window limits the number, and new packets follow without a pause.
     fn go_back(&mut self, now: Time) {
         self.stray = self.in_flight();

@@ -3,13 +3,13 @@
 use anabranch_base::Time;
 use std::collections::VecDeque;
 
-/// The packets from the lowest unacknowledged one to the newest.
+/// The records of the packets from the lowest unacknowledged one to the newest.
 pub(super) struct Flights {
-    /// By PSN, from `lowest` on.
+    /// The records by PSN, from `lowest` on.
     packets: VecDeque<Flight>,
     lowest: u32,
-    /// Transmissions in the order of sending. Entries of packets that were sent again, lost or SACKed since are removed
-    /// when they reach the front.
+    /// Transmissions in the order of sending. If a packet was sent again, lost or SACKed since then, its entry is
+    /// removed when it reaches the front.
     order: VecDeque<(Time, u32)>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Flight {
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum State {
     InFlight,
-    /// Declared lost, and not retransmitted yet.
+    /// Declared lost, and not yet retransmitted.
     Lost,
     /// Selectively acknowledged.
     Sacked,
@@ -38,7 +38,7 @@ impl Flights {
         Flights { packets: VecDeque::new(), lowest: 0, order: VecDeque::new() }
     }
 
-    /// The record of a PSN that was sent and is not acknowledged cumulatively.
+    /// The record of a PSN, which must have been sent and not yet be acknowledged cumulatively.
     #[inline]
     pub fn get(&self, psn: u32) -> Flight {
         self.packets[(psn - self.lowest) as usize]

@@ -1,4 +1,4 @@
-//! The sending end.
+//! The sender of the `rack-tlp` transport.
 
 use super::config::RackTlpConfig;
 use super::flights::{Flights, State};
@@ -12,25 +12,25 @@ use crate::transport::common::{
 use anabranch_base::{Duration, MessageId, Time};
 use std::collections::VecDeque;
 
-/// The sending end of a queue pair.
+/// The sender of a queue pair.
 ///
-/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes
-/// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
-/// [`poll_transmit`](Self::poll_transmit); when that returns none and the sender [`paces`](Self::paces), read the next
+/// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each packet that comes
+/// back and [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout). After each of these, call
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns None. Whenever the wire is free, call
+/// [`poll_transmit`](Self::poll_transmit). If this returns None and the sender [`paces`](Self::paces), read the next
 /// timeout again.
-// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
+// The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct RackTlpSender {
     /// Bytes on the wire of packets that were sent and are neither acknowledged nor declared lost.
     in_flight: u64,
     window: u64,
-    /// RACK.xmit_ts and RACK.end_seq: the time and PSN of the packet that was sent last among those known to have
-    /// arrived.
+    /// RACK.xmit_ts and RACK.end_seq: among the packets that are known to have arrived, the time and PSN of the one
+    /// that was sent last.
     latest: Option<(Time, u32)>,
     /// RACK.rtt: the latest RTT.
     rtt: Duration,
-    /// The smoothed RTT (RFC 6298), from the first measurement on.
+    /// The smoothed RTT (RFC 6298). None before the first measurement.
     srtt: Option<Duration>,
     base_rtt: Duration,
     reo_wnd: Duration,
@@ -38,19 +38,19 @@ pub struct RackTlpSender {
     /// The start of the RTO timer: the last ACK of a new arrival, the last retransmission or probe, or the first packet
     /// after an idle period.
     since: Time,
-    /// The time at which the oldest overtaken packet counts as lost; never when none was overtaken.
+    /// The time at which the oldest overtaken packet counts as lost. It is [`Time::NEVER`] if none was overtaken.
     reorder_due: Time,
-    /// The time at which a probe is due (PTO); never when none is.
+    /// The time at which a probe is due (PTO). It is [`Time::NEVER`] if none is due.
     probe_due: Time,
     probe: Probe,
-    /// The PSN after the highest one that was sent when a loss was detected, until the ePSN reaches it.
+    /// The PSN after the highest one that had been sent when a loss was detected. None once the ePSN reaches it.
     recovery_end: Option<u32>,
     /// Number of SACKed packets above the lowest unacknowledged one (RACK.segs_sacked).
     sacked: u32,
     flow: Flow,
     flights: Flights,
-    /// Lost PSNs to retransmit, in the order of detection. Retransmitted and acknowledged ones are removed when they
-    /// reach the front.
+    /// Lost PSNs to retransmit, in the order of detection. Entries that were retransmitted or acknowledged are removed
+    /// when they reach the front.
     lost: VecDeque<u32>,
 }
 
@@ -58,16 +58,16 @@ pub struct RackTlpSender {
 #[derive(Clone, Copy, PartialEq)]
 enum Probe {
     None,
-    /// To be sent.
+    /// The probe is to be sent.
     Due,
-    /// Sent, until every PSN that was sent by then is acknowledged (TLP.end_seq).
+    /// The probe was sent. This state lasts until every PSN that had been sent by then is acknowledged (TLP.end_seq).
     Out {
         end: u32,
     },
 }
 
 impl RackTlpSender {
-    /// The sending end of a queue pair between `ends`.
+    /// The sender of a queue pair between `ends`.
     pub fn new(config: &RackTlpConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         let &RackTlpConfig { payload, header, ack, ack_every, .. } = config;
         let rto = config.rto.on(facts);
@@ -97,7 +97,8 @@ impl RackTlpSender {
 impl Sender for RackTlpSender {
     forward_to_flow!(messages, pacing);
 
-    /// The next data packet, if there is one and it may be sent now: lost packets first, then a probe, then new ones.
+    /// The next data packet, if there is one and if it may be sent now. Lost packets come first, then a probe, then new
+    /// packets.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if let Some(psn) = self.next_lost() {
@@ -142,8 +143,7 @@ impl Sender for RackTlpSender {
         (due < Time::NEVER).then_some(due)
     }
 
-    /// Detects losses, triggers a probe or handles the RTO, whichever is due. A paced packet whose time has come may be
-    /// sent.
+    /// Detects losses, triggers a probe or handles the RTO, whichever is due. A paced packet that is due may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.reorder_due <= now {
@@ -152,14 +152,14 @@ impl Sender for RackTlpSender {
         if self.probe_due <= now {
             self.probe_due = Time::NEVER;
             self.probe = Probe::Due;
-            // RFC 8985, section 7.3: a full RTO follows the probe.
+            // RFC 8985, section 7.3: a full RTO follows the probe, so the timer restarts.
             self.since = now;
         } else if self.rto_due() <= now {
             self.time_out(now);
         }
     }
 
-    /// The reordering window and the probe may be due before the RTO.
+    /// An ACK may start the reordering timer or the probe timer, which may be due before the RTO.
     #[inline]
     fn advances_timer(&self) -> bool {
         true
@@ -176,7 +176,8 @@ impl RackTlpSender {
         self.latest = self.latest.max(Some((sent_at, psn)));
     }
 
-    /// Handles the acknowledgement of `psn` and every PSN below `cumulative`; false if nothing is newly acknowledged.
+    /// Handles the acknowledgement of `psn` and every PSN below `cumulative`. Returns false if nothing is newly
+    /// acknowledged.
     #[inline]
     fn acknowledge(&mut self, now: Time, cumulative: u32, psn: u32, marked: bool) -> bool {
         let cumulative = cumulative.min(self.flow.next);
@@ -215,15 +216,15 @@ impl RackTlpSender {
         packets > 0
     }
 
-    /// Ends recovery and probe if an acknowledgement covers them.
+    /// Ends the recovery and the probe if the acknowledged PSNs cover them.
     #[inline]
     fn update_recovery(&mut self) {
         let unacked = self.flow.unacked;
         if self.recovery_end.is_some_and(|end| end <= unacked) {
             self.recovery_end = None;
         }
-        // RFC 8985, section 7.4, without its congestion response to a loss that the probe repaired: DCQCN, the
-        // congestion control of DCP's comparison, does not react to losses. A probe that was not sent yet is no longer
+        // This is RFC 8985, section 7.4, without its congestion response to a loss that the probe repaired: DCQCN, the
+        // congestion control of DCP's comparison, does not react to losses. A probe that was not yet sent is no longer
         // needed.
         match self.probe {
             Probe::Out { end } if end > unacked => {}
@@ -231,9 +232,9 @@ impl RackTlpSender {
         }
     }
 
-    /// RFC 8985, section 6.2, step 5: a packet is lost if a packet that was sent later arrived, and an RTT plus the
-    /// reordering window have passed since it was sent. Unlike in the RFC, the window has a fixed size (DCP, section
-    /// 6.3), and the timer expires for each packet separately instead of once for all.
+    /// RFC 8985, section 6.2, step 5: a packet is lost if a packet that was sent later arrived, and if an RTT plus the
+    /// reordering window has passed since it was sent. Unlike in the RFC, the reordering window has a fixed size (DCP,
+    /// section 6.3), and the timer expires for each packet separately instead of once for all.
     #[inline]
     fn detect(&mut self, now: Time) {
         self.reorder_due = Time::NEVER;
@@ -251,13 +252,13 @@ impl RackTlpSender {
                 return;
             }
             self.lose(now, psn);
-            // The RTO timer was stopped meanwhile, and restarts.
+            // The RTO timer was stopped meanwhile, so it restarts.
             self.since = now;
         }
     }
 
-    /// RFC 8985, section 6.3: the lowest packet is lost, and every packet that was sent an RTT plus the reordering
-    /// window ago.
+    /// RFC 8985, section 6.3: the lowest packet is lost, and so is every packet that was sent at least an RTT plus the
+    /// reordering window ago.
     fn time_out(&mut self, now: Time) {
         self.flow.counters.timeouts += 1;
         self.flow.lb.handle_timeout(now);
@@ -275,7 +276,7 @@ impl RackTlpSender {
         self.since = now;
     }
 
-    /// Declares a packet in flight lost.
+    /// Declares lost a packet that is in flight.
     fn lose(&mut self, now: Time, psn: u32) {
         self.in_flight -= u64::from(self.flights.get(psn).bytes);
         self.flights.set(psn, State::Lost);
@@ -285,7 +286,7 @@ impl RackTlpSender {
         }
     }
 
-    /// Begins a recovery: one loss is reported to the congestion control, and no probes are sent (RFC 8985, section
+    /// Begins a recovery. One loss is reported to the congestion control, and no probes are sent (RFC 8985, section
     /// 7.1).
     fn enter_recovery(&mut self, now: Time) {
         self.recovery_end = Some(self.flow.next);
@@ -294,12 +295,13 @@ impl RackTlpSender {
         self.flow.cc.handle_loss(now);
     }
 
-    /// RFC 8985, section 7.2: a probe is due two smoothed RTTs from now, or at the RTO if that is earlier, while
-    /// packets are in flight and no loss or gap is known, which other timers handle.
+    /// Sets the probe timer (RFC 8985, section 7.2). A probe is due two smoothed RTTs from now, or at the RTO if that
+    /// is earlier. It is due only while packets are in flight and no loss or gap is known, since other timers handle
+    /// those.
     ///
-    /// In the RFC the handshake measures a first RTT. A queue pair has no handshake; the path's base RTT replaces it.
-    /// The RFC's allowance for a delayed ACK of a single packet in flight is not needed: the last packet requests its
-    /// ACK.
+    /// In the RFC, the handshake measures a first RTT. A queue pair has no handshake, so the path's base RTT is used.
+    /// The RFC's allowance for a delayed ACK of a single packet in flight is not needed, since the last packet requests
+    /// its ACK.
     #[inline]
     fn arm_probe(&mut self, now: Time) {
         let is_open = self.recovery_end.is_none()
@@ -313,8 +315,8 @@ impl RackTlpSender {
         };
     }
 
-    /// The expiry of the RTO timer; never while nothing is in flight, or while the reordering timer runs (RFC 8985,
-    /// section 8: at most one of the timers runs).
+    /// The time at which the RTO timer expires. It is [`Time::NEVER`] while nothing is in flight, or while the
+    /// reordering timer runs (RFC 8985, section 8: at most one of the timers runs).
     #[inline]
     fn rto_due(&self) -> Time {
         if self.in_flight == 0 || self.reorder_due < Time::NEVER {
@@ -346,8 +348,8 @@ impl RackTlpSender {
         Some(self.send_again(now, psn))
     }
 
-    /// RFC 8985, section 7.3: the probe is new data if there is any, even beyond the window, else the packet with the
-    /// highest PSN. That packet is in flight, since no packet is lost or SACKed.
+    /// RFC 8985, section 7.3: the probe is new data if there is any, even beyond the window. Otherwise it is the packet
+    /// with the highest PSN, which is in flight, since no packet is lost or SACKed.
     #[cold]
     fn send_probe(&mut self, now: Time) -> Option<Packet> {
         let packet = if self.has_next() {
@@ -402,8 +404,9 @@ impl RackTlpSender {
         self.flow.next < self.flow.messages.end() && self.flow.next - self.flow.unacked < MAX_SPAN
     }
 
-    /// A packet is sent if it fits, since both windows bound the bytes in flight as TCP's do (RFC 6675, section 5, step C: "If
-    /// cwnd - pipe >= 1 SMSS"). At least one packet may always be in flight, so that a small window cannot stop the queue pair.
+    /// A packet is sent if it fits into both windows, since they bound the bytes in flight as TCP's does (RFC 6675,
+    /// section 5, step C: "If cwnd - pipe >= 1 SMSS"). At least one packet may always be in flight, so that a small
+    /// window cannot stop the queue pair.
     #[inline]
     fn windows_allow(&self, bytes: u16) -> bool {
         let window = self.window.min(self.flow.cc.window());

@@ -1,4 +1,4 @@
-//! The receiving end.
+//! The receiver of the `rnic-sr` transport.
 
 use super::config::RnicSrConfig;
 use crate::PathFacts;
@@ -6,10 +6,10 @@ use crate::packet::{Packet, Repr};
 use crate::transport::common::{Answers, Arrivals, Cause, Ends, InOrder, NotificationPoint, Receiver};
 use anabranch_base::{MessageId, Time};
 
-/// The receiving end of a queue pair, with DCQCN's notification point.
+/// The receiver of a queue pair, with DCQCN's notification point.
 ///
-/// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
-/// until it returns none, and [`poll_delivered`](Self::poll_delivered) likewise.
+/// To drive it, call [`handle_packet`](Self::handle_packet) for each packet, then
+/// [`poll_transmit`](Self::poll_transmit) and [`poll_delivered`](Self::poll_delivered) until they return None.
 pub struct RnicSrReceiver {
     arrivals: Arrivals,
     /// Number of PSNs by which the ePSN has advanced since the last ACK.
@@ -17,7 +17,7 @@ pub struct RnicSrReceiver {
     ack_every: u32,
     /// Whether a NACK for the ePSN was sent.
     nacked: bool,
-    /// The highest PSN that arrived out of order and requested an ACK, until the ePSN is beyond it.
+    /// The highest PSN that arrived out of order and requested an ACK. None once the ePSN is beyond it.
     ack_requested: Option<u32>,
     ack_due: Option<Cause>,
     nack_due: Option<Cause>,
@@ -27,7 +27,7 @@ pub struct RnicSrReceiver {
 }
 
 impl RnicSrReceiver {
-    /// The receiving end of a queue pair between `ends`.
+    /// The receiver of a queue pair between `ends`.
     pub fn new(config: &RnicSrConfig, facts: &PathFacts, ends: Ends) -> Self {
         RnicSrReceiver {
             arrivals: Arrivals::new(),
@@ -45,10 +45,10 @@ impl RnicSrReceiver {
 }
 
 impl Receiver for RnicSrReceiver {
-    /// Handles a received packet; returns the first message that it completes.
+    /// Handles a received packet, and returns the first message that the packet completes.
     ///
     /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet (Themis-spraying,
-    /// section 7). Only data counts: such a NIC does not know trimmed packets and discards them.
+    /// section 7). Trimmed packets are discarded, since such a NIC does not know them.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
@@ -66,8 +66,9 @@ impl Receiver for RnicSrReceiver {
         }
         let mut ack_at_once = ack_now;
         if psn > expected {
-            // Themis-spraying, section 2.3: a packet out of order means a loss, and each ePSN has one NACK. An arrival
-            // causes it: when the ePSN reaches the next gap, the next packet beyond that gap does.
+            // By Themis-spraying, section 2.3, an out-of-order packet means a loss, and each ePSN has one NACK. Only an
+            // arrival causes a NACK: when the ePSN reaches the next gap, the next packet that arrives beyond that gap
+            // does.
             if !self.nacked {
                 self.nacked = true;
                 self.nack_due = Some(cause);
@@ -77,7 +78,7 @@ impl Receiver for RnicSrReceiver {
             }
         } else if self.ack_requested.is_some_and(|highest| highest < self.arrivals.expected) {
             // The packet requested an ACK when the ePSN was below it, so that no ACK covered it. The sender may be
-            // waiting.
+            // waiting for that ACK.
             self.ack_requested = None;
             ack_at_once = true;
         }

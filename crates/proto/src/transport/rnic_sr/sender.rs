@@ -1,4 +1,4 @@
-//! The sending end.
+//! The sender of the `rnic-sr` transport.
 
 use super::config::RnicSrConfig;
 use crate::PathFacts;
@@ -10,14 +10,14 @@ use crate::transport::common::{
 };
 use anabranch_base::{Duration, MessageId, Time};
 
-/// The sending end of a queue pair.
+/// The sender of a queue pair.
 ///
-/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes
-/// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
-/// [`poll_transmit`](Self::poll_transmit); when that returns none and the sender [`paces`](Self::paces), read the next
+/// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each packet that comes
+/// back and [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout). After each of these, call
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns None. Whenever the wire is free, call
+/// [`poll_transmit`](Self::poll_transmit). If this returns None and the sender [`paces`](Self::paces), read the next
 /// timeout again.
-// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
+// The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct RnicSrSender {
     /// Bytes on the wire of the PSNs from the lowest unacknowledged one to the next one to send. Retransmissions do not
@@ -29,15 +29,16 @@ pub struct RnicSrSender {
     window_packets: u32,
     hears_nacks: bool,
     /// The pending retransmissions of a NACK: the missing packet, and the one that was sent last. There are never more
-    /// than two: a later NACK acknowledges the packet that an earlier one requested, and no in-order packet is sent
+    /// than two. A later NACK acknowledges the packet that an earlier one requested, and no in-order packet is sent
     /// while a retransmission is pending.
     missing: Option<u32>,
     latest: Option<u32>,
-    /// The end of the time for which a retransmission blocks the transmit path.
+    /// The time until which a retransmission blocks the transmit path.
     blocked_until: Time,
-    /// The time at which a packet that waits for the blocked path is tried again; never when none waits.
+    /// The time at which a packet that waits for the blocked path is tried again. It is [`Time::NEVER`] if no packet
+    /// waits.
     resume: Time,
-    /// The start of the RTO timer: at the last new acknowledgement, or the first packet after an idle period.
+    /// The start of the RTO timer: the last new acknowledgement, or the first packet after an idle period.
     since: Time,
     rto: Duration,
     retransmission_block: Duration,
@@ -45,7 +46,7 @@ pub struct RnicSrSender {
 }
 
 impl RnicSrSender {
-    /// The sending end of a queue pair between `ends`.
+    /// The sender of a queue pair between `ends`.
     pub fn new(config: &RnicSrConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         let &RnicSrConfig { payload, header, ack, ack_every, .. } = config;
         let rto = config.rto.on(facts);
@@ -70,7 +71,8 @@ impl RnicSrSender {
 impl Sender for RnicSrSender {
     forward_to_flow!(messages);
 
-    /// The next data packet, if there is one and windows and rate allow it now. Retransmissions for a NACK come first.
+    /// The next data packet, if there is one and if windows and rate allow it now. Retransmissions for a NACK come
+    /// first.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         let copy = self.missing.or(self.latest);
@@ -116,7 +118,7 @@ impl Sender for RnicSrSender {
     }
 
     /// Retransmits everything unacknowledged if nothing new was acknowledged for an RTO, as InfiniBand's timeout does.
-    /// A paced packet whose time has come may be sent.
+    /// A paced packet that is due may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.flow.unacked < self.flow.next && self.since + self.rto <= now {
@@ -168,7 +170,7 @@ impl RnicSrSender {
         self.flow.next - self.flow.unacked < self.window_packets && self.flow.window_allows(self.in_flight)
     }
 
-    /// Sends the next packet in order, which the windows admit.
+    /// Sends the next packet in order, which the windows must admit.
     #[inline]
     fn send_next(&mut self, now: Time) -> Option<Packet> {
         let psn = self.flow.next;
@@ -189,11 +191,11 @@ impl RnicSrSender {
         Some(self.packet(now, psn, part))
     }
 
-    /// Retransmits a packet for a NACK. Pacing applies, the window does not: the retransmission replaces a packet
-    /// believed lost.
+    /// Retransmits a packet for a NACK. The rate applies, but the window does not, since the retransmission replaces a
+    /// packet that is presumed lost.
     ///
-    /// Themis-spraying, section 2.3, issue 2: retransmissions that NACKs cause seem to block the transmit path while
-    /// they are fetched. Whether this stops the whole NIC is unspecified in the paper; here it stops the queue pair,
+    /// By Themis-spraying, section 2.3, issue 2, retransmissions that NACKs cause seem to block the transmit path while
+    /// they are fetched. The paper does not specify whether this stops the whole NIC. Here it stops the queue pair,
     /// which is equivalent in the paper's measurement with one queue pair per NIC. Retransmissions after a timeout do
     /// not block: only NACKs were measured, and after a timeout the NIC reads in order, as in a first transmission.
     #[cold]
@@ -219,9 +221,9 @@ impl RnicSrSender {
     /// Themis-spraying, section 2.3: a NACK is answered with the packet of its ePSN and "the previous packet it just
     /// sent", which is taken for the last packet sent in order. The NIC treats a NACK as a congestion signal (issue 1).
     ///
-    /// A NACK below the acknowledged PSNs is older than their acknowledgement. A NACK for a packet that a timeout is
-    /// about to retransmit has no effect. A repeated NACK for the same ePSN is handled again (the receiver sends only
-    /// one, so a switch program must have generated it), but a packet already pending is not queued twice.
+    /// A NACK below the acknowledged PSNs is outdated and has no effect. A NACK for a packet that a timeout is about to
+    /// retransmit has no effect either. A repeated NACK for the same ePSN is handled again (the receiver sends only
+    /// one, so a switch program must have generated it). But a packet that is already pending is not queued twice.
     fn handle_nack(&mut self, now: Time, psn: u32) {
         if psn == self.flow.unacked && psn < self.flow.next {
             self.missing = Some(psn);

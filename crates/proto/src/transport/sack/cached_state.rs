@@ -1,10 +1,10 @@
-//! The state that a connection leaves to the next one between the same two hosts.
+//! The state that a connection passes to the next one between the same two hosts.
 
 use super::config::Inherits;
 use super::sender::SackSender;
 use crate::lb::{AnyLb, Reps};
 
-/// The network state that a finished connection had learnt.
+/// The network state that a finished connection has learnt.
 #[derive(Clone, Debug)]
 pub struct CachedState {
     /// The congestion window, in bytes.

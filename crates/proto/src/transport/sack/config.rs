@@ -1,4 +1,4 @@
-//! The parameters.
+//! The parameters of the `sack` transport.
 
 use crate::Span;
 use anabranch_base::{AboveZero, Bytes, parameter_choices, parameters};
@@ -9,29 +9,30 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct SackConfig {
-        /// Payload of a full packet.
+        /// Number of bytes of payload in a full packet.
         #[param(Bytes(1)..=Bytes(65_535); example = "4086B";
             source = "the simulator published with REPS: packets of 4150 B for an MTU of 4 KiB")]
         pub payload: Bytes,
-        /// Headers of a data packet, and the size of a trimmed one.
+        /// Size of the headers of a data packet, which is also the size of a trimmed packet.
         #[param(Bytes(1)..=Bytes(65_534); example = "64B"; source = "the simulator published with REPS")]
         pub header: Bytes,
         /// Size of an ACK or NACK.
         #[param(Bytes(1)..=Bytes(65_535); example = "64B"; source = "the simulator published with REPS")]
         pub ack: Bytes,
-        /// An ACK for every n-th packet (and for the last one of a message, a marked one and a duplicate).
+        /// Number of packets per ACK. The last packet of a message, a marked packet and a duplicate are acknowledged in
+        /// any case.
         #[param(1..=65_535; example = 1; source = "REPS, section 3.3")]
         pub ack_every: u32,
-        /// A coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS, "ACK+Carry
-        /// EVs"), 2 B each after the first. One ACK covers at most 48 PSNs.
+        /// Whether a coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS,
+        /// "ACK+Carry EVs"). Each value after the first takes 2 B. One ACK then covers at most 48 PSNs.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "REPS, section 4.5.1; the bytes are unspecified"; default = false)]
         pub carry_evs: bool,
-        /// Retransmission timeout, per packet.
+        /// Retransmission timeout of each packet.
         #[param(AboveZero; example = "70us"; source = "REPS, section 4.1")]
         pub rto: Span,
         /// State that a new connection takes over from the last finished one between the same two hosts: `nothing`, its
-        /// congestion `window`, or `window-and-entropies` (also REPS's cached entropies).
+        /// congestion `window`, or `window-and-entropies`, which also includes REPS's cached entropies.
         #[serde(default, skip_serializing_if = "Inherits::is_nothing")]
         #[param(any; example = "window";
             source = "unspecified (REPS, section 3.1: a new or idle connection explores); the authors' run scripts have window-and-entropies";
@@ -49,7 +50,7 @@ pub enum Inherits {
     Nothing,
     /// The congestion window.
     Window,
-    /// The congestion window, and the entropies in the buffer of REPS; other balancers have none.
+    /// The congestion window, and the entropies in the buffer of REPS. Other balancers have no such entropies.
     WindowAndEntropies,
 }
 

@@ -1,33 +1,33 @@
-//! The receiving end.
+//! The receiver of the `sack` transport.
 
 use super::config::SackConfig;
 use crate::packet::{CarriedEvs, Packet, Repr};
 use crate::transport::common::{Answers, AnyOrder, Arrivals, Cause, Ends, Receiver};
 use anabranch_base::{MessageId, Time};
 
-/// The receiving end of a queue pair.
+/// The receiver of a queue pair.
 ///
-/// Drive it: [`handle_packet`](Self::handle_packet) for each data packet or trimmed packet, then
-/// [`poll_transmit`](Self::poll_transmit) until it returns none.
+/// To drive it, call [`handle_packet`](Self::handle_packet) for each data packet or trimmed packet, then
+/// [`poll_transmit`](Self::poll_transmit) until it returns None.
 pub struct SackReceiver {
     arrivals: Arrivals,
     /// Number of packets that arrived since the last ACK.
     unacked: u32,
-    /// The lowest and highest PSN that arrived since the last ACK. They lie within `span`.
+    /// The lowest and highest PSN that arrived since the last ACK. Their distance is below `span`.
     unacked_low: u32,
     unacked_high: u32,
-    /// The last packet that arrived; meaningful while `unacked` is above 0.
+    /// The last packet that arrived. It is valid only if `unacked` is above 0.
     last: Cause,
     open: AnyOrder,
     due: Option<PendingAnswer>,
-    /// An ACK that is sent before `due`, for packets outside of the span of `due`: its base, the echoed entropy values
-    /// and its cause.
+    /// An ACK that is sent before `due`, for packets that the ACK of `due` cannot cover: its base, the echoed entropy
+    /// values, and the packet that caused it.
     early: Option<(u32, CarriedEvs, Cause)>,
     ack_every: u32,
     /// Whether ACKs echo the entropy values of all packets.
     echoes_all_evs: bool,
-    /// With `echoes_all_evs`: a bit for each packet that arrived since the last ACK, from `unacked_low` on, and the PSN
-    /// of the last packet.
+    /// With `echoes_all_evs`, a bitmap from `unacked_low` on of the packets that arrived since the last ACK, and the
+    /// PSN of the last packet.
     carried: u64,
     last_psn: u32,
     /// Number of PSNs that one ACK covers.
@@ -35,7 +35,7 @@ pub struct SackReceiver {
     answers: Answers,
 }
 
-/// Bytes of an entropy value (REPS, section 4.1: UDP source ports, 2 B).
+/// Size of an entropy value in bytes (REPS, section 4.1: UDP source ports, 2 B).
 const EV_BYTES: u16 = 2;
 
 /// The answer that is to be sent.
@@ -46,7 +46,7 @@ enum PendingAnswer {
 }
 
 impl SackReceiver {
-    /// The receiving end of a queue pair between `ends`.
+    /// The receiver of a queue pair between `ends`.
     pub fn new(config: &SackConfig, ends: Ends) -> Self {
         SackReceiver {
             arrivals: Arrivals::new(),
@@ -68,7 +68,7 @@ impl SackReceiver {
 }
 
 impl Receiver for SackReceiver {
-    /// Handles a received packet; returns the message that it completes.
+    /// Handles a received packet, and returns the message that the packet completes.
     #[inline]
     fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
@@ -127,34 +127,35 @@ impl SackReceiver {
         let repr = cause.ack(self.arrivals.expected).with_received(base, self.arrivals.window(base));
         let mut ack = self.answers.packet(cause.ev, repr.with_carried(carried));
         if self.echoes_all_evs {
-            // The header of every ACK has room for one entropy value; the others make it longer.
+            // The header of every ACK has room for one entropy value. Further values make the ACK longer.
             let others = EV_BYTES * carried.bits().count_ones() as u16;
             ack.wire_bytes = ack.wire_bytes.saturating_add(others);
         }
         ack
     }
 
-    /// The PSN of bit 0 of an ACK for all packets since the last ACK: 63 below the highest of them, but not below the
-    /// ePSN, since the cumulative PSN acknowledges everything below that.
+    /// The PSN of bit 0 of an ACK for all packets since the last ACK. It is 63 below the highest of these packets, but
+    /// not below the ePSN, since the cumulative PSN acknowledges everything below that.
     ///
-    /// ACKs get lost, and a gap keeps the cumulative PSN of later ACKs from repeating their content. So the bits look
-    /// back: the ACKs of the next 63 PSNs repeat the content of an ACK, and at the latest the closing of the gap does.
-    /// Bits that began at the packet itself would look ahead, where little has arrived, and only one ACK would cover
-    /// each packet: its loss would cost a timeout. RFC 2018, section 4, repeats blocks for the same reason.
+    /// ACKs get lost, and while a gap exists, the cumulative PSN of later ACKs does not repeat their content. Therefore
+    /// the bits look back: the ACKs of the next 63 PSNs repeat the content of an ACK, and at the latest the closing of
+    /// the gap does. Bits that began at the packet itself would look ahead, where little has arrived. Only one ACK
+    /// would then cover each packet, and its loss would cost a timeout. RFC 2018, section 4, repeats blocks for the
+    /// same reason.
     ///
-    /// The simulator published with REPS and UET's (uet-htsim) have this base too, or the PSN itself where the packet was
-    /// ECN-marked or carried an ACK request, as retransmissions and packets that fill the window do there. Over dead uplinks
-    /// OPS takes 4 % longer in the mean with that exception, 11 % at P99.
+    /// The simulators published with REPS and by UET (uet-htsim) have this base too, with an exception. Their base is
+    /// the PSN itself if the packet was ECN-marked or carried an ACK request, as retransmissions and packets that fill
+    /// the window do there. With that exception, OPS over failed uplinks takes 4 % longer in the mean and 11 % at P99.
     #[inline]
     fn base(&self) -> u32 {
         let base = self.unacked_high.saturating_sub(self.span - 1).max(self.arrivals.expected);
-        // The bits of carried entropy values count from the same PSN.
+        // The bits of carried entropy values start at the same PSN.
         if self.echoes_all_evs { base.min(self.unacked_low) } else { base }
     }
 
-    /// The packets since the last ACK whose entropy values the next ACK carries, counted from `base`: all but the last
-    /// one, which causes the ACK. None of them was marked, since a marked packet is acknowledged at once and so is a
-    /// cause.
+    /// The packets since the last ACK whose entropy values the next ACK carries, counted from `base`. They are all but
+    /// the last one, which causes the ACK. None of them was marked, since a marked packet is acknowledged at once and
+    /// thus causes an ACK.
     #[inline]
     fn carried(&self, base: u32) -> CarriedEvs {
         if !self.echoes_all_evs {
@@ -169,13 +170,13 @@ impl SackReceiver {
     fn record(&mut self, psn: u32, cause: Cause) {
         let (low, high) = (self.unacked_low.min(psn), self.unacked_high.max(psn));
         if self.unacked > 0 && high - low >= self.span {
-            // One ACK cannot cover this packet and the earlier ones, which are acknowledged first.
+            // One ACK cannot cover both this packet and the earlier ones, so the latter are acknowledged first.
             let base = self.base();
             self.early = Some((base, self.carried(base), self.last));
             self.reset_unacked();
         }
         if self.echoes_all_evs {
-            // Bits count from the lowest PSN, which may be the new one.
+            // The bits start at the lowest PSN, which may be the new one.
             let lower = if self.unacked > 0 { self.unacked_low.saturating_sub(psn) } else { 0 };
             self.carried = self.carried << lower | 1 << (psn - self.unacked_low.min(psn));
             self.last_psn = psn;

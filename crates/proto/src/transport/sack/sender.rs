@@ -1,4 +1,4 @@
-//! The sending end.
+//! The sender of the `sack` transport.
 
 use super::config::{Inherits, SackConfig};
 use crate::PathFacts;
@@ -12,60 +12,61 @@ use crate::transport::common::{
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
-/// The sending end of a queue pair.
+/// The sender of a queue pair.
 ///
-/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each ACK or NACK,
-/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
+/// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each ACK or NACK and
+/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout). After each of these, call
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns None. Whenever the wire is free, call
 /// [`poll_transmit`](Self::poll_transmit).
-// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
+// The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct SackSender {
-    /// Bytes sent and neither acknowledged nor declared lost.
+    /// Bytes that were sent, and neither acknowledged nor declared lost.
     in_flight: u64,
-    /// Every PSN below is acknowledged.
+    /// The lowest unacknowledged PSN.
     unacked: u32,
     /// The first PSN that was never sent.
     next: u32,
-    /// The first PSN that no message has claimed.
+    /// The first PSN that is not assigned to a message.
     end: u32,
-    /// The oldest PSN that may be on its first transmission and unacknowledged.
+    /// The lowest PSN that may be unacknowledged and transmitted only once.
     oldest: u32,
     packet_bytes: u16,
     header_bytes: u16,
     payload: u16,
-    /// Whether the congestion control gives a rate, which `pacer` enforces.
+    /// Whether the congestion control sets a rate, which `pacer` enforces.
     paces: bool,
     /// Whether ACKs echo the entropy values of all packets, so that `evs` is in use.
     echoes_all_evs: bool,
     rto: Duration,
-    /// The position of the message that holds `next`; `first` has 0.
+    /// The position of the message that contains `next`. Position 0 is `first`.
     current: usize,
     qp: QpId,
     dst: HostId,
-    /// Lost PSNs that are not retransmitted yet, in the order of detection.
+    /// Lost PSNs that are not yet retransmitted, in the order of detection.
     lost: VecDeque<u32>,
-    /// The first message with unacknowledged packets; inline, so that most queue pairs follow no pointer.
+    /// The first message with unacknowledged packets. It is stored inline, so that most queue pairs follow no pointer.
     first: OutgoingMessage,
     /// Acknowledged PSNs at or above `unacked`.
     acked: PsnSet,
-    /// The time at which each PSN was last sent, indexed by PSN modulo its length.
+    /// The time at which each PSN was last sent, indexed by PSN modulo the length of the vector.
     sent_at: Vec<Time>,
     acknowledged: VecDeque<MessageId>,
     lb: AnyLb,
-    /// It follows the load balancer since only the first bytes of a window-based congestion control are used.
+    /// The congestion control. It follows the load balancer, since only its first bytes are used if it is window-based.
     cc: AnyCc,
     /// The messages after the first one, in PSN order.
     later: VecDeque<OutgoingMessage>,
     lost_set: PsnSet,
-    /// Retransmitted PSNs with their times, in the order of sending. Acknowledged ones are removed when they reach the
-    /// front.
+    /// Retransmitted PSNs with the times of their retransmission, in the order of sending. Acknowledged ones are
+    /// removed when they reach the front.
     resent: VecDeque<(u32, Time)>,
     /// Unacknowledged PSNs that were retransmitted at least once.
     resent_set: PsnSet,
     pacer: Pacer,
     counters: SenderCounters,
-    /// The entropy value with which each PSN was last sent, indexed like `sent_at`; empty unless `echoes_all_evs`.
+    /// The entropy value with which each PSN was last sent, indexed like `sent_at`. It is empty unless `echoes_all_evs`
+    /// is set.
     evs: Vec<u16>,
     /// The first PSN whose entropy value is in `evs`.
     evs_from: u32,
@@ -84,12 +85,12 @@ struct OutgoingMessage {
     last_bytes: u16,
 }
 
-/// A placeholder where there is no message.
+/// A placeholder for an absent message.
 const NO_MESSAGE: OutgoingMessage =
     OutgoingMessage { id: MessageId(0), first: 0, packets: 0, unacked: 0, last_bytes: 0 };
 
 impl SackSender {
-    /// The sending end of a queue pair between `ends`.
+    /// The sender of a queue pair between `ends`.
     pub fn new(config: &SackConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         SackSender {
             in_flight: 0,
@@ -197,7 +198,7 @@ impl Sender for SackSender {
         if !self.lost.is_empty() {
             return self.transmit_lost(now);
         }
-        if self.next == self.end || self.next - self.unacked >= MAX_SPAN {
+    /// The next data packet, if there is one and if window and rate allow it now. Lost packets come first.
             return None;
         }
         let psn = self.next;
@@ -219,7 +220,7 @@ impl Sender for SackSender {
         }
         if (psn - self.unacked) as usize >= self.sent_at.len() {
             self.grow_sent_at();
-        }
+            // The three sets have the same size, so that no two PSNs in the range share a bit.
         Some(self.send(now, psn, bytes, id, packets))
     }
 
@@ -246,7 +247,7 @@ impl Sender for SackSender {
             }
             Repr::Nack { psn, sent_at } if self.is_outstanding(psn) && self.last_sent(psn) == sent_at => {
                 self.lb.handle_trim(now, packet.ev);
-                self.lose(now, psn);
+                    // This transport has no CNPs, so a marked ACK takes the place of one.
             }
             _ => {}
         }
@@ -258,10 +259,10 @@ impl Sender for SackSender {
     /// It never decreases, since the RTO is fixed, except for a paced packet.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
-        let first = self.oldest_first_transmission();
-        let again = self.oldest_retransmission();
-        let rto = match (first, again) {
-            (Some(a), Some(b)) => Some(a.min(b)),
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if nothing is in flight and no paced
+    /// packet waits.
+    ///
+    /// It never decreases, since the RTO is fixed, except for a paced packet.
             (a, b) => a.or(b),
         }
         .map(|sent| sent + self.rto);
@@ -292,7 +293,7 @@ impl Sender for SackSender {
         while let Some(sent) = self.oldest_first_transmission().filter(|&sent| sent + self.rto <= now) {
             debug_assert!(sent <= now);
             let psn = self.oldest;
-            self.time_out(now, psn);
+    /// Declares lost the packets that were sent at least an RTO ago. A paced packet that is due may be sent.
         }
         while let Some(sent) = self.oldest_retransmission().filter(|&sent| sent + self.rto <= now) {
             debug_assert!(sent <= now);
@@ -324,9 +325,9 @@ impl SackSender {
     #[inline]
     fn window_allows(&self) -> bool {
         self.in_flight == 0 || self.in_flight < self.cc.window()
-    }
-
-    #[inline]
+    /// A packet is sent while the bytes in flight are below the window, as in the simulator published with REPS. The
+    /// paper does not specify the rule. At least one packet may always be in flight, so that a small window cannot stop
+    /// the queue pair.
     fn send(&mut self, now: Time, psn: u32, bytes: u16, message: MessageId, message_packets: u32) -> Packet {
         let slot = psn as usize & (self.sent_at.len() - 1);
         self.sent_at[slot] = now;
@@ -348,25 +349,26 @@ impl SackSender {
     fn is_blocked(&self) -> bool {
         !self.window_allows() || !self.has_backlog()
     }
-
-    /// Reports to the load balancer the packets whose entropy values an ACK carries besides that of its cause (REPS,
+    /// Whether nothing more can be sent before an ACK arrives. The packet then requests an ACK, since a sender with a
+    /// small window would otherwise wait for the RTO if the receiver coalesces ACKs.
     /// section 4.5.1), in the order of their PSNs.
     ///
     /// The values are those with which the packets were last sent. After a spurious retransmission this is not the
     /// value of the copy that arrived. The header carries no times, so that their round trip is that of the cause.
     #[inline(never)]
-    fn handle_carried_evs(&mut self, now: Time, base: u32, carried: CarriedEvs, rtt: Duration) {
-        let mut bits = carried.bits();
-        while bits != 0 {
-            let psn = base + bits.trailing_zeros();
-            bits &= bits - 1;
+    /// Reports to the load balancer the packets whose entropy values an ACK carries in addition to that of the packet
+    /// that caused it (REPS, section 4.5.1), in the order of their PSNs.
+    ///
+    /// The values are those with which the packets were last sent. After a spurious retransmission, this is not the
+    /// value of the copy that arrived. The header carries no times, so that the round trip of the packet that caused
+    /// the ACK is used for all.
             // The slots of packets that were acknowledged long ago hold the values of later packets.
             let known = self.evs_from.max(self.next.saturating_sub(self.evs.len() as u32))..self.next;
             if known.contains(&psn) {
                 let ev = self.evs[psn as usize & (self.evs.len() - 1)];
                 self.lb.handle_ack(now, ev, false, rtt);
             }
-        }
+            // The slots of packets that were acknowledged long ago contain the values of later packets.
     }
 
     #[cold]
@@ -386,7 +388,7 @@ impl SackSender {
             self.resent.push_back((psn, now));
             self.resent_set.insert(psn);
             let (id, packets) = (self.message(index).id, self.message(index).packets);
-            return Some(self.send(now, psn, bytes, id, packets));
+            // Losses that were acknowledged must not count as a backlog.
         }
         self.poll_transmit(now)
     }
@@ -397,7 +399,7 @@ impl SackSender {
             && (psn < self.unacked || self.acked.contains(psn))
         {
             self.lost.pop_front();
-        }
+    /// Removes lost packets that were acknowledged after all from the front of the queue.
     }
 
     /// Whether a PSN is in flight: sent, not acknowledged and not declared lost.
@@ -462,7 +464,7 @@ impl SackSender {
                 packets += u32::from(self.acknowledge(self.unacked));
             }
         }
-        packets
+            // This skips the PSNs that single bits acknowledged already.
     }
 
     #[inline]
@@ -485,7 +487,7 @@ impl SackSender {
         if !self.acked.insert(psn) {
             return false;
         }
-        let index = self.message_of(psn);
+    /// Marks `psn` as acknowledged. Returns false if it was acknowledged before.
         if self.is_lost(psn) {
             // Its bytes left the count when it was declared lost.
             self.lost_set.remove(psn);
@@ -493,7 +495,7 @@ impl SackSender {
             self.in_flight -= u64::from(self.bytes_of(index, psn));
         }
         self.resent_set.remove(psn);
-        let message = if index == 0 { &mut self.first } else { &mut self.later[index - 1] };
+            // The bytes of the packet left the count when it was declared lost.
         message.unacked -= 1;
         if message.unacked == 0 {
             self.acknowledged.push_back(message.id);
@@ -515,13 +517,13 @@ impl SackSender {
         if index == 0 { &self.first } else { &self.later[index - 1] }
     }
 
-    /// The position of the message that `psn` belongs to.
+    /// The message at this position, which must exist.
     #[inline]
     fn message_of(&self, psn: u32) -> usize {
         if psn < self.first.first + self.first.packets {
             return 0;
         }
-        1 + self.later.partition_point(|message| message.first + message.packets <= psn)
+    /// The position of the message to which `psn` belongs.
     }
 
     #[inline]

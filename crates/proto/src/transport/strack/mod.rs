@@ -1,9 +1,9 @@
-//! `strack`: out-of-order delivery, coalesced selective acknowledgement and three kinds of loss detection (STrack,
-//! section 3.3).
+//! The `strack` transport: out-of-order delivery, coalesced selective acknowledgement and three kinds of loss detection
+//! (STrack, section 3.3).
 //!
 //! The receiver sends a SACK when enough bytes have arrived, when the ePSN advances, and on request. A SACK has a
-//! bitmap of 64 PSNs and counts the received bytes and the packets since the ePSN last advanced. From these counts the
-//! sender derives the bytes in flight and the losses.
+//! bitmap of 64 PSNs. It also has two counts: of the received bytes, and of the packets since the ePSN last advanced.
+//! From these counts the sender derives the bytes in flight and the losses.
 
 mod config;
 mod outgoing;
@@ -41,7 +41,7 @@ impl TransportProperties for StrackConfig {
         vec![bitmap("received", packets), bitmap("acknowledged", packets), bitmap("lost", packets)]
     }
 
-    /// The PSNs in flight must not reach the end of the number space.
+    /// The number space ends before the largest PSN, since the PSNs in flight must not reach its end.
     fn number_space(&self, _window: u64) -> NumberSpace {
         NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
     }
@@ -50,7 +50,7 @@ impl TransportProperties for StrackConfig {
         true
     }
 
-    /// A SACK counts only for the latest probe, so one that takes longer than `probe_after` never counts.
+    /// A SACK counts only for the latest probe, so a SACK that takes longer than `probe_after` never counts.
     fn check_together(&self) -> Result<(), Conflict> {
         if self.probe_rtt <= self.probe_after {
             return Ok(());

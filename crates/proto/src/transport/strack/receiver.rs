@@ -1,21 +1,21 @@
-//! The receiving end (STrack, section 3.3.1).
+//! The receiver of the `strack` transport (STrack, section 3.3.1).
 
 use super::config::StrackConfig;
 use crate::packet::{MAX_OUT_OF_ORDER, Packet, Repr, SackCause};
 use crate::transport::common::{Answers, AnyOrder, Arrivals, Cause, Ends, Receiver};
 use anabranch_base::{MessageId, Time};
 
-/// The receiving end of a queue pair.
+/// The receiver of a queue pair.
 ///
-/// Drive it: [`handle_packet`](Self::handle_packet) for each data packet or probe, then
-/// [`poll_transmit`](Self::poll_transmit) until it returns none.
+/// To drive it, call [`handle_packet`](Self::handle_packet) for each data packet or probe, then
+/// [`poll_transmit`](Self::poll_transmit) until it returns None.
 pub struct StrackReceiver {
     arrivals: Arrivals,
-    /// The lowest PSN that arrived since the last SACK. None: the ePSN replaces it.
+    /// The lowest PSN that arrived since the last SACK. With None, the ePSN is used.
     lowest: Option<u32>,
     /// Bytes on the wire of distinct data packets, modulo 2^32.
     bytes_received: u32,
-    /// Number of distinct data packets that arrived since the ePSN last advanced, saturating at 12 bits.
+    /// Number of distinct data packets that arrived since the ePSN last advanced. It saturates at 12 bits.
     out_of_order: u16,
     /// Bytes that arrived since the last SACK, duplicates included.
     bytes_since_sack: u64,
@@ -25,7 +25,7 @@ pub struct StrackReceiver {
     answers: Answers,
 }
 
-/// A SACK that is to be sent: the packet that it echoes, and the base that a probe requests.
+/// A SACK that is to be sent: the packet that it echoes, and the base if a probe requests one.
 #[derive(Clone, Copy)]
 struct PendingSack {
     cause: Cause,
@@ -33,7 +33,7 @@ struct PendingSack {
 }
 
 impl StrackReceiver {
-    /// The receiving end of a queue pair between `ends`.
+    /// The receiver of a queue pair between `ends`.
     pub fn new(config: &StrackConfig, ends: Ends) -> Self {
         StrackReceiver {
             arrivals: Arrivals::new(),
@@ -50,7 +50,7 @@ impl StrackReceiver {
 }
 
 impl Receiver for StrackReceiver {
-    /// Handles a received packet; returns the message that it completes.
+    /// Handles a received packet, and returns the message that the packet completes.
     #[inline]
     fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
@@ -59,8 +59,8 @@ impl Receiver for StrackReceiver {
                 let is_fresh = self.accept(psn, packet.wire_bytes);
                 self.lowest = Some(self.lowest.map_or(psn, |lowest| lowest.min(psn)));
                 self.bytes_since_sack += u64::from(packet.wire_bytes);
-                // STrack, section 3.3.1, conditions 1, 2 and 4. A duplicate fulfils none of them: the next SACK covers
-                // its PSN, at the latest the SACK of a probe.
+                // STrack, section 3.3.1, conditions 1, 2 and 4. A duplicate can fulfil conditions 1 and 4. If it causes
+                // no SACK, a later one covers its PSN, at the latest the SACK of a probe.
                 if is_expected || ack_now || self.bytes_since_sack >= self.sack_bytes {
                     self.due = Some(PendingSack { cause: Cause::new(packet, sent_at), probe: None });
                 }
@@ -80,7 +80,7 @@ impl Receiver for StrackReceiver {
     fn poll_transmit(&mut self) -> Option<Packet> {
         let PendingSack { cause, probe } = self.due.take()?;
         let base = match probe {
-            // The probe chose the segment. The packets since the last SACK still need one of their own.
+            // The probe chose the segment, so the packets since the last SACK still need a SACK of their own.
             Some(base) => base,
             None => {
                 let lowest = self.lowest.take().unwrap_or(self.arrivals.expected);
@@ -106,7 +106,7 @@ impl Receiver for StrackReceiver {
 }
 
 impl StrackReceiver {
-    /// Marks `psn` as arrived; false for a duplicate.
+    /// Marks `psn` as arrived. Returns false for a duplicate.
     #[inline]
     fn accept(&mut self, psn: u32, bytes: u16) -> bool {
         let Some(advance) = self.arrivals.accept(psn) else { return false };
@@ -120,12 +120,12 @@ impl StrackReceiver {
     }
 
     /// The first PSN of the segment that contains `psn`. The bitmap starts at the ePSN and is divided into segments of
-    /// 64; for a PSN below the ePSN the first segment is used.
+    /// 64 PSNs. For a PSN below the ePSN, the first segment is used.
     ///
-    /// The next SACK of a segment replaces a lost one, since it covers all 64 PSNs, and so does a higher ePSN.
-    /// Meanwhile nothing depends on the lost SACK: the bytes in flight follow `bytes_recvd`, and losses the
-    /// out-of-order count (section 3.3.2). So the paper's rule suffices here, while `sack`, which has a timer for each
-    /// packet, needs bits that look back.
+    /// If a SACK is lost, the next SACK of the same segment replaces it, since it covers all 64 PSNs. A higher ePSN
+    /// replaces it too. Meanwhile nothing depends on the lost SACK: the bytes in flight follow `bytes_recvd`, and
+    /// losses follow the out-of-order count (section 3.3.2). The paper's rule therefore suffices here, while `sack`,
+    /// which has a timer for each packet, needs bits that look back.
     #[inline]
     fn segment_of(&self, psn: u32) -> u32 {
         self.arrivals.expected + psn.saturating_sub(self.arrivals.expected) / 64 * 64

@@ -1,4 +1,4 @@
-//! The sending end (STrack, section 3.3.2, and Algorithm 1).
+//! The sender of the `strack` transport (STrack, section 3.3.2, and Algorithm 1).
 
 use super::config::StrackConfig;
 use super::outgoing::Outgoing;
@@ -10,21 +10,21 @@ use crate::psn_set::PsnSet;
 use crate::transport::common::{Ends, MAX_SPAN, OutOfPsns, Pacer, PayloadRange, Sender, SenderCounters};
 use anabranch_base::{Duration, MessageId, Time};
 
-/// The sending end of a queue pair.
+/// The sender of a queue pair.
 ///
-/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each SACK,
-/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
+/// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each SACK and
+/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout). After each of these, call
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns None. Whenever the wire is free, call
 /// [`poll_transmit`](Self::poll_transmit).
-// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
+// The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct StrackSender {
-    /// Bytes on the wire of all PSNs sent so far, each counted once, without the lost ones that wait for
-    /// retransmission.
+    /// Bytes on the wire of all PSNs sent so far. Each PSN counts once, and lost PSNs that wait for retransmission do
+    /// not count.
     sent: u64,
-    /// `bytes_recvd` of the newest SACK in full; the wire carries its lower 32 bits.
+    /// `bytes_recvd` of the newest SACK in full. The wire carries its lower 32 bits.
     received: u64,
-    /// ePSN: every PSN below is acknowledged.
+    /// ePSN: every PSN below it is acknowledged.
     unacked: u32,
     /// The first PSN that was never sent.
     next: u32,
@@ -33,19 +33,19 @@ pub struct StrackSender {
     lost_from: u32,
     /// The PSN after the highest one that is known to have arrived.
     received_end: u32,
-    /// The recovery lasts until every PSN below is acknowledged.
+    /// The end of the recovery, which lasts until every PSN below this one is acknowledged.
     recovery_end: u32,
     /// The start of the RTO timer: the last advance of the ePSN, or the first packet after an idle period.
     rto_from: Time,
     /// The start of the probe timer: the last SACK, the first packet after an idle period, or the last probe.
     probe_from: Time,
-    /// The time of the probe whose answer can indicate a loss; never when there is none.
+    /// The time of the probe whose answer can indicate a loss. It is [`Time::NEVER`] if there is no such probe.
     probe_sent: Time,
-    /// `next` when that probe was sent.
+    /// The value of `next` when that probe was sent.
     probe_next: u32,
     header_bytes: u16,
     probe_is_due: bool,
-    /// Whether the congestion control gives a rate, which `pacer` enforces.
+    /// Whether the congestion control sets a rate, which `pacer` enforces.
     paces: bool,
     outgoing: Outgoing,
     /// Acknowledged PSNs at or above `unacked`.
@@ -65,7 +65,7 @@ pub struct StrackSender {
 }
 
 impl StrackSender {
-    /// The sending end of a queue pair between `ends`.
+    /// The sender of a queue pair between `ends`.
     pub fn new(config: &StrackConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         let outgoing = Outgoing::new(config.payload.0, config.header.0);
         StrackSender {
@@ -103,7 +103,7 @@ impl StrackSender {
     /// Bytes in flight (STrack, equation 1).
     ///
     /// A packet that was declared lost counts again once it is retransmitted. If its first copy arrives after all, the
-    /// received bytes include it before a SACK covers its PSN; until then the difference is too small by that packet.
+    /// received bytes include it before a SACK covers its PSN. Until then, the result is too small by that packet.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.received)
@@ -114,7 +114,7 @@ impl StrackSender {
         self.cc.window()
     }
 
-    /// Whether the sender is in loss recovery mode: not all packets declared lost are acknowledged.
+    /// Whether the sender is in loss recovery mode, because not all packets that were declared lost are acknowledged.
     #[inline]
     pub fn is_recovering(&self) -> bool {
         self.unacked < self.recovery_end
@@ -134,8 +134,8 @@ impl Sender for StrackSender {
         self.outgoing.payload_range(psn)
     }
 
-    /// The next packet, if there is one and window and rate allow it now: a probe, then lost packets by rising PSN,
-    /// then new ones.
+    /// The next packet, if there is one and if window and rate allow it now. A probe comes first, then lost packets in
+    /// the order of their PSNs, then new packets.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.probe_is_due {
@@ -176,10 +176,10 @@ impl Sender for StrackSender {
         let rtt = now.since(sent_at);
         let packets = self.acknowledge(now, expected, base, received);
         let bytes = self.count_received(bytes_received);
-        // STrack, Algorithm 1, lines 2-4: the printed algorithm does not exclude the SACKs of probes.
+        // STrack, Algorithm 1, lines 2-4. The printed algorithm does not exclude the SACKs of probes.
         self.lb.handle_ack(now, packet.ev, cause.marked(), rtt);
         if self.paces && cause.marked() {
-            // This transport has no CNPs: a marked SACK stands for one.
+            // This transport has no CNPs, so a marked SACK takes the place of one.
             self.cc.handle_cnp(now);
         }
         // Lines 9-12.
@@ -199,8 +199,8 @@ impl Sender for StrackSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due; none while everything sent is acknowledged
-    /// and no paced packet waits.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if everything that was sent is
+    /// acknowledged and no paced packet waits.
     ///
     /// It never decreases, except for a paced packet.
     #[inline]
@@ -227,21 +227,21 @@ impl Sender for StrackSender {
     }
 
     /// Declares everything lost if the ePSN has not advanced for an RTO, and triggers a probe if no SACK has arrived
-    /// for `probe_after`. A paced packet whose time has come may be sent.
+    /// for `probe_after`. A paced packet that is due may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.unacked == self.next {
             return;
         }
         // STrack, section 3.3.2, timeout-based detection. The timer restarts: the paper specifies when an ACK sets the
-        // timestamp, not what happens to it at a timeout.
+        // timestamp, but not what a timeout does to it.
         if self.rto_from + self.rto <= now {
             self.counters.timeouts += 1;
             self.lb.handle_timeout(now);
             self.rto_from = now;
             self.recover(now, self.next);
         }
-        // Probe-based detection: a probe, and another one after the same time.
+        // Probe-based detection: a probe is due now, and another one after the same time.
         if self.probe_from + self.probe_after <= now {
             self.probe_is_due = true;
             self.probe_from = now;
@@ -265,9 +265,9 @@ impl Sender for StrackSender {
 }
 
 impl StrackSender {
-    /// STrack, section 3.3.2: "inflight should always be smaller than the congestion window". So a packet is sent if it
-    /// fits into the window, as in htsim, on which the paper builds. At least one packet may always be in flight, so
-    /// that a small window cannot stop the queue pair.
+    /// STrack, section 3.3.2: "inflight should always be smaller than the congestion window". A packet is therefore
+    /// sent if it fits into the window, as in htsim, on which the paper builds. At least one packet may always be in
+    /// flight, so that a small window cannot stop the queue pair.
     #[inline]
     fn window_allows(&self, bytes: u16) -> bool {
         let in_flight = self.in_flight();
@@ -280,9 +280,9 @@ impl StrackSender {
     }
 
     /// Whether nothing more can be sent before a SACK arrives. Some packets request an ACK (section 3.3.1, condition
-    /// 4); which ones is unspecified in the paper. Here it is these packets, since a window below `sack_bytes` would
-    /// otherwise wait for a probe. So a sender that is limited by its window gets more SACKs than one for each
-    /// `sack_bytes`, at most one per packet.
+    /// 4), but the paper does not specify which. Here they are the packets after which the sender is blocked, since a
+    /// sender with a window below `sack_bytes` would otherwise wait for a probe. A sender that is limited by its window
+    /// thus gets more SACKs than one for each `sack_bytes`, but at most one per packet.
     #[inline]
     fn is_blocked(&self) -> bool {
         !self.window_allows(self.outgoing.packet_bytes()) || (self.lost_count == 0 && !self.can_send_new())
@@ -313,8 +313,8 @@ impl StrackSender {
         self.lost.remove(psn);
         self.lost_count -= 1;
         self.counters.retransmissions += 1;
-        // This packet is below `probe_next` but sent after the probe, so that the probe's answer proves nothing about
-        // it.
+        // This packet is below `probe_next` but was sent after the probe, so that the probe's answer proves nothing
+        // about it.
         self.probe_sent = Time::NEVER;
     }
 
@@ -325,7 +325,7 @@ impl StrackSender {
             self.probe_from = now;
         }
         if self.acked.make_room(self.unacked, self.next) {
-            // Both sets have equal sizes, so that no two PSNs in the range share a bit.
+            // Both sets have the same size, so that no two PSNs in the range share a bit.
             self.lost.make_room(self.unacked, self.next);
         }
         self.next += 1;
@@ -347,7 +347,7 @@ impl StrackSender {
         Packet::new(self.ends.qp, self.ends.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
-    /// Handles the acknowledgements of a SACK; returns the number of newly acknowledged packets.
+    /// Handles the acknowledgements of a SACK, and returns the number of newly acknowledged packets.
     #[inline]
     fn acknowledge(&mut self, now: Time, expected: u32, base: u32, received: u64) -> u32 {
         let before = self.unacked;
@@ -362,7 +362,8 @@ impl StrackSender {
         packets
     }
 
-    /// Bytes by which this SACK raises the count of received bytes; 0 for a SACK that a newer one overtook.
+    /// Number of bytes by which this SACK raises the count of received bytes. It is 0 for a SACK that a newer one
+    /// overtook.
     #[inline]
     fn count_received(&mut self, bytes_received: u32) -> u64 {
         let more = bytes_received.wrapping_sub(self.received as u32);
@@ -372,7 +373,7 @@ impl StrackSender {
     }
 
     /// STrack, section 3.3.2, OOO-based detection. The receiver's counter refers to its ePSN, so that the counter of a
-    /// SACK with an older ePSN is outdated. The comparison with the window is in bytes.
+    /// SACK with an older ePSN is outdated. The count is compared with the window in bytes.
     #[inline]
     fn detect_by_order(&mut self, now: Time, out_of_order: u16) {
         if out_of_order == 0 || self.is_recovering() {
@@ -386,12 +387,12 @@ impl StrackSender {
     }
 
     /// Every SACK restarts the probe timer (STrack, Algorithm 1, line 9). The SACK of a probe indicates losses if it
-    /// returned fast and no other SACK arrived since the probe (lines 10-12; `achievedBDP == 0` there means "no
+    /// returned fast and no other SACK arrived since the probe (lines 10-12, where `achievedBDP == 0` means "no
     /// other").
     ///
     /// The paper recovers the packets that are missing below the highest received PSN, which leaves a lost tail to the
-    /// timeout. With `probe_takes_all`, every missing packet that was sent before the probe is lost as well: the probe
-    /// queued for less time than those packets have had to arrive.
+    /// timeout. With `probe_takes_all`, every missing packet that was sent before the probe counts as lost, because it
+    /// has had more time to arrive than the probe, which hardly queued.
     #[inline]
     fn handle_probe_answer(&mut self, now: Time, cause: SackCause, sent_at: Time, rtt: Duration) {
         let is_telling = cause.probe() && sent_at == self.probe_sent && rtt < self.probe_rtt;
@@ -422,7 +423,7 @@ impl StrackSender {
         let expected = expected.min(self.next);
         let mut packets = 0;
         while self.unacked < expected {
-            // Skip PSNs that were acknowledged by bits.
+            // This skips PSNs that were acknowledged by bits.
             self.unacked = self.acked.take_run(self.unacked);
             if self.unacked < expected {
                 self.acknowledge_one(self.unacked);
@@ -446,12 +447,12 @@ impl StrackSender {
         packets
     }
 
-    /// Marks `psn`, which was not acknowledged before, as acknowledged.
+    /// Marks `psn` as acknowledged. It must not have been acknowledged before.
     #[inline]
     fn acknowledge_one(&mut self, psn: u32) {
         self.acked.insert(psn);
         if self.lost_count > 0 && self.lost.contains(psn) {
-            // The packet was not lost: the received bytes include it, and so must the sent ones.
+            // The packet was not lost. The received bytes include it, so the sent bytes must include it too.
             self.lost.remove(psn);
             self.lost_count -= 1;
             self.sent += u64::from(self.outgoing.packet_info(psn).bytes);

@@ -1,5 +1,5 @@
-//! The `dcp` transport, with DCQCN, DCTCP or a fixed window, with and without a cost of PCIe. The network never
-//! copies a packet: DCP relies on that.
+//! The `dcp` transport with DCQCN, DCTCP or a constant window, and with and without a delay of PCIe. The network never
+//! duplicates a packet, since DCP relies on that.
 
 mod receiver;
 mod sender;
@@ -19,15 +19,15 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// For any losses in either direction, every message arrives once, in order of posting, and is acknowledged
-/// once, soon after the last fault; and no packet is counted twice in a round (which the receiver's model checks).
+/// For any losses in either direction, every message arrives once and in the order of posting, and is acknowledged
+/// once, soon after the last network fault. No packet is counted twice in a round, which the receiver's model checks.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Section 4.5, exactly once: where only payloads are lost, whatever the order, no data packet arrives twice (which
-/// the receiver's model checks), and no timeout occurs.
+/// Section 4.5, exactly once: if only payloads are lost, no data packet arrives twice (which the receiver's model
+/// checks) and no timeout occurs, whatever the order of arrivals.
 #[test]
 fn with_a_lossless_control_plane_each_packet_arrives_exactly_once() {
     check(trimming_schedule(), |schedule| {
@@ -37,7 +37,7 @@ fn with_a_lossless_control_plane_each_packet_arrives_exactly_once() {
     });
 }
 
-/// Section 4.3: one packet more for each that was trimmed, and a round trip later, whichever it is.
+/// Section 4.3: each trimmed packet, whichever it is, costs one more packet and one round trip.
 #[test]
 fn one_trim_costs_a_round_trip_and_one_packet() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends());
@@ -49,17 +49,18 @@ fn one_trim_costs_a_round_trip_and_one_packet() -> Result<(), TestCaseError> {
         schedule.path.seed = seed;
         let outcome = Run::new(&schedule).finish()?;
         prop_assert_eq!((outcome.timeouts, outcome.lost), (0, 0));
-        // Each trim of a trim costs another round trip.
+        // If a retransmission is trimmed again, this costs another round trip.
         let latest = calm.finished + (schedule.path.longest_round() + schedule.path.wire) * 4;
         prop_assert!(outcome.finished <= latest, "{:?} after {}", outcome, latest);
         repeated += outcome.retransmissions;
     }
-    // 3 / 256 of 80,000, and of those again.
+    // A share of 3 / 256 of 80,000 packets is trimmed, and the same share of the retransmissions.
     prop_assert!((860..1_040).contains(&repeated), "{}", repeated);
     Ok(())
 }
 
-/// A lost data packet leaves no trace: the whole message is retransmitted after the timeout, and nothing else.
+/// A lost data packet leaves no header, so that the whole message is retransmitted after the timeout, and no other
+/// packet is.
 #[test]
 fn one_loss_costs_a_timeout_and_its_message() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(100, calm_ends());
@@ -73,7 +74,7 @@ fn one_loss_costs_a_timeout_and_its_message() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A message that takes longer than the timeout at its rate is not started over.
+/// A message that takes longer than the timeout at its rate is not restarted.
 #[test]
 fn a_message_may_take_longer_than_the_timeout() -> Result<(), TestCaseError> {
     for slower in [1, 50] {
@@ -89,12 +90,12 @@ fn a_message_may_take_longer_than_the_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The parameters of the two ends.
+/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 struct DcpEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// The ratio of the wire's rate to the line rate of the facts.
+    /// The rate of the wire divided by the line rate of the path facts.
     slower: u64,
     counter_bits: u32,
     tracked: u32,
@@ -104,17 +105,17 @@ struct DcpEnds {
     cnp_interval: Duration,
     trims_as_marks: bool,
     rto: Duration,
-    /// Nothing but payload is lost: each packet arrives exactly once.
+    /// Whether only payload is lost, so that each packet arrives exactly once.
     exactly_once: bool,
 }
 
-/// An entry of the send queue.
+/// A request in the send queue.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     message: usize,
     first: u32,
     packets: u32,
-    /// The last one of its message.
+    /// Whether this is the last request of its message.
     is_signalled: bool,
 }
 
@@ -134,9 +135,10 @@ impl Ends for DcpEnds {
         }
     }
 
-    /// The timeout that runs when the last fault is over may have doubled as long as that took. After that a request
-    /// needs one round in which all of its packets arrive; while the timeout is below the spread of the delays,
-    /// rounds may meet, but after seven it doubles: sixteen rounds suffice for the paths that are drawn.
+    /// At the end of the last network fault, the current timeout may have doubled up to the time that the faults
+    /// lasted. A request then needs one round in which all of its packets arrive. While the timeout is below the spread
+    /// of the delays, rounds may overlap, but after seven rounds it doubles. Sixteen rounds suffice for the paths that
+    /// are generated.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let turn = schedule.turn();
@@ -177,14 +179,15 @@ impl Schedule<DcpEnds> {
         self.path.lb(&self.ends.balancer, &environment)
     }
 
-    /// Indexed by MSN.
+    /// The requests, indexed by MSN.
     fn requests(&self) -> Vec<Request> {
         let mut requests = Vec::<Request>::new();
-        // None is below its share of the window, or twice as long, and each fits a counter.
+        // A request has at least its share of the window and at most about twice that share, and fits the receiver's
+        // counter.
         let in_window = self.cc().window() / PACKET;
         let (in_window, tracked) = (u32::try_from(in_window).unwrap_or(u32::MAX), self.ends.tracked.max(1));
         let counted = (1 << self.ends.counter_bits) - 1;
-        // More packets than requests that are tracked, and fewer than two for each, go in pairs.
+        // If the window has between one and two packets per tracked request, requests have two packets.
         let in_pairs = in_window > tracked && in_window / tracked == 1;
         let share = if in_pairs { 2 } else { in_window / tracked }.clamp(1, counted);
         for (psn, planned) in self.planned().into_iter().enumerate() {
@@ -206,7 +209,7 @@ impl Schedule<DcpEnds> {
         requests
     }
 
-    /// The time of a packet at the lowest rate, fetched separately.
+    /// The time of a packet at the lowest rate, if it is fetched separately.
     fn turn(&self) -> Duration {
         let slowest = slowest_packet(&self.ends.cc, &self.facts());
         slowest + self.path.wire + self.ends.pcie * 2 + self.timer_lag * 2
@@ -230,8 +233,8 @@ fn calm_ends() -> DcpEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip and the spread of the delays, windows below a packet, all faults
-/// at once.
+/// Arbitrary parameters: RTOs below the round trip and the spread of the delays, windows below a packet, and all kinds
+/// of network faults at once.
 fn any_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {
@@ -243,8 +246,8 @@ fn any_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
     )
 }
 
-/// A path that delays, trims and marks, with an RTO just beyond what that can take: a packet's path there, its
-/// header's path back, and all that may be retransmitted before it.
+/// A path that delays, trims and marks. The RTO is just above the longest time that a repair can take: the packet's way
+/// to the receiver, its header's way back, and all packets that may be retransmitted before it.
 fn trimming_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
     (messages(), ends(), timer_lag(), path(), 0u32..160, chance()).prop_map(
         |(messages, ends, timer_lag, path, trimming, marking)| {

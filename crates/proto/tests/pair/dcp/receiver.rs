@@ -1,4 +1,4 @@
-//! The receiver compared with a plain model of it, which remembers PSNs instead of counting them.
+//! The receiver, compared with a simple model that stores PSNs instead of counting them.
 
 use super::{DcpEnds, Request};
 use crate::pair::run::Receiving;
@@ -9,7 +9,7 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`DcpReceiver`] whose every answer is compared with the model's.
+/// A [`DcpReceiver`] whose every answer is compared with that of the model.
 pub struct CheckedReceiver {
     receiver: DcpReceiver,
     cnp_interval: Duration,
@@ -17,11 +17,11 @@ pub struct CheckedReceiver {
     exactly_once: bool,
     requests: Vec<Request>,
     tracked: usize,
-    /// For each MSN, the counted round and its PSNs that arrived.
+    /// For each MSN, the counted round and those of its PSNs that arrived.
     rounds: Vec<(u8, BTreeSet<u32>)>,
-    /// PSNs that ever arrived untrimmed.
+    /// The PSNs that have arrived untrimmed at any time.
     arrived: BTreeSet<u32>,
-    /// eMSN.
+    /// The eMSN.
     expected: usize,
     last_cnp: Option<Time>,
     delivered: Vec<usize>,
@@ -74,7 +74,7 @@ impl Receiving for CheckedReceiver {
                 let is_old = number < self.expected;
                 if !is_old && !self.is_whole(number) {
                     let (retry, psns) = &mut self.rounds[number];
-                    // Less than half of the numbers ahead.
+                    // A later round is less than half of the number range ahead.
                     if retry.wrapping_sub(msn.retry()) > 127 {
                         (*retry, *psns) = (msn.retry(), BTreeSet::new());
                     }

@@ -1,4 +1,4 @@
-//! The sender compared with a plain model of it.
+//! The sender, compared with a simple model of it.
 
 use super::{DcpEnds, Request};
 use crate::pair::run::Sending;
@@ -10,11 +10,11 @@ use anabranch_proto::transport::{DcpSender, PayloadRange, Sender as _, SenderCou
 use anabranch_proto::{Msn, Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`DcpSender`] whose every answer is compared with the model's.
+/// A [`DcpSender`] whose every answer is compared with that of the model.
 pub struct CheckedSender {
     sender: DcpSender,
     ends: DcpEnds,
-    /// Copies of the sender's congestion control and load balancer, driven by the model.
+    /// Copies of the sender's congestion control and load balancer, which the model calls.
     cc: AnyCc,
     lb: AnyLb,
     line_rate: Rate,
@@ -22,22 +22,23 @@ pub struct CheckedSender {
     requests: Vec<Request>,
     /// The payload of each message, by its index.
     payload: Vec<u64>,
-    /// Number of PSNs that posted messages claimed.
+    /// Number of PSNs that are assigned to posted messages.
     end: u32,
-    /// unaMSN.
+    /// The unaMSN.
     unacked: usize,
     /// The PSN to send next for the first time.
     next: u32,
-    /// PSNs to retransmit: fetched, waiting, and of the oldest request's new round.
+    /// PSNs to retransmit: the fetched ones, the waiting ones, and those of the new round of the oldest message.
     fetched: Vec<u32>,
     waiting: Vec<u32>,
     again: Vec<u32>,
     fetched_at: Time,
-    /// Timeouts since the oldest request is the oldest, and by request, how often it was given up.
+    /// The number of timeouts since the oldest request became the oldest, and the number of abandoned rounds of each
+    /// request.
     rounds: u32,
     retries: Vec<u8>,
     since: Time,
-    /// Payload sent in this turn, and the oldest request when it began, while it lasts.
+    /// While a turn lasts, the payload sent in it, and the oldest request when it began.
     turn: Option<(u64, usize)>,
     /// The time and size of the last packet.
     last: Option<(Time, u64)>,
@@ -77,7 +78,7 @@ impl CheckedSender {
         psns.into_iter().map(|psn| self.planned[psn as usize].bytes).sum()
     }
 
-    /// MSN of the request that holds a PSN.
+    /// The MSN of the request that contains a PSN.
     fn number(&self, psn: u32) -> usize {
         self.requests.partition_point(|request| request.first + request.packets <= psn)
     }
@@ -271,7 +272,7 @@ impl Sending for CheckedSender {
     fn handle_timeout(&mut self, now: Time) -> Result<(), TestCaseError> {
         self.sender.handle_timeout(now);
         if self.is_timed() && self.expiry() <= now {
-            // All that was sent of the message.
+            // These are all requests of the message that were sent at least in part.
             let message = self.requests[self.unacked].message;
             let of_message = |number: &usize| self.requests[*number].message == message;
             let numbers: Vec<usize> = (self.unacked..self.requests.len())

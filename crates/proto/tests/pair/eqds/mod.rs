@@ -1,7 +1,7 @@
-//! The `eqds` transport, the receiver's host with its pacer.
+//! The `eqds` transport, including the pull pacer of the receiver's host.
 //!
-//! Reliability below is that of `sack`, which has models of its own: here a twin of it goes beside each end and is
-//! driven alike.
+//! The reliability of `eqds` is that of `sack`, which has models of its own. Here a `sack` sender or receiver runs
+//! beside each `eqds` one and gets the same calls.
 
 mod receiver;
 mod sender;
@@ -19,13 +19,13 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Every message arrives once and is acknowledged once, soon after the last fault, whatever pulls are lost.
+/// Every message arrives once and is acknowledged once, soon after the last network fault, whichever pulls are lost.
 #[test]
 fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// With an RTO beyond anything that the path and the pacer take, nothing is retransmitted.
+/// If the RTO exceeds all delays of the path and the pacer, nothing is retransmitted.
 #[test]
 fn a_path_that_loses_nothing_sees_no_retransmission() {
     check(lossless_schedule(), |schedule| {
@@ -35,7 +35,7 @@ fn a_path_that_loses_nothing_sees_no_retransmission() {
     });
 }
 
-/// Where everybody knows what there is to pull, packets come at the pacer's rate.
+/// If the receiver always knows the sender's demand, packets arrive at the rate of the pacer.
 #[test]
 fn a_long_message_takes_as_long_as_its_pulls() -> Result<(), TestCaseError> {
     for (window, percent) in [(100, 100), (200, 50), (100, 25)] {
@@ -51,10 +51,10 @@ fn a_long_message_takes_as_long_as_its_pulls() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The parameters of the two ends.
+/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 struct EqdsEnds {
-    /// Packets of the pull window.
+    /// The pull window in packets.
     window: u32,
     /// The pull rate in percent of the line rate.
     percent: u64,
@@ -70,8 +70,8 @@ impl Ends for EqdsEnds {
         (CheckedSender::new(schedule), CheckedReceiver::new(schedule))
     }
 
-    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet may have to be
-    /// given up, asked for, pulled and sent.
+    /// Two RTOs and round trips after the last network fault, its effects on the path are over. Then each packet may
+    /// have to time out, be requested, be pulled and be sent.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let turn = rto * 2 + round * 2 + schedule.interval() + schedule.path.wire;
@@ -91,7 +91,7 @@ impl Schedule<EqdsEnds> {
         }
     }
 
-    /// Reliability alone, under the same parameters.
+    /// The parameters of the underlying `sack`.
     fn sack(&self) -> SackConfig {
         SackConfig {
             payload: Bytes(PAYLOAD),
@@ -110,7 +110,7 @@ impl Schedule<EqdsEnds> {
         self.path.lb(&LbConfig::Ops(OpsConfig { evs: 65_536 }), &environment)
     }
 
-    /// A window that never limits: only credit does.
+    /// A window that never limits, so that only credit does.
     fn cc(&self) -> AnyCc {
         let window = Size::Bytes(Bytes(1 << 40));
         CcConfig::Constant(ConstantConfig { window }).build(&self.path.facts())
@@ -133,7 +133,8 @@ fn ends() -> impl Strategy<Value = EqdsEnds> {
     (window, percent, rto()).prop_map(|(window, percent, rto)| EqdsEnds { window, percent, rto })
 }
 
-/// Arbitrary parameters: RTOs below the round trip, a pull window of a packet, all faults at once.
+/// Arbitrary parameters: RTOs below the round trip, a pull window of one packet, and all kinds of network faults at
+/// once.
 fn any_schedule() -> impl Strategy<Value = Schedule<EqdsEnds>> {
     (messages(), ends(), timer_lag(), path(), faults()).prop_map(
         |(messages, ends, timer_lag, path, faults)| Schedule {
@@ -151,7 +152,7 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<EqdsEnds>> {
         |(messages, ends, timer_lag, path, duplication, marking)| {
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let mut schedule = Schedule { messages, ends, timer_lag, path: Path { faults, ..path } };
-            // A whole speculative window may stand before a packet on the wire.
+            // A whole speculative window may be queued before a packet.
             schedule.ends.rto = schedule.path.longest_round() * 2
                 + schedule.path.wire * (u64::from(schedule.ends.window) + 2);
             schedule

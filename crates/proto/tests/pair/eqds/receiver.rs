@@ -1,4 +1,4 @@
-//! The receiver and its host's pacer beside reliability alone, and an account of what was granted.
+//! The receiver and its host's pacer, compared with a `sack` receiver and with an account of the granted credit.
 
 use super::EqdsEnds;
 use crate::pair::run::Receiving;
@@ -8,13 +8,14 @@ use anabranch_proto::transport::{EqdsReceiver, PullPacer, Receiver as _, SackRec
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// An [`EqdsReceiver`] whose every answer equals that of its copy of `sack`, or is a pull for existing demand.
+/// An [`EqdsReceiver`]. Each of its answers must equal the answer of a `sack` receiver, or must be a pull for existing
+/// demand.
 pub struct CheckedReceiver {
     receiver: EqdsReceiver,
     twin: SackReceiver,
     pacer: PullPacer,
     interval: Duration,
-    /// The most that the sender demanded: what was cut off has to be pulled once more.
+    /// The largest demand of the sender so far. Payload that was cut off has to be pulled once more.
     demanded: u64,
     granted: u64,
     last_pull: Option<Time>,
@@ -49,7 +50,7 @@ impl Receiving for CheckedReceiver {
         let whole = self.receiver.handle_packet(now, packet);
         let answers: Vec<Packet> = std::iter::from_fn(|| self.receiver.poll_transmit()).collect();
         if let Repr::Rts { target } = packet.repr {
-            // What was granted all is said again at once, as the last pull was lost.
+            // If all demand was granted, the last pull was lost, and is repeated at once.
             let again = (self.granted >= target.into()).then_some(Repr::Pull { number: self.granted as u32 });
             let said: Vec<Repr> = answers.iter().map(|answer| answer.repr).collect();
             prop_assert_eq!((said, whole), (Vec::from_iter(again), None));

@@ -1,4 +1,4 @@
-//! The sender beside its reliability alone, and an account of its credit.
+//! The sender, compared with a `sack` sender and with an account of its credit.
 
 use super::EqdsEnds;
 use crate::pair::run::Sending;
@@ -8,7 +8,7 @@ use anabranch_proto::transport::{EqdsSender, PayloadRange, SackSender, Sender as
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// An [`EqdsSender`] whose every packet equals that of its copy of `sack`, and has credit.
+/// An [`EqdsSender`]. Each of its packets must equal the packet of a `sack` sender, and must have credit.
 pub struct CheckedSender {
     sender: EqdsSender,
     twin: SackSender,
@@ -16,9 +16,9 @@ pub struct CheckedSender {
     payload: Vec<u64>,
     window: u64,
     rto: Duration,
-    /// The highest pull that arrived.
+    /// The highest number of a pull that has arrived.
     pulled: u64,
-    /// Number of data packets sent, and their number at the first answer: none after it is speculative.
+    /// Number of data packets sent, and their number at the first answer. No later packet is speculative.
     sent: u64,
     speculative: Option<u64>,
     /// The time of the last packet sent or received.
@@ -44,7 +44,7 @@ impl CheckedSender {
         }
     }
 
-    /// The most data packets that may have been sent by now: pulls pay for all that was sent beyond speculation.
+    /// The largest number of data packets that may have been sent so far: the pulled ones and the speculative ones.
     fn paid_for(&self) -> u64 {
         self.pulled + self.window.min(self.speculative.unwrap_or(u64::MAX))
     }
@@ -115,7 +115,7 @@ impl Sending for CheckedSender {
             Repr::Pull { number } => self.pulled = self.pulled.max(number.into()),
             _ => {
                 self.twin.handle_packet(now, packet);
-                // What was sent for pulls before is not speculative, yet is covered by them below.
+                // Packets that were sent for earlier pulls are not speculative, but these pulls cover them in any case.
                 self.speculative.get_or_insert(self.sent.min(self.window));
             }
         }

@@ -1,4 +1,4 @@
-//! The `go-back-n` transport, with DCQCN, DCTCP or a fixed window.
+//! The `go-back-n` transport with DCQCN, DCTCP or a constant window.
 
 mod receiver;
 mod sender;
@@ -18,13 +18,13 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Every message arrives once, in order of posting, and is acknowledged once, soon after the last fault.
+/// Every message arrives once and in the order of posting, and is acknowledged once, soon after the last network fault.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Whatever the delays, duplicates, marks and rates: nothing is retransmitted.
+/// Nothing is retransmitted, whatever the delays, duplicates, marks and rates.
 #[test]
 fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     check(lossless_schedule(true), |schedule| {
@@ -34,8 +34,8 @@ fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     });
 }
 
-/// Packets that overtake each other look like losses to a receiver that keeps order, so that they may be sent
-/// again; they arrive once all the same.
+/// Packets that overtake each other look like losses to a receiver that requires order, so that they may be
+/// retransmitted. Their messages nevertheless arrive once.
 #[test]
 fn a_path_that_loses_nothing_but_order_delivers_once() {
     check(lossless_schedule(false), |schedule| Run::new(&schedule).finish().map(drop));
@@ -51,8 +51,8 @@ fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// A gap is repaired a round trip after it shows: by a NACK, without a timeout, and retransmitted is what was under
-/// way.
+/// A gap is repaired a round trip after it shows, by a NACK and without a timeout. The packets in flight are
+/// retransmitted.
 #[test]
 fn one_loss_costs_a_round_trip() -> Result<(), TestCaseError> {
     for ack_every in [1, 4, 100] {
@@ -76,12 +76,12 @@ fn one_loss_costs_a_round_trip() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The parameters of the two ends.
+/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 struct GoBackNEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// The ratio of the wire's rate to the line rate of the facts.
+    /// The rate of the wire divided by the line rate of the path facts.
     slower: u64,
     ack_every: u32,
     nack_interval: Duration,
@@ -105,9 +105,9 @@ impl Ends for GoBackNEnds {
         }
     }
 
-    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet takes its
-    /// turn at the lowest rate: sent and acknowledged, or, where the receiver waits for more packets, sent, given
-    /// up, retransmitted and acknowledged at once as a duplicate.
+    /// Two RTOs and round trips after the last network fault, its effects on the path are over. Then the packets follow
+    /// one after the other at the lowest rate. Each is sent and acknowledged; or, if the receiver waits for more
+    /// packets, it is sent, times out, is retransmitted, and is acknowledged at once as a duplicate.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let pace = schedule.slowest_packet() + schedule.timer_lag;
@@ -161,8 +161,8 @@ fn calm_ends(ack_every: u32, window: u64) -> GoBackNEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
-/// order.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all kinds of network faults at once, and
+/// reordering that never ends.
 fn any_schedule() -> impl Strategy<Value = Schedule<GoBackNEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| {
@@ -177,16 +177,17 @@ fn any_schedule() -> impl Strategy<Value = Schedule<GoBackNEnds>> {
     )
 }
 
-/// A path that delays, duplicates and marks, with an RTO just beyond what that can take.
+/// A path that delays, duplicates and marks, with an RTO just above the longest time that an acknowledgement can take
+/// there.
 fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<GoBackNEnds>> {
     (messages(), ends(), timer_lag(), path(), chance(), chance()).prop_map(
         move |(messages, ends, timer_lag, path, duplication, marking)| {
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
-            // At a low rate a packet requests an ACK when `ack_every` of them would take half an RTO. The other half
-            // must hold the packet that asks, at a rate that may have fallen meanwhile, and what the late timer adds
-            // to each that waits for its time.
+            // At a low rate, a packet requests an ACK if `ack_every` packets would take half an RTO. The other half
+            // must cover the packet that requests the ACK, at a rate that may have fallen meanwhile, and the lag of the
+            // timer for each packet that waits for its pacing.
             let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
             let asked = path.longest_round() + (schedule.slowest_packet() + path.wire) * 2;
             schedule.ends.rto = (asked + timer_lag * (ack_every + 2)) * 2 + path.wire * ack_every;

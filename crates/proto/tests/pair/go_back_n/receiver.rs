@@ -1,4 +1,4 @@
-//! The receiver compared with a plain model of it.
+//! The receiver, compared with a simple model of it.
 
 use super::GoBackNEnds;
 use crate::pair::run::Receiving;
@@ -8,16 +8,16 @@ use anabranch_proto::transport::{GoBackNReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`GoBackNReceiver`] whose every answer is compared with the model's.
+/// A [`GoBackNReceiver`] whose every answer is compared with that of the model.
 pub struct CheckedReceiver {
     receiver: GoBackNReceiver,
     ack_every: u32,
     nack_interval: Duration,
     cnp_interval: Duration,
     planned: Vec<Planned>,
-    /// ePSN.
+    /// The ePSN.
     expected: u32,
-    /// Number of packets that arrived in order since the last answer with the ePSN.
+    /// Number of packets that have arrived in order since the last answer, which carried the ePSN.
     unreported: u32,
     /// The time of the last NACK for the ePSN.
     nacked: Option<Time>,
@@ -41,7 +41,7 @@ impl CheckedReceiver {
         }
     }
 
-    /// Whether an interval that `last` began is over.
+    /// Whether the interval that began at `last` is over.
     fn is_over(last: Option<Time>, interval: Duration, now: Time) -> bool {
         last.is_none_or(|last| now - last >= interval)
     }

@@ -1,4 +1,4 @@
-//! The sender compared with a plain model of it.
+//! The sender, compared with a simple model of it.
 
 use super::GoBackNEnds;
 use crate::pair::run::Sending;
@@ -10,10 +10,10 @@ use anabranch_proto::transport::{GoBackNSender, PayloadRange, Sender as _, Sende
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`GoBackNSender`] whose every answer is compared with the model's.
+/// A [`GoBackNSender`] whose every answer is compared with that of the model.
 pub struct CheckedSender {
     sender: GoBackNSender,
-    /// Copies of the sender's congestion control and load balancer, driven by the model.
+    /// Copies of the sender's congestion control and load balancer, which the model calls.
     cc: AnyCc,
     lb: AnyLb,
     rto: Duration,
@@ -22,9 +22,9 @@ pub struct CheckedSender {
     planned: Vec<Planned>,
     /// The payload of each message, by its index.
     payload: Vec<u64>,
-    /// Number of PSNs that posted messages claimed.
+    /// Number of PSNs that are assigned to posted messages.
     end: u32,
-    /// Every PSN below is acknowledged.
+    /// The lowest unacknowledged PSN.
     unacked: u32,
     /// The PSN to send next.
     next: u32,
@@ -60,7 +60,7 @@ impl CheckedSender {
         }
     }
 
-    /// Bytes of the PSNs from `from` to before `to`.
+    /// The bytes of the PSNs in `from..to`.
     fn bytes(&self, from: u32, to: u32) -> u64 {
         self.planned[from as usize..to as usize].iter().map(|planned| planned.bytes).sum()
     }
@@ -71,7 +71,7 @@ impl CheckedSender {
         in_flight == 0 || in_flight < self.cc.window()
     }
 
-    /// The earliest time of the next packet under the rate.
+    /// The earliest time at which the rate admits the next packet.
     fn free_at(&mut self, now: Time) -> Time {
         match (self.cc.rate(now), self.last) {
             (Some(rate), Some((last, bytes))) => last + rate.time_for(bytes),
@@ -79,7 +79,7 @@ impl CheckedSender {
         }
     }
 
-    /// Everything below `cumulative` arrived; returns the messages that this completes.
+    /// Handles the arrival of everything below `cumulative`, and returns the messages that this completes.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) -> Vec<usize> {
         let mut messages = Vec::new();
         if cumulative > self.unacked {
@@ -164,7 +164,7 @@ impl Sending for CheckedSender {
             }
             Repr::Nack { psn, sent_at } => {
                 let whole = self.acknowledge(now, psn, false, now - sent_at);
-                // A NACK for an earlier PSN is older than an acknowledgement that came.
+                // A NACK for an earlier PSN is older than an acknowledgement that has arrived.
                 if psn == self.unacked && psn < self.next {
                     self.go_back(now);
                 }

@@ -1,4 +1,4 @@
-//! The `irn` transport, with DCQCN, DCTCP or a fixed window.
+//! The `irn` transport with DCQCN, DCTCP or a constant window.
 
 mod receiver;
 mod sender;
@@ -19,13 +19,13 @@ use anabranch_proto::{PathFacts, Size, Span};
 use proptest::prelude::*;
 use sender::CheckedSender;
 
-/// Every message arrives once, in order of posting, and is acknowledged once, soon after the last fault.
+/// Every message arrives once and in the order of posting, and is acknowledged once, soon after the last network fault.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Whatever the delays, duplicates, marks and rates: nothing is retransmitted.
+/// Nothing is retransmitted, whatever the delays, duplicates, marks and rates.
 #[test]
 fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     check(lossless_schedule(true), |schedule| {
@@ -43,7 +43,7 @@ fn a_path_that_loses_nothing_but_order_sees_no_timeout() {
         prop_assert_eq!(outcome.timeouts, 0);
         Ok(())
     });
-    // DCP, section 2.2, issue 1.
+    // DCP, section 2.2, issue 1: reordering causes retransmissions.
     let mut schedule = calm_schedule(400, calm_ends(1, 400));
     schedule.path.jitter = Duration::from_us(1);
     let outcome = Run::new(&schedule).finish().expect("it ends");
@@ -65,7 +65,8 @@ fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// A gap is repaired a round trip after it shows, and one packet is retransmitted. The tail waits for the timeout.
+/// A gap is repaired a round trip after it shows, and only one packet is retransmitted. A lost tail waits for the
+/// timeout.
 #[test]
 fn one_loss_costs_a_round_trip_and_one_packet() -> Result<(), TestCaseError> {
     for ack_every in [1, 4, 100] {
@@ -81,8 +82,8 @@ fn one_loss_costs_a_round_trip_and_one_packet() -> Result<(), TestCaseError> {
         }
         schedule.path.faults.dropped = vec![400];
         let outcome = Run::new(&schedule).finish()?;
-        // No gap shows the last one. Where the receiver waits for more packets, a timeout is needed to hear of those
-        // that arrived before it.
+        // The loss of the last packet leaves no gap. If the receiver waits for more packets, a timeout is also needed
+        // to get the acknowledgement of the packets that arrived before it.
         prop_assert_eq!(outcome.timeouts, if ack_every == 1 { 1 } else { 2 });
         prop_assert!(outcome.finished >= calm.finished + schedule.ends.rto_low, "{:?}", outcome);
         if ack_every == 1 {
@@ -94,7 +95,7 @@ fn one_loss_costs_a_round_trip_and_one_packet() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Recovery is entered once: a retransmission that is lost waits for the high timeout.
+/// A recovery is entered only once, so that a lost retransmission waits for the high timeout.
 #[test]
 fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends(1, 1000));
@@ -108,21 +109,21 @@ fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
             late.push(other);
         }
     }
-    // Packet 101 tells of the loss of 100: a round trip later, it is retransmitted.
+    // Packet 101 reveals the loss of packet 100, which is retransmitted a round trip later.
     let round = schedule.path.longest_round().0 / schedule.path.wire.0;
     prop_assert_eq!(late, vec![101 + round]);
     Ok(())
 }
 
-/// The parameters of the two ends.
+/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 pub struct IrnEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// The ratio of the wire's rate to the line rate of the facts.
+    /// The rate of the wire divided by the line rate of the path facts.
     slower: u64,
     ack_every: u32,
-    /// The BDP cap.
+    /// The BDP cap in packets.
     packets: u32,
     rto_low: Duration,
     rto: Duration,
@@ -151,9 +152,9 @@ impl Ends for IrnEnds {
         }
     }
 
-    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet takes its
-    /// turn at the lowest rate: sent, given up, retransmitted as the first of those that a timeout brings, and
-    /// acknowledged.
+    /// Two RTOs and round trips after the last network fault, its effects on the path are over. Then the packets follow
+    /// one after the other at the lowest rate. Each is sent, times out, is the first to be retransmitted after the
+    /// timeout, and is acknowledged.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let rto = schedule.ends.rto.max(schedule.ends.rto_low) + schedule.timer_lag;
         let round = schedule.path.longest_round();
@@ -214,8 +215,8 @@ fn calm_ends(ack_every: u32, packets: u32) -> IrnEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
-/// order.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all kinds of network faults at once, and
+/// reordering that never ends.
 fn any_schedule() -> impl Strategy<Value = Schedule<IrnEnds>> {
     (messages(), ends(), (rto(), rto()), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, (rto_low, rto), timer_lag, path, faults, in_order)| Schedule {
@@ -227,16 +228,18 @@ fn any_schedule() -> impl Strategy<Value = Schedule<IrnEnds>> {
     )
 }
 
-/// A path that delays, duplicates and marks, with RTOs just beyond what that can take.
+/// A path that delays, duplicates and marks, with RTOs just above the longest time that an acknowledgement can take
+/// there.
 fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<IrnEnds>> {
     (messages(), ends(), timer_lag(), path(), chance(), chance()).prop_map(
         move |(messages, ends, timer_lag, path, duplication, marking)| {
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
-            // At a low rate a packet requests an ACK when `ack_every` of them would take half an RTO. The other half
-            // must hold the packet that asks, at a rate that may have fallen meanwhile, and what the late timer adds
-            // to each that waits for its time. Out of order, copies of all that is in flight may go before each.
+            // At a low rate, a packet requests an ACK if `ack_every` packets would take half an RTO. The other half
+            // must cover the packet that requests the ACK, at a rate that may have fallen meanwhile, and the lag of the
+            // timer for each packet that waits for its pacing. With reordering, copies of all packets in flight may be
+            // sent before each packet.
             let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
             let slowest = (schedule.slowest_packet() + path.wire) * 2;
             let asked = path.longest_round() + slowest + (timer_lag + path.wire) * (ack_every + 2);
@@ -248,7 +251,7 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<IrnEnds>>
     )
 }
 
-/// All parameters except the RTO.
+/// Random parameters of a sender and a receiver. The RTOs stay 0 here and are set later.
 fn ends() -> impl Strategy<Value = IrnEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

@@ -1,4 +1,4 @@
-//! The receiver compared with a plain model of it.
+//! The receiver, compared with a simple model of it.
 
 use crate::pair::run::Receiving;
 use crate::pair::schedule::{Planned, QP, SENDER, message_id};
@@ -8,7 +8,7 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`IrnReceiver`] whose every answer is compared with the model's.
+/// An [`IrnReceiver`] whose every answer is compared with that of the model.
 pub struct CheckedReceiver {
     receiver: IrnReceiver,
     ack_every: u32,
@@ -56,7 +56,7 @@ impl Receiving for CheckedReceiver {
         while self.arrived.contains(&self.expected) {
             self.expected += 1;
         }
-        // All that the ePSN passed: messages that end there.
+        // These are the messages that end at a PSN that the ePSN has passed.
         let whole: Vec<usize> = self.planned[before as usize..self.expected as usize]
             .iter()
             .filter(|planned| planned.is_last)

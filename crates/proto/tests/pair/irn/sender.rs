@@ -1,4 +1,4 @@
-//! The sender compared with a plain model of it.
+//! The sender, compared with a simple model of it.
 
 use super::IrnEnds;
 use crate::pair::run::Sending;
@@ -11,20 +11,20 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`IrnSender`] whose every answer is compared with the model's.
+/// An [`IrnSender`] whose every answer is compared with that of the model.
 pub struct CheckedSender {
     sender: IrnSender,
     ends: IrnEnds,
-    /// Copies of the sender's congestion control and load balancer, driven by the model.
+    /// Copies of the sender's congestion control and load balancer, which the model calls.
     cc: AnyCc,
     lb: AnyLb,
     line_rate: Rate,
     planned: Vec<Planned>,
     /// The payload of each message, by its index.
     payload: Vec<u64>,
-    /// Number of PSNs that posted messages claimed.
+    /// Number of PSNs that are assigned to posted messages.
     end: u32,
-    /// Every PSN below is acknowledged.
+    /// The lowest unacknowledged PSN.
     unacked: u32,
     /// The first PSN that was never sent.
     next: u32,
@@ -70,7 +70,7 @@ impl CheckedSender {
         }
     }
 
-    /// Bytes of the PSNs from `from` to before `to`.
+    /// The bytes of the PSNs in `from..to`.
     fn bytes(&self, from: u32, to: u32) -> u64 {
         self.planned[from as usize..to as usize].iter().map(|planned| planned.bytes).sum()
     }
@@ -81,7 +81,7 @@ impl CheckedSender {
         self.next < self.unacked + self.ends.packets && (in_flight == 0 || in_flight < self.cc.window())
     }
 
-    /// The lowest packet that is lost and was not retransmitted in this recovery.
+    /// The lowest packet that is lost and has not been retransmitted in this recovery.
     fn lost(&self) -> Option<u32> {
         let recovery = self.recovery.as_ref()?;
         let highest = self.sacked.last().copied().unwrap_or(0);
@@ -98,7 +98,7 @@ impl CheckedSender {
         self.lost().or_else(fresh)
     }
 
-    /// The earliest time of a packet under the rate.
+    /// The earliest time at which the rate admits a packet.
     fn free_at(&mut self, now: Time) -> Time {
         match (self.cc.rate(now), self.last) {
             (Some(rate), Some((last, bytes))) => last + rate.time_for(bytes),
@@ -106,7 +106,7 @@ impl CheckedSender {
         }
     }
 
-    /// Everything below `cumulative` arrived; returns the messages that this completes.
+    /// Handles the arrival of everything below `cumulative`, and returns the messages that this completes.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) -> Vec<usize> {
         let mut messages = Vec::new();
         if cumulative > self.unacked {
@@ -128,7 +128,7 @@ impl CheckedSender {
         self.cc.handle_loss(now);
     }
 
-    /// The expiry of the RTO.
+    /// The time at which the RTO timer expires.
     fn rto_due(&self) -> Option<Time> {
         let in_flight = self.next - self.unacked;
         let rto = if in_flight <= self.ends.rto_low_packets { self.ends.rto_low } else { self.ends.rto };

@@ -18,14 +18,13 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Every message arrives once, in order of posting, and is acknowledged once, soon after the last fault.
+/// Every message arrives once and in the order of posting, and is acknowledged once, soon after the last network fault.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Whatever the marks, and however packets overtake each other, as long as the bitmap holds them: nobody sends
-/// anything again.
+/// Nothing is retransmitted as long as the bitmap is large enough for the reordering, whatever the marks.
 #[test]
 fn a_path_that_loses_nothing_and_reorders_within_the_bitmap_sees_no_retransmission() {
     check(lossless_schedule(), |schedule| {
@@ -35,7 +34,7 @@ fn a_path_that_loses_nothing_and_reorders_within_the_bitmap_sees_no_retransmissi
     });
 }
 
-/// Whatever the bitmap refuses, its NACK brings again: nothing waits for a timeout.
+/// If the bitmap refuses a packet, its NACK causes the retransmission, so that no packet waits for a timeout.
 #[test]
 fn a_path_that_loses_nothing_but_order_sees_no_timeout() {
     check(lossless_schedule(), |mut schedule| {
@@ -48,7 +47,8 @@ fn a_path_that_loses_nothing_but_order_sees_no_timeout() {
     });
 }
 
-/// Ten packets leave while one takes its jitter: a large bitmap has room for them, one of a single slot refuses them.
+/// Ten packets are sent during the largest jitter of one packet. A large bitmap has room for them, and a bitmap of a
+/// single slot refuses them.
 #[test]
 fn a_bitmap_that_is_too_small_makes_the_sender_go_back() -> Result<(), TestCaseError> {
     for (bitmap, fits) in [(400, true), (1, false)] {
@@ -62,8 +62,9 @@ fn a_bitmap_that_is_too_small_makes_the_sender_go_back() -> Result<(), TestCaseE
     Ok(())
 }
 
-/// A loss shows when a packet has no slot, 64 packets later. It costs as many round trips as that takes to come back
-/// and the packet to arrive; of what is retransmitted, the receiver has 63. Nearer to the end, only the timeout tells.
+/// A loss shows when a packet has no slot, 64 packets later. It then costs the round trip of the NACK and the
+/// retransmission. The receiver already has 63 of the retransmitted packets. If fewer packets follow the lost one, only
+/// the timeout reveals the loss.
 #[test]
 fn one_loss_costs_a_nack_or_near_the_end_a_timeout() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends(128));
@@ -75,7 +76,8 @@ fn one_loss_costs_a_nack_or_near_the_end_a_timeout() -> Result<(), TestCaseError
         let outcome = Run::new(&schedule).finish()?;
         let has_nack = lost + 64 <= 400;
         prop_assert_eq!((outcome.nacks > 0, outcome.timeouts), (has_nack, u64::from(!has_nack)), "{}", lost);
-        // All that was in flight when the first NACK came, and all before it from the lost one on.
+        // The retransmitted packets are at most those that were in flight when the first NACK arrived, and those before
+        // them from the lost one on.
         let most = if has_nack { 64 + on_the_way } else { 401 - lost };
         prop_assert!(outcome.retransmissions <= most, "{}: {:?}", lost, outcome);
         let waited = if has_nack { round } else { schedule.ends.rto };
@@ -85,7 +87,7 @@ fn one_loss_costs_a_nack_or_near_the_end_a_timeout() -> Result<(), TestCaseError
     Ok(())
 }
 
-/// The copy that a NACK brought is lost as well: it has NACKs of its own, of packets that left since. The loss of any
+/// If the copy that a NACK caused is lost as well, packets that were sent after it cause further NACKs. The loss of any
 /// other packet costs no more than that.
 #[test]
 fn a_packet_lost_twice_costs_another_nack() -> Result<(), TestCaseError> {
@@ -101,13 +103,13 @@ fn a_packet_lost_twice_costs_another_nack() -> Result<(), TestCaseError> {
             late.push(other);
         }
     }
-    // It goes out again a round trip after packet 164 did, which is the first without a slot.
+    // The packet is retransmitted a round trip after packet 164 was sent, which is the first one without a slot.
     let again = 164 + schedule.path.longest_round().0 / schedule.path.wire.0;
     prop_assert_eq!(late, vec![again]);
     Ok(())
 }
 
-/// The parameters of the two ends.
+/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 struct MpRdmaEnds {
     balancer: LbConfig,
@@ -116,7 +118,7 @@ struct MpRdmaEnds {
     bitmap: u32,
     restart_after: Duration,
     rto: Duration,
-    /// Each packet is answered once: then the model knows how many are on their way.
+    /// Whether each packet is answered once, so that the model knows how many are in flight.
     all_answered: bool,
 }
 
@@ -136,9 +138,9 @@ impl Ends for MpRdmaEnds {
         }
     }
 
-    /// An RTO and a round trip after the last fault, its effects on the path are over. Then each packet takes its
-    /// turn: the lowest unacknowledged one always has a slot, is sent before all others when the sender goes back, at
-    /// the latest by the timeout, and is acknowledged a round trip later.
+    /// An RTO and a round trip after the last network fault, its effects on the path are over. Then the packets follow
+    /// one after the other. The lowest unacknowledged packet always has a slot. It is sent before all others when the
+    /// sender goes back, at the latest because of the timeout, and is acknowledged a round trip later.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let turn =
             schedule.ends.rto + schedule.timer_lag + schedule.path.wire + schedule.path.longest_round();
@@ -169,7 +171,7 @@ impl Schedule<MpRdmaEnds> {
     }
 }
 
-/// A window of so many packets that never changes.
+/// Parameters with a constant window of `window` packets.
 fn calm_ends(window: u64) -> MpRdmaEnds {
     MpRdmaEnds {
         balancer: LbConfig::MpRdma(MpRdmaLbConfig {
@@ -186,8 +188,8 @@ fn calm_ends(window: u64) -> MpRdmaEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, bitmaps of one slot, all faults at once,
-/// permanent reordering.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, bitmaps of one slot, all kinds of network
+/// faults at once, and reordering that never ends.
 fn any_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {
@@ -199,12 +201,13 @@ fn any_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
     )
 }
 
-/// A path that delays and marks, and reorders no more than the bitmap holds, with an RTO just beyond a round trip.
+/// A path that delays and marks, and that reorders no more packets than the bitmap has slots for. The RTO is just above
+/// a round trip.
 fn lossless_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
     (messages(), ends(), timer_lag(), path(), chance()).prop_map(
         |(messages, ends, timer_lag, path, marking)| {
             let faults = Faults { until: Time::NEVER, marking, ..Faults::default() };
-            // The number of packets that leave during the jitter of one packet, and that packet.
+            // The bitmap has room for one packet, and for those that are sent during the jitter of this packet.
             let bitmap = (path.jitter.0 / path.wire.0) as u32 + 1;
             let rto = path.longest_round() + Duration(1);
             let ends = MpRdmaEnds { bitmap, rto, all_answered: true, ..ends };

@@ -1,4 +1,4 @@
-//! The receiver compared with a plain model of it.
+//! The receiver, compared with a simple model of it.
 
 use super::MpRdmaEnds;
 use crate::pair::run::Receiving;
@@ -9,7 +9,7 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`MpRdmaReceiver`] whose every answer is compared with the model's.
+/// An [`MpRdmaReceiver`] whose every answer is compared with that of the model.
 pub struct CheckedReceiver {
     receiver: MpRdmaReceiver,
     bitmap: u32,

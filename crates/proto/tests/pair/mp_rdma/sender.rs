@@ -1,4 +1,4 @@
-//! The sender compared with a plain model of it.
+//! The sender, compared with a simple model of it.
 
 use super::MpRdmaEnds;
 use crate::pair::run::Sending;
@@ -11,35 +11,35 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`MpRdmaSender`] whose every answer is compared with the model's.
+/// An [`MpRdmaSender`] whose every answer is compared with that of the model.
 pub struct CheckedSender {
     sender: MpRdmaSender,
     ends: MpRdmaEnds,
-    /// Copies of the sender's congestion control and load balancer, driven by the model.
+    /// Copies of the sender's congestion control and load balancer, which the model calls.
     cc: AnyCc,
     lb: AnyLb,
     planned: Vec<Planned>,
     /// The payload of each message, by its index.
     payload: Vec<u64>,
-    /// Number of PSNs that posted messages claimed.
+    /// Number of PSNs that are assigned to posted messages.
     end: u32,
-    /// Every PSN below is acknowledged.
+    /// The lowest unacknowledged PSN.
     unacked: u32,
     /// The PSN to send next.
     next: u32,
     /// The first PSN that was never sent.
     fresh: u32,
-    /// PSNs that were sent since the sender went back and that no ACK of such a copy named.
+    /// PSNs that were sent since the last go-back-N restart, and for which no ACK of such a copy has arrived.
     under_way: BTreeSet<u32>,
-    /// Packets from before that are not answered.
+    /// Number of unanswered packets from before that restart.
     stray: u32,
-    /// Packets sent less answers, since the beginning.
+    /// Number of packets sent minus the number of answers, since the beginning.
     on_the_way: u32,
-    /// Packets that answers have clocked out and that are not sent yet.
+    /// Number of packets that answers have clocked out and that are not yet sent.
     clocked: u32,
     /// The highest PSN that an ACK named.
     highest: u32,
-    /// When the sender went back last, and the first PSN that had never been sent then.
+    /// The time of the last go-back-N restart, and the first PSN that had never been sent then.
     back: (Time, u32),
     /// The start of the RTO timer.
     since: Time,
@@ -77,12 +77,12 @@ impl CheckedSender {
         ((self.cc.window() / PACKET) as u32).max(1)
     }
 
-    /// Packets in flight from the sender's point of view.
+    /// Number of packets in flight from the sender's point of view.
     fn in_flight(&self) -> u32 {
         self.stray + self.under_way.len() as u32
     }
 
-    /// The sender restarts at the first unacknowledged packet; so many may still be in flight.
+    /// Restarts at the lowest unacknowledged packet. `stray` packets may still be in flight.
     fn go_back(&mut self, now: Time, stray: u32) {
         self.stray = stray;
         self.under_way.clear();
@@ -90,7 +90,8 @@ impl CheckedSender {
         self.back = (now, self.fresh);
     }
 
-    /// A packet was answered, and everything below `cumulative` arrived; returns the messages that this completes.
+    /// Handles an answer to a packet and the arrival of everything below `cumulative`. Returns the messages that this
+    /// completes.
     fn answered(&mut self, now: Time, cumulative: u32) -> Vec<usize> {
         let mut messages = Vec::new();
         if cumulative > self.unacked {
@@ -108,7 +109,7 @@ impl CheckedSender {
         messages
     }
 
-    /// The packets that an answer on path `ev` clocks out.
+    /// Counts the packets that an answer on path `ev` clocks out.
     fn clock(&mut self, now: Time, ev: u16, marked: bool, sent_at: Time) {
         let taken = self.in_flight() + self.clocked;
         let waiting = (self.end - self.next).saturating_sub(self.clocked);
@@ -150,7 +151,7 @@ impl Sending for CheckedSender {
         };
         let (psn, _, ack_now) = check_data(&self.planned, now, &packet)?;
         prop_assert_eq!((psn, ack_now), (self.next, true));
-        // An idle queue pair starts anew.
+        // An idle queue pair restarts with the initial window.
         if self.unacked == self.fresh && now - self.since >= self.ends.restart_after {
             self.cc.handle_restart(now);
         }
@@ -164,7 +165,7 @@ impl Sending for CheckedSender {
         self.on_the_way += 1;
         self.clocked = self.clocked.saturating_sub(1);
         if self.ends.all_answered {
-            // A packet whose ACK was overtaken by one that covers it is known to have arrived.
+            // If the ACK of a packet was overtaken by one that covers the packet, the packet is known to have arrived.
             prop_assert!(self.in_flight() <= self.on_the_way && self.stray == 0);
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));

@@ -1,4 +1,4 @@
-//! The `rack-tlp` transport, with DCQCN, DCTCP or a fixed window.
+//! The `rack-tlp` transport with DCQCN, DCTCP or a constant window.
 
 mod sender;
 
@@ -17,13 +17,14 @@ use anabranch_proto::{PathFacts, Size, Span};
 use proptest::prelude::*;
 use sender::CheckedSender;
 
-/// Every message arrives once, in order of posting, and is acknowledged once, soon after the last fault.
+/// Every message arrives once and in the order of posting, and is acknowledged once, soon after the last network fault.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// However much reordering its window holds, and with duplicates, marks and rates: nothing is retransmitted.
+/// Nothing is retransmitted as long as the reordering stays within the reordering window, whatever the duplicates,
+/// marks and rates.
 #[test]
 fn reordering_within_the_window_sees_no_retransmission() {
     check(lossless_schedule(), |schedule| {
@@ -55,8 +56,8 @@ fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// DCP, section 6.3: a loss is repaired two round trips after the packet was sent, and one packet is retransmitted. The
-/// tail is the probe's.
+/// DCP, section 6.3: a loss is repaired two round trips after the packet was sent, and only one packet is
+/// retransmitted. A probe repairs the loss of the tail.
 #[test]
 fn one_loss_costs_two_round_trips_and_one_packet() -> Result<(), TestCaseError> {
     for ack_every in [1, 4, 100] {
@@ -75,7 +76,7 @@ fn one_loss_costs_two_round_trips_and_one_packet() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// DCP, section 6.3: no timeout for a retransmission that is lost, as long as others follow it.
+/// DCP, section 6.3: a lost retransmission causes no timeout, as long as other packets follow it.
 #[test]
 fn a_packet_lost_twice_costs_no_timeout() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(1000, calm_ends(1, 1000));
@@ -87,12 +88,12 @@ fn a_packet_lost_twice_costs_no_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The parameters of the two ends.
+/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 pub struct RackTlpEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// The ratio of the wire's rate to the line rate of the facts.
+    /// The rate of the wire divided by the line rate of the path facts.
     slower: u64,
     ack_every: u32,
     window: u64,
@@ -120,9 +121,9 @@ impl Ends for RackTlpEnds {
         }
     }
 
-    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet takes its
-    /// turn at the lowest rate: sent, overtaken, lost by the reordering timer or the RTO, retransmitted, and
-    /// acknowledged.
+    /// Two RTOs and round trips after the last network fault, its effects on the path are over. Then the packets follow
+    /// one after the other at the lowest rate. Each is sent, overtaken, declared lost by the reordering timer or the
+    /// RTO, retransmitted, and acknowledged.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let rto = schedule.ends.rto + schedule.timer_lag;
         let round = schedule.path.longest_round() + schedule.ends.reo_wnd + schedule.timer_lag;
@@ -177,8 +178,8 @@ fn calm_ends(ack_every: u32, packets: u64) -> RackTlpEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
-/// order.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all kinds of network faults at once, and
+/// reordering that never ends.
 fn any_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {
@@ -190,8 +191,8 @@ fn any_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     )
 }
 
-/// A path that reorders, duplicates and marks, with a window and an RTO just beyond what that can take, and a round
-/// trip that its jitter does not double: then probes are in time.
+/// A path that reorders, duplicates and marks. The reordering window and the RTO are just above the longest times that
+/// occur there. The jitter is less than a round trip, so that probes are in time.
 fn lossless_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     (messages(), ends(), timer_lag(), path(), (chance(), chance()), any::<bool>()).prop_map(
         |(messages, ends, timer_lag, path, (duplication, marking), in_order)| {
@@ -202,7 +203,7 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
             let mut schedule = Schedule { messages, ends, timer_lag, path };
             let path = &schedule.path;
             schedule.ends.reo_wnd = path.jitter * 2 + Duration(1);
-            // As for `rnic-sr`. A probe that waits for its time may come as late as any packet.
+            // The RTO is computed as for `rnic-sr`. A probe that waits for its pacing may be as late as any packet.
             let slowest = (schedule.slowest_packet() + path.wire) * 2;
             let asked = path.longest_round() * 3 + slowest;
             let packets = (timer_lag + path.wire) * (u64::from(schedule.ends.ack_every) + 2);

@@ -1,4 +1,4 @@
-//! The sender compared with a plain model of it.
+//! The sender, compared with a simple model of it.
 
 use super::RackTlpEnds;
 use crate::pair::run::Sending;
@@ -10,26 +10,26 @@ use anabranch_proto::transport::{PayloadRange, RackTlpSender, Sender as _, Sende
 use anabranch_proto::{Packet, PathFacts, Repr};
 use proptest::prelude::*;
 
-/// A [`RackTlpSender`] whose every answer is compared with the model's.
+/// A [`RackTlpSender`] whose every answer is compared with that of the model.
 pub struct CheckedSender {
     sender: RackTlpSender,
     ends: RackTlpEnds,
     facts: PathFacts,
-    /// Copies of the sender's congestion control and load balancer, driven by the model.
+    /// Copies of the sender's congestion control and load balancer, which the model calls.
     cc: AnyCc,
     lb: AnyLb,
     planned: Vec<Planned>,
     /// The payload of each message, by its index.
     payload: Vec<u64>,
-    /// Number of PSNs that posted messages claimed.
+    /// Number of PSNs that are assigned to posted messages.
     end: u32,
-    /// Every PSN below is acknowledged.
+    /// The lowest unacknowledged PSN.
     unacked: u32,
-    /// All packets ever sent, by PSN.
+    /// All packets that were ever sent, indexed by PSN.
     packets: Vec<Known>,
     /// Lost packets in the order of their retransmission.
     lost: Vec<u32>,
-    /// The packet that was sent last among those that arrived.
+    /// Among the packets that arrived, the one that was sent last.
     latest: Option<(Time, u32)>,
     rtt: Option<Duration>,
     srtt: Option<Duration>,
@@ -95,7 +95,7 @@ impl CheckedSender {
         self.packets.len() as u32
     }
 
-    /// PSNs in flight and when they were sent.
+    /// The PSNs in flight, with the times at which they were sent.
     fn flights(&self) -> impl Iterator<Item = (Time, u32)> {
         let from_lowest = (self.unacked..).zip(&self.packets[self.unacked as usize..]);
         let flights = from_lowest.filter(|(_, known)| known.state == State::InFlight);
@@ -120,7 +120,7 @@ impl CheckedSender {
         (next < self.end).then_some(next).filter(fits)
     }
 
-    /// The earliest time of a packet under the rate.
+    /// The earliest time at which the rate admits a packet.
     fn free_at(&mut self, now: Time) -> Time {
         match (self.cc.rate(now), self.last) {
             (Some(rate), Some((last, bytes))) => last + rate.time_for(bytes),
@@ -139,7 +139,7 @@ impl CheckedSender {
             (is_open && self.flights().next().is_some()).then(|| due.min(self.since + self.ends.rto));
     }
 
-    /// When a packet is lost if another one was sent after it and arrived.
+    /// The time from which on a packet sent at `sent` is lost, if a packet that was sent after it has arrived.
     fn too_late(&self, sent: Time) -> Time {
         sent + self.rtt.unwrap_or(self.facts.base_rtt) + self.ends.reo_wnd
     }
@@ -182,7 +182,7 @@ impl CheckedSender {
         runs.then(|| self.since + self.ends.rto)
     }
 
-    /// Handles an ACK; returns the messages that it completes.
+    /// Handles an ACK, and returns the messages that it completes.
     fn acknowledge(&mut self, now: Time, cumulative: u32, psn: u32, marked: bool, sent: Time) -> Vec<usize> {
         let rtt = now - sent;
         self.rtt = Some(rtt);
@@ -194,7 +194,7 @@ impl CheckedSender {
         let mut bytes = 0;
         let mut packets = 0;
         for psn in fresh {
-            // An in-order ACK names a packet below its ePSN.
+            // An in-order ACK names a packet below its own ePSN.
             if self.packets[psn as usize].state != State::Arrived {
                 self.packets[psn as usize].state = State::Arrived;
                 bytes += self.planned[psn as usize].bytes;

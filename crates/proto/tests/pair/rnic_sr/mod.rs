@@ -1,4 +1,4 @@
-//! The `rnic-sr` transport, with DCQCN, DCTCP or a fixed window, hearing NACKs or not.
+//! The `rnic-sr` transport with DCQCN, DCTCP or a constant window, and with and without handling of NACKs.
 
 mod receiver;
 mod sender;
@@ -18,13 +18,13 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Every message arrives once, in order of posting, and is acknowledged once, soon after the last fault.
+/// Every message arrives once and in the order of posting, and is acknowledged once, soon after the last network fault.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Whatever the delays, duplicates, marks and rates: nothing is retransmitted.
+/// Nothing is retransmitted, whatever the delays, duplicates, marks and rates.
 #[test]
 fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     check(lossless_schedule(true, any::<bool>()), |schedule| {
@@ -34,7 +34,7 @@ fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     });
 }
 
-/// A NIC with timeouts alone lets packets overtake each other as they please.
+/// A NIC that recovers only by timeouts retransmits nothing, however packets overtake each other.
 #[test]
 fn without_nacks_a_path_that_loses_nothing_but_order_sees_no_retransmission() {
     check(lossless_schedule(false, Just(false)), |schedule| {
@@ -44,8 +44,8 @@ fn without_nacks_a_path_that_loses_nothing_but_order_sees_no_retransmission() {
     });
 }
 
-/// A sender that handles NACKs takes reordering for losses: it answers each NACK with at most two packets. All packets arrive
-/// once, and no timeout occurs.
+/// A sender that handles NACKs takes reordering for losses. It answers each NACK with at most two packets. All packets
+/// arrive once, and no timeout occurs.
 #[test]
 fn a_path_that_loses_nothing_but_order_costs_two_packets_a_nack() {
     check(lossless_schedule(false, Just(true)), |schedule| {
@@ -103,8 +103,8 @@ fn one_loss_costs_a_round_trip_and_two_packets() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Without NACKs a loss waits for the timeout, which retransmits all that is unacknowledged until an ACK saves the
-/// rest, a round trip later.
+/// Without NACKs a loss waits for the timeout. The sender then retransmits everything unacknowledged until an ACK, a
+/// round trip later, shows that the rest has arrived.
 #[test]
 fn without_nacks_a_loss_costs_a_timeout() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, RnicSrEnds { hears_nacks: false, ..calm_ends(4, 1000 * PACKET) });
@@ -116,8 +116,8 @@ fn without_nacks_a_loss_costs_a_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The ePSN has had its NACK: when the packet that it brought is lost as well, the timeout must repair that. The
-/// loss of any other packet has a NACK of its own, once the first one is repaired.
+/// There is only one NACK for an ePSN. If the packet that it caused to be retransmitted is lost again, the timeout must
+/// repair this. The loss of any other packet causes a NACK of its own, once the first loss is repaired.
 #[test]
 fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends(4, 1000 * PACKET));
@@ -131,18 +131,18 @@ fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
             late.push(other);
         }
     }
-    // Packet 101 tells of the loss of 100: a round trip later, it is retransmitted.
+    // Packet 101 reveals the loss of packet 100, which is retransmitted a round trip later.
     let round = schedule.path.longest_round().0 / schedule.path.wire.0;
     prop_assert_eq!(late, vec![101 + round]);
     Ok(())
 }
 
-/// The parameters of the two ends.
+/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 struct RnicSrEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// The ratio of the wire's rate to the line rate of the facts.
+    /// The rate of the wire divided by the line rate of the path facts.
     slower: u64,
     ack_every: u32,
     window_packets: u32,
@@ -168,10 +168,10 @@ impl Ends for RnicSrEnds {
         }
     }
 
-    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet takes its
-    /// turn at the lowest rate: sent and acknowledged, or, where the receiver waits for more packets, sent, given
-    /// up, retransmitted and acknowledged at once as a duplicate; with two more before it that a NACK brought, and
-    /// that block the path.
+    /// Two RTOs and round trips after the last network fault, its effects on the path are over. Then the packets follow
+    /// one after the other at the lowest rate. Each is sent and acknowledged; or, if the receiver waits for more
+    /// packets, it is sent, times out, is retransmitted, and is acknowledged at once as a duplicate. Two
+    /// retransmissions for a NACK, which block the path, may precede each packet.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let pace = schedule.slowest_packet() + schedule.timer_lag + schedule.ends.retransmission_block;
@@ -228,8 +228,8 @@ fn calm_ends(ack_every: u32, window: u64) -> RnicSrEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
-/// order.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all kinds of network faults at once, and
+/// reordering that never ends.
 fn any_schedule() -> impl Strategy<Value = Schedule<RnicSrEnds>> {
     (messages(), ends(any::<bool>()), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {
@@ -241,7 +241,8 @@ fn any_schedule() -> impl Strategy<Value = Schedule<RnicSrEnds>> {
     )
 }
 
-/// A path that delays, duplicates and marks, with an RTO just beyond what that can take.
+/// A path that delays, duplicates and marks, with an RTO just above the longest time that an acknowledgement can take
+/// there.
 fn lossless_schedule(
     in_order: bool,
     hears_nacks: impl Strategy<Value = bool>,
@@ -251,9 +252,10 @@ fn lossless_schedule(
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
-            // At a low rate a packet requests an ACK when `ack_every` of them would take half an RTO. The other half
-            // must hold the packet that asks, at a rate that may have fallen meanwhile, and what the late timer adds
-            // to each that waits for its time. What NACKs bring goes first, twice at most before each.
+            // At a low rate, a packet requests an ACK if `ack_every` packets would take half an RTO. The other half
+            // must cover the packet that requests the ACK, at a rate that may have fallen meanwhile, and the lag of the
+            // timer for each packet that waits for its pacing. Retransmissions for NACKs go first, at most two before
+            // each packet.
             let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
             let slowest = (schedule.slowest_packet() + path.wire) * 2;
             let asked = path.longest_round() + slowest + (timer_lag + path.wire) * (ack_every + 2);

@@ -1,4 +1,4 @@
-//! The receiver compared with a plain model of it.
+//! The receiver, compared with a simple model of it.
 
 use super::RnicSrEnds;
 use crate::pair::run::Receiving;
@@ -9,7 +9,7 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`RnicSrReceiver`] whose every answer is compared with the model's.
+/// A [`RnicSrReceiver`] whose every answer is compared with that of the model.
 pub struct CheckedReceiver {
     receiver: RnicSrReceiver,
     ack_every: u32,
@@ -63,7 +63,8 @@ impl Receiving for CheckedReceiver {
         while self.arrived.contains(&self.expected) {
             self.expected += 1;
         }
-        // The packets that the ePSN passed: the last packets of messages, and those that requested an ACK.
+        // These are the packets that the ePSN has passed: the last packets of messages, and those that requested an
+        // ACK.
         let passed = before..self.expected;
         let whole: Vec<usize> = self.planned[before as usize..self.expected as usize]
             .iter()

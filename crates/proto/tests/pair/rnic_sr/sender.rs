@@ -1,4 +1,4 @@
-//! The sender compared with a plain model of it.
+//! The sender, compared with a simple model of it.
 
 use super::RnicSrEnds;
 use crate::pair::run::Sending;
@@ -10,20 +10,20 @@ use anabranch_proto::transport::{PayloadRange, RnicSrSender, Sender as _, Sender
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// An [`RnicSrSender`] whose every answer is compared with the model's.
+/// An [`RnicSrSender`] whose every answer is compared with that of the model.
 pub struct CheckedSender {
     sender: RnicSrSender,
     ends: RnicSrEnds,
-    /// Copies of the sender's congestion control and load balancer, driven by the model.
+    /// Copies of the sender's congestion control and load balancer, which the model calls.
     cc: AnyCc,
     lb: AnyLb,
     line_rate: Rate,
     planned: Vec<Planned>,
     /// The payload of each message, by its index.
     payload: Vec<u64>,
-    /// Number of PSNs that posted messages claimed.
+    /// Number of PSNs that are assigned to posted messages.
     end: u32,
-    /// Every PSN below is acknowledged.
+    /// The lowest unacknowledged PSN.
     unacked: u32,
     /// The PSN to send next in order.
     next: u32,
@@ -63,12 +63,12 @@ impl CheckedSender {
         }
     }
 
-    /// Bytes of the PSNs from `from` to before `to`.
+    /// The bytes of the PSNs in `from..to`.
     fn bytes(&self, from: u32, to: u32) -> u64 {
         self.planned[from as usize..to as usize].iter().map(|planned| planned.bytes).sum()
     }
 
-    /// Whether the next packet in order may leave as far as the windows go.
+    /// Whether both windows admit the next packet in order.
     fn windows_allow(&self) -> bool {
         let in_flight = self.bytes(self.unacked, self.next);
         self.next < self.unacked + self.ends.window_packets
@@ -81,7 +81,7 @@ impl CheckedSender {
         self.copies.first().copied().or_else(in_order)
     }
 
-    /// When a packet may leave as far as the rate and a blocked path go.
+    /// The earliest time at which the rate and a blocked path admit a packet.
     fn free_at(&mut self, now: Time) -> Time {
         let paced = match (self.cc.rate(now), self.last) {
             (Some(rate), Some((last, bytes))) => last + rate.time_for(bytes),
@@ -90,7 +90,7 @@ impl CheckedSender {
         paced.max(self.blocked_until)
     }
 
-    /// Everything below `cumulative` arrived; returns the messages that this completes.
+    /// Handles the arrival of everything below `cumulative`, and returns the messages that this completes.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) -> Vec<usize> {
         let mut messages = Vec::new();
         if cumulative > self.unacked {
@@ -181,8 +181,9 @@ impl Sending for CheckedSender {
             Repr::Nack { psn, sent_at } => {
                 self.counters.nacks += 1;
                 let whole = self.acknowledge(now, psn, false, now - sent_at);
-                // A NACK for an earlier PSN is older than an acknowledgement that came. A NACK for a PSN that is not sent yet
-                // needs no answer: the timeout after which the sender restarted also retransmits that packet.
+                // A NACK for an earlier PSN is older than an acknowledgement that has arrived. A NACK for a PSN that
+                // has not been sent since a timeout needs no answer, because the sender retransmits that packet in any
+                // case.
                 if psn == self.unacked && psn < self.next {
                     let mut copies = vec![psn, self.next - 1];
                     copies.dedup();

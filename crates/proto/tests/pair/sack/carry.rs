@@ -1,4 +1,4 @@
-//! ACKs that bring all entropy values (REPS, section 4.5.1, "ACK+Carry EVs").
+//! ACKs that carry all entropy values (REPS, section 4.5.1, "ACK+Carry EVs").
 
 use super::data;
 use crate::pair::schedule::{ACK, ENDS, HEADER, PAYLOAD, message_id};
@@ -9,10 +9,10 @@ use anabranch_proto::transport::{Receiver as _, SackConfig, SackReceiver, SackSe
 use anabranch_proto::{Packet, PathFacts, Span};
 use std::sync::{Arc, Mutex};
 
-/// The ACKs that a load balancer handled: entropy value, mark, RTT in nanoseconds.
+/// The ACKs that a load balancer handled, each with its entropy value, mark and RTT in nanoseconds.
 type Told = Arc<Mutex<Vec<(u16, bool, u64)>>>;
 
-/// A load balancer that counts its packets and records ACKs.
+/// A load balancer whose entropy values count its packets, and which records ACKs.
 struct Log {
     next: u16,
     told: Told,
@@ -45,7 +45,7 @@ fn config(carry_evs: bool) -> SackConfig {
     }
 }
 
-/// A sender of so many packets, sent a nanosecond apart with their PSNs as entropy values.
+/// A sender of `packets` packets, which were sent a nanosecond apart and have their PSNs as entropy values.
 fn sender(carry_evs: bool, packets: u64) -> (SackSender, Vec<Packet>, Told) {
     let facts = PathFacts {
         base_rtt: Duration::from_us(8),
@@ -62,7 +62,7 @@ fn sender(carry_evs: bool, packets: u64) -> (SackSender, Vec<Packet>, Told) {
     (sender, sent, told)
 }
 
-/// The ACKs of packets that come in this order; those in `marked` have a mark.
+/// The ACKs for packets that arrive in the order `order`. The packets in `marked` have a mark.
 fn acks(carry_evs: bool, packets: &[Packet], order: &[usize], marked: &[usize]) -> Vec<Packet> {
     let mut receiver = SackReceiver::new(&config(carry_evs), ENDS);
     let mut answers = Vec::new();
@@ -103,7 +103,7 @@ fn an_ack_brings_the_entropies_of_all_that_it_answers() {
     assert_eq!(carried[0], (0, false, 997), "the header brings no times: that of the cause");
 }
 
-/// A marked packet is answered at once, with those before it that were not marked.
+/// A marked packet is acknowledged at once, together with the unmarked packets before it.
 #[test]
 fn a_marked_packet_is_told_as_marked_and_those_before_it_are_not() {
     let carried = heard(true, 100, &[0, 1, 2, 3, 4, 5, 6], &[1, 2], &[]);
@@ -111,18 +111,18 @@ fn a_marked_packet_is_told_as_marked_and_those_before_it_are_not() {
     assert_eq!(carried[3..].iter().map(|told| told.0).collect::<Vec<_>>(), [3, 4, 5, 6]);
 }
 
-/// Entropy values of a lost ACK are not repeated by a later ACK.
+/// Later ACKs do not repeat the entropy values of a lost ACK.
 #[test]
 fn a_lost_ack_takes_its_entropies_with_it() {
     let carried = heard(true, 100, &[0, 1, 2, 3, 4, 5, 6, 7], &[], &[0]);
     assert_eq!(carried.iter().map(|told| told.0).collect::<Vec<_>>(), [4, 5, 6, 7]);
 }
 
-/// An overtaken ACK carries its own entropies, and the ACK that overtook it none of them.
+/// An overtaken ACK carries its own entropies, and the ACK that overtook it carries none of them.
 #[test]
 fn each_entropy_comes_with_its_own_ack_alone() {
     let (mut sender, sent, told) = sender(true, 100);
-    // 8 is missing, so that no cumulative PSN says it all.
+    // PSN 8 is missing, so that the cumulative PSN does not acknowledge everything.
     let answers = acks(true, &sent, &[0, 9, 2, 3, 1, 10, 4, 11], &[]);
     for ack in answers.iter().rev() {
         sender.handle_packet(at(1_000), ack);
@@ -131,7 +131,7 @@ fn each_entropy_comes_with_its_own_ack_alone() {
     assert_eq!(evs, [1, 4, 10, 11, 0, 2, 9, 3]);
 }
 
-/// More packets than the sender had slots for at first.
+/// There are more packets than the sender had slots for initially.
 #[test]
 fn entropies_of_long_windows_are_remembered() {
     let order: Vec<usize> = (0..1_000).rev().collect();

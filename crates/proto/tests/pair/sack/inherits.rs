@@ -1,4 +1,4 @@
-//! Connections that start with what the one before of their two hosts left.
+//! Connections that start with the state that the previous connection between the same two hosts left.
 
 use crate::pair::schedule::{ACK, ENDS, HEADER, PAYLOAD, message_id};
 use anabranch_base::{Bytes, Duration, Purpose, Rate, Time, stream};
@@ -9,7 +9,7 @@ use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
 
 const PACKET: u64 = PAYLOAD + HEADER;
 
-/// A new connection of one message of 40 packets.
+/// A new connection with one message of 40 packets.
 fn connection(inherits: Inherits, number: u64) -> AnySender {
     let facts = PathFacts {
         base_rtt: Duration::from_us(8),
@@ -54,8 +54,8 @@ fn first_flight(sender: &mut AnySender) -> Vec<Packet> {
     std::iter::from_fn(|| sender.poll_transmit(Time::ZERO)).collect()
 }
 
-/// A connection that got its first four packets acknowledged, three of them unmarked, and then eight marks: which
-/// leaves it three entropies and a window of about 11 packets.
+/// A connection whose first four packets were acknowledged, three of them unmarked, and which then got eight marks.
+/// This leaves it three entropies and a window of about 11 packets.
 fn finished(inherits: Inherits) -> (AnySender, Vec<u16>) {
     let mut sender = connection(inherits, 1);
     let sent = first_flight(&mut sender);
@@ -93,7 +93,7 @@ fn the_window_alone_leaves_paths_to_be_explored() {
     let mut next = connection(Inherits::Window, 2);
     next.inherit(&before.cached_state().unwrap());
     let sent = first_flight(&mut next);
-    // 20 packets at the most, less one for each of nine marks.
+    // The window has at most 20 packets, less one for each of nine marks.
     assert_eq!(sent.len(), 11);
     assert_eq!(evs(&sent), evs(&first_flight(&mut connection(Inherits::Window, 2))[..11]));
 }

@@ -1,4 +1,4 @@
-//! The `sack` transport.
+//! Tests of the `sack` transport.
 
 mod carry;
 mod inherits;
@@ -21,13 +21,13 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Every message arrives once and is acknowledged once, soon after the last fault.
+/// Every message arrives once and is acknowledged once, soon after the last network fault.
 #[test]
 fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Reordering, duplicates and marks alone make nobody send anything again.
+/// If there are only reordering, duplicates and marks, nothing is retransmitted.
 #[test]
 fn a_path_that_loses_nothing_sees_no_retransmission() {
     check(harmless_schedule(), |schedule| {
@@ -47,7 +47,8 @@ fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// Later ACKs repeat the content of a lost ACK about a packet above a gap: only the gap waits for its timeout.
+/// Later ACKs repeat the content of a lost ACK for a packet above a gap, so that only the packet of the gap waits for
+/// its timeout.
 #[test]
 fn a_lost_ack_above_a_gap_costs_no_timeout() -> Result<(), TestCaseError> {
     for lost in 3..90 {
@@ -74,12 +75,12 @@ fn a_lost_ack_above_a_gap_costs_no_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// One ACK cannot cover two packets that are far apart: the earlier one gets its own ACK, and the packets between get
-/// none.
+/// One ACK cannot cover two packets that are far apart, so the earlier one gets its own ACK. The packets between them
+/// get none.
 #[test]
 fn packets_far_apart_get_an_ack_each() -> Result<(), TestCaseError> {
     let mut receiver = CheckedReceiver::new(&calm_schedule(1000, calm_ends(2, PACKET)));
-    // PSN 0 stays missing, so that no cumulative PSN says it all.
+    // PSN 0 stays missing, so that the cumulative PSN does not acknowledge the others.
     for psn in (1..984).filter(|&psn| psn != 5) {
         let answers = receiver.handle_packet(Time::ZERO, &data(psn))?;
         prop_assert!(answers.len() <= 1);
@@ -98,13 +99,13 @@ fn data(psn: u32) -> Packet {
     Packet::new(QP, RECEIVER, repr).with_bytes(PACKET as u16).with_ev(psn as u16)
 }
 
-/// The parameters of the two ends.
+/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 struct SackEnds {
     balancer: LbConfig,
     ack_every: u32,
     carry_evs: bool,
-    /// Bytes; the largest window where it moves.
+    /// The window in bytes, which is the largest one if the window adapts.
     window: u64,
     dctcp: bool,
     rto: Duration,
@@ -119,11 +120,12 @@ impl Ends for SackEnds {
         (CheckedSender::new(schedule), CheckedReceiver::new(schedule))
     }
 
-    /// When everything must be acknowledged, even with a window of one packet.
+    /// The time at which everything must be acknowledged, even with a window of one packet.
     ///
-    /// Two RTOs and round trips after the last fault, all that it hit is given up, and what it left on the
-    /// path is gone. Then each packet takes its turn: sent and acknowledged, or, where the receiver waits for
-    /// more packets, sent, given up, retransmitted and acknowledged at once as a duplicate.
+    /// Two RTOs and round trips after the last network fault, all packets that it affected have timed out, and its
+    /// effects on the path are over. Then the packets follow one after the other. Each is sent and acknowledged; or, if
+    /// the receiver waits for more packets, it is sent, times out, is retransmitted, and is acknowledged at once as a
+    /// duplicate.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let turn = match schedule.ends.ack_every {
@@ -173,7 +175,7 @@ fn calm_ends(ack_every: u32, window: u64) -> SackEnds {
     SackEnds { balancer, ack_every, carry_evs: false, window, dctcp: false, rto }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, and all kinds of network faults at once.
 fn any_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
     let acks = (ack_every(), any::<bool>());
     let ends = (balancer(), acks, window(), any::<bool>(), rto()).prop_map(
@@ -192,23 +194,23 @@ fn any_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
     })
 }
 
-/// A path that reorders, duplicates and marks but loses nothing, with an RTO beyond anything that it does.
+/// A path that reorders, duplicates and marks but loses nothing, with an RTO above all times that occur there.
 fn harmless_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
     let ends = (messages(), balancer(), ack_every(), window(), any::<bool>(), timer_lag());
     (ends, path(), chance(), chance()).prop_map(
         |((messages, balancer, ack_every, window, dctcp, timer_lag), path, duplication, marking)| {
             let (mut messages, mut path) = (messages, path);
             if dctcp && ack_every > 1 && marking > 0 {
-                // A mark can shrink the window below what waits at the receiver for more packets, and only a
-                // timeout wakes the two: when a marked packet overtook others, or is smaller than what a mark
-                // takes.
+                // A mark can shrink the window below the packets for which the receiver delays its ACK, so that only a
+                // timeout can continue. This happens if a marked packet overtook others, or if it is smaller than the
+                // amount by which a mark shrinks the window.
                 path.jitter = Duration::ZERO;
                 messages.iter_mut().for_each(|message| message.last_payload = PAYLOAD);
             }
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let path = Path { faults, ..path };
-            // The packet that makes an ACK due may have to wait for the ACK before, and for a whole window
-            // ahead of it on the wire. Each message may end in a packet that takes no room in the window.
+            // The packet that makes an ACK due may have to wait for the previous ACK, and for a whole window ahead of
+            // it on the wire. Each message may end with a packet that takes no room in the window.
             let ahead = window / PACKET + messages.len() as u64;
             let rto = path.longest_round() * 3 + path.wire * (2 * ahead + 2);
             let ends = SackEnds { balancer, ack_every, carry_evs: false, window, dctcp, rto };

@@ -1,4 +1,4 @@
-//! The receiver compared with a plain model of it.
+//! The receiver, compared with a simple model of it.
 
 use super::SackEnds;
 use crate::pair::run::Receiving;
@@ -8,23 +8,23 @@ use anabranch_proto::transport::{Receiver as _, SackReceiver};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`SackReceiver`] whose every answer is compared with the model's.
+/// A [`SackReceiver`] whose every answer is compared with that of the model.
 pub struct CheckedReceiver {
     receiver: SackReceiver,
     ack_every: u32,
     carry_evs: bool,
-    /// Indexed by PSN.
+    /// Whether each packet has arrived, indexed by PSN.
     arrived: Vec<bool>,
     /// The first PSN that has not arrived.
     cumulative: u32,
-    /// Arrived since the last ACK, in the order of arrival.
+    /// The packets that arrived since the last ACK, in the order of arrival.
     unreported: Vec<(u32, Cause)>,
     /// For each message, the number of packets that have not arrived.
     left: Vec<u32>,
     delivered: Vec<usize>,
 }
 
-/// The fields that an answer echoes.
+/// The fields of a packet that an answer echoes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cause {
     ev: u16,
@@ -109,7 +109,7 @@ impl CheckedReceiver {
         self.arrived.get(psn as usize).is_some_and(|&arrived| arrived)
     }
 
-    /// The ACKs that are due when `psn` is to be reported as well.
+    /// The ACKs that are due if `psn` is to be acknowledged as well.
     fn report(&mut self, psn: u32, cause: Cause, at_once: bool) -> Vec<Wanted> {
         let mut acks = Vec::new();
         let span = if self.carry_evs { 48 } else { 64 };
@@ -123,14 +123,14 @@ impl CheckedReceiver {
         acks
     }
 
-    /// One ACK for all that is unreported, with the last of them as its cause.
+    /// One ACK for all packets that are not yet acknowledged, with the last of them as its cause.
     fn ack(&mut self) -> Option<Wanted> {
         let psns: Vec<u32> = self.unreported.iter().map(|&(psn, _)| psn).collect();
         let (_, cause) = self.unreported.drain(..).next_back()?;
         Some(Wanted::Ack(cause, psns))
     }
 
-    /// Checks that an answer has the expected content, and no false bits.
+    /// Checks that an answer has the expected content, and that no bit is wrong.
     fn check_answer(&self, answer: &Packet, wanted: &Wanted) -> Result<(), TestCaseError> {
         prop_assert_eq!((answer.qp, answer.dst, answer.marked), (QP, SENDER, false));
         match (answer.repr, wanted) {
@@ -152,8 +152,8 @@ impl CheckedReceiver {
                     let says = received >> i & 1 == 1;
                     prop_assert!(says == self.has(base + i), "what it says of {}", base + i);
                 }
-                // The bits cover the packets that the ACK answers and the PSNs below them, of which earlier
-                // ACKs told, so that none of these is missed.
+                // The bits cover the packets that the ACK answers, and the PSNs below them that earlier ACKs reported,
+                // so that none of these is missed.
                 let (highest, span) = (psns.iter().max().unwrap(), if self.carry_evs { 48 } else { 64 });
                 let mut told = cumulative.max((highest + 1).saturating_sub(span))..highest + 1;
                 let unsaid = told.find(|psn| !(base..base + 64).contains(psn));

@@ -1,4 +1,4 @@
-//! The sender compared with a plain model of it: maps and sets instead of rings and bit operations.
+//! The sender, compared with a simple model that uses maps and sets instead of rings and bit operations.
 
 use super::SackEnds;
 use crate::pair::run::Sending;
@@ -12,30 +12,32 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`SackSender`] whose every answer is compared with the model's.
+/// A [`SackSender`] whose every answer is compared with that of the model.
 pub struct CheckedSender {
     sender: SackSender,
-    /// Copies of the sender's congestion control and load balancer, driven by the model.
+    /// Copies of the sender's congestion control and load balancer, which the model calls.
     cc: AnyCc,
     lb: AnyLb,
     rto: Duration,
     balancer: LbConfig,
     carry_evs: bool,
-    /// Number of packets whose entropy values the sender has: a power of two that covers all in flight.
+    /// Number of packets whose entropy values the sender keeps. It is a power of two, and large enough for all packets
+    /// in flight.
     slots: u32,
-    /// When it made room for more it forgot those of earlier ones.
+    /// The first PSN whose entropy value is known. When the sender made room for more packets, it dropped the values of
+    /// earlier ones.
     known_from: u32,
     first_ev: Option<u16>,
-    /// By PSN, of all posted messages.
+    /// The packets of all posted messages, indexed by PSN.
     packets: Vec<Known>,
     /// For each message, the number of unacknowledged packets.
     left: Vec<u32>,
     /// The sum of `left`.
     unacknowledged: u32,
-    /// Packets that were sent at least once.
+    /// Number of packets that were sent at least once.
     sent: u32,
     in_flight: u64,
-    /// When last sent, and the PSN, of those in flight.
+    /// For the packets in flight, the time at which each was last sent, and its PSN.
     outstanding: BTreeSet<(Time, u32)>,
     lost: BTreeSet<u32>,
     unacked: u32,
@@ -53,7 +55,7 @@ struct Known {
     of: u32,
     bytes: u64,
     state: State,
-    /// The entropy value with which it was last sent.
+    /// The entropy value with which the packet was last sent.
     last_ev: u16,
 }
 
@@ -178,7 +180,7 @@ impl Sending for CheckedSender {
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
             }
             Repr::Nack { psn, sent_at } => {
-                // Only the copy in flight can be lost; an older one was given up before.
+                // Only the copy in flight can be lost, since an older one was declared lost before.
                 if self.packets[psn as usize].state == State::InFlight(sent_at) {
                     self.lose(now, psn, sent_at);
                     self.lb.handle_trim(now, packet.ev);
@@ -243,12 +245,12 @@ impl Sending for CheckedSender {
 }
 
 impl CheckedSender {
-    /// Packets that were never sent.
+    /// Number of packets that were never sent.
     fn left(&self) -> u32 {
         self.packets.len() as u32 - self.sent
     }
 
-    /// An ACK brings these entropy values, of packets that the sender has not forgotten.
+    /// Handles the entropy values that an ACK carries, of packets whose values the sender still keeps.
     fn hear_carried(&mut self, now: Time, base: u32, carried: u64, rtt: Duration) {
         for psn in (0..64).filter(|i| carried >> i & 1 == 1).map(|i| base + i) {
             if self.carry_evs && psn >= self.known_from && self.sent - psn <= self.slots {
@@ -257,7 +259,7 @@ impl CheckedSender {
         }
     }
 
-    /// Answers with the message that this makes whole.
+    /// Acknowledges a packet, and returns the message that this completes.
     fn acknowledge(&mut self, psn: u32) -> Result<Option<usize>, TestCaseError> {
         prop_assert!(psn < self.sent, "{psn} was acknowledged and never sent");
         let known = &mut self.packets[psn as usize];
@@ -275,7 +277,7 @@ impl CheckedSender {
         Ok((*left == 0).then_some(known.message))
     }
 
-    /// Gives up the copy in flight that was sent at `sent`.
+    /// Declares lost the copy in flight that was sent at `sent`.
     fn lose(&mut self, now: Time, psn: u32, sent: Time) {
         let known = &mut self.packets[psn as usize];
         known.state = State::Lost;

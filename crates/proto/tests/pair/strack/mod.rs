@@ -18,13 +18,13 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Every message arrives once and is acknowledged once, soon after the last fault.
+/// Every message arrives once and is acknowledged once, soon after the last network fault.
 #[test]
 fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Whatever the delays, duplicates and marks, and however early the probes: nothing is retransmitted.
+/// Nothing is retransmitted, whatever the delays, duplicates and marks, and however early the probes.
 #[test]
 fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     check(lossless_schedule(true), |schedule| {
@@ -34,8 +34,9 @@ fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     });
 }
 
-/// The paper lets a packet count as lost that max(cwnd, min_threshold) later ones overtook (section 3.3.2); one
-/// that fewer did is not retransmitted. Probes are either not due in that time, or their answers are not fast.
+/// In the paper, a packet counts as lost if max(cwnd, min_threshold) later packets overtook it (section 3.3.2). A
+/// packet that fewer packets overtook is not retransmitted. Probes are either not due in that time, or their answers
+/// are not fast.
 #[test]
 fn a_path_that_loses_nothing_and_reorders_little_sees_no_retransmission() {
     check(lossless_schedule(false), |schedule| {
@@ -48,8 +49,8 @@ fn a_path_that_loses_nothing_and_reorders_little_sees_no_retransmission() {
     });
 }
 
-/// Where every packet is answered and order is kept, the sender knows what is lost: it sends that again, and nothing
-/// that arrived. It needs no timeout for it.
+/// If every packet is answered and the order is kept, the sender knows which packets are lost. It retransmits these and
+/// no packet that arrived, and it needs no timeout.
 #[test]
 fn a_path_that_keeps_order_sees_only_what_it_lost_again() {
     check(lossy_schedule(), |schedule| {
@@ -70,8 +71,8 @@ fn a_window_below_sack_bytes_waits_for_nothing() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// One lost packet is retransmitted, alone, without a timeout: the packets behind it show the gap within a window's
-/// time, and where too few come behind it a probe does (section 3.3.2).
+/// A single lost packet is the only one that is retransmitted, without a timeout. The packets behind it reveal the gap
+/// within the time of a window. If too few packets follow, a probe does (section 3.3.2).
 #[test]
 fn one_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> {
     for (sack_every, window) in [(1, 20), (1, 80), (1, 4), (8, 20)] {
@@ -82,7 +83,7 @@ fn one_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> {
             schedule.path.faults.dropped = vec![lost];
             let outcome = Run::new(&schedule).finish()?;
             prop_assert_eq!(outcome.timeouts, 0, "packet {}", lost);
-            // Coalesced SACKs may leave packets unnamed that lie below the highest acknowledged one.
+            // Coalesced SACKs may leave out packets that lie below the highest acknowledged one.
             prop_assert!((1..=sack_every).contains(&outcome.retransmissions), "packet {lost}: {outcome:?}");
             let latest = calm.finished + schedule.ends.probe_after + round * 3;
             prop_assert!(outcome.finished <= latest, "packet {lost}: {} after {latest}", outcome.finished);
@@ -91,12 +92,12 @@ fn one_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The parameters of the two ends.
+/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 struct StrackEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// Full packets that make a SACK due; 0: any packet does.
+    /// Number of full packets that make a SACK due. With 0, any packet does.
     sack_every: u64,
     min_threshold: u32,
     probe_after: Duration,
@@ -121,8 +122,9 @@ impl Ends for StrackEnds {
         }
     }
 
-    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet takes its
-    /// turn at the lowest rate: sent, given up and retransmitted, until a probe or enough copies bring a SACK.
+    /// Two RTOs and round trips after the last network fault, its effects on the path are over. Then the packets follow
+    /// one after the other at the lowest rate. Each is sent, times out and is retransmitted, until a probe or enough
+    /// copies cause a SACK.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let StrackEnds { rto, probe_after, sack_every, cc, .. } = &schedule.ends;
         let (rto, round) = (*rto + schedule.timer_lag, schedule.path.longest_round());
@@ -158,7 +160,7 @@ impl Schedule<StrackEnds> {
     }
 }
 
-/// With the paper's three RTTs before a probe, whose answer is fast within two.
+/// Parameters with the paper's three RTTs before a probe, and an answer that is fast if it takes less than two.
 fn calm_ends(sack_every: u64, window: u64) -> StrackEnds {
     StrackEnds {
         balancer: LbConfig::Strack(StrackLbConfig { max_paths: 256, min_paths: 8 }),
@@ -172,8 +174,8 @@ fn calm_ends(sack_every: u64, window: u64) -> StrackEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
-/// order.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all kinds of network faults at once, and
+/// reordering that never ends.
 fn any_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
     let probes = (us(1..100), us(0..60));
     (messages(), ends(), rto(), probes, timer_lag(), path(), faults(), any::<bool>()).prop_map(
@@ -189,8 +191,8 @@ fn any_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
     )
 }
 
-/// A path that delays, duplicates and marks, with an RTO just beyond that. It keeps order, or it lets as many
-/// packets overtake one as the paper tolerates.
+/// A path that delays, duplicates and marks, with an RTO just above the longest time that occurs there. The path either
+/// keeps the order, or lets no more packets overtake one than the paper tolerates.
 fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<StrackEnds>> {
     let probes = (us(1..100), us(0..60), any::<bool>());
     (messages(), ends(), probes, timer_lag(), path(), chance(), chance()).prop_map(
@@ -202,15 +204,15 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<StrackEnd
                     CcConfig::Constant(ConstantConfig { window }) => window.on(&path.facts()).0 / PACKET,
                     _ => 1,
                 };
-                // Packets that leave within this time can overtake one.
+                // Packets that are sent within this time can overtake one.
                 let tolerated = window.max(ends.min_threshold.into());
                 let most = Duration((path.wire * (tolerated + 1)).0 - 1);
                 path.jitter = path.jitter.min(most);
             }
-            // The packet at the ePSN was sent before the ePSN rose to it, and its SACK goes out when it arrives.
+            // The packet at the ePSN was sent before the ePSN rose to it, and its SACK is sent when it arrives.
             let longer = Duration(path.longest_round().0 + 1);
-            // On a path that keeps order a probe arrives behind all that was sent before; otherwise it must be no
-            // evidence.
+            // On a path that keeps the order, a probe arrives after everything that was sent before it. On other paths,
+            // its answer must not indicate a loss.
             let shortest = path.data_delay + path.ack_delay;
             let (probe_after, probe_rtt) = match (in_order, early) {
                 (true, _) => (probe_after, probe_rtt),
@@ -223,8 +225,8 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<StrackEnd
     )
 }
 
-/// A path that loses and marks what the sender sends, and carries every SACK. As with the paper's two and three RTTs,
-/// an answer that is fast comes before the next probe; here every answer is fast. No timeout comes.
+/// A path that loses and marks packets of the sender, but delivers every SACK. As with the paper's two and three RTTs,
+/// a fast answer arrives before the next probe. Here every answer is fast, and no timeout occurs.
 fn lossy_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
     (messages(), ends(), us(0..100), timer_lag(), path(), 1u32..200, chance(), us(0..400)).prop_map(
         |(messages, ends, patience, timer_lag, path, data_loss, marking, until)| {

@@ -1,4 +1,4 @@
-//! The receiver compared with a plain model of it.
+//! The receiver, compared with a simple model of it.
 
 use super::StrackEnds;
 use crate::pair::run::Receiving;
@@ -8,20 +8,20 @@ use anabranch_proto::transport::{Receiver as _, StrackReceiver};
 use anabranch_proto::{Packet, Repr, SackCause};
 use proptest::prelude::*;
 
-/// A [`StrackReceiver`] whose every answer is compared with the model's.
+/// A [`StrackReceiver`] whose every answer is compared with that of the model.
 pub struct CheckedReceiver {
     receiver: StrackReceiver,
     sack_bytes: u64,
     planned: Vec<Planned>,
-    /// Indexed by PSN.
+    /// Whether each packet has arrived, indexed by PSN.
     arrived: Vec<bool>,
-    /// ePSN.
+    /// The ePSN.
     expected: u32,
-    /// Distinct bytes that arrived.
+    /// Number of distinct bytes that arrived.
     bytes: u64,
-    /// Distinct packets that arrived since the ePSN moved.
+    /// Number of distinct packets that arrived since the ePSN last advanced.
     out_of_order: u16,
-    /// PSNs and bytes that arrived since the last SACK that was no answer to a probe.
+    /// PSNs and bytes that arrived since the last SACK that did not answer a probe.
     unreported: Vec<(u32, u64)>,
     /// For each message, the number of packets that have not arrived.
     left: Vec<u32>,
@@ -49,7 +49,7 @@ impl CheckedReceiver {
         self.arrived.get(psn as usize).is_some_and(|&arrived| arrived)
     }
 
-    /// Counts a packet; returns the message that it completes.
+    /// Counts a packet, and returns the message that it completes.
     fn accept(&mut self, psn: u32) -> Option<usize> {
         if std::mem::replace(&mut self.arrived[psn as usize], true) {
             return None;
@@ -68,7 +68,7 @@ impl CheckedReceiver {
         (self.left[known.message] == 0).then_some(known.message)
     }
 
-    /// Checks that a SACK has the required content, whatever its cause, and no false bits.
+    /// Checks that a SACK has the required content, whatever its cause, and that no bit is wrong.
     fn check_sack(&self, answer: &Packet, cause: &Packet, probe: bool) -> Result<(), TestCaseError> {
         let Repr::Sack { expected, base, received, bytes_received, out_of_order, cause: why, .. } =
             answer.repr
@@ -110,7 +110,7 @@ impl Receiving for CheckedReceiver {
                 if let Some((base, echoed)) = echoed {
                     self.check_sack(&answers[0], packet, false)?;
                     prop_assert_eq!(echoed, sent_at);
-                    // The bitmap starts at the ePSN and is cut into segments of 64.
+                    // The bitmap starts at the ePSN and is divided into segments of 64 PSNs.
                     let lowest = self.unreported.drain(..).map(|(psn, _)| psn).min().unwrap();
                     prop_assert_eq!(base.wrapping_sub(self.expected) % 64, 0, "base {} of {}", base, lowest);
                     let lowest = lowest.max(self.expected);

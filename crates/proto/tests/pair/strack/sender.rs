@@ -1,4 +1,4 @@
-//! The sender compared with a plain model of it: one state a packet, sums over them.
+//! The sender, compared with a simple model that keeps a state for each packet and computes sums over these states.
 
 use super::StrackEnds;
 use crate::pair::run::Sending;
@@ -12,10 +12,10 @@ use anabranch_proto::{MAX_OUT_OF_ORDER, Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`StrackSender`] whose every answer is compared with the model's.
+/// A [`StrackSender`] whose every answer is compared with that of the model.
 pub struct CheckedSender {
     sender: StrackSender,
-    /// Copies of the sender's congestion control and load balancer, driven by the model.
+    /// Copies of the sender's congestion control and load balancer, which the model calls.
     cc: AnyCc,
     lb: AnyLb,
     rto: Duration,
@@ -28,31 +28,32 @@ pub struct CheckedSender {
     payload: Vec<u64>,
     /// For each message, the number of unacknowledged packets.
     left: Vec<u32>,
-    /// Number of PSNs that posted messages claimed.
+    /// Number of PSNs that are assigned to posted messages.
     end: u32,
     /// The first PSN that was never sent.
     next: u32,
-    /// Indexed by PSN, below `next`.
+    /// Whether each PSN below `next` is acknowledged.
     acked: Vec<bool>,
     /// The number of acknowledged packets.
     acked_packets: u32,
-    /// Every PSN below is acknowledged.
+    /// The lowest unacknowledged PSN.
     unacked: u32,
-    /// Declared lost and not retransmitted yet.
+    /// PSNs that were declared lost and are not yet retransmitted.
     lost: BTreeSet<u32>,
-    /// Bytes of the PSNs below `next`, without the lost ones.
+    /// The bytes of the PSNs below `next`, without the lost ones.
     sent: u64,
-    /// Bytes that the receiver has reported.
+    /// The bytes that the receiver has reported.
     received: u64,
-    /// The PSN after the highest that the receiver is known to have.
+    /// The PSN after the highest one that the receiver is known to have.
     heard: u32,
-    /// Recovery lasts until everything below is acknowledged.
+    /// The recovery lasts until every PSN below this one is acknowledged.
     recovery_end: u32,
     /// The starts of the RTO timer and the probe timer.
     rto_from: Time,
     probe_from: Time,
     probe_is_due: bool,
-    /// The probe whose answer can indicate losses: its time, and the first PSN that was not sent by then.
+    /// The probe whose answer can indicate losses: the time at which it was sent, and the first PSN that had not been
+    /// sent by then.
     probe: Option<(Time, u32)>,
     /// The time and size of the last paced packet.
     last: Option<(Time, u64)>,
@@ -94,17 +95,17 @@ impl CheckedSender {
         }
     }
 
-    /// Equation 1. What the receiver has of packets that were given up too early may be more than what was sent.
+    /// Equation 1. The received bytes can exceed the sent ones, if packets that were declared lost arrive after all.
     fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.received)
     }
 
-    /// At least one packet may be in flight.
+    /// Whether a packet of `bytes` bytes may be sent. At least one packet may always be in flight.
     fn window_allows(&self, bytes: u64) -> bool {
         self.in_flight() == 0 || self.in_flight() + bytes <= self.cc.window()
     }
 
-    /// The earliest time of the next packet under the rate.
+    /// The earliest time at which the rate admits the next packet.
     fn free_at(&mut self, now: Time) -> Time {
         match (self.cc.rate(now), self.last) {
             (Some(rate), Some((last, bytes))) => last + rate.time_for(bytes),
@@ -120,14 +121,14 @@ impl CheckedSender {
         self.acked_packets += 1;
         let known = self.planned[psn as usize];
         if self.lost.remove(&psn) {
-            // It was not lost.
+            // The packet was not lost.
             self.sent += known.bytes;
         }
         self.left[known.message] -= 1;
         Ok((self.left[known.message] == 0).then_some(known.message))
     }
 
-    /// Everything below `end` that is not acknowledged is lost.
+    /// Declares lost every unacknowledged PSN below `end`.
     fn recover(&mut self, now: Time, end: u32) {
         self.recovery_end = self.recovery_end.max(end);
         for psn in self.unacked..end {
@@ -178,7 +179,7 @@ impl Sending for CheckedSender {
             };
             return self.check_probe(now, probe);
         }
-        // Lost packets first, from the ePSN on.
+        // Lost packets are sent first, from the ePSN on.
         let psn = self.lost.first().copied().or((self.next < self.end).then_some(self.next));
         let known = psn.map(|psn| self.planned[psn as usize]);
         let free_at = self.free_at(now);
@@ -201,7 +202,7 @@ impl Sending for CheckedSender {
         prop_assert_eq!((packet.qp, packet.dst, sent_at, packet.marked), (QP, RECEIVER, now, false));
         if self.lost.remove(&psn) {
             self.counters.retransmissions += 1;
-            // What is younger than the probe may be missing in its answer.
+            // A packet that was sent after the probe may be missing in its answer.
             self.probe = None;
         } else {
             if self.unacked == self.next {
@@ -244,14 +245,14 @@ impl Sending for CheckedSender {
         }
         let highest = named.last().map_or(0, |&psn| psn + 1);
         self.heard = self.heard.max(expected).max(highest);
-        // No run sends 4 GB, so that the wire's 32 bits suffice.
+        // No run sends 4 GB, so that the 32 bits of the header suffice.
         let bytes = u64::from(bytes_received).saturating_sub(self.received);
         self.received += bytes;
         self.lb.handle_ack(now, packet.ev, cause.marked(), rtt);
         if self.sender.paces() && cause.marked() {
             self.cc.handle_cnp(now);
         }
-        // Probe-based detection: its answer came fast, and no other in between.
+        // Probe-based detection: the answer was fast, and no other SACK arrived in between.
         let probe = self.probe.take().filter(|&(sent, _)| cause.probe() && sent == sent_at);
         self.probe_from = now;
         self.probe_is_due = false;
@@ -266,7 +267,7 @@ impl Sending for CheckedSender {
             marked: cause.marked(),
             rtt,
         });
-        // Order-based detection, by a counter that is not older than the ePSN.
+        // Order-based detection: the counter must not be older than the ePSN.
         let threshold = self.cc.window().max(self.min_threshold * PACKET);
         let exceeds = u64::from(out_of_order) * PACKET > threshold || out_of_order >= MAX_OUT_OF_ORDER;
         if expected >= self.unacked && exceeds && self.unacked >= self.recovery_end {
@@ -286,7 +287,7 @@ impl Sending for CheckedSender {
         let due = (self.rto_from + self.rto).min(self.probe_from + self.probe_after);
         let due = (self.unacked < self.next).then_some(due);
         match self.sender.paces() {
-            // A packet that waits for its time may make it earlier.
+            // A packet that waits for its pacing may make the timeout earlier.
             true => prop_assert!(due.is_none_or(|due| answered.is_some_and(|answered| answered <= due))),
             false => prop_assert_eq!(answered, due, "the next timeout"),
         }
