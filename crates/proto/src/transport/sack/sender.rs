@@ -1,4 +1,4 @@
-//! The sender of the `sack` transport.
+//! The sending end.
 
 use super::config::{Inherits, SackConfig};
 use crate::PathFacts;
@@ -12,61 +12,60 @@ use crate::transport::common::{
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
-/// The sender of a queue pair.
+/// The sending end of a queue pair.
 ///
-/// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each ACK or NACK and
-/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout). After each of these, call
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns None. Whenever the wire is free, call
+/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each ACK or NACK,
+/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
 /// [`poll_transmit`](Self::poll_transmit).
-// The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
+// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct SackSender {
-    /// Bytes that were sent, and neither acknowledged nor declared lost.
+    /// Bytes sent and neither acknowledged nor declared lost.
     in_flight: u64,
-    /// The lowest unacknowledged PSN.
+    /// Every PSN below is acknowledged.
     unacked: u32,
     /// The first PSN that was never sent.
     next: u32,
-    /// The first PSN that is not assigned to a message.
+    /// The first PSN that no message has claimed.
     end: u32,
-    /// The lowest PSN that may be unacknowledged and transmitted only once.
+    /// The oldest PSN that may be on its first transmission and unacknowledged.
     oldest: u32,
     packet_bytes: u16,
     header_bytes: u16,
     payload: u16,
-    /// Whether the congestion control sets a rate, which `pacer` enforces.
+    /// Whether the congestion control gives a rate, which `pacer` enforces.
     paces: bool,
     /// Whether ACKs echo the entropy values of all packets, so that `evs` is in use.
     echoes_all_evs: bool,
     rto: Duration,
-    /// The position of the message that contains `next`. Position 0 is `first`.
+    /// The position of the message that holds `next`; `first` has 0.
     current: usize,
     qp: QpId,
     dst: HostId,
-    /// Lost PSNs that are not yet retransmitted, in the order of detection.
+    /// Lost PSNs that are not retransmitted yet, in the order of detection.
     lost: VecDeque<u32>,
-    /// The first message with unacknowledged packets. It is stored inline, so that most queue pairs follow no pointer.
+    /// The first message with unacknowledged packets; inline, so that most queue pairs follow no pointer.
     first: OutgoingMessage,
     /// Acknowledged PSNs at or above `unacked`.
     acked: PsnSet,
-    /// The time at which each PSN was last sent, indexed by PSN modulo the length of the vector.
+    /// The time at which each PSN was last sent, indexed by PSN modulo its length.
     sent_at: Vec<Time>,
     acknowledged: VecDeque<MessageId>,
     lb: AnyLb,
-    /// The congestion control. It follows the load balancer, since only its first bytes are used if it is window-based.
+    /// It follows the load balancer since only the first bytes of a window-based congestion control are used.
     cc: AnyCc,
     /// The messages after the first one, in PSN order.
     later: VecDeque<OutgoingMessage>,
     lost_set: PsnSet,
-    /// Retransmitted PSNs with the times of their retransmission, in the order of sending. Acknowledged ones are
-    /// removed when they reach the front.
+    /// Retransmitted PSNs with their times, in the order of sending. Acknowledged ones are removed when they reach the
+    /// front.
     resent: VecDeque<(u32, Time)>,
     /// Unacknowledged PSNs that were retransmitted at least once.
     resent_set: PsnSet,
     pacer: Pacer,
     counters: SenderCounters,
-    /// The entropy value with which each PSN was last sent, indexed like `sent_at`. It is empty unless `echoes_all_evs`
-    /// is set.
+    /// The entropy value with which each PSN was last sent, indexed like `sent_at`; empty unless `echoes_all_evs`.
     evs: Vec<u16>,
     /// The first PSN whose entropy value is in `evs`.
     evs_from: u32,
@@ -85,12 +84,12 @@ struct OutgoingMessage {
     last_bytes: u16,
 }
 
-/// A placeholder for an absent message.
+/// A placeholder where there is no message.
 const NO_MESSAGE: OutgoingMessage =
     OutgoingMessage { id: MessageId(0), first: 0, packets: 0, unacked: 0, last_bytes: 0 };
 
 impl SackSender {
-    /// The sender of a queue pair between `ends`.
+    /// The sending end of a queue pair between `ends`.
     pub fn new(config: &SackConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         SackSender {
             in_flight: 0,
@@ -198,7 +197,7 @@ impl Sender for SackSender {
         if !self.lost.is_empty() {
             return self.transmit_lost(now);
         }
-    /// The next data packet, if there is one and if window and rate allow it now. Lost packets come first.
+        if self.next == self.end || self.next - self.unacked >= MAX_SPAN {
             return None;
         }
         let psn = self.next;
@@ -220,7 +219,7 @@ impl Sender for SackSender {
         }
         if (psn - self.unacked) as usize >= self.sent_at.len() {
             self.grow_sent_at();
-            // The three sets have the same size, so that no two PSNs in the range share a bit.
+        }
         Some(self.send(now, psn, bytes, id, packets))
     }
 
@@ -247,7 +246,7 @@ impl Sender for SackSender {
             }
             Repr::Nack { psn, sent_at } if self.is_outstanding(psn) && self.last_sent(psn) == sent_at => {
                 self.lb.handle_trim(now, packet.ev);
-                    // This transport has no CNPs, so a marked ACK takes the place of one.
+                self.lose(now, psn);
             }
             _ => {}
         }
@@ -259,10 +258,10 @@ impl Sender for SackSender {
     /// It never decreases, since the RTO is fixed, except for a paced packet.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if nothing is in flight and no paced
-    /// packet waits.
-    ///
-    /// It never decreases, since the RTO is fixed, except for a paced packet.
+        let first = self.oldest_first_transmission();
+        let again = self.oldest_retransmission();
+        let rto = match (first, again) {
+            (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }
         .map(|sent| sent + self.rto);
@@ -293,7 +292,7 @@ impl Sender for SackSender {
         while let Some(sent) = self.oldest_first_transmission().filter(|&sent| sent + self.rto <= now) {
             debug_assert!(sent <= now);
             let psn = self.oldest;
-    /// Declares lost the packets that were sent at least an RTO ago. A paced packet that is due may be sent.
+            self.time_out(now, psn);
         }
         while let Some(sent) = self.oldest_retransmission().filter(|&sent| sent + self.rto <= now) {
             debug_assert!(sent <= now);
@@ -325,9 +324,9 @@ impl SackSender {
     #[inline]
     fn window_allows(&self) -> bool {
         self.in_flight == 0 || self.in_flight < self.cc.window()
-    /// A packet is sent while the bytes in flight are below the window, as in the simulator published with REPS. The
-    /// paper does not specify the rule. At least one packet may always be in flight, so that a small window cannot stop
-    /// the queue pair.
+    }
+
+    #[inline]
     fn send(&mut self, now: Time, psn: u32, bytes: u16, message: MessageId, message_packets: u32) -> Packet {
         let slot = psn as usize & (self.sent_at.len() - 1);
         self.sent_at[slot] = now;
@@ -349,26 +348,25 @@ impl SackSender {
     fn is_blocked(&self) -> bool {
         !self.window_allows() || !self.has_backlog()
     }
-    /// Whether nothing more can be sent before an ACK arrives. The packet then requests an ACK, since a sender with a
-    /// small window would otherwise wait for the RTO if the receiver coalesces ACKs.
+
+    /// Reports to the load balancer the packets whose entropy values an ACK carries besides that of its cause (REPS,
     /// section 4.5.1), in the order of their PSNs.
     ///
     /// The values are those with which the packets were last sent. After a spurious retransmission this is not the
     /// value of the copy that arrived. The header carries no times, so that their round trip is that of the cause.
     #[inline(never)]
-    /// Reports to the load balancer the packets whose entropy values an ACK carries in addition to that of the packet
-    /// that caused it (REPS, section 4.5.1), in the order of their PSNs.
-    ///
-    /// The values are those with which the packets were last sent. After a spurious retransmission, this is not the
-    /// value of the copy that arrived. The header carries no times, so that the round trip of the packet that caused
-    /// the ACK is used for all.
+    fn handle_carried_evs(&mut self, now: Time, base: u32, carried: CarriedEvs, rtt: Duration) {
+        let mut bits = carried.bits();
+        while bits != 0 {
+            let psn = base + bits.trailing_zeros();
+            bits &= bits - 1;
             // The slots of packets that were acknowledged long ago hold the values of later packets.
             let known = self.evs_from.max(self.next.saturating_sub(self.evs.len() as u32))..self.next;
             if known.contains(&psn) {
                 let ev = self.evs[psn as usize & (self.evs.len() - 1)];
                 self.lb.handle_ack(now, ev, false, rtt);
             }
-            // The slots of packets that were acknowledged long ago contain the values of later packets.
+        }
     }
 
     #[cold]
@@ -388,7 +386,7 @@ impl SackSender {
             self.resent.push_back((psn, now));
             self.resent_set.insert(psn);
             let (id, packets) = (self.message(index).id, self.message(index).packets);
-            // Losses that were acknowledged must not count as a backlog.
+            return Some(self.send(now, psn, bytes, id, packets));
         }
         self.poll_transmit(now)
     }
@@ -399,7 +397,7 @@ impl SackSender {
             && (psn < self.unacked || self.acked.contains(psn))
         {
             self.lost.pop_front();
-    /// Removes lost packets that were acknowledged after all from the front of the queue.
+        }
     }
 
     /// Whether a PSN is in flight: sent, not acknowledged and not declared lost.
@@ -464,7 +462,7 @@ impl SackSender {
                 packets += u32::from(self.acknowledge(self.unacked));
             }
         }
-            // This skips the PSNs that single bits acknowledged already.
+        packets
     }
 
     #[inline]
@@ -487,7 +485,7 @@ impl SackSender {
         if !self.acked.insert(psn) {
             return false;
         }
-    /// Marks `psn` as acknowledged. Returns false if it was acknowledged before.
+        let index = self.message_of(psn);
         if self.is_lost(psn) {
             // Its bytes left the count when it was declared lost.
             self.lost_set.remove(psn);
@@ -495,7 +493,7 @@ impl SackSender {
             self.in_flight -= u64::from(self.bytes_of(index, psn));
         }
         self.resent_set.remove(psn);
-            // The bytes of the packet left the count when it was declared lost.
+        let message = if index == 0 { &mut self.first } else { &mut self.later[index - 1] };
         message.unacked -= 1;
         if message.unacked == 0 {
             self.acknowledged.push_back(message.id);
@@ -517,13 +515,13 @@ impl SackSender {
         if index == 0 { &self.first } else { &self.later[index - 1] }
     }
 
-    /// The message at this position, which must exist.
+    /// The position of the message that `psn` belongs to.
     #[inline]
     fn message_of(&self, psn: u32) -> usize {
         if psn < self.first.first + self.first.packets {
             return 0;
         }
-    /// The position of the message to which `psn` belongs.
+        1 + self.later.partition_point(|message| message.first + message.packets <= psn)
     }
 
     #[inline]
