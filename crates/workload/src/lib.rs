@@ -10,18 +10,17 @@ mod error;
 mod fabric;
 mod generate;
 mod ns3;
-mod server;
 mod sizes;
 mod spec;
 mod text;
 mod trace;
 
 pub use builder::{MAX_MESSAGES, WorkloadBuilder};
+pub use collective::ServerSpec;
 pub use error::WorkloadError;
 pub use fabric::Fabric;
 pub use generate::{MOST_LOAD, build, files_needed, warnings};
 pub use ns3::FlowFormat;
-pub use server::ServerSpec;
 pub use sizes::SizeDistribution;
 pub use spec::{IncastsSpec, MessageSpec, PipelineSpec, RegisteredWorkload, WorkloadFactory, WorkloadSpec};
 pub use trace::{

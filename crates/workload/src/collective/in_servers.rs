@@ -1,8 +1,8 @@
 //! Collectives among the GPUs of servers: transfers over NVLink and messages over the network.
 
 use super::plan::Plan;
+use super::server::{Ranks, Transfer};
 use super::{CollectiveSpec, Layout, Pace};
-use crate::server::{Ranks, Transfer};
 use crate::{Done, Fabric, Job, MAX_MESSAGES, Step, Workload, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Duration, GateId, Problem, Time};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The servers of a collective's ranks, and the rings and trees that connect them.
 
-use super::algorithm::double_tree;
+use super::double_tree::double_tree;
 use anabranch_base::Rate;
 
 /// The servers of the ranks of a collective.

@@ -5,17 +5,21 @@
 
 mod algorithm;
 mod blocks;
+mod double_tree;
 mod hierarchical;
 mod in_servers;
 mod layout;
 pub mod nccl;
 mod place;
 mod plan;
+mod planning;
 mod ring;
+pub(crate) mod server;
 
 pub use algorithm::{Algorithm, Operation};
 pub use layout::Layout;
 pub use plan::{Action, Plan, Send};
+pub use server::ServerSpec;
 
 /// Chooses the hosts of job `number`, in the order of its ranks, and removes them from `free`.
 pub(super) fn place_job(
@@ -32,9 +36,7 @@ pub(super) fn place_job(
     Ok(hosts)
 }
 
-use super::{
-    Done, Fabric, Job, MAX_MESSAGES, Opens, ServerSpec, Start, Workload, WorkloadBuilder, WorkloadError,
-};
+use super::{Done, Fabric, Job, MAX_MESSAGES, Opens, Start, Workload, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Bytes, Duration, GateId, HostId, MessageId, Problem, Purpose, QpId, Time, stream};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

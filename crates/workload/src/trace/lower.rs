@@ -2,8 +2,8 @@
 
 use super::SendEnds;
 use super::graph::{Graph, Naming, Op, Pairs, PerNode};
+use crate::collective::server::{Ranks, Transfer, Way};
 use crate::collective::{Layout, Plan};
-use crate::server::{Ranks, Transfer, Way};
 use crate::{Done, Job, JobCollective, MAX_MESSAGES, Start, Step, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Duration, GateId, HostId, Problem};
 use std::collections::BTreeMap;

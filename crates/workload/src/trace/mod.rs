@@ -13,8 +13,8 @@ mod msccl;
 mod mscclpp;
 mod simai;
 
+use crate::collective::server::Ranks;
 use crate::collective::{Algorithm, Placement, place_job};
-use crate::server::Ranks;
 use crate::{Fabric, MAX_MESSAGES, ServerSpec, Workload, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Bytes, Duration, Problem};
 use astra_system::System;
@@ -454,7 +454,7 @@ pub(super) fn single<'a>(
 /// The workload of several jobs, each on hosts that are still free.
 ///
 /// # Errors
-/// The same errors as those of [`single`], with the number of the job.
+/// Errors are those of [`single`], with the number of the job.
 pub(super) fn several<'a>(
     specs: &[TraceSpec],
     text_of: &dyn Fn(&str) -> Result<&'a str, WorkloadError>,

@@ -3,12 +3,14 @@
 use crate::scenario::keys::key_type::{Ends, High, KeyType, words};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
 use crate::scenario::keys::section::{COUNT, FILE, Key, RATE, SIZE, Section, TIME, joined, key, kind};
-use crate::scenario::keys::workload::{ALGORITHMS, PLACEMENTS};
+use anabranch_workload::collective::{Algorithm, Placement};
 use anabranch_workload::{Format, RankOrder, SendEnds, Streams};
 
 /// The sections of jobs from traces, in the order of the reference.
 pub(super) const SECTIONS: &[Section] = &[TRACE, JOBS, JOB, SERVER, ALGORITHM];
 
+pub(super) const ALGORITHMS: KeyType = KeyType::Choice(&words(Algorithm::ALL));
+pub(super) const PLACEMENTS: KeyType = KeyType::Choice(&words(Placement::ALL));
 const HOST_LIST: KeyType =
     KeyType::List { name: "numbers of hosts", of: Some(&KeyType::Host), least: 1, most: None };
 /// NCCL has 64 channels at most.

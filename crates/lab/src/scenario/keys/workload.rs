@@ -1,10 +1,10 @@
 //! The keys of `[workload]`, except for jobs.
 
-use crate::scenario::keys::jobs::JOB_SERVER;
+use crate::scenario::keys::jobs::{ALGORITHMS, JOB_SERVER, PLACEMENTS};
 use crate::scenario::keys::key_type::{Ends, High, KeyType, words};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
 use crate::scenario::keys::section::{COUNT, FILE, Key, SHARE, SIZE, Section, TIME, TIME_ABOVE, key, kind};
-use anabranch_workload::collective::{Algorithm, Clock, Operation, Placement};
+use anabranch_workload::collective::{Clock, Operation};
 use anabranch_workload::{FlowFormat, MOST_LOAD, SizeDistribution};
 
 /// The sections of `[workload]` and of the tables below it, in the order of the reference.
@@ -23,8 +23,6 @@ pub(super) const SECTIONS: &[Section] = &[
     NS3_FLOWS,
 ];
 
-pub(super) const ALGORITHMS: KeyType = KeyType::Choice(&words(Algorithm::ALL));
-pub(super) const PLACEMENTS: KeyType = KeyType::Choice(&words(Placement::ALL));
 const HOST_LIST: KeyType =
     KeyType::List { name: "a list of hosts", of: Some(&KeyType::Host), least: 1, most: None };
 const GROUPS: KeyType = KeyType::List { name: "lists of hosts", of: Some(&HOST_LIST), least: 1, most: None };

@@ -42,12 +42,12 @@ const KINDS: &[(&str, Kind)] = &[
     ("incast", Kind::Incast),
     ("poisson", Kind::Poisson),
     ("collective", Kind::Collective),
+    ("nccl-tests", Kind::NcclTests),
     ("messages", Kind::Messages),
     ("cm", Kind::Cm),
     ("ns3-flows", Kind::Ns3Flows),
     ("trace", Kind::Trace),
     ("jobs", Kind::Jobs),
-    ("nccl-tests", Kind::NcclTests),
 ];
 
 /// Reads `[workload]` for a fabric of `hosts` hosts.

@@ -1,7 +1,8 @@
 //! The servers of ranks, and the route of data between two ranks: over NVLink, over the network, or both.
 
-use super::collective::{Action, Layout, Send};
-use super::{Done, Fabric, Opens, Start, Step, WorkloadBuilder, WorkloadError};
+use super::layout::Layout;
+use super::plan::{Action, Send};
+use crate::{Done, Fabric, Opens, Start, Step, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Duration, GateId, HostId, MessageId, Problem, QpId, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -50,7 +51,7 @@ impl Fabric {
     ///
     /// # Errors
     /// The topology has no servers.
-    pub(super) fn of_gpus(&self) -> Result<Fabric, WorkloadError> {
+    pub(crate) fn of_gpus(&self) -> Result<Fabric, WorkloadError> {
         let Some(servers) = &self.servers else {
             let what = Problem::with_text(
                 "this topology has no servers of its own, whose GPUs the ranks would be",
@@ -79,7 +80,7 @@ impl Fabric {
 }
 
 /// The ranks of a job, their servers, and the queue pairs between them.
-pub(super) struct Ranks {
+pub(crate) struct Ranks {
     gpus: Vec<Gpu>,
     server: Option<ServerSpec>,
     nic_rate: Rate,
@@ -95,7 +96,7 @@ pub(super) struct Ranks {
 
 /// The route of data from one rank to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(crate) enum Way {
     /// The data goes over NVLink.
     NvLink,
     /// The data goes over NVLink to this rank, and over the network from the NIC of this rank.
@@ -106,7 +107,7 @@ pub(super) enum Way {
 
 /// A transfer of data from one rank to another.
 #[derive(Clone, Copy)]
-pub(super) enum Transfer {
+pub(crate) enum Transfer {
     /// A message over the network.
     Message(MessageId),
     /// A message over the network from the NIC of another rank. That NIC is on this host.
