@@ -5,8 +5,8 @@ use super::support::*;
 use anabranch_base::{HostId, Purpose, Stream, stream};
 use anabranch_sim::workload::Done;
 use anabranch_sim::{
-    Control, Duration, InjectedEnd, InjectedMessage, Injector, PausablePoint, PausableRun, QueuePair, RunResult,
-    Time, run, run_injected,
+    Control, Duration, InjectedEnd, InjectedMessage, Injector, PausablePoint, PausableRun, QueuePair,
+    RunResult, Time, run, run_injected,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -125,7 +125,9 @@ fn paused_injector(heard: &Log, is_allowed: &Arc<AtomicBool>) -> Box<WhenAllowed
 
 #[test]
 fn a_run_that_pauses_at_each_call_of_its_injector_has_the_same_result() {
-    for (scheme, cut) in [("reps", true), ("rocev2", false), ("dcp", true), ("eqds", false), ("conweave", false)] {
+    for (scheme, cut) in
+        [("reps", true), ("rocev2", false), ("dcp", true), ("eqds", false), ("conweave", false)]
+    {
         let (result, whole) = run_on(1, scheme, cut);
         let (heard, is_allowed) = (Log::default(), Arc::default());
         let point = PausablePoint::new(points(&text(scheme, cut), &[]).remove(0)).unwrap();
@@ -167,7 +169,8 @@ fn queue_pairs_are_shared_by_number_or_of_one_message() {
     for scheme in ["rocev2", "rocev2-4qp", "conweave", "reps"] {
         let point = points(&text(scheme, false), &[]).remove(0);
         let run = |queue_pairs: [QueuePair; 3]| {
-            let posts = queue_pairs.map(|queue_pair| InjectedMessage { queue_pair, ..message(3, 9, 50 * PAYLOAD) });
+            let posts =
+                queue_pairs.map(|queue_pair| InjectedMessage { queue_pair, ..message(3, 9, 50 * PAYLOAD) });
             let end = run_injected(&point, &Control::default(), Box::new(Once(posts.to_vec()))).unwrap();
             (end.flows.iter().map(|row| row.qp).collect::<Vec<_>>(), end.run.fct_max_us, end.run.fct_p50_us)
         };
