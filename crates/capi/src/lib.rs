@@ -213,7 +213,6 @@ pub unsafe extern "C" fn anabranch_send(
 /// # Safety
 /// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "they are those of anabranch_send and a queue pair")]
 pub unsafe extern "C" fn anabranch_send_on(
     simulation: *mut Anabranch,
     queue_pair: u64,
@@ -376,7 +375,9 @@ pub unsafe extern "C" fn anabranch_counter(
         call(simulation, |online| {
             let name = text_from(name, "the name of the counter")?;
             let count = counters::counter(online.totals().as_ref(), name.unwrap_or_default())?;
-            value.as_mut().map(|value| *value = count);
+            if let Some(value) = value.as_mut() {
+                *value = count;
+            }
             Ok(())
         })
     }
