@@ -36,7 +36,7 @@ impl Claim {
         self.first + self.packets
     }
 
-    /// The payload of the packet `psn`; none if the PSN is not among those of this message.
+    /// The payload of the packet `psn` of the message. None if `psn` belongs to another message.
     pub fn payload_range(
         &self,
         message: MessageId,
