@@ -321,8 +321,8 @@ mod congestion_control {
         let mut cc = sharp(20.0);
         cc.handle_ack(&acked(100, 4, true));
         assert_eq!(cc.window(), 20_150);
-        // A delay of 20 us has an excess of 4 us over the target of 16 us: a cut of 0.8 * 4 / 16 = 20 %, and eta is
-        // added again after 5 us.
+        // An RTT of 20 us is 16 us above the base RTT of 4 us, and 4 us above the target of 12 us: the window is cut by
+        // 0.8 * 4 / 16 = 20 %. Then eta is added, more than a base RTT after the last time.
         cc.handle_ack(&acked(105, 20, true));
         assert_eq!(cc.window(), 16_270, "20.15 * 0.8 + 0.15");
     }

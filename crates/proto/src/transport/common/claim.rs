@@ -4,15 +4,15 @@ use super::interface::OutOfPsns;
 use super::payload_range::PayloadRange;
 use anabranch_base::MessageId;
 
-/// The largest distance between the lowest unacknowledged PSN and the newest one, for transports with order-tolerant
-/// receivers. It bounds the memory of a queue pair whose lowest packet is lost repeatedly.
+/// The largest distance between the lowest unacknowledged PSN and the newest one, for transports whose receivers accept
+/// packets out of order. It bounds the memory of a queue pair whose lowest packet is lost repeatedly.
 pub(in crate::transport) const MAX_SPAN: u32 = 1 << 16;
 
-/// The PSNs that a posted message takes.
+/// The PSNs that are assigned to a posted message.
 pub(in crate::transport) struct Claim {
     pub first: u32,
     pub packets: u32,
-    /// Size of the last packet on the wire.
+    /// Size of the message's last packet on the wire.
     pub last_bytes: u16,
 }
 
@@ -31,12 +31,12 @@ impl Claim {
         Ok(Claim { first, packets, last_bytes: last_payload as u16 + header })
     }
 
-    /// The PSN after the last one.
+    /// The PSN after the last one of the message.
     pub fn end(&self) -> u32 {
         self.first + self.packets
     }
 
-    /// The payload of the packet `psn`; none if the PSN is not among those of this message.
+    /// The payload of the packet `psn` of the message. None if `psn` belongs to another message.
     pub fn payload_range(
         &self,
         message: MessageId,

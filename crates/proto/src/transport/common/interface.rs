@@ -150,13 +150,14 @@ pub enum Headers {
     /// RoCEv2 in which each packet is a Write of its own with a RETH, so that packets can be placed in any order
     /// (Themis-spraying, section 2.2).
     Direct,
-    /// As [`Direct`](Self::Direct), and behind those headers an extension header with the fields that RoCEv2 lacks.
+    /// The headers of [`Direct`](Self::Direct), followed by an extension header with the fields that RoCEv2 lacks.
     Extended,
-    /// As [`Extended`](Self::Extended), with IRN's acknowledgements: the ePSN, and the PSN of their cause.
+    /// The headers of [`Extended`](Self::Extended), with IRN's acknowledgements: the ePSN, and the PSN of the packet
+    /// that caused the acknowledgement.
     Irn,
-    /// As [`Extended`](Self::Extended), with STrack's acknowledgements (STrack, figure 7).
+    /// The headers of [`Extended`](Self::Extended), with STrack's acknowledgements (STrack, figure 7).
     Strack,
-    /// DCP's (DCP, figure 4).
+    /// The headers of DCP (DCP, figure 4).
     Dcp,
 }
 

@@ -1,4 +1,4 @@
-//! The messages of a sender that are acknowledged in order, and the PSNs of each.
+//! The messages of a sender whose packets are acknowledged in order, and the PSNs of each message.
 
 use super::claim::Claim;
 use super::interface::{Framing, OutOfPsns};
@@ -7,12 +7,12 @@ use anabranch_base::MessageId;
 use std::collections::VecDeque;
 
 /// Unacknowledged messages, in the order of their PSNs.
-// The order of the fields matters: those that every packet touches come first.
+// The order of the fields matters: fields that every packet touches come first.
 #[repr(C)]
 pub(in crate::transport) struct Messages {
-    /// The first message with unacknowledged packets; inline, so that most queue pairs follow no pointer.
+    /// The first message with unacknowledged packets. It is stored inline, so that most queue pairs follow no pointer.
     first: Message,
-    /// The first PSN that no message has claimed.
+    /// The first PSN that is not assigned to a message.
     end: u32,
     payload: u16,
     header: u16,
@@ -36,7 +36,7 @@ struct Message {
     last_bytes: u16,
 }
 
-/// A placeholder where there is no message.
+/// A placeholder for an absent message.
 const NO_MESSAGE: Message = Message { id: MessageId(0), first: 0, packets: 0, last_bytes: 0 };
 
 impl Messages {
@@ -51,7 +51,7 @@ impl Messages {
         }
     }
 
-    /// The first PSN that no message has claimed.
+    /// The first PSN that is not assigned to a message.
     #[inline]
     pub fn end(&self) -> u32 {
         self.end
@@ -77,7 +77,7 @@ impl Messages {
         Ok(())
     }
 
-    /// The message and size of the packet with this PSN, which is posted and not acknowledged.
+    /// The message and size of the packet with this PSN, which must be posted and not yet acknowledged.
     #[inline]
     pub fn packet_info(&self, psn: u32) -> PacketInfo {
         let message = if psn < self.first.end() {
@@ -97,8 +97,8 @@ impl Messages {
         Claim { first, packets, last_bytes }.payload_range(id, psn, self.payload.into(), self.header)
     }
 
-    /// Marks the PSNs `from..to` as acknowledged, `from` being the lowest that was not. Returns their bytes on the
-    /// wire.
+    /// Marks the PSNs `from..to` as acknowledged. `from` must be the lowest unacknowledged PSN. Returns their bytes on
+    /// the wire.
     pub fn acknowledge(&mut self, from: u32, to: u32) -> u64 {
         let mut bytes = u64::from(to - from) * u64::from(self.packet_bytes());
         while self.first.packets > 0 && self.first.end() <= to {

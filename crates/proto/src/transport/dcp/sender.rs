@@ -1,4 +1,4 @@
-//! The sending end.
+//! The sender of the `dcp` transport.
 
 use super::config::{DcpConfig, MAX_DOUBLINGS, PLAIN_ROUNDS, Requests};
 use crate::PathFacts;
@@ -9,27 +9,29 @@ use crate::transport::common::{Claim, Ends, OutOfPsns, Pacer, PayloadRange, Send
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
-/// The sending end of a queue pair.
+/// The sender of a queue pair.
 ///
-/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes
-/// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
-/// [`poll_transmit`](Self::poll_transmit); when that returns none and the sender [`paces`](Self::paces), read the next
-/// timeout again. While it [`holds_turn`](Self::holds_turn), a NIC with several queue pairs serves this one again.
-// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
+/// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each packet that comes
+/// back and [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout). After each of these, call
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns None. Whenever the wire is free, call
+/// [`poll_transmit`](Self::poll_transmit). If this returns None and the sender [`paces`](Self::paces), read the next
+/// timeout again. While the sender [`holds_turn`](Self::holds_turn), a NIC with several queue pairs must serve this one
+/// again.
+// The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct DcpSender {
-    /// Bytes on the wire of the packets of unacknowledged requests that were sent so far, each counted once.
+    /// Bytes on the wire of all packets of unacknowledged requests that were sent so far. Each packet counts once.
     sent: u64,
-    /// Bytes of `sent` that wait in the RetransQ and are not in flight.
+    /// The part of `sent` that waits in the RetransQ and is therefore not in flight.
     waiting: u64,
-    /// The PSN to send next for the first time.
+    /// The next PSN to send for the first time.
     next: u32,
-    /// The first PSN that no message has claimed.
+    /// The first PSN that is not assigned to a message.
     end: u32,
-    /// unaMSN: every request below is acknowledged.
+    /// unaMSN: every request below it is acknowledged.
     unacked: u32,
-    /// Number of requests from `unacked` on that were sent completely: the position of the request that holds `next`.
+    /// Number of requests from `unacked` on that were sent completely. It is the position of the request that contains
+    /// `next`.
     current: u32,
     /// PSNs of the oldest message that are still to be retransmitted after a timeout: `repeat_next..repeat_end`.
     repeat_next: u32,
@@ -38,7 +40,7 @@ pub struct DcpSender {
     rounds: u32,
     /// Number of fetched entries at the front of `retransmissions`.
     fetched: u32,
-    /// Number of entries of `retransmissions` for the oldest request.
+    /// Number of entries of `retransmissions` that belong to the oldest request.
     oldest_waiting: u32,
     /// Payload that the queue pair may still send in this turn.
     turn_bytes: u64,
@@ -49,15 +51,15 @@ pub struct DcpSender {
     payload: u16,
     /// Whether the turn continues.
     holds_turn: bool,
-    /// Whether the congestion control gives a rate, which `pacer` enforces.
+    /// Whether the congestion control sets a rate, which `pacer` enforces.
     paces: bool,
     qp: QpId,
     dst: HostId,
     /// The time at which the fetched packets are available.
     fetched_at: Time,
-    /// The end of a fetch for which a packet waits; never when none waits.
+    /// The end of a fetch for which a packet waits. It is [`Time::NEVER`] if no packet waits.
     resume: Time,
-    /// The start of the RTO timer.
+    /// The time at which the RTO timer was started.
     since: Time,
     rto: Duration,
     fetch_time: Duration,
@@ -68,7 +70,7 @@ pub struct DcpSender {
     round_quota: u64,
     cc: AnyCc,
     lb: AnyLb,
-    /// The send queue: requests from `unacked` on.
+    /// The send queue, which contains the requests from `unacked` on.
     queue: VecDeque<Request>,
     /// The RetransQ, which is in host memory except for the fetched entries.
     retransmissions: VecDeque<Entry>,
@@ -76,13 +78,13 @@ pub struct DcpSender {
     counters: SenderCounters,
 }
 
-/// A WQE: a message, or a part of one that fits the receiver's counter.
+/// A WQE: a message, or a part of a message that the receiver's counter can count.
 struct Request {
     message: MessageId,
     first: u32,
     packets: u32,
     last_bytes: u16,
-    /// Offset of its first byte in the message.
+    /// Offset of the request's first byte in the message.
     offset: u64,
     message_bytes: u64,
     /// sRetryNo: the number of abandoned rounds.
@@ -96,12 +98,12 @@ struct Request {
 struct Entry {
     msn: u32,
     psn: u32,
-    /// Size on the wire, which hardware takes from the WQE.
+    /// Size on the wire, which hardware reads from the WQE.
     bytes: u16,
 }
 
 impl DcpSender {
-    /// The sending end of a queue pair between `ends`.
+    /// The sender of a queue pair between `ends`.
     pub fn new(config: &DcpConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         DcpSender {
             sent: 0,
@@ -128,7 +130,7 @@ impl DcpSender {
             resume: Time::NEVER,
             since: Time::ZERO,
             rto: config.rto.on(facts),
-            // DCP, footnote 9: entries and WQEs take one round trip, the payload another.
+            // DCP, footnote 9: the entries and WQEs take one round trip, and the payload takes another.
             fetch_time: config.pcie.on(facts) * 2,
             pacer: Pacer::new(),
             tracked: config.tracked_messages,
@@ -151,10 +153,10 @@ impl Sender for DcpSender {
     }
 
     /// A message with more packets than the receiver's counter can count is split into several requests, of which only
-    /// the last one has a CQE. So is a message above twice a request's share of the window (`config.rs`): the window
-    /// then bounds the bytes in flight whatever the length of messages, and with 8 tracked requests three quarters of
-    /// it or more can be in use. (In DCP, section 4.3, a queue pair sends min(round_quota, awin) bytes; the value of
-    /// *awin* between the ACKs of long messages is unspecified in the paper.)
+    /// the last one has a CQE. A message above twice a request's share of the window is split too (`config.rs`). The
+    /// window then bounds the bytes in flight whatever the length of messages, and with 8 tracked requests at least
+    /// three quarters of the window can be in use. (In DCP, section 4.3, a queue pair sends min(round_quota, awin)
+    /// bytes. The paper does not specify the value of *awin* between the ACKs of long messages.)
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
         let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
@@ -195,7 +197,7 @@ impl Sender for DcpSender {
         Some(PayloadRange { offset: offset + of_request.request_offset, message_bytes, ..of_request })
     }
 
-    /// The next data packet, if there is one and window, rate and PCIe allow it now.
+    /// The next data packet, if there is one and if window, rate and PCIe allow it now.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if !self.holds_turn {
@@ -208,9 +210,9 @@ impl Sender for DcpSender {
         packet
     }
 
-    /// Whether the queue pair's turn continues after the last packet (DCP, section 4.3, Tx path): the next full packet
-    /// fits the quota, belongs to the turn's WQEs, and the window admits it. Fetched retransmissions count in the
-    /// quota, and new data follows them in the same turn.
+    /// Whether the queue pair's turn continues after the last packet (DCP, section 4.3, Tx path). It does if the next
+    /// full packet fits the quota, belongs to the turn's WQEs, and is admitted by the window. Fetched retransmissions
+    /// count in the quota, and new data follows them in the same turn.
     #[inline]
     fn holds_turn(&self) -> bool {
         self.holds_turn
@@ -225,7 +227,8 @@ impl Sender for DcpSender {
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
             }
             Repr::HeaderOnly { psn, msn } => {
-                // DCP, section 4.3: retransmission and congestion control are decoupled.
+                // By DCP, section 4.3, retransmission and congestion control are decoupled, so the congestion control
+                // is not called.
                 self.lb.handle_trim(now, packet.ev);
                 self.enqueue(psn, msn);
             }
@@ -234,8 +237,8 @@ impl Sender for DcpSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO, a fetch, or a paced packet,
-    /// which is tried again when the rate may have risen.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO, for a fetch, or for a paced
+    /// packet, which is tried again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let rto = if self.is_timed() { self.expiry() } else { Time::NEVER };
@@ -243,9 +246,9 @@ impl Sender for DcpSender {
         (due < Time::NEVER).then_some(due)
     }
 
-    /// DCP, section 4.5: without a higher eMSN for an RTO, all packets of the oldest unacknowledged message are
+    /// DCP, section 4.5: if the eMSN has not risen for an RTO, all packets of the oldest unacknowledged message are
     /// retransmitted in a new round, as far as they were sent and their requests are not acknowledged. Other messages
-    /// are not affected. A paced packet whose time has come may be sent.
+    /// are not affected. A paced packet that is due may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.is_timed() && self.expiry() <= now {
@@ -283,7 +286,7 @@ impl Sender for DcpSender {
         self.counters
     }
 
-    /// After an acknowledgement the timer is that of the next request, which may have been sent long ago.
+    /// After an acknowledgement the timer applies to the next request, which may have been sent long ago.
     #[inline]
     fn advances_timer(&self) -> bool {
         true
@@ -291,10 +294,11 @@ impl Sender for DcpSender {
 }
 
 impl DcpSender {
-    /// The next packet: retransmissions first, then the round of a timeout, then new data.
+    /// The next packet: retransmissions first, then the packets of a new round after a timeout, then new data.
     ///
     /// In DCP, section 4.3, the NIC checks the RetransQ when the queue pair is scheduled. Here it checks before each
-    /// packet, which is equivalent with a batch as long as a turn; with a smaller batch the number of fetches is equal.
+    /// packet, which is equivalent if a batch is as long as a turn. With a smaller batch the number of fetches is
+    /// equal.
     #[inline]
     fn next_packet(&mut self, now: Time) -> Option<Packet> {
         if !self.retransmissions.is_empty() {
@@ -313,13 +317,14 @@ impl DcpSender {
         self.turn_bytes >= u64::from(self.payload) && is_there
     }
 
-    /// Whether there is a new packet of a request that the receiver tracks, and the packet fits into the window.
+    /// Whether there is a new packet of a request that the receiver tracks, and whether the packet fits into the
+    /// window.
     ///
-    /// DCP, section 4.3: a turn takes min(round_quota, awin) bytes, a fetch awin / MTU entries. That a packet must fit
-    /// as a whole is unspecified in the paper; it follows from reading *awin* as a bound in bytes.
+    /// By DCP, section 4.3, a turn takes min(round_quota, awin) bytes, and a fetch takes awin / MTU entries. The paper
+    /// does not specify that a packet must fit as a whole. This follows from reading *awin* as a bound in bytes.
     ///
-    /// There is one ACK per request: a window that has shrunk below the oldest request since that was posted would stop
-    /// the queue pair, so that it does not apply to that request.
+    /// There is one ACK per request. If the window has shrunk below the oldest request since that request was posted,
+    /// it would stop the queue pair. The window therefore does not apply to that request.
     #[inline]
     fn next_fits(&self) -> bool {
         if self.next == self.end || self.current >= self.tracked {
@@ -329,13 +334,13 @@ impl DcpSender {
         self.current == 0 || self.in_flight() + bytes <= self.cc.window()
     }
 
-    /// Bytes in flight, as far as the sender knows. Too low if a peer answers a packet twice.
+    /// Bytes in flight, as far as the sender knows. The number is too low if a receiver answers a packet twice.
     #[inline]
     fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.waiting)
     }
 
-    /// Sends the next new packet, which the window admits.
+    /// Sends the next new packet, which the window must admit.
     #[inline]
     fn send_next(&mut self, now: Time) -> Option<Packet> {
         let (psn, slot) = (self.next, self.current);
@@ -351,7 +356,7 @@ impl DcpSender {
         Some(self.packet(now, self.unacked + slot, psn, bytes))
     }
 
-    /// Begins a new round of the requests of the oldest message that were sent at least in part.
+    /// Begins a new round for all requests of the oldest message that were sent at least in part.
     #[cold]
     fn start_round(&mut self) {
         let message = self.queue[0].message;
@@ -366,14 +371,14 @@ impl DcpSender {
             request.retry = request.retry.wrapping_add(1);
             last = number;
         }
-        // The new rounds include the entries that the RetransQ still had of the abandoned ones.
+        // The new round includes the packets whose entries the RetransQ still had from the abandoned round.
         self.drop_entries(last);
     }
 
-    /// Sends the next packet of a new round, subject to the rate and not to the window: it replaces a packet that
-    /// counts as in flight. So a round sends no more bytes than the window admitted the first time. (Unspecified in the
-    /// paper: section 4.3 bounds fetches for header-only packets and new data by *awin*, section 4.5 only says that a
-    /// timeout retransmits the message.)
+    /// Sends the next packet of a new round. The round is subject to the rate but not to the window, since each packet
+    /// replaces one that counts as in flight. A round thus sends no more bytes than the window admitted the first time.
+    /// (The paper does not specify this: section 4.3 bounds fetches for header-only packets and new data by *awin*, and
+    /// section 4.5 only says that a timeout retransmits the message.)
     #[cold]
     fn send_again(&mut self, now: Time) -> Option<Packet> {
         let psn = self.repeat_next;
@@ -385,16 +390,17 @@ impl DcpSender {
         self.repeat_next += 1;
         self.counters.retransmissions += 1;
         let packet = self.packet(now, self.unacked + slot as u32, psn, bytes);
-        // The RTO runs from the last packet of the round, however long pacing stretches it.
+        // The RTO starts at the last packet of the round, however long pacing stretches the round.
         self.since = now;
         Some(packet)
     }
 
-    /// Retransmits the first packet of the RetransQ, once it is fetched. DCP, section 4.3, challenge 2: congestion
-    /// control governs retransmissions like new data. The rate applies here. The window (*awin*) applies when entries
-    /// are fetched: waiting entries are not in flight, and no new data is sent while there are any, so that
-    /// retransmissions use only the window that their originals freed. The one entry that is always fetched may exceed
-    /// a window that has shrunk meanwhile.
+    /// Retransmits the first packet of the RetransQ, once it is fetched.
+    ///
+    /// By DCP, section 4.3, challenge 2, congestion control governs retransmissions like new data. The rate applies
+    /// here, and the window (*awin*) applies when entries are fetched. Waiting entries are not in flight, and no new
+    /// data is sent while there are any. Retransmissions therefore use only the part of the window that their originals
+    /// freed. The one entry that is always fetched may exceed a window that has shrunk meanwhile.
     #[cold]
     fn send_copy(&mut self, now: Time) -> Option<Packet> {
         if self.fetched == 0 {
@@ -417,9 +423,9 @@ impl DcpSender {
         Some(self.packet(now, msn, psn, bytes))
     }
 
-    /// Fetches min(16, len, awin / MTU) entries (DCP, section 4.3), and at least one, so that a small window cannot
+    /// Fetches min(16, len, awin / MTU) entries (DCP, section 4.3), but at least one, so that a small window cannot
     /// stop the queue pair. The WQEs at the head of the send queue are fetched with them, as many as the receiver
-    /// tracks. These include the WQEs of all entries, so that none is ever fetched separately.
+    /// tracks. These include the WQEs of all entries, so that no WQE is ever fetched separately.
     fn fetch(&mut self, now: Time) {
         let room = self.cc.window().saturating_sub(self.in_flight()) / u64::from(self.packet_bytes);
         let most = (self.retransmissions.len() as u64).min(self.batch.into());
@@ -428,7 +434,8 @@ impl DcpSender {
         self.counters.fetches += 1;
     }
 
-    /// Builds a packet of a request. It counts in the turn, and restarts the timer if the request is the oldest.
+    /// Builds a packet of a request. The packet counts in the turn, and restarts the timer if its request is the
+    /// oldest.
     #[inline]
     fn packet(&mut self, now: Time, number: u32, psn: u32, bytes: u16) -> Packet {
         self.turn_bytes = self.turn_bytes.saturating_sub(u64::from(bytes - self.header_bytes));
@@ -446,21 +453,21 @@ impl DcpSender {
         Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
-    /// Whether the timer runs: the oldest request was sent completely in this round, and no packet of it waits for
-    /// retransmission.
+    /// Whether the timer runs. It does if the oldest request was sent completely in this round, and no packet of it
+    /// waits for retransmission.
     #[inline]
     fn is_timed(&self) -> bool {
         self.current > 0 && self.repeat_next == self.repeat_end && self.oldest_waiting == 0
     }
 
-    /// The expiry of the RTO timer.
+    /// The time at which the RTO timer expires.
     #[inline]
     fn expiry(&self) -> Time {
         let doublings = self.rounds.saturating_sub(PLAIN_ROUNDS).min(MAX_DOUBLINGS);
         self.since + self.rto * (1 << doublings)
     }
 
-    /// Handles a header-only packet: its entry is appended to the RetransQ (DCP, section 4.3, Rx path), unless its
+    /// Handles a header-only packet. Its entry is appended to the RetransQ (DCP, section 4.3, Rx path), unless its
     /// request is acknowledged or its round was abandoned.
     fn enqueue(&mut self, psn: u32, msn: Msn) {
         let number = msn.number();
@@ -475,7 +482,7 @@ impl DcpSender {
         }
     }
 
-    /// Removes the entries of requests up to `last` from the RetransQ, fetched or not.
+    /// Removes the entries of requests up to `last` from the RetransQ, whether they are fetched or not.
     fn drop_entries(&mut self, last: u32) {
         let (mut slot, mut fetched, mut waiting) = (0, 0, 0);
         let limit = self.fetched;
@@ -493,7 +500,7 @@ impl DcpSender {
 
     /// Handles the acknowledgement of every request below `expected` (DCP, section 4.5).
     fn acknowledge(&mut self, now: Time, expected: u32, marked: bool, rtt: Duration) {
-        // No receiver can complete requests that were not sent completely.
+        // A receiver cannot complete requests that were not sent completely.
         let expected = expected.min(self.unacked + self.current);
         if expected <= self.unacked {
             return;
@@ -523,7 +530,7 @@ impl DcpSender {
 }
 
 impl Request {
-    /// Size on the wire of the packet with this PSN; `full` is the size of a full packet.
+    /// Size on the wire of the packet with this PSN. `full` is the size of a full packet.
     #[inline]
     fn bytes_of(&self, psn: u32, full: u16) -> u16 {
         if psn + 1 == self.first + self.packets { self.last_bytes } else { full }

@@ -1,4 +1,4 @@
-//! The sending end.
+//! The sender of the `sack` transport.
 
 use super::config::{Inherits, SackConfig};
 use crate::PathFacts;
@@ -12,60 +12,61 @@ use crate::transport::common::{
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
-/// The sending end of a queue pair.
+/// The sender of a queue pair.
 ///
-/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each ACK or NACK,
-/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
+/// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each ACK or NACK and
+/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout). After each of these, call
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns None. Whenever the wire is free, call
 /// [`poll_transmit`](Self::poll_transmit).
-// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
+// The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct SackSender {
-    /// Bytes sent and neither acknowledged nor declared lost.
+    /// Bytes that were sent, and neither acknowledged nor declared lost.
     in_flight: u64,
-    /// Every PSN below is acknowledged.
+    /// The lowest unacknowledged PSN.
     unacked: u32,
     /// The first PSN that was never sent.
     next: u32,
-    /// The first PSN that no message has claimed.
+    /// The first PSN that is not assigned to a message.
     end: u32,
-    /// The oldest PSN that may be on its first transmission and unacknowledged.
+    /// The lowest PSN that may be unacknowledged and transmitted only once.
     oldest: u32,
     packet_bytes: u16,
     header_bytes: u16,
     payload: u16,
-    /// Whether the congestion control gives a rate, which `pacer` enforces.
+    /// Whether the congestion control sets a rate, which `pacer` enforces.
     paces: bool,
     /// Whether ACKs echo the entropy values of all packets, so that `evs` is in use.
     echoes_all_evs: bool,
     rto: Duration,
-    /// The position of the message that holds `next`; `first` has 0.
+    /// The position of the message that contains `next`. Position 0 is `first`.
     current: usize,
     qp: QpId,
     dst: HostId,
-    /// Lost PSNs that are not retransmitted yet, in the order of detection.
+    /// Lost PSNs that are not yet retransmitted, in the order of detection.
     lost: VecDeque<u32>,
-    /// The first message with unacknowledged packets; inline, so that most queue pairs follow no pointer.
+    /// The first message with unacknowledged packets. It is stored inline, so that most queue pairs follow no pointer.
     first: OutgoingMessage,
     /// Acknowledged PSNs at or above `unacked`.
     acked: PsnSet,
-    /// The time at which each PSN was last sent, indexed by PSN modulo its length.
+    /// The time at which each PSN was last sent, indexed by PSN modulo the length of the vector.
     sent_at: Vec<Time>,
     acknowledged: VecDeque<MessageId>,
     lb: AnyLb,
-    /// It follows the load balancer since only the first bytes of a window-based congestion control are used.
+    /// The congestion control. It follows the load balancer, since only its first bytes are used if it is window-based.
     cc: AnyCc,
     /// The messages after the first one, in PSN order.
     later: VecDeque<OutgoingMessage>,
     lost_set: PsnSet,
-    /// Retransmitted PSNs with their times, in the order of sending. Acknowledged ones are removed when they reach the
-    /// front.
+    /// Retransmitted PSNs with the times of their retransmission, in the order of sending. Acknowledged ones are
+    /// removed when they reach the front.
     resent: VecDeque<(u32, Time)>,
     /// Unacknowledged PSNs that were retransmitted at least once.
     resent_set: PsnSet,
     pacer: Pacer,
     counters: SenderCounters,
-    /// The entropy value with which each PSN was last sent, indexed like `sent_at`; empty unless `echoes_all_evs`.
+    /// The entropy value with which each PSN was last sent, indexed like `sent_at`. It is empty unless `echoes_all_evs`
+    /// is set.
     evs: Vec<u16>,
     /// The first PSN whose entropy value is in `evs`.
     evs_from: u32,
@@ -84,12 +85,12 @@ struct OutgoingMessage {
     last_bytes: u16,
 }
 
-/// A placeholder where there is no message.
+/// A placeholder for an absent message.
 const NO_MESSAGE: OutgoingMessage =
     OutgoingMessage { id: MessageId(0), first: 0, packets: 0, unacked: 0, last_bytes: 0 };
 
 impl SackSender {
-    /// The sending end of a queue pair between `ends`.
+    /// The sender of a queue pair between `ends`.
     pub fn new(config: &SackConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         SackSender {
             in_flight: 0,
@@ -191,7 +192,7 @@ impl Sender for SackSender {
         Claim { first, packets, last_bytes }.payload_range(id, psn, self.payload.into(), self.header_bytes)
     }
 
-    /// The next data packet, if there is one and window and rate allow it now. Lost packets come first.
+    /// The next data packet, if there is one and if window and rate allow it now. Lost packets come first.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if !self.lost.is_empty() {
@@ -213,7 +214,7 @@ impl Sender for SackSender {
         }
         self.next += 1;
         if self.acked.make_room(self.unacked, psn) {
-            // The three sets have equal sizes, so that no two PSNs in the range share a bit.
+            // The three sets have the same size, so that no two PSNs in the range share a bit.
             self.lost_set.make_room(self.unacked, psn);
             self.resent_set.make_room(self.unacked, psn);
         }
@@ -240,7 +241,7 @@ impl Sender for SackSender {
                 }
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
                 if marked && self.paces {
-                    // This transport has no CNPs: a marked ACK stands for one.
+                    // This transport has no CNPs, so a marked ACK takes the place of one.
                     self.cc.handle_cnp(now);
                 }
             }
@@ -252,7 +253,7 @@ impl Sender for SackSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due; none while nothing is in flight and no paced
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if nothing is in flight and no paced
     /// packet waits.
     ///
     /// It never decreases, since the RTO is fixed, except for a paced packet.
@@ -286,7 +287,7 @@ impl Sender for SackSender {
         self.paces
     }
 
-    /// Declares lost the packets that were sent an RTO ago or earlier. A paced packet whose time has come may be sent.
+    /// Declares lost the packets that were sent at least an RTO ago. A paced packet that is due may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         while let Some(sent) = self.oldest_first_transmission().filter(|&sent| sent + self.rto <= now) {
@@ -318,9 +319,9 @@ impl Sender for SackSender {
 }
 
 impl SackSender {
-    /// A packet is sent while the bytes in flight are below the window, as in the simulator published with REPS; the
-    /// rule is unspecified in the paper. At least one packet may always be in flight, so that a small window cannot
-    /// stop the queue pair.
+    /// A packet is sent while the bytes in flight are below the window, as in the simulator published with REPS. The
+    /// paper does not specify the rule. At least one packet may always be in flight, so that a small window cannot stop
+    /// the queue pair.
     #[inline]
     fn window_allows(&self) -> bool {
         self.in_flight == 0 || self.in_flight < self.cc.window()
@@ -342,25 +343,26 @@ impl SackSender {
         Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
-    /// Whether nothing more can be sent before an ACK arrives. The packet then requests one: a receiver that coalesces
-    /// ACKs would otherwise leave a small window waiting for the RTO.
+    /// Whether nothing more can be sent before an ACK arrives. The packet then requests an ACK, since a sender with a
+    /// small window would otherwise wait for the RTO if the receiver coalesces ACKs.
     #[inline]
     fn is_blocked(&self) -> bool {
         !self.window_allows() || !self.has_backlog()
     }
 
-    /// Reports to the load balancer the packets whose entropy values an ACK carries besides that of its cause (REPS,
-    /// section 4.5.1), in the order of their PSNs.
+    /// Reports to the load balancer the packets whose entropy values an ACK carries in addition to that of the packet
+    /// that caused it (REPS, section 4.5.1), in the order of their PSNs.
     ///
-    /// The values are those with which the packets were last sent. After a spurious retransmission this is not the
-    /// value of the copy that arrived. The header carries no times, so that their round trip is that of the cause.
+    /// The values are those with which the packets were last sent. After a spurious retransmission, this is not the
+    /// value of the copy that arrived. The header carries no times, so that the round trip of the packet that caused
+    /// the ACK is used for all.
     #[inline(never)]
     fn handle_carried_evs(&mut self, now: Time, base: u32, carried: CarriedEvs, rtt: Duration) {
         let mut bits = carried.bits();
         while bits != 0 {
             let psn = base + bits.trailing_zeros();
             bits &= bits - 1;
-            // The slots of packets that were acknowledged long ago hold the values of later packets.
+            // The slots of packets that were acknowledged long ago contain the values of later packets.
             let known = self.evs_from.max(self.next.saturating_sub(self.evs.len() as u32))..self.next;
             if known.contains(&psn) {
                 let ev = self.evs[psn as usize & (self.evs.len() - 1)];
@@ -380,7 +382,7 @@ impl SackSender {
             }
             self.lost.pop_front();
             self.lost_set.remove(psn);
-            // Acknowledged losses do not count as a backlog.
+            // Losses that were acknowledged must not count as a backlog.
             self.forget_acknowledged_losses();
             self.counters.retransmissions += 1;
             self.resent.push_back((psn, now));
@@ -391,7 +393,7 @@ impl SackSender {
         self.poll_transmit(now)
     }
 
-    /// Drops lost packets that were acknowledged after all from the front of the queue.
+    /// Removes lost packets that were acknowledged after all from the front of the queue.
     fn forget_acknowledged_losses(&mut self) {
         while let Some(&psn) = self.lost.front()
             && (psn < self.unacked || self.acked.contains(psn))
@@ -456,7 +458,7 @@ impl SackSender {
         let cumulative = cumulative.min(self.next);
         let mut packets = 0;
         while self.unacked < cumulative {
-            // Jump over what single bits acknowledged already.
+            // This skips the PSNs that single bits acknowledged already.
             self.unacked = self.acked.take_run(self.unacked);
             if self.unacked < cumulative {
                 packets += u32::from(self.acknowledge(self.unacked));
@@ -479,7 +481,7 @@ impl SackSender {
         packets
     }
 
-    /// Marks `psn` as acknowledged; false if it was before.
+    /// Marks `psn` as acknowledged. Returns false if it was acknowledged before.
     #[inline]
     fn acknowledge(&mut self, psn: u32) -> bool {
         if !self.acked.insert(psn) {
@@ -487,7 +489,7 @@ impl SackSender {
         }
         let index = self.message_of(psn);
         if self.is_lost(psn) {
-            // Its bytes left the count when it was declared lost.
+            // The bytes of the packet left the count when it was declared lost.
             self.lost_set.remove(psn);
         } else {
             self.in_flight -= u64::from(self.bytes_of(index, psn));
@@ -509,13 +511,13 @@ impl SackSender {
         }
     }
 
-    /// The message at a position that exists.
+    /// The message at this position, which must exist.
     #[inline]
     fn message(&self, index: usize) -> &OutgoingMessage {
         if index == 0 { &self.first } else { &self.later[index - 1] }
     }
 
-    /// The position of the message that `psn` belongs to.
+    /// The position of the message to which `psn` belongs.
     #[inline]
     fn message_of(&self, psn: u32) -> usize {
         if psn < self.first.first + self.first.packets {

@@ -1,4 +1,4 @@
-//! The messages of a sender that may be acknowledged in any order, and the PSNs of each.
+//! The messages of a sender whose packets may be acknowledged in any order, and the PSNs of each message.
 
 use crate::transport::common::{Claim, MAX_SPAN, OutOfPsns, PacketInfo, PayloadRange};
 use anabranch_base::MessageId;
@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 
 /// Unacknowledged messages, in the order of their PSNs.
 pub(super) struct Outgoing {
-    /// The first message with unacknowledged packets; inline, so that most queue pairs follow no pointer.
+    /// The first message with unacknowledged packets. It is stored inline, so that most queue pairs follow no pointer.
     first: Message,
-    /// The first PSN that no message has claimed.
+    /// The first PSN that is not assigned to a message.
     end: u32,
     payload: u32,
     header: u16,
@@ -26,7 +26,7 @@ struct Message {
     last_bytes: u16,
 }
 
-/// A placeholder where there is no message.
+/// A placeholder for an absent message.
 const NO_MESSAGE: Message = Message { id: MessageId(0), first: 0, packets: 0, unacked: 0, last_bytes: 0 };
 
 impl Outgoing {
@@ -42,7 +42,7 @@ impl Outgoing {
         }
     }
 
-    /// The first PSN that no message has claimed.
+    /// The first PSN that is not assigned to a message.
     #[inline]
     pub fn end(&self) -> u32 {
         self.end
@@ -68,7 +68,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// The message and size of the packet with this PSN, whose message is not acknowledged completely.
+    /// The message and size of the packet with this PSN. Its message must not yet be acknowledged completely.
     #[inline]
     pub fn packet_info(&self, psn: u32) -> PacketInfo {
         let slot = self.slot_of(psn);
@@ -86,7 +86,7 @@ impl Outgoing {
         Claim { first, packets, last_bytes }.payload_range(id, psn, self.payload, self.header)
     }
 
-    /// Counts a packet as acknowledged; its message is not acknowledged completely yet.
+    /// Counts a packet as acknowledged. Its message must not yet be acknowledged completely.
     #[inline]
     pub fn acknowledge(&mut self, psn: u32) {
         let slot = self.slot_of(psn);
@@ -106,7 +106,7 @@ impl Outgoing {
         self.acknowledged.pop_front()
     }
 
-    /// The position of the message that `psn` belongs to; `first` has 0.
+    /// The position of the message to which `psn` belongs. Position 0 is `first`.
     #[inline]
     fn slot_of(&self, psn: u32) -> usize {
         if psn < self.first.first + self.first.packets {
