@@ -419,8 +419,14 @@ fn draw_order<T>(seed: u64, node: NodeId, time: u64, tied: &mut [T], port: impl 
 #[inline]
 fn sort_nearly_sorted<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u64) {
     let mut left = 8 * items.len();
-    for index in 1..items.len() {
+    let mut last = 0;
+    for index in 0..items.len() {
         let item = items[index];
+        if last <= key(&item) {
+            last = key(&item);
+            continue;
+        }
+        // The greatest so far, `last`, moves up to this place.
         let mut place = index;
         while place > 0 && key(&items[place - 1]) > key(&item) {
             items[place] = items[place - 1];

@@ -70,11 +70,11 @@ struct AddedConnection {
 
 /// The ToR and port to which a host is attached.
 #[derive(Clone, Copy)]
-struct Attachment {
+pub struct Attachment {
     /// The index of the ToR among the switches.
-    tor: u32,
+    pub tor: u32,
     /// The port of the ToR that leads to the host.
-    port: u16,
+    pub port: u16,
 }
 
 /// The value that stands for the plane of a switch if the switch leads to several ports of a host.
@@ -275,7 +275,12 @@ impl<'a> Network<'a> {
         if tor == switch {
             return Some(port);
         }
-        let group = routing.group(switch as usize, tor);
+        self.member(routing.group(switch as usize, tor), switch, packet)
+    }
+
+    /// The port of the ECMP `group` by which the switch with this index sends a packet. None if the group is empty.
+    #[inline(always)]
+    pub fn member(&self, group: &[u16], switch: u32, packet: &Packet) -> Option<u16> {
         match group.len() {
             0 => None,
             1 => Some(group[0]),
@@ -291,7 +296,7 @@ impl<'a> Network<'a> {
 
     /// The attachment of a packet's destination.
     #[inline]
-    fn attachment(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<Attachment> {
+    pub fn attachment(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<Attachment> {
         match self.hosts_have_one_port() {
             true => Some(self.attachments[packet.dst.index()]),
             false => self.attachment_in_plane(routing, switch, packet),

@@ -29,22 +29,22 @@ pub fn run<N: Node, O: Observer>(
     bound: Order,
     at: &mut Context<'_, O>,
 ) {
+    let (mut mail, mut events) = (inbox.next(), 0);
     loop {
-        let (own, mail) = (node.next(), inbox.next());
+        let own = node.next();
+        if own.min(mail) >= bound {
+            break;
+        }
         if own < mail {
-            if own >= bound {
-                return;
-            }
             at.now = own.time();
             node.run_next(at);
         } else {
-            if mail >= bound {
-                return;
-            }
             at.now = mail.time();
             let (arrival, stack) = inbox.take(sources, far);
             node.arrive(&arrival.frame, stack, at);
+            mail = inbox.next();
         }
-        at.counters.events += 1;
+        events += 1;
     }
+    at.counters.events += events;
 }

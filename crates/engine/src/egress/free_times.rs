@@ -19,8 +19,13 @@ pub trait FreeTimes {
 }
 
 /// The time at which the port of a node with a single port becomes free.
-#[derive(Default)]
-pub struct OnePort(Option<Time>);
+pub struct OnePort(Order);
+
+impl Default for OnePort {
+    fn default() -> Self {
+        OnePort(Order::NEVER)
+    }
+}
 
 impl FreeTimes for OnePort {
     #[inline]
@@ -30,18 +35,18 @@ impl FreeTimes for OnePort {
 
     #[inline]
     fn push(&mut self, _: DelayClass, time: Time, _: u16) {
-        debug_assert!(self.0.is_none(), "a port frees up twice");
-        self.0 = Some(time);
+        debug_assert!(self.0 == Order::NEVER, "a port frees up twice");
+        self.0 = Order::new(time, event_kind::FREE);
     }
 
     #[inline]
     fn first(&self) -> Order {
-        self.0.map_or(Order::NEVER, |time| Order::new(time, event_kind::FREE))
+        self.0
     }
 
     #[inline]
     fn pop(&mut self) -> u16 {
-        self.0 = None;
+        self.0 = Order::NEVER;
         0
     }
 }

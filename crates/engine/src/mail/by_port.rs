@@ -23,8 +23,7 @@ pub struct PortInbox<'m> {
 /// An arrival in a [`PortInbox`].
 #[derive(Clone, Copy)]
 pub struct Entry<'m> {
-    /// The sort key. From the highest bits down, it has the egress port, the offset within the window, the ingress
-    /// port, and the number of the sending thread.
+    /// Egress port, offset within the window in its highest bits, ingress port, number of the thread that sent it.
     key: u64,
     /// The arrival, which stays in the mail.
     pub arrival: &'m Arrival,
@@ -61,15 +60,16 @@ impl<'m> Entry<'m> {
         (self.key >> (OFFSET_BITS + PORT_BITS + THREAD_BITS)) as u16
     }
 
+    /// The egress port and the [`PARTS`]th of the window.
+    #[inline]
+    fn part(&self) -> usize {
+        (self.key >> (OFFSET_BITS - PARTS.ilog2() + PORT_BITS + THREAD_BITS)) as usize
+    }
+
     /// The egress port and the offset within the window.
     #[inline]
     fn instant(&self) -> u64 {
         self.key >> (PORT_BITS + THREAD_BITS)
-    }
-
-    #[inline]
-    fn offset(&self) -> u64 {
-        self.instant() & (LONGEST_WINDOW - 1)
     }
 
     /// The telemetry of the arrival.
@@ -111,6 +111,9 @@ impl<'m> PortInbox<'m> {
     ) {
         self.unsorted.clear();
         let unsorted = &mut self.unsorted;
+        // The highest bit that an offset may have becomes the highest of its bits in the key.
+        let length = end.since(start).0;
+        let shift = (OFFSET_BITS + length.leading_zeros()).saturating_sub(u64::BITS);
         let of_threads = sources.slots.iter().enumerate().flat_map(|(thread, mail)| {
             mail.runs_of(sources.window, node).map(move |(_, arrivals)| (thread, arrivals))
         });
@@ -127,7 +130,7 @@ impl<'m> PortInbox<'m> {
                 if arrival.time < end
                     && let Some(egress) = route(arrival)
                 {
-                    unsorted.push(Entry::new(egress, offset, thread, arrival));
+                    unsorted.push(Entry::new(egress, offset << shift, thread, arrival));
                 }
             }
         }
@@ -135,10 +138,10 @@ impl<'m> PortInbox<'m> {
         if self.unsorted.len() < ports {
             self.sort_few();
         } else {
-            self.sort_many(ports, end.since(start).0);
+            self.sort_many(ports);
         }
         if let Some(seed) = sources.order {
-            self.draw_order(seed, node, start);
+            self.draw_order(seed, node);
         }
     }
 
@@ -154,16 +157,12 @@ impl<'m> PortInbox<'m> {
         }
     }
 
-    /// Sorts arrivals by egress port and part of the synchronisation window, first by counting and then by insertion.
-    /// The window is `length` ps long.
-    fn sort_many(&mut self, ports: usize, length: u64) {
+    /// Sorts arrivals by egress port and part of the window by counting, and then by insertion.
+    fn sort_many(&mut self, ports: usize) {
         let PortInbox { unsorted, sorted, ends, .. } = self;
-        let shift = (u64::BITS - length.leading_zeros()).saturating_sub(PARTS.ilog2());
-        let part =
-            |entry: &Entry<'_>| usize::from(entry.egress()) * PARTS + (entry.offset() >> shift) as usize;
         ends.clear();
         ends.resize(ports * PARTS, 0);
-        unsorted.iter().for_each(|entry| ends[part(entry)] += 1);
+        unsorted.iter().for_each(|entry| ends[entry.part()] += 1);
         // The counts become the starts of the parts. As a part is filled, its start advances to its end.
         let mut start = 0;
         for end in ends.iter_mut() {
@@ -171,7 +170,7 @@ impl<'m> PortInbox<'m> {
         }
         sorted.resize(unsorted.len(), Entry { key: 0, arrival: &BLANK });
         for entry in unsorted.iter() {
-            let next = &mut ends[part(entry)];
+            let next = &mut ends[entry.part()];
             sorted[*next as usize] = *entry;
             *next += 1;
         }
@@ -188,10 +187,10 @@ impl<'m> PortInbox<'m> {
     /// Puts the arrivals at each instant and egress port into a random order. It agrees with the random order of all
     /// arrivals at that instant.
     #[inline(never)]
-    fn draw_order(&mut self, seed: u64, node: NodeId, start: Time) {
+    fn draw_order(&mut self, seed: u64, node: NodeId) {
         for tied in self.sorted.chunk_by_mut(|one, next| one.instant() == next.instant()) {
             if tied.len() > 1 {
-                let time = start.0 + tied[0].offset();
+                let time = tied[0].arrival.time.0;
                 draw_order(seed, node, time, tied, |entry| u64::from(entry.arrival.frame.port));
             }
         }

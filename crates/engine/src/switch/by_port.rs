@@ -63,7 +63,12 @@ impl Switch {
         let is_split = match (self.counts, at.network.hosts_have_one_port()) {
             (false, true) => self.open_by_port::<true, O>(&mut inbox, mail, (start, end), at),
             (false, false) => self.open_by_port::<false, O>(&mut inbox, mail, (start, end), at),
-            (true, _) => self.open_calm(&mut inbox, &mut scratch.arriving, mail, (start, end), at),
+            (true, true) => {
+                self.open_calm::<true, O>(&mut inbox, &mut scratch.arriving, mail, (start, end), at)
+            }
+            (true, false) => {
+                self.open_calm::<false, O>(&mut inbox, &mut scratch.arriving, mail, (start, end), at)
+            }
         };
         if is_split {
             times.take_from(&mut self.egress.free_times);
@@ -102,7 +107,7 @@ impl Switch {
 
     /// Sorts the arrivals by egress port, at a switch with a shared buffer. Returns true if three conditions hold: no
     /// threshold is crossed in any order of events, all ports may send, and each arrival is a packet with a route.
-    fn open_calm<'m, O: Observer>(
+    fn open_calm<'m, const ONE_PORT: bool, O: Observer>(
         &mut self,
         inbox: &mut PortInbox<'m>,
         arriving: &mut Vec<u64>,
@@ -120,7 +125,7 @@ impl Switch {
         inbox.open(sources, (node, ports), (start, end), far, |arrival| {
             let frame = &arrival.frame;
             let port = (frame.kind == FrameKind::Packet)
-                .then(|| self.port_of::<false, O>(&frame.packet, at))
+                .then(|| self.port_of::<ONE_PORT, O>(&frame.packet, at))
                 .flatten();
             are_routed &= port.is_some();
             if !waits_with_control(&frame.packet, &at.network.queues) {

@@ -175,11 +175,15 @@ impl Switch {
     /// Routes and forwards a packet.
     #[inline(always)]
     fn handle_packet<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
-        if self.extensions.is_some() {
-            self.pass(frame, at);
-            return;
-        }
-        match at.network.route(at.routing, self.index, &frame.packet) {
+        let port = match &self.extensions {
+            None => at.network.route(at.routing, self.index, &frame.packet),
+            Some(extensions) if extensions.has_program() => return self.pass(frame, at),
+            Some(_) => {
+                let from_host = at.network.is_host(self.egress.port(frame.port).peer);
+                self.choose(&frame.packet, from_host, None, at)
+            }
+        };
+        match port {
             Some(port) => {
                 at.observer.offered(self.egress.port(port).link, at.now, frame.packet.wire_bytes);
                 self.forward(port, frame, at);

@@ -46,13 +46,20 @@ impl Waiting {
     }
 
     /// Moves the frames of all entries into `queue`.
-    #[inline]
+    #[inline(always)]
     fn move_to(&mut self, queue: &mut Fifo, pool: &mut Pool, arrivals: &[Entry<'_>]) {
-        for index in &self.entries[self.left..] {
-            queue.push(pool, &arrivals[*index as usize].arrival.frame);
+        if !self.is_empty() {
+            self.copy_to(queue, pool, arrivals);
         }
         self.entries.clear();
         self.left = 0;
+    }
+
+    #[inline(never)]
+    fn copy_to(&self, queue: &mut Fifo, pool: &mut Pool, arrivals: &[Entry<'_>]) {
+        for index in &self.entries[self.left..] {
+            queue.push(pool, &arrivals[*index as usize].arrival.frame);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::shortest::{DOWN, draw_least, shortest};
 use super::tors;
 use crate::context::{Context, Failure, Notice};
 use crate::frame::{Frame, Order, UNCHARGED, event_kind};
-use crate::network::Network;
+use crate::network::{Attachment, Network};
 use crate::observer::Observer;
 use crate::spec::{RoutingMode, Scheme};
 use anabranch_base::{Duration, NodeId, Purpose, Stream, Time, stream};
@@ -170,6 +170,12 @@ impl Attached {
 }
 
 impl Extensions {
+    /// Whether the switch has a program.
+    #[inline]
+    pub(super) fn has_program(&self) -> bool {
+        self.program.is_some()
+    }
+
     /// The position of the program's next event among the switch's events.
     #[inline]
     pub(super) fn next(&self) -> Order {
@@ -229,8 +235,8 @@ impl Switch {
         }
     }
 
-    /// Handles a packet at a switch with a program, or with routing other than ECMP.
-    // Not inlined, so that its caller stays small in fabrics with ECMP only.
+    /// Handles a packet at a switch with a program.
+    // Not inlined, so that its caller stays small for fabrics with ECMP alone.
     #[inline(never)]
     pub(super) fn pass<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         let (to_host, ports) = self.ports_towards(&frame.packet, at);
@@ -363,7 +369,9 @@ impl Switch {
         // A timer that is due now runs a picosecond later, so that no program can stop time.
         let due = attached.program.next_timeout().map(|due| due.max(now + Duration(1)));
         attached.timer = attached.timer.min(due.unwrap_or(Time::NEVER));
-        self.send_emitted(at);
+        if !attached.out.is_empty() {
+            self.send_emitted(at);
+        }
         self.report_held(at);
     }
 
@@ -381,9 +389,6 @@ impl Switch {
 
     fn send_emitted<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let Some(attached) = self.attached() else { return };
-        if attached.out.is_empty() {
-            return;
-        }
         // A packet that is sent at once passes the egress hook, and that hook may emit more packets.
         let mut out = std::mem::take(&mut attached.out);
         for Emitted { packet, held } in out.drain(..) {
@@ -471,7 +476,7 @@ impl Switch {
     /// The egress port of a packet. If the program has chosen one, it is that port. Otherwise the routing of the fabric
     /// decides.
     #[inline(never)]
-    fn choose<O>(
+    pub(super) fn choose<O>(
         &mut self,
         packet: &Packet,
         from_host: bool,
@@ -479,22 +484,29 @@ impl Switch {
         at: &Context<'_, O>,
     ) -> Option<u16> {
         let (network, routing) = (at.network, at.routing);
-        let by_hash = || network.route(routing, self.index, packet);
         let extensions = self.extensions.as_mut()?;
         let sprays = match extensions.routing {
             RoutingMode::Adaptive => true,
             RoutingMode::Spray => from_host,
             RoutingMode::Ecmp | RoutingMode::EcmpLinear => false,
         };
-        let (switch, tor) = (self.index as usize, network.tor_towards(routing, self.index, packet)?);
-        let (group, all) = (routing.group(switch, tor), network.healthy.group(switch, tor));
+        let Attachment { tor, port } = network.attachment(routing, self.index, packet)?;
+        if tor == self.index {
+            return Some(port);
+        }
+        let switch = self.index as usize;
+        let group = routing.group(switch, tor);
+        let by_hash = || network.member(group, self.index, packet);
+        let all = network.healthy.group(switch, tor);
         if group.is_empty() || all.len() < 2 {
             return by_hash();
         }
         if let Some(number) = chosen {
-            let port = all[usize::from(number) % all.len()];
+            let number = usize::from(number) % all.len();
+            let port = all[number];
             // If routing has withdrawn the chosen port, ECMP hashing spreads queue pairs over the remaining ports.
-            return if group.contains(&port) { Some(port) } else { by_hash() };
+            let is_in_use = group.get(number) == Some(&port) || group.contains(&port);
+            return if is_in_use { Some(port) } else { by_hash() };
         }
         if extensions.routing == RoutingMode::EcmpLinear {
             let tier = network.topology.switches[switch].tier;
