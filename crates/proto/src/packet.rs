@@ -51,6 +51,8 @@ pub enum Repr {
         msn: Msn,
         /// The time at which it left the sender.
         sent_at: Time,
+        /// Whether the switch is the last one before the receiver.
+        last_hop: bool,
     },
     /// Selective acknowledgement.
     Ack {
@@ -75,6 +77,10 @@ pub enum Repr {
         /// The time at which the packet that caused this left the sender. For `sack`, the NACK does not refer to later
         /// copies.
         sent_at: Time,
+        /// `sack` and `uet`: whether the last switch before the receiver trimmed it.
+        last_hop: bool,
+        /// `uet`: whether the trimmed packet was marked.
+        marked: bool,
     },
     /// A trimmed packet on its way back to the sender (DCP, section 4.1, step 2): the receiver has swapped its source
     /// and destination.
@@ -263,7 +269,7 @@ impl Repr {
     /// A trimmed [`Repr::data`].
     #[inline]
     pub const fn trimmed(psn: u32) -> Repr {
-        Repr::Trimmed { psn, msn: Msn::NONE, sent_at: Time::ZERO }
+        Repr::Trimmed { psn, msn: Msn::NONE, sent_at: Time::ZERO, last_hop: false }
     }
 
     /// An acknowledgement of every PSN below `cumulative`, and of nothing beyond.
@@ -276,7 +282,7 @@ impl Repr {
     /// A NACK for `psn`.
     #[inline]
     pub const fn nack(psn: u32) -> Repr {
-        Repr::Nack { psn, sent_at: Time::ZERO }
+        Repr::Nack { psn, sent_at: Time::ZERO, last_hop: false, marked: false }
     }
 
     /// A [`Repr::trimmed`] that the receiver returns.
@@ -381,12 +387,23 @@ impl Repr {
         self
     }
 
-    /// Sets whether the causing packet was marked; for ACKs.
+    /// Sets whether the causing packet was marked; for ACKs and NACKs.
     #[inline]
     pub const fn with_mark(mut self, was_marked: bool) -> Repr {
         match &mut self {
             Repr::Ack { marked, .. } => *marked = was_marked,
-            _ => debug_assert!(false, "an ACK alone echoes a mark here; a SACK has a cause"),
+            Repr::Nack { marked, .. } => *marked = was_marked,
+            _ => debug_assert!(false, "ACKs and NACKs alone echo a mark here; a SACK has a cause"),
+        }
+        self
+    }
+
+    /// Sets whether the last switch before the receiver trimmed the packet; for trimmed packets and NACKs.
+    #[inline]
+    pub const fn with_last_hop(mut self, is_last: bool) -> Repr {
+        match &mut self {
+            Repr::Trimmed { last_hop, .. } | Repr::Nack { last_hop, .. } => *last_hop = is_last,
+            _ => debug_assert!(false, "trimmed packets and NACKs alone name a hop"),
         }
         self
     }
@@ -474,12 +491,12 @@ impl Packet {
         self
     }
 
-    /// The trimmed form of a data packet; none for other types.
+    /// The trimmed form of a data packet; none for other types. `last_hop`: the receiver is the next node.
     #[inline]
-    pub const fn cut(&self, wire_bytes: u16) -> Option<Packet> {
+    pub const fn cut(&self, wire_bytes: u16, last_hop: bool) -> Option<Packet> {
         match self.repr {
             Repr::Data { psn, sent_at, msn, .. } => {
-                let repr = Repr::Trimmed { psn, msn, sent_at };
+                let repr = Repr::Trimmed { psn, msn, sent_at, last_hop };
                 Some(Packet { wire_bytes, repr, ..*self })
             }
             _ => None,

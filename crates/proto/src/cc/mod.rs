@@ -16,7 +16,9 @@ pub use constant::{Constant, ConstantConfig};
 pub use dcqcn::{AlphaDecay, Dcqcn, DcqcnConfig, Increases, OnNack};
 pub use dctcp::{Dctcp, DctcpConfig};
 pub use hpcc::{BaseRtt, Hpcc, HpccConfig};
-pub use interface::{AckReport, CcProperties, CongestionControl, TelemetryReport, Windows};
+pub use interface::{
+    AckReport, CcProperties, CongestionControl, LossCause, LossReport, TelemetryReport, Windows,
+};
 pub use mp_rdma::{MpRdmaCc, MpRdmaCcConfig};
 pub use strack::{StrackCc, StrackCcConfig};
 

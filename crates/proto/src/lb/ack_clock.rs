@@ -71,7 +71,7 @@ impl LoadBalancer for AckClock {
     }
 
     /// The packet that follows a timeout is clocked out by no ACK.
-    fn handle_timeout(&mut self, _now: Time) {
+    fn handle_timeout(&mut self, _now: Time, _ev: Option<u16>) {
         self.newest = None;
     }
 
@@ -115,7 +115,7 @@ mod tests {
         ack(&mut lb, 9, false);
         assert_eq!([lb.next_ev(at(1), 0), lb.next_ev(at(1), 0)], [9, draw()], "7 and 8 let no packet go");
         ack(&mut lb, 7, false);
-        lb.handle_timeout(at(2));
+        lb.handle_timeout(at(2), None);
         assert_eq!(lb.next_ev(at(2), 0), draw());
         ack(&mut lb, 7, false);
         lb.handle_trim(at(2), 5);

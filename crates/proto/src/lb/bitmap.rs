@@ -4,7 +4,8 @@
 //! details. Penalties, their cap and the number of entropy values are those of the simulator published with it.
 //! Penalties decay by STrack's rule (Algorithm 3, lines 20-27), with a counter instead of its bit.
 //!
-//! A timeout does not tell which entropy value lost the packet (see [`LoadBalancer::handle_timeout`]). This balancer
+//! Under most transports a timeout does not tell which entropy value lost the packet
+//! (see [`LoadBalancer::handle_timeout`]). For these this balancer
 //! records the entropy values that it chose, with their times: a packet that times out now was sent an RTO ago. This is
 //! exact under `sack`, where each packet has its own timeout. Where timeouts occur at other times, no record matches
 //! and no entropy value is penalised.
@@ -133,11 +134,10 @@ impl LoadBalancer for Bitmap {
         }
     }
 
-    fn handle_timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time, ev: Option<u16>) {
         let slot = self.sent.partition_point(|&(sent, _)| sent + self.rto < now);
-        if let Some(&(sent, ev)) = self.sent.get(slot)
-            && sent + self.rto == now
-        {
+        let recorded = self.sent.get(slot).filter(|&&(sent, _)| sent + self.rto == now).map(|&(_, ev)| ev);
+        if let Some(ev) = ev.or(recorded) {
             self.penalise(ev, self.config.timeout_penalty);
         }
     }
@@ -289,10 +289,10 @@ mod tests {
         let mut lb = sender(&CONFIG);
         let evs: Vec<_> = (1..=8).map(|us| lb.next_ev(at(us), 0)).collect();
         let later = lb.next_ev(at(60), 0);
-        lb.handle_timeout(at(73));
+        lb.handle_timeout(at(73), None);
         let penalties: Vec<_> = evs.iter().map(|&ev| lb.penalties[usize::from(ev)]).collect();
         assert_eq!(penalties, [0, 0, 15, 0, 0, 0, 0, 0]);
-        lb.handle_timeout(at(73) + Duration(1));
+        lb.handle_timeout(at(73) + Duration(1), None);
         assert_eq!(lb.penalties.iter().filter(|&&p| p > 0).count(), 1, "nothing was sent an RTO before");
         assert!(later < 8);
     }
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(lb.sent.len(), 4);
         let mut lb = sender(&BitmapConfig { remembered: 0, ..CONFIG });
         lb.next_ev(at(1), 0);
-        lb.handle_timeout(at(71));
+        lb.handle_timeout(at(71), None);
         assert!(lb.penalties.iter().all(|&p| p == 0));
     }
 

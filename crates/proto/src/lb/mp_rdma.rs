@@ -102,7 +102,7 @@ impl LoadBalancer for MpRdmaLb {
 
     /// Unspecified in the papers available: the paths of the ACKs are outdated after a timeout, and one of them may
     /// have failed.
-    fn handle_timeout(&mut self, _now: Time) {
+    fn handle_timeout(&mut self, _now: Time, _ev: Option<u16>) {
         self.clocked.clear();
     }
 }

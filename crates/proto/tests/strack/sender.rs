@@ -1,7 +1,7 @@
 //! Section 3.3.2: what is in flight, and the three ways to find a loss.
 
 use super::*;
-use anabranch_proto::cc::CongestionControl;
+use anabranch_proto::cc::{CongestionControl, LossReport};
 use anabranch_proto::transport::{Sender as _, StrackSender};
 
 /// A sender with a window of so many packets that never changes and a message of so many packets.
@@ -342,7 +342,7 @@ impl CongestionControl for Paced {
         Some(at(20))
     }
     fn handle_ack(&mut self, _acked: &AckReport) {}
-    fn handle_loss(&mut self, _now: Time) {}
+    fn handle_loss(&mut self, _now: &LossReport) {}
 }
 
 #[test]

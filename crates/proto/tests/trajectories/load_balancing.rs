@@ -61,7 +61,7 @@ fn apply(lb: &mut AnyLb, now: Time, event: &Event) -> (String, Vec<u16>) {
             format!("ack {ev}, {rtt} us")
         }
         Timeout => {
-            lb.handle_timeout(now);
+            lb.handle_timeout(now, None);
             "timeout".to_string()
         }
         Trim(ev) => {

@@ -11,7 +11,7 @@ mod pacer;
 pub(super) use answers::{Answers, Cause, NotificationPoint};
 pub(super) use arrivals::{AnyOrder, Arrivals, InOrder};
 pub(super) use claim::{Claim, MAX_SPAN};
-pub(super) use flow::{AckRequests, Flow, forward_to_flow};
+pub(super) use flow::{AckRequests, Acked, Flow, forward_to_flow};
 pub use interface::{Ends, Framing, NumberSpace, OutOfPsns, Receiver, Sender, SenderCounters};
 pub(super) use messages::{Messages, PacketInfo};
 pub(super) use pacer::Pacer;

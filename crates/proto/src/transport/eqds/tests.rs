@@ -134,7 +134,7 @@ fn a_receiver_grants_demand() {
     assert!(receiver.requests_pull() && !receiver.requests_pull(), "it asks once");
     assert_eq!(receiver.pull().map(|packet| say(&packet)), Some("pull 1".to_string()));
     assert!(!receiver.requests_pull() && receiver.pull().is_none(), "all is granted");
-    receiver.handle_packet(at(1), &data(1, 1).cut(64).unwrap());
+    receiver.handle_packet(at(1), &data(1, 1).cut(64, false).unwrap());
     assert!(receiver.requests_pull(), "a trimmed packet");
     assert_eq!(receiver.pull().map(|packet| say(&packet)), Some("pull 2".to_string()));
     while receiver.poll_transmit().is_some() {}
@@ -176,7 +176,7 @@ impl Path {
             return;
         }
         let cut = bad && self.random.below(100) < self.cut;
-        let packet = if cut { packet.cut(64).unwrap_or(packet) } else { packet };
+        let packet = if cut { packet.cut(64, false).unwrap_or(packet) } else { packet };
         let delay = Duration::from_us(4 + if bad { u64::from(self.random.below(10)) } else { 0 });
         self.on_the_way.insert((now + delay, self.sent), packet);
         self.sent += 1;

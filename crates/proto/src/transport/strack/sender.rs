@@ -3,7 +3,7 @@
 use super::config::StrackConfig;
 use super::outgoing::Outgoing;
 use crate::PathFacts;
-use crate::cc::{AckReport, AnyCc};
+use crate::cc::{AckReport, AnyCc, LossCause, LossReport};
 use crate::lb::AnyLb;
 use crate::packet::{MAX_OUT_OF_ORDER, Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
@@ -181,13 +181,16 @@ impl Sender for StrackSender {
         // Lines 9-12.
         self.handle_probe_answer(now, cause, sent_at, rtt);
         // Lines 13-14.
+        let (probe, marked, in_flight) = (cause.probe(), cause.marked(), self.in_flight());
         self.cc.handle_ack(&AckReport {
             now,
             packets,
             bytes,
-            probe: cause.probe(),
-            marked: cause.marked(),
+            probe,
+            marked,
             rtt,
+            rtt_is_valid: true,
+            in_flight,
         });
         // Line 15.
         if expected >= self.unacked {
@@ -233,9 +236,9 @@ impl Sender for StrackSender {
         // timestamp, not what happens to it at a timeout.
         if self.rto_from + self.rto <= now {
             self.counters.timeouts += 1;
-            self.lb.handle_timeout(now);
+            self.lb.handle_timeout(now, None);
             self.rto_from = now;
-            self.recover(now, self.next);
+            self.recover(now, self.next, LossCause::Timeout);
         }
         // Probe-based detection: a probe, and another one after the same time.
         if self.probe_from + self.probe_after <= now {
@@ -377,7 +380,7 @@ impl StrackSender {
         let threshold = self.cc.window().max(self.min_threshold);
         let is_full = out_of_order >= MAX_OUT_OF_ORDER;
         if is_full || u64::from(out_of_order) * u64::from(self.outgoing.packet_bytes()) > threshold {
-            self.recover(now, self.received_end);
+            self.recover(now, self.received_end, LossCause::Inferred);
         }
     }
 
@@ -395,20 +398,23 @@ impl StrackSender {
         self.probe_sent = Time::NEVER;
         self.probe_is_due = false;
         if is_telling {
-            self.recover(now, if self.probe_takes_all { self.probe_next } else { self.received_end });
+            let end = if self.probe_takes_all { self.probe_next } else { self.received_end };
+            self.recover(now, end, LossCause::Inferred);
         }
     }
 
     /// Begins a recovery: every unacknowledged PSN below `end` is lost.
     #[cold]
-    fn recover(&mut self, now: Time, end: u32) {
+    fn recover(&mut self, now: Time, end: u32, cause: LossCause) {
         self.recovery_end = self.recovery_end.max(end);
         self.lost_from = self.unacked;
         for psn in self.unacked..end {
             if !self.acked.contains(psn) && self.lost.insert(psn) {
                 self.lost_count += 1;
-                self.sent -= u64::from(self.outgoing.packet_info(psn).bytes);
-                self.cc.handle_loss(now);
+                let bytes = u64::from(self.outgoing.packet_info(psn).bytes);
+                self.sent -= bytes;
+                let in_flight = self.in_flight();
+                self.cc.handle_loss(&LossReport { now, bytes, cause, rtt: None, in_flight });
             }
         }
     }
