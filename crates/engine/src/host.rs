@@ -379,7 +379,7 @@ impl Host {
 fn observe_acknowledgement<O: Observer>(packet: &Packet, at: &mut Context<'_, O>) {
     let (sent_at, marked) = match packet.repr {
         Repr::Ack { sent_at, marked, .. } => (sent_at, marked),
-        Repr::Sack { sent_at, cause, .. } => (sent_at, cause.marked()),
+        Repr::Sack { sent_at, cause, .. } | Repr::UetAck { sent_at, cause, .. } => (sent_at, cause.marked()),
         _ => return,
     };
     at.observer.acknowledged(packet.qp, at.now, at.now.since(sent_at), marked);

@@ -203,13 +203,13 @@ pub struct QueueLimits {
 }
 
 impl QueueLimits {
-    /// The limits of a scheme on a fabric. `header` is the size of a trimmed packet.
-    pub fn new(fabric: &FabricSpec, facts: &PathFacts, header: Bytes) -> Self {
+    /// The limits of a scheme on a fabric. `trimmed` is the size of a trimmed packet.
+    pub fn new(fabric: &FabricSpec, facts: &PathFacts, trimmed: Bytes) -> Self {
         let own = fabric.queue.filter(|_| fabric.shared_buffer.0 == 0);
         QueueLimits {
             data: own.map_or(u32::MAX, |queue| clip(queue.on(facts))),
             control: clip(fabric.control_queue.on(facts)),
-            trimmed_bytes: fabric.trim.then_some(header.0 as u16),
+            trimmed_bytes: fabric.trim.then_some(trimmed.0 as u16),
             acks_with_data: fabric.acks_with_data,
             full: fabric.full_queue,
         }

@@ -40,8 +40,10 @@ pub enum Repr {
         ack_now: bool,
         /// Timestamps that programs in switches exchange; 0 when a host sends the packet.
         stamps: u32,
-        /// `dcp`: the packet's request of the send queue. `eqds`: the pull up to which the sender has demand.
+        /// `dcp`: the packet's request of the send queue. `eqds` and `uet`: the pull up to which the sender has demand.
         msn: Msn,
+        /// `uet`: whether it was sent before.
+        retransmitted: bool,
     },
     /// A data packet whose payload a switch cut off.
     Trimmed {
@@ -109,12 +111,34 @@ pub enum Repr {
         /// `sent_at` of the packet that caused it.
         sent_at: Time,
     },
-    /// Requests an immediate SACK (STrack, section 3.3.2). It queues with data, so that it experiences the same delay.
+    /// Acknowledgement of Ultra Ethernet with the state of NSCC (ACK_CC; UET 1.0.3, sections 3.5 and 3.6.13).
+    UetAck {
+        /// CACK_PSN: the receiver has every PSN below.
+        cumulative: u32,
+        /// The PSN of bit 0 of `received`, less `cumulative`.
+        base_offset: u16,
+        /// The PSN of the packet that caused it, less `cumulative`.
+        psn_offset: i16,
+        /// The bitmap of the PSNs from the base on: a bit is set if the receiver has the PSN. Other bits tell nothing.
+        received: u64,
+        /// Bytes on the wire of all data packets received so far, without duplicates, modulo 2^32.
+        bytes_received: u32,
+        /// Number of packets received since the cumulative PSN last advanced.
+        out_of_order: u16,
+        /// The packet that caused it.
+        cause: SackCause,
+        /// `sent_at` of the packet that caused it.
+        sent_at: Time,
+    },
+    /// Requests an immediate SACK (STrack, section 3.3.2). It queues with data, so that it experiences the same delay; that
+    /// of `uet` has the priority of an ACK.
     Probe {
         /// The PSN at which the SACK's bitmap starts.
         base: u32,
         /// The time at which it left the sender.
         sent_at: Time,
+        /// Whether it has the priority of an ACK.
+        is_control: bool,
     },
     /// Credit (EQDS): the sender may send one packet for each number above the highest one that it has received.
     Pull {
@@ -173,7 +197,7 @@ impl CarriedEvs {
     }
 }
 
-/// The properties of the packet that caused a SACK. It has one byte, so that a packet has 48.
+/// The properties of the packet that caused a SACK or a [`Repr::UetAck`]. It has one byte, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackCause(u8);
 
@@ -193,6 +217,19 @@ impl SackCause {
     #[inline]
     pub const fn probe(self) -> bool {
         self.0 & 2 != 0
+    }
+
+    /// Sets whether the packet was a retransmission, which only `uet` tells.
+    #[inline]
+    #[must_use]
+    pub const fn with_retransmitted(self, retransmitted: bool) -> Self {
+        SackCause(self.0 | (retransmitted as u8) << 2)
+    }
+
+    /// Whether the packet was a retransmission.
+    #[inline]
+    pub const fn retransmitted(self) -> bool {
+        self.0 & 4 != 0
     }
 }
 
@@ -263,6 +300,7 @@ impl Repr {
             ack_now: false,
             stamps: 0,
             msn: Msn::NONE,
+            retransmitted: false,
         }
     }
 
@@ -305,10 +343,25 @@ impl Repr {
         }
     }
 
-    /// A probe for the segment from `base` on.
+    /// A probe for the segment from `base` on, in the class of data.
     #[inline]
     pub const fn probe(base: u32) -> Repr {
-        Repr::Probe { base, sent_at: Time::ZERO }
+        Repr::Probe { base, sent_at: Time::ZERO, is_control: false }
+    }
+
+    /// Ultra Ethernet's acknowledgement of every PSN below `cumulative`, and of nothing beyond, caused by the packet below.
+    #[inline]
+    pub const fn uet_ack(cumulative: u32) -> Repr {
+        Repr::UetAck {
+            cumulative,
+            base_offset: 0,
+            psn_offset: -1,
+            received: 0,
+            bytes_received: 0,
+            out_of_order: 0,
+            cause: SackCause::new(false, false),
+            sent_at: Time::ZERO,
+        }
     }
 
     /// Sets the message and its number of packets; for data.
@@ -330,6 +383,7 @@ impl Repr {
             | Repr::Ack { sent_at, .. }
             | Repr::Nack { sent_at, .. }
             | Repr::Sack { sent_at, .. }
+            | Repr::UetAck { sent_at, .. }
             | Repr::Probe { sent_at, .. } => *sent_at = time,
             Repr::HeaderOnly { .. }
             | Repr::Cnp
@@ -349,6 +403,26 @@ impl Repr {
         match &mut self {
             Repr::Data { ack_now, .. } => *ack_now = at_once,
             _ => debug_assert!(false, "data alone asks for an ACK"),
+        }
+        self
+    }
+
+    /// Sets whether the packet was sent before; for data.
+    #[inline]
+    pub const fn with_retransmitted(mut self, was_sent: bool) -> Repr {
+        match &mut self {
+            Repr::Data { retransmitted, .. } => *retransmitted = was_sent,
+            _ => debug_assert!(false, "data alone is retransmitted"),
+        }
+        self
+    }
+
+    /// Puts a probe into the class of ACKs.
+    #[inline]
+    pub const fn in_control_class(mut self) -> Repr {
+        match &mut self {
+            Repr::Probe { is_control, .. } => *is_control = true,
+            _ => debug_assert!(false, "probes alone are in either class"),
         }
         self
     }
@@ -375,12 +449,17 @@ impl Repr {
         self
     }
 
-    /// Sets the bitmap of received PSNs from `from` on; for ACKs and SACKs.
+    /// Sets the bitmap of received PSNs from `from` on; for ACKs and SACKs. Those of `uet` begin at the cumulative PSN or
+    /// above it.
     #[inline]
     pub const fn with_received(mut self, from: u32, bits: u64) -> Repr {
         match &mut self {
             Repr::Ack { base, received, .. } | Repr::Sack { base, received, .. } => {
                 (*base, *received) = (from, bits);
+            }
+            Repr::UetAck { cumulative, base_offset, received, .. } => {
+                debug_assert!(from >= *cumulative && from - *cumulative <= u16::MAX as u32);
+                (*base_offset, *received) = ((from - *cumulative) as u16, bits);
             }
             _ => debug_assert!(false, "ACKs and SACKs alone have a bitmap"),
         }
@@ -418,14 +497,36 @@ impl Repr {
         self
     }
 
-    /// Sets the received bytes, the out-of-order count and the cause; for SACKs.
+    /// Sets the PSN of the packet that caused it; for ACKs of `uet`. One that is further away than the field reaches becomes
+    /// the furthest.
+    #[inline]
+    pub const fn with_psn(mut self, psn: u32) -> Repr {
+        match &mut self {
+            Repr::UetAck { cumulative, psn_offset, .. } => {
+                let offset = psn.wrapping_sub(*cumulative) as i32;
+                let (least, most) = (i16::MIN as i32, i16::MAX as i32);
+                *psn_offset = if offset < least {
+                    i16::MIN
+                } else if offset > most {
+                    i16::MAX
+                } else {
+                    offset as i16
+                };
+            }
+            _ => debug_assert!(false, "an ACK of uet alone names its cause"),
+        }
+        self
+    }
+
+    /// Sets the received bytes, the out-of-order count and the cause; for SACKs and ACKs of `uet`.
     #[inline]
     pub const fn with_counts(mut self, bytes: u32, late: u16, by: SackCause) -> Repr {
         match &mut self {
-            Repr::Sack { bytes_received, out_of_order, cause, .. } => {
+            Repr::Sack { bytes_received, out_of_order, cause, .. }
+            | Repr::UetAck { bytes_received, out_of_order, cause, .. } => {
                 (*bytes_received, *out_of_order, *cause) = (bytes, late, by);
             }
-            _ => debug_assert!(false, "a SACK alone has counts"),
+            _ => debug_assert!(false, "SACKs alone have counts"),
         }
         self
     }
@@ -507,7 +608,10 @@ impl Packet {
     /// packets, packets between programs), which has priority over data.
     #[inline]
     pub fn is_control(&self) -> bool {
-        !matches!(self.repr, Repr::Data { .. } | Repr::Probe { .. } | Repr::Custom { with_data: true, .. })
+        !matches!(
+            self.repr,
+            Repr::Data { .. } | Repr::Probe { is_control: false, .. } | Repr::Custom { with_data: true, .. }
+        )
     }
 
     /// Whether the packet is for the queue pair's receiving end.

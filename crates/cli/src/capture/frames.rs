@@ -155,6 +155,12 @@ impl Wire<'_> {
                 }
                 Roce::new(opcode::ACKNOWLEDGE, cumulative.wrapping_sub(1), more)
             }
+            // The bitmap alone: the format of Ultra Ethernet's own headers is not written here.
+            Repr::UetAck { cumulative, base_offset, received, .. } => {
+                let base = cumulative + u32::from(base_offset);
+                return self
+                    .roce(&Packet { repr: Repr::ack(cumulative).with_received(base, received), ..*packet });
+            }
             Repr::Nack { psn, .. } => Roce::new(opcode::ACKNOWLEDGE, psn, aeth(NACK)),
             Repr::Cnp => Roce { becn: true, ..Roce::new(opcode::CNP, 0, vec![0; 16]) },
             Repr::Sack { expected, .. } => {

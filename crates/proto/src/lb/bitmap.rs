@@ -37,17 +37,32 @@ parameters! {
         /// The highest penalty.
         #[param(1..=255; example = 15; source = "unspecified; the simulator published with REPS")]
         pub max_penalty: u32,
-        /// Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty.
+        /// Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty, except under
+        /// `uet`, which tells the entropy value.
         #[param(0..=65_536; example = 1024;
             source = "unspecified; an RTO of 70 us (REPS, section 4.1) is 843 packets of 4150 B at 400 Gb/s")]
         pub remembered: u32,
+        /// None is skipped while more than this share of the entropy values has a penalty.
+        #[serde(default = "always", skip_serializing_if = "is_always")]
+        #[param(0.0..=1.0; example = 0.5; source = "UET 1.0.3, section 3.6.16, example: a half; STrack and uet-htsim: 1"; default = 1.0)]
+        pub skip_limit: f64,
     }
+}
+
+fn always() -> f64 {
+    1.0
+}
+
+fn is_always(limit: &f64) -> bool {
+    *limit == always()
 }
 
 /// A sender with a penalty for each entropy value.
 #[derive(Clone, Debug)]
 pub struct Bitmap {
     penalties: Box<[u8]>,
+    /// Number of entropy values with a penalty.
+    penalised: u32,
     /// The entropy value of the last turn, the distance to the next one, and the number of turns left in the round.
     at: u32,
     stride: u32,
@@ -64,6 +79,7 @@ impl Bitmap {
     pub fn new(config: &BitmapConfig, environment: &Environment, random: Stream) -> Self {
         Bitmap {
             penalties: vec![0; config.evs as usize].into(),
+            penalised: 0,
             at: 0,
             stride: 1,
             turns: 0,
@@ -99,19 +115,21 @@ impl LbProperties for BitmapConfig {
     }
 
     fn reacts_to_ecn(&self) -> bool {
-        true
+        self.ecn_penalty > 0
     }
 }
 
 impl LoadBalancer for Bitmap {
     /// The next entropy value in turn without a penalty. The first one that is skipped loses one point of its penalty
-    /// (STrack, Algorithm 3, lines 20-27). If all have penalties, that first one is used.
+    /// (STrack, Algorithm 3, lines 20-27). If all have penalties, or more than `skip_limit`, that first one is used.
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
         let first = self.turn();
         let mut ev = first;
         if let Some(penalty) = self.penalties[usize::from(first)].checked_sub(1) {
             self.penalties[usize::from(first)] = penalty;
-            let mut others = 1..self.config.evs;
+            self.penalised -= u32::from(penalty == 0);
+            let skips = f64::from(self.penalised) <= self.config.skip_limit * f64::from(self.config.evs);
+            let mut others = if skips { 1..self.config.evs } else { 0..0 };
             ev = loop {
                 if others.next().is_none() {
                     break first;
@@ -170,7 +188,9 @@ impl Bitmap {
     fn penalise(&mut self, ev: u16, by: u32) {
         // Entropy values of other balancers are ignored.
         if let Some(penalty) = self.penalties.get_mut(usize::from(ev)) {
-            *penalty = (u32::from(*penalty) + by).min(self.config.max_penalty) as u8;
+            let before =
+                std::mem::replace(penalty, (u32::from(*penalty) + by).min(self.config.max_penalty) as u8);
+            self.penalised += u32::from(before == 0 && *penalty > 0);
         }
     }
 
@@ -209,6 +229,7 @@ mod tests {
         timeout_penalty: 15,
         max_penalty: 15,
         remembered: 1_024,
+        skip_limit: 1.0,
     };
 
     fn sender(config: &BitmapConfig) -> Bitmap {
@@ -313,6 +334,35 @@ mod tests {
         lb.next_ev(at(1), 0);
         lb.handle_timeout(at(71), None);
         assert!(lb.penalties.iter().all(|&p| p == 0));
+    }
+
+    /// UET's example: a mark is one turn, and none is skipped while more than half are marked.
+    #[test]
+    fn nothing_is_skipped_beyond_the_limit() {
+        let mut lb = sender(&BitmapConfig { max_penalty: 1, skip_limit: 0.5, ..CONFIG });
+        (0..4).for_each(|ev| ack(&mut lb, ev, true));
+        let mut unmarked: Vec<u16> = (0..4).map(|_| lb.next_ev(at(1), 0)).collect();
+        unmarked.sort_unstable();
+        assert_eq!(unmarked, [4, 5, 6, 7], "half are skipped");
+        let mut lb = sender(&BitmapConfig { max_penalty: 1, skip_limit: 0.5, ..CONFIG });
+        (0..6).for_each(|ev| ack(&mut lb, ev, true));
+        let taken = lb.next_ev(at(1), 0);
+        assert_eq!(lb.penalties[usize::from(taken)], 0, "used, and cleared");
+        assert_eq!(lb.penalised, lb.penalties.iter().filter(|&&penalty| penalty > 0).count() as u32);
+    }
+
+    /// Without penalties it is oblivious: a permutation, drawn anew each round.
+    #[test]
+    fn without_penalties_it_is_oblivious() {
+        let config = BitmapConfig { ecn_penalty: 0, trim_penalty: 0, timeout_penalty: 0, ..CONFIG };
+        let (mut lb, mut other) = (sender(&config), sender(&config));
+        (0..8).for_each(|ev| {
+            ack(&mut lb, ev, true);
+            lb.handle_trim(at(1), ev);
+            lb.handle_timeout(at(1), Some(ev));
+        });
+        assert_eq!(round(&mut lb), round(&mut other));
+        assert!(!config.reacts_to_ecn() && CONFIG.reacts_to_ecn());
     }
 
     /// 256 counters of 4 bits make 1024 bits of statistics; STrack's bitmap has 256 bits.

@@ -10,13 +10,14 @@ mod rack_tlp;
 mod rnic_sr;
 mod sack;
 mod strack;
+mod uet;
 
 use crate::cc::AnyCc;
 use crate::interface::interface;
 use crate::lb::AnyLb;
 use crate::state::StateField;
 use crate::{Conflict, PathFacts, Size, Span};
-use anabranch_base::{Parameters, Purpose, Registered, Stream, foreign, kinds, stream};
+use anabranch_base::{Bytes, Parameters, Purpose, Registered, Stream, foreign, kinds, stream};
 
 pub use common::{Ends, Framing, NumberSpace, OutOfPsns, Receiver, Sender, SenderCounters};
 pub use dcp::{DcpConfig, DcpReceiver, DcpSender, reception as dcp_reception};
@@ -28,6 +29,7 @@ pub use rack_tlp::{RackTlpConfig, RackTlpSender};
 pub use rnic_sr::{RnicSrConfig, RnicSrReceiver, RnicSrSender};
 pub use sack::{CachedState, Inherits, SackConfig, SackReceiver, SackSender};
 pub use strack::{StrackConfig, StrackReceiver, StrackSender};
+pub use uet::{UetConfig, UetReceiver, UetSender};
 
 kinds! {
     /// A transport and its parameters.
@@ -60,6 +62,9 @@ kinds! {
         /// MP-RDMA (NSDI 2018): ACK-clocked multipath, a small bitmap at the receiver, and go-back-N recovery.
         #[kind("mp-rdma")]
         MpRdma(MpRdmaConfig),
+        /// Ultra Ethernet's packet delivery (UET 1.0.3) in its mode RUD: reliable, unordered.
+        #[kind("uet")]
+        Uet(UetConfig),
     }
 }
 
@@ -129,6 +134,8 @@ pub enum AnySender {
     Eqds(EqdsSender),
     /// See [`MpRdmaSender`].
     MpRdma(MpRdmaSender),
+    /// See [`UetSender`].
+    Uet(UetSender),
     /// A user-defined transport.
     Custom(Box<dyn Sender>),
 }
@@ -156,6 +163,8 @@ pub enum AnyReceiver {
     Eqds(EqdsReceiver),
     /// See [`MpRdmaReceiver`].
     MpRdma(MpRdmaReceiver),
+    /// See [`UetReceiver`].
+    Uet(UetReceiver),
     /// A user-defined transport.
     Custom(Box<dyn Receiver>),
 }
@@ -212,6 +221,14 @@ interface! {
         }
         /// The sizes of packets.
         fn framing(&self) -> Framing;
+        /// The size of a trimmed packet.
+        fn trimmed_bytes(&self) -> Bytes {
+            self.framing().header
+        }
+        /// The size of the shortest packet, if it is shorter than headers and ACKs.
+        fn shortest_packet(&self) -> Bytes {
+            self.framing().ack
+        }
         /// The retransmission timeout.
         fn rto(&self) -> Span;
         /// The hardware state of a queue pair that tracks which of `packets` in flight arrived and which are lost, field
@@ -370,6 +387,7 @@ macro_rules! each_config {
             TransportConfig::Dcp($config) => $call,
             TransportConfig::Eqds($config) => $call,
             TransportConfig::MpRdma($config) => $call,
+            TransportConfig::Uet($config) => $call,
             TransportConfig::Registered($config) => $call,
         }
     };
@@ -389,6 +407,7 @@ macro_rules! each_end {
             $any::Dcp($end) => $call,
             $any::Eqds($end) => $call,
             $any::MpRdma($end) => $call,
+            $any::Uet($end) => $call,
             $any::Custom($end) => anabranch_base::foreign($crate::transport::PART, || $call),
         }
     };

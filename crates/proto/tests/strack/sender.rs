@@ -61,7 +61,7 @@ fn fire(sender: &mut StrackSender, us: u64) -> Option<u32> {
         panic!("due again at once");
     }
     let packet = sender.poll_transmit(at(us))?;
-    let Repr::Probe { base, sent_at } = packet.repr else { panic!("{packet:?}") };
+    let Repr::Probe { base, sent_at, .. } = packet.repr else { panic!("{packet:?}") };
     assert_eq!((sent_at, u64::from(packet.wire_bytes), packet.ev, packet.dst), (at(us), HEADER, 9, ENDS.dst));
     Some(base)
 }

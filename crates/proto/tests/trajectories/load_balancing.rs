@@ -429,6 +429,7 @@ fn bitmap() {
         timeout_penalty: 15,
         max_penalty: 15,
         remembered: 64,
+        skip_limit: 1.0,
     });
     insta::assert_snapshot!(table(config, true, &eventful()), @r"
      us  event            frozen  EVs

@@ -6,6 +6,7 @@ mod claim;
 mod flow;
 mod interface;
 mod messages;
+mod outgoing;
 mod pacer;
 
 pub(super) use answers::{Answers, Cause, NotificationPoint};
@@ -14,4 +15,5 @@ pub(super) use claim::{Claim, MAX_SPAN};
 pub(super) use flow::{AckRequests, Acked, Flow, forward_to_flow};
 pub use interface::{Ends, Framing, NumberSpace, OutOfPsns, Receiver, Sender, SenderCounters};
 pub(super) use messages::{Messages, PacketInfo};
+pub(super) use outgoing::Outgoing;
 pub(super) use pacer::Pacer;

@@ -6,7 +6,6 @@
 //! sender derives the bytes in flight and the losses.
 
 mod config;
-mod outgoing;
 mod receiver;
 mod sender;
 

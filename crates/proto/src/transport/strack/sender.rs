@@ -1,13 +1,12 @@
 //! The sending end (STrack, section 3.3.2, and Algorithm 1).
 
 use super::config::StrackConfig;
-use super::outgoing::Outgoing;
 use crate::PathFacts;
 use crate::cc::{AckReport, AnyCc, LossCause, LossReport};
 use crate::lb::AnyLb;
 use crate::packet::{MAX_OUT_OF_ORDER, Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
-use crate::transport::common::{Ends, MAX_SPAN, OutOfPsns, Pacer, Sender, SenderCounters};
+use crate::transport::common::{Ends, MAX_SPAN, OutOfPsns, Outgoing, Pacer, Sender, SenderCounters};
 use anabranch_base::{Duration, MessageId, Time};
 
 /// The sending end of a queue pair.
@@ -295,17 +294,8 @@ impl StrackSender {
 
     #[cold]
     fn find_lost(&mut self) -> Option<u32> {
-        let mut psn = self.lost_from.max(self.unacked);
-        while psn < self.next {
-            let inside = u64::MAX >> (64 - (self.next - psn).min(64));
-            let bits = self.lost.window(psn) & inside;
-            if bits != 0 {
-                self.lost_from = psn + bits.trailing_zeros();
-                return Some(self.lost_from);
-            }
-            psn += 64;
-        }
-        None
+        self.lost_from = self.lost.first_from(self.lost_from.max(self.unacked), self.next)?;
+        Some(self.lost_from)
     }
 
     fn take_lost(&mut self, psn: u32) {

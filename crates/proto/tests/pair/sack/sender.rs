@@ -311,6 +311,7 @@ impl CheckedSender {
             LbConfig::Plb(config) => prop_assert!(u32::from(ev) < config.evs),
             LbConfig::Flowlet(config) => prop_assert!(u32::from(ev) < config.evs),
             LbConfig::Bitmap(config) => prop_assert!(u32::from(ev) < config.evs),
+            LbConfig::Mixed(config) => prop_assert!(u32::from(ev) < config.evs),
             LbConfig::AckClock(config) => prop_assert!(u32::from(ev) < config.evs),
             LbConfig::RoundRobin(config) => {
                 let first = *self.first_ev.get_or_insert(ev);

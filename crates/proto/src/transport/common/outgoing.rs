@@ -1,11 +1,13 @@
 //! The messages of a sender that may be acknowledged in any order, and the PSNs of each.
 
-use crate::transport::common::{Claim, MAX_SPAN, OutOfPsns, PacketInfo};
+use super::claim::{Claim, MAX_SPAN};
+use super::interface::OutOfPsns;
+use super::messages::PacketInfo;
 use anabranch_base::MessageId;
 use std::collections::VecDeque;
 
 /// Unacknowledged messages, in the order of their PSNs.
-pub(super) struct Outgoing {
+pub(in crate::transport) struct Outgoing {
     /// The first message with unacknowledged packets; inline, so that most queue pairs follow no pointer.
     first: Message,
     /// The first PSN that no message has claimed.
