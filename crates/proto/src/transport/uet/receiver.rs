@@ -20,6 +20,9 @@ pub struct UetReceiver {
     /// The lowest and the highest PSN that arrived since the last ACK, which lie within the span of its bitmap, and the last
     /// packet. None: none arrived.
     recent: Option<Recent>,
+    /// The PSN after the highest one that asked for an ACK when packets below it were missing; 0: none. The ACK comes once they
+    /// are there.
+    requested_end: u32,
     open: AnyOrder,
     due: Option<PendingAnswer>,
     /// An ACK that is sent before `due`, for packets beyond the span of `due`.
@@ -73,6 +76,7 @@ impl UetReceiver {
             out_of_order: 0,
             bytes_since_ack: 0,
             recent: None,
+            requested_end: 0,
             open: AnyOrder::new(),
             due: None,
             early: None,
@@ -96,8 +100,16 @@ impl Receiver for UetReceiver {
                 let kind = SackCause::new(cause.marked, false).with_retransmitted(retransmitted);
                 self.record(Trigger { psn, cause, kind });
                 self.bytes_since_ack += u64::from(packet.wire_bytes).max(LEAST_COUNTED);
-                // UET 1.0.3, section 3.5. uet-htsim also acknowledges the first packet and retransmissions at once.
-                let at_once = ack_now || packet.marked || !is_fresh || is_first || retransmitted;
+                // UET 1.0.3, section 3.5. uet-htsim also acknowledges the first packet, retransmissions, and what a packet that
+                // asked for an ACK had overtaken: without that, the tail of a sprayed message waits for its timeout.
+                let closes_gap = self.requested_end > 0 && self.arrivals.expected >= self.requested_end;
+                if ack_now && psn >= self.arrivals.expected {
+                    self.requested_end = self.requested_end.max(psn + 1);
+                } else if closes_gap {
+                    self.requested_end = 0;
+                }
+                let at_once =
+                    ack_now || packet.marked || !is_fresh || is_first || retransmitted || closes_gap;
                 if at_once || self.bytes_since_ack >= self.sack_bytes {
                     self.due = Some(PendingAnswer::Ack);
                 }
