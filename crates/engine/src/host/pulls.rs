@@ -49,9 +49,9 @@ impl Host {
             }
             let Some(pull) = self.receivers[index as usize].pull() else { continue };
             if let Some(pulls) = &mut self.pulls {
-                pulls.pacer.pulled(at.now);
+                pulls.pacer.pulled(at.now, pull.bytes);
             }
-            self.send_answer((slot, self.incoming[slot].port), pull, at);
+            self.send_answer((slot, self.incoming[slot].port), pull.packet, at);
             self.request_pull(slot, index as usize, at.now);
         }
         self.arm_pulls(at.now);

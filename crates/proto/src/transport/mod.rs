@@ -19,7 +19,7 @@ use crate::state::StateField;
 use crate::{Conflict, PathFacts, Size, Span};
 use anabranch_base::{Bytes, Parameters, Purpose, Registered, Stream, foreign, kinds, stream};
 
-pub use common::{Ends, Framing, NumberSpace, OutOfPsns, Receiver, Sender, SenderCounters};
+pub use common::{Ends, Framing, NumberSpace, OutOfPsns, Pull, Receiver, Sender, SenderCounters};
 pub use dcp::{DcpConfig, DcpReceiver, DcpSender, reception as dcp_reception};
 pub use eqds::{EqdsConfig, EqdsReceiver, EqdsSender, PullPacer};
 pub use go_back_n::{GoBackNConfig, GoBackNReceiver, GoBackNSender};
@@ -29,7 +29,7 @@ pub use rack_tlp::{RackTlpConfig, RackTlpSender};
 pub use rnic_sr::{RnicSrConfig, RnicSrReceiver, RnicSrSender};
 pub use sack::{CachedState, Inherits, SackConfig, SackReceiver, SackSender};
 pub use strack::{StrackConfig, StrackReceiver, StrackSender};
-pub use uet::{UetConfig, UetReceiver, UetSender};
+pub use uet::{CreditConfig, UetConfig, UetReceiver, UetSender};
 
 kinds! {
     /// A transport and its parameters.

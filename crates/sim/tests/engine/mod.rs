@@ -27,3 +27,4 @@ mod threads;
 mod threads_failing;
 mod timers;
 mod trimming;
+mod uet;

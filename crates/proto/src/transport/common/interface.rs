@@ -82,16 +82,25 @@ interface! {
         /// Data packets received for the first time so far, each with new payload for the application: no duplicates, no
         /// discarded packets and no trimmed ones. Once everything is delivered, the number of packets of all messages.
         fn fresh_packets(&self) -> u64;
-        /// Whether the receiver joins the queue of the host's pull pacer (`eqds`). Read after each packet and each pull;
+        /// Whether the receiver joins the queue of the host's pull pacer (`eqds`, and `uet` with credit). Read after each packet and each pull;
         /// true only once until the next [`pull`](Self::pull).
         fn requests_pull(&mut self) -> bool {
             false
         }
-        /// The pull packet, when the pacer serves this receiver; none if nothing is left to pull.
-        fn pull(&mut self) -> Option<Packet> {
+        /// The pull, when the pacer serves this receiver; none if nothing is left to pull.
+        fn pull(&mut self) -> Option<Pull> {
             None
         }
     }
+}
+
+/// The credit that a receiver grants at its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pull {
+    /// The packet with the pull.
+    pub packet: Packet,
+    /// Bytes that it grants, headers included.
+    pub bytes: u64,
 }
 
 /// The counters of a sender.

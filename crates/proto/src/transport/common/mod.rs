@@ -13,7 +13,7 @@ pub(super) use answers::{Answers, Cause, NotificationPoint};
 pub(super) use arrivals::{AnyOrder, Arrivals, InOrder};
 pub(super) use claim::{Claim, MAX_SPAN};
 pub(super) use flow::{AckRequests, Acked, Flow, forward_to_flow};
-pub use interface::{Ends, Framing, NumberSpace, OutOfPsns, Receiver, Sender, SenderCounters};
+pub use interface::{Ends, Framing, NumberSpace, OutOfPsns, Pull, Receiver, Sender, SenderCounters};
 pub(super) use messages::{Messages, PacketInfo};
 pub(super) use outgoing::Outgoing;
 pub(super) use pacer::Pacer;

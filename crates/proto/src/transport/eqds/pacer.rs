@@ -2,17 +2,17 @@
 
 use super::config::EqdsConfig;
 use crate::PathFacts;
-use anabranch_base::{Duration, Time};
+use anabranch_base::{Rate, Time};
 use std::collections::VecDeque;
 
-/// The pull pacer of a receiving host: one pull per packet time, round robin over the receivers with demand.
+/// The pull pacer of a receiving host: pulls at a rate, round robin over the receivers with demand.
 ///
 /// Drive it: [`join`](Self::join) for a receiver that requests a pull; at [`next_timeout`](Self::next_timeout),
 /// [`take_turn`](Self::take_turn) until a receiver pulls, and [`pulled`](Self::pulled) when one did.
 #[derive(Clone, Debug)]
 pub struct PullPacer {
-    /// The time of a full packet at the pull rate.
-    interval: Duration,
+    /// The rate of what is pulled.
+    rate: Rate,
     /// The earliest time of the next pull.
     free_at: Time,
     /// Receivers with demand, by their index at the host.
@@ -22,8 +22,12 @@ pub struct PullPacer {
 impl PullPacer {
     /// A pacer without waiting receivers.
     pub fn new(config: &EqdsConfig, facts: &PathFacts) -> Self {
-        let interval = config.pull_rate.on(facts).time_for(config.payload.0 + config.header.0);
-        PullPacer { interval, free_at: Time::ZERO, waiting: VecDeque::new() }
+        PullPacer::at_rate(config.pull_rate.on(facts))
+    }
+
+    /// A pacer of this rate without waiting receivers.
+    pub fn at_rate(rate: Rate) -> Self {
+        PullPacer { rate, free_at: Time::ZERO, waiting: VecDeque::new() }
     }
 
     /// Appends a receiver to the queue.
@@ -44,9 +48,9 @@ impl PullPacer {
         if now < self.free_at { None } else { self.waiting.pop_front() }
     }
 
-    /// Records that a pull was sent.
+    /// Records that a pull of `bytes` bytes was sent.
     #[inline]
-    pub fn pulled(&mut self, now: Time) {
-        self.free_at = now + self.interval;
+    pub fn pulled(&mut self, now: Time, bytes: u64) {
+        self.free_at = now + self.rate.time_for(bytes);
     }
 }

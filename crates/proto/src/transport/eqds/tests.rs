@@ -132,11 +132,11 @@ fn a_receiver_grants_demand() {
     assert!(!receiver.requests_pull());
     receiver.handle_packet(at(0), &data(0, 1));
     assert!(receiver.requests_pull() && !receiver.requests_pull(), "it asks once");
-    assert_eq!(receiver.pull().map(|packet| say(&packet)), Some("pull 1".to_string()));
+    assert_eq!(receiver.pull().map(|pull| say(&pull.packet)), Some("pull 1".to_string()));
     assert!(!receiver.requests_pull() && receiver.pull().is_none(), "all is granted");
     receiver.handle_packet(at(1), &data(1, 1).cut(64, false).unwrap());
     assert!(receiver.requests_pull(), "a trimmed packet");
-    assert_eq!(receiver.pull().map(|packet| say(&packet)), Some("pull 2".to_string()));
+    assert_eq!(receiver.pull().map(|pull| say(&pull.packet)), Some("pull 2".to_string()));
     while receiver.poll_transmit().is_some() {}
     receiver.handle_packet(at(2), &Packet::new(ENDS.qp, ENDS.dst, Repr::Rts { target: 2 }));
     assert!(!receiver.requests_pull());
@@ -151,11 +151,12 @@ fn the_pacer_takes_turns_at_its_rate() {
     pacer.join(7);
     pacer.join(8);
     assert_eq!(pacer.take_turn(at(5)), Some(7));
-    pacer.pulled(at(5));
+    let packet = config().payload.0 + config().header.0;
+    pacer.pulled(at(5), packet);
     pacer.join(7);
     assert_eq!((pacer.next_timeout(), pacer.take_turn(at(5))), (Some(at(6)), None));
     assert_eq!(pacer.take_turn(at(6)), Some(8));
-    pacer.pulled(at(6));
+    pacer.pulled(at(6), packet);
     assert_eq!((pacer.take_turn(at(7)), pacer.next_timeout()), (Some(7), None));
 }
 
@@ -225,8 +226,8 @@ fn delivers_over_a_path_that_loses() {
             {
                 assert!(last_pull.is_none_or(|last| last + Duration::from_us(1) <= now));
                 last_pull = Some(now);
-                path.carry(now, pull);
-                pacer.pulled(now);
+                path.carry(now, pull.packet);
+                pacer.pulled(now, pull.bytes);
                 if receiver.requests_pull() {
                     pacer.join(0);
                 }

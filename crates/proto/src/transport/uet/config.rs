@@ -1,5 +1,6 @@
 //! The parameters.
 
+use super::credit::CreditConfig;
 use crate::Span;
 use anabranch_base::{AboveZero, Bytes, parameters};
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,10 @@ parameters! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "3rtt"; source = "unspecified in UET 1.0.3 (optional); uet-htsim with -sleek")]
         pub probe_after: Option<Span>,
+        /// Credit of receivers (RCCC); without it none is needed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[param(table)]
+        pub credit: Option<CreditConfig>,
     }
 }
 

@@ -9,6 +9,7 @@
 //! trimming, the receiver's penalty and its service time (hosts here consume at once).
 
 mod config;
+mod credit;
 mod receiver;
 mod sender;
 
@@ -16,12 +17,14 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::transport::common::MAX_SPAN;
 use crate::transport::{
-    AnyReceiver, AnySender, Ends, NumberSpace, TransportProperties, bitmap, framing_and_rto, sent_at,
+    AnyReceiver, AnySender, Ends, NumberSpace, PullPacer, TransportProperties, bitmap, framing_and_rto,
+    sent_at,
 };
 use crate::{PathFacts, Span, StateField};
 use anabranch_base::Bytes;
 
 pub use config::UetConfig;
+pub use credit::CreditConfig;
 pub use receiver::UetReceiver;
 pub use sender::UetSender;
 
@@ -30,8 +33,8 @@ impl TransportProperties for UetConfig {
         AnySender::Uet(UetSender::new(self, facts, ends, cc, lb))
     }
 
-    fn build_receiver(&self, ends: Ends, _facts: &PathFacts) -> AnyReceiver {
-        AnyReceiver::Uet(UetReceiver::new(self, ends))
+    fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
+        AnyReceiver::Uet(UetReceiver::new(self, facts, ends))
     }
 
     framing_and_rto!();
@@ -47,7 +50,7 @@ impl TransportProperties for UetConfig {
     /// The receiver has a bit for each PSN of the MPR, rcvd_bytes and ooo_count (UET 1.0.3, table 3-77); the sender has the
     /// time, the retransmissions and the entropy value of each packet in flight.
     fn tracking(&self, packets: u32) -> Vec<StateField> {
-        vec![
+        let mut fields = vec![
             bitmap("received", self.mpr),
             StateField::new("rcvd_bytes", 24, 1),
             StateField::new("ooo_count", 16, 1),
@@ -56,7 +59,21 @@ impl TransportProperties for UetConfig {
             sent_at(packets),
             StateField::new("retransmissions", 2, packets),
             StateField::new("entropy value", 16, packets),
-        ]
+        ];
+        if self.credit.is_some() {
+            let names = ["credit", "pull", "credit_target", "granted", "target"];
+            fields.extend(names.map(|name| StateField::new(name, 24, 1)));
+        }
+        fields
+    }
+
+    /// With credit, a request and its pull may come before the packet.
+    fn round_trips(&self) -> u32 {
+        if self.credit.is_some() { 2 } else { 1 }
+    }
+
+    fn pull_pacer(&self, facts: &PathFacts) -> Option<PullPacer> {
+        Some(self.credit.as_ref()?.pacer(facts))
     }
 
     fn timeouts(&self) -> Vec<(&'static str, Span)> {

@@ -1,8 +1,10 @@
 //! The receiving end (UET 1.0.3, sections 3.5 and 3.6.9).
 
 use super::config::UetConfig;
+use super::credit::Grants;
+use crate::PathFacts;
 use crate::packet::{Packet, Repr, SackCause};
-use crate::transport::common::{Answers, AnyOrder, Arrivals, Cause, Ends, Receiver};
+use crate::transport::common::{Answers, AnyOrder, Arrivals, Cause, Ends, Pull, Receiver};
 use anabranch_base::{MessageId, Time};
 
 /// The receiving end of a PDC.
@@ -31,6 +33,8 @@ pub struct UetReceiver {
     received_unit: u64,
     acks: Answers,
     nacks: Answers,
+    /// The credit that it grants, under RCCC.
+    grants: Option<Box<Grants>>,
 }
 
 /// ACK_Gen_Min_Pkt_Add.
@@ -69,7 +73,8 @@ enum PendingAnswer {
 
 impl UetReceiver {
     /// The receiving end of a PDC between `ends`.
-    pub fn new(config: &UetConfig, ends: Ends) -> Self {
+    pub fn new(config: &UetConfig, facts: &PathFacts, ends: Ends) -> Self {
+        let grants = |credit| Grants::new(credit, facts, ends, config.control);
         UetReceiver {
             arrivals: Arrivals::new(),
             bytes_received: 0,
@@ -84,6 +89,7 @@ impl UetReceiver {
             received_unit: config.received_unit.0,
             acks: Answers::new(ends, config.ack),
             nacks: Answers::new(ends, config.control),
+            grants: config.credit.as_ref().map(|credit| Box::new(grants(credit))),
         }
     }
 }
@@ -93,7 +99,10 @@ impl Receiver for UetReceiver {
     #[inline]
     fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
-            Repr::Data { psn, message, message_packets, sent_at, ack_now, retransmitted, .. } => {
+            Repr::Data { psn, message, message_packets, sent_at, ack_now, retransmitted, msn, .. } => {
+                if let Some(grants) = &mut self.grants {
+                    grants.handle_target(msn.pull_target());
+                }
                 let is_first = self.bytes_received == 0;
                 let is_fresh = self.accept(psn, packet.wire_bytes);
                 let cause = Cause::new(packet, sent_at);
@@ -115,7 +124,10 @@ impl Receiver for UetReceiver {
                 }
                 if is_fresh { self.open.count(message, message_packets) } else { None }
             }
-            Repr::Trimmed { psn, sent_at, last_hop, .. } => {
+            Repr::Trimmed { psn, sent_at, last_hop, msn } => {
+                if let Some(grants) = &mut self.grants {
+                    grants.handle_trim(msn.pull_target());
+                }
                 let cause = Cause::new(packet, sent_at);
                 if self.arrivals.contains(psn) {
                     // Another copy has arrived: a duplicate.
@@ -132,6 +144,12 @@ impl Receiver for UetReceiver {
                 self.due = Some(PendingAnswer::ProbeAck(base, Trigger { psn: base, cause, kind }));
                 None
             }
+            Repr::Rts { target } => {
+                if let Some(grants) = &mut self.grants {
+                    grants.handle_request(target);
+                }
+                None
+            }
             _ => None,
         }
     }
@@ -141,6 +159,9 @@ impl Receiver for UetReceiver {
     fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some((base, trigger)) = self.early.take() {
             return Some(self.ack(base, trigger));
+        }
+        if let Some(pull) = self.grants.as_mut().and_then(|grants| grants.poll_repeat()) {
+            return Some(pull);
         }
         match self.due.take()? {
             PendingAnswer::Ack => {
@@ -159,6 +180,16 @@ impl Receiver for UetReceiver {
     #[inline]
     fn fresh_packets(&self) -> u64 {
         self.arrivals.fresh.into()
+    }
+
+    #[inline]
+    fn requests_pull(&mut self) -> bool {
+        self.grants.as_mut().is_some_and(|grants| grants.requests_pull())
+    }
+
+    #[inline]
+    fn pull(&mut self) -> Option<Pull> {
+        self.grants.as_mut()?.pull()
     }
 }
 

@@ -1,10 +1,11 @@
 //! The sending end (UET 1.0.3, sections 3.5 and 3.6.13).
 
 use super::config::UetConfig;
+use super::credit::Credit;
 use crate::PathFacts;
 use crate::cc::{AckReport, AnyCc, LossCause, LossReport};
 use crate::lb::AnyLb;
-use crate::packet::{Packet, Repr, SackCause};
+use crate::packet::{Msn, Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
 use crate::transport::common::{Ends, OutOfPsns, Outgoing, Pacer, Sender, SenderCounters};
 use anabranch_base::{Duration, MessageId, Time};
@@ -69,6 +70,8 @@ pub struct UetSender {
     /// The time of the last probe if no answer came since; never otherwise.
     probe_sent: Time,
     control_bytes: u16,
+    /// The credit of the receiver, under RCCC.
+    credit: Option<Box<Credit>>,
     pacer: Pacer,
     counters: SenderCounters,
 }
@@ -122,6 +125,10 @@ impl UetSender {
             probe_from: Time::ZERO,
             probe_sent: Time::NEVER,
             control_bytes: config.control.0 as u16,
+            credit: config
+                .credit
+                .as_ref()
+                .map(|credit| Box::new(Credit::new(credit, facts, config.rto.on(facts)))),
             pacer: Pacer::new(),
             counters: SenderCounters::default(),
         }
@@ -161,6 +168,9 @@ impl Sender for UetSender {
             None if self.can_send_new() => self.next,
             None => return None,
         };
+        if self.lacks_credit() {
+            return self.request(now);
+        }
         let part = self.outgoing.packet_info(psn);
         if !self.window_allows() || (self.paces && !self.pacer.send(now, part.bytes, &mut self.cc)) {
             return None;
@@ -171,6 +181,9 @@ impl Sender for UetSender {
         }
         self.in_flight += i64::from(part.bytes);
         self.outstanding += 1;
+        if let Some(credit) = &mut self.credit {
+            credit.spend(part.bytes);
+        }
         let ev = self.lb.next_ev(now, self.cc.window());
         let copy = self.copy_mut(psn);
         (copy.sent_at, copy.ev) = (now, ev);
@@ -178,7 +191,8 @@ impl Sender for UetSender {
             .with_message(part.message, part.message_packets)
             .with_sent_at(now)
             .with_retransmitted(lost.is_some())
-            .with_ack_now(lost.is_some() || self.requests_ack());
+            .with_ack_now(lost.is_some() || self.requests_ack())
+            .with_msn(self.demand(now));
         Some(Packet::new(self.ends.qp, self.ends.dst, repr).with_bytes(part.bytes).with_ev(ev))
     }
 
@@ -228,6 +242,11 @@ impl Sender for UetSender {
                     self.handle_trim(now, psn, packet.ev, marked, last_hop);
                 }
             }
+            Repr::Pull { number } => {
+                if let Some(credit) = &mut self.credit {
+                    credit.handle_pull(now, number);
+                }
+            }
             _ => {}
         }
     }
@@ -239,7 +258,13 @@ impl Sender for UetSender {
     /// first time may time out before one that was sent again.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
-        let paced = if self.paces { self.pacer.next_timeout() } else { None };
+        let mut paced = if self.paces { self.pacer.next_timeout() } else { None };
+        if self.lacks_credit()
+            && self.has_backlog()
+            && let Some(request) = self.credit.as_ref().and_then(|credit| credit.next_request())
+        {
+            paced = Some(paced.map_or(request, |paced| paced.min(request)));
+        }
         if self.outstanding == 0 {
             return paced;
         }
@@ -274,6 +299,9 @@ impl Sender for UetSender {
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         self.timer_from = now;
+        if let Some(credit) = &mut self.credit {
+            credit.handle_timeout(now);
+        }
         while let Some(sent) = self.oldest_first_transmission()
             && sent + self.rto <= now
         {
@@ -304,10 +332,10 @@ impl Sender for UetSender {
         self.counters
     }
 
-    /// Received packets only postpone the timeout.
+    /// Received packets only postpone the timeout, except where they end credit.
     #[inline]
     fn advances_timer(&self) -> bool {
-        false
+        self.credit.is_some()
     }
 }
 
@@ -332,6 +360,44 @@ impl UetSender {
         !self.window_allows()
             || self.cc.window() < self.sack_bytes
             || (self.lost_count == 0 && !self.can_send_new())
+            || self.lacks_credit()
+    }
+
+    #[inline]
+    fn lacks_credit(&self) -> bool {
+        self.credit.as_ref().is_some_and(|credit| !credit.allows())
+    }
+
+    fn has_backlog(&self) -> bool {
+        self.lost_count > 0 || self.can_send_new()
+    }
+
+    /// The pull up to which there is demand: for all that waits, as far as the window admits it.
+    fn target(&self, credit: &Credit) -> u32 {
+        let packet = u64::from(self.outgoing.packet_bytes());
+        let waiting = u64::from(self.outgoing.end() - self.next + self.lost_count) * packet;
+        credit.target(waiting.min(self.cc.window().saturating_add(packet)), packet)
+    }
+
+    /// The demand that a data packet announces.
+    #[inline]
+    fn demand(&mut self, now: Time) -> Msn {
+        let Some(credit) = &self.credit else { return Msn::NONE };
+        let target = self.target(credit);
+        if let Some(credit) = &mut self.credit {
+            credit.announce(now, target);
+        }
+        Msn::of_pull_target(target)
+    }
+
+    /// A request for credit, if the demand was not announced.
+    #[cold]
+    fn request(&mut self, now: Time) -> Option<Packet> {
+        let target = self.credit.as_ref().map(|credit| self.target(credit))?;
+        let credit = self.credit.as_mut().filter(|credit| credit.must_request(target))?;
+        credit.announce(now, target);
+        let rts = Packet::new(self.ends.qp, self.ends.dst, Repr::Rts { target });
+        Some(rts.with_bytes(self.control_bytes))
     }
 
     /// The lowest PSN that waits for retransmission.
@@ -395,6 +461,9 @@ impl UetSender {
         self.probe_from = now;
         self.probe_sent = Time::NEVER;
         self.probe_is_due = false;
+        if let Some(credit) = &mut self.credit {
+            credit.handle_answer(now);
+        }
     }
 
     #[inline]
@@ -418,9 +487,10 @@ impl UetSender {
     }
 
     /// NSCC, step 2: the RTT is valid where the packet was sent once and the receiver saw no retransmission, or twice and it did.
+    /// Of packets that an ACK has overtaken there is no record.
     #[inline]
     fn is_rtt_valid(&self, psn: u32, cause: SackCause) -> bool {
-        let is_known = psn < self.next && (self.next - psn) as usize <= self.copies.len();
+        let is_known = (self.unacked..self.next).contains(&psn);
         let sent_again = u8::from(cause.retransmitted());
         is_known && !cause.probe() && self.copy(psn).retransmissions == sent_again
     }

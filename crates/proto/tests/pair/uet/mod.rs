@@ -10,8 +10,8 @@ use crate::pair::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::{AnyCc, CcConfig, ConstantConfig, NsccConfig};
 use anabranch_proto::lb::{AnyLb, BitmapConfig, Environment, LbConfig, MixedConfig, OpsConfig};
-use anabranch_proto::transport::UetConfig;
-use anabranch_proto::{Size, Span};
+use anabranch_proto::transport::{CreditConfig, UetConfig};
+use anabranch_proto::{Pace, Size, Span};
 use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
@@ -88,6 +88,27 @@ fn a_probe_finds_what_no_packet_follows() -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Where credit alone decides, packets come at the pacer's rate once the first window is out.
+#[test]
+fn packets_come_at_the_rate_of_the_pulls() -> Result<(), TestCaseError> {
+    for (percent, grant) in [(100, 4), (50, 4), (50, 1), (10, 4)] {
+        let ends = UetEnds {
+            credit: Some((20, grant, percent)),
+            cc: CcConfig::Constant(ConstantConfig { window: Size::Packets(1_000.0) }),
+            rto: Duration::from_us(1_000_000),
+            ..calm_ends(0)
+        };
+        let outcome = Run::new(&calm_schedule(1_000, ends)).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (0, 0));
+        // 980 packets of 100 ns each at the line rate.
+        let least = Duration::from_ns(980 * 100 * 100 / u64::from(percent));
+        let took = outcome.finished.since(Time::ZERO);
+        prop_assert!(took >= least, "{} at {} %", took, percent);
+        prop_assert!(took.0 <= least.0 + least.0 / 20 + 30_000_000, "{} at {} %", took, percent);
+    }
+    Ok(())
+}
+
 /// The timeout of a packet doubles with each loss, as often as it may.
 #[test]
 fn timeouts_double() -> Result<(), TestCaseError> {
@@ -116,6 +137,8 @@ pub struct UetEnds {
     loss_packets: u32,
     loss_windows: f64,
     probe_after: Option<Duration>,
+    /// Packets of the credit window, those of a pull, and the pull rate in percent of the line rate.
+    credit: Option<(u32, u32, u32)>,
     rto: Duration,
 }
 
@@ -130,10 +153,18 @@ impl Ends for UetEnds {
     /// After the last fault each packet takes its turn at the lowest rate, with its longest timeout: sent, given up and
     /// retransmitted, which is answered at once.
     fn deadline(schedule: &Schedule<Self>) -> Time {
-        let UetEnds { rto, doublings, cc, .. } = &schedule.ends;
+        let UetEnds { rto, doublings, cc, credit, .. } = &schedule.ends;
         let (longest, round) = (*rto * (1 << doublings) + schedule.timer_lag, schedule.path.longest_round());
         let pace = slowest_packet(cc, &schedule.path.facts()) + schedule.timer_lag;
-        let turn = (longest + pace + schedule.path.wire) * 2 + round;
+        // With credit, each packet may also have to be asked for and pulled.
+        let asked = match credit {
+            Some((_, grant, percent)) => {
+                let rate = Pace::Line(f64::from(*percent) / 100.0).on(&schedule.path.facts());
+                *rto + schedule.timer_lag + round + rate.time_for(u64::from(*grant) * PACKET + 256)
+            }
+            None => Duration::ZERO,
+        };
+        let turn = (longest + pace + schedule.path.wire + asked) * 2 + round;
         schedule.quiet_from() + (longest + round) * 2 + turn * schedule.packets()
     }
 }
@@ -153,6 +184,11 @@ impl Schedule<UetEnds> {
             loss_packets: self.ends.loss_packets,
             loss_windows: self.ends.loss_windows,
             probe_after: self.ends.probe_after.map(Span::Time),
+            credit: self.ends.credit.map(|(window, grant, percent)| CreditConfig {
+                window: Size::Packets(window.into()),
+                grant: Size::Packets(grant.into()),
+                rate: Pace::Line(f64::from(percent) / 100.0),
+            }),
         }
     }
 
@@ -177,22 +213,24 @@ fn calm_ends(window: u64) -> UetEnds {
         loss_packets: 0,
         loss_windows: 0.0,
         probe_after: None,
+        credit: None,
         rto: Duration::from_us(100),
     }
 }
 
 /// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once.
 fn any_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
-    let ends = (ends(), rto(), 0u32..4, inferred(), prop::option::of(us(1..100)));
+    let credit = prop::option::of((1u32..100, 1u32..8, 1u32..=100));
+    let ends = (ends(), rto(), 0u32..4, inferred(), (prop::option::of(us(1..100)), credit));
     (messages(), ends, timer_lag(), path(), faults()).prop_map(
         |(
             messages,
-            (ends, rto, doublings, (loss_packets, loss_windows), probe_after),
+            (ends, rto, doublings, (loss_packets, loss_windows), (probe_after, credit)),
             timer_lag,
             path,
             faults,
         )| {
-            let ends = UetEnds { rto, doublings, loss_packets, loss_windows, probe_after, ..ends };
+            let ends = UetEnds { rto, doublings, loss_packets, loss_windows, probe_after, credit, ..ends };
             Schedule { messages, ends, timer_lag, path: Path { faults, ..path } }
         },
     )

@@ -2,9 +2,9 @@
 
 use super::{CONTROL, UetEnds};
 use crate::pair::run::Receiving;
-use crate::pair::schedule::{ACK, ENDS, Planned, QP, SENDER, Schedule, message_id};
-use anabranch_base::Time;
-use anabranch_proto::transport::{Receiver as _, UetReceiver};
+use crate::pair::schedule::{ACK, ENDS, PACKET, Planned, QP, SENDER, Schedule, message_id};
+use anabranch_base::{Rate, Time};
+use anabranch_proto::transport::{Pull, PullPacer, Receiver as _, UetReceiver};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
@@ -26,13 +26,21 @@ pub struct CheckedReceiver {
     requested: Option<u32>,
     left: Vec<u32>,
     delivered: Vec<usize>,
+    /// The pacer of the host, where the receiver grants credit.
+    pacer: Option<PullPacer>,
+    rate: Rate,
+    /// What the sender demanded, and what was granted, in units of 256 B.
+    demanded: u64,
+    granted: u64,
+    /// The time of the last pull, and its bytes.
+    last_pull: Option<(Time, u64)>,
 }
 
 impl CheckedReceiver {
     pub fn new(schedule: &Schedule<UetEnds>) -> Self {
-        let config = schedule.transport();
+        let (config, facts) = (schedule.transport(), schedule.path.facts());
         CheckedReceiver {
-            receiver: UetReceiver::new(&config, ENDS),
+            receiver: UetReceiver::new(&config, &facts, ENDS),
             planned: schedule.planned(),
             sack_bytes: config.sack_bytes.0,
             unit: config.received_unit.0,
@@ -45,6 +53,19 @@ impl CheckedReceiver {
             requested: None,
             left: schedule.messages.iter().map(|message| message.packets).collect(),
             delivered: Vec::new(),
+            pacer: config.credit.as_ref().map(|credit| PullPacer::at_rate(credit.rate.on(&facts))),
+            rate: config.credit.as_ref().map_or(Rate(1), |credit| credit.rate.on(&facts)),
+            demanded: 0,
+            granted: 0,
+            last_pull: None,
+        }
+    }
+
+    fn ask(&mut self) {
+        if let Some(pacer) = &mut self.pacer
+            && self.receiver.requests_pull()
+        {
+            pacer.join(0);
         }
     }
 
@@ -149,6 +170,25 @@ impl Receiving for CheckedReceiver {
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<Vec<Packet>, TestCaseError> {
         let whole = self.receiver.handle_packet(now, packet);
         let answers: Vec<_> = std::iter::from_fn(|| self.receiver.poll_transmit()).collect();
+        let more = match packet.repr {
+            Repr::Data { msn, .. } => [msn.pull_target().into(), 0],
+            // What was cut off has to be pulled once more.
+            Repr::Trimmed { msn, .. } => [msn.pull_target().into(), PACKET.div_ceil(256)],
+            Repr::Rts { target } => [target.into(), 0],
+            _ => [0, 0],
+        };
+        self.demanded = self.demanded.max(more[0]) + more[1];
+        self.ask();
+        if let Repr::Rts { target } = packet.repr {
+            // What was granted is granted again at once, as the last pull was lost.
+            let again = (self.granted >= target.into()).then_some(Repr::Pull { number: self.granted as u32 });
+            let answers: Vec<Repr> = answers.iter().map(|answer| answer.repr).collect();
+            prop_assert_eq!((answers, whole), (Vec::from_iter(again), None));
+            return Ok(again
+                .map(|repr| Packet::new(QP, SENDER, repr).with_bytes(CONTROL as u16))
+                .into_iter()
+                .collect());
+        }
         let ([early, own], expected) = match packet.repr {
             Repr::Data { .. } => self.accept(packet),
             Repr::Trimmed { psn, sent_at, last_hop, .. } if !self.has(psn) => {
@@ -176,6 +216,35 @@ impl Receiving for CheckedReceiver {
             }
         }
         Ok(answers)
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.pacer.as_ref()?.next_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Time) -> Result<Vec<Packet>, TestCaseError> {
+        let mut pulls = Vec::new();
+        while self.pacer.as_mut().is_some_and(|pacer| pacer.take_turn(now).is_some()) {
+            let Some(Pull { packet, bytes }) = self.receiver.pull() else { continue };
+            self.granted += bytes / 256;
+            prop_assert_eq!(packet.repr, Repr::Pull { number: self.granted as u32 });
+            prop_assert!(self.granted <= self.demanded, "{} of {}", self.granted, self.demanded);
+            if let Some((last, bytes)) = self.last_pull {
+                prop_assert!(
+                    now >= last + self.rate.time_for(bytes),
+                    "a pull at {} after one at {}",
+                    now,
+                    last
+                );
+            }
+            self.last_pull = Some((now, bytes));
+            if let Some(pacer) = &mut self.pacer {
+                pacer.pulled(now, bytes);
+            }
+            pulls.push(packet);
+            self.ask();
+        }
+        Ok(pulls)
     }
 
     fn delivered(&self) -> &[usize] {

@@ -30,6 +30,8 @@ pub struct CheckedSender {
     in_flight: i64,
     received: u64,
     probe_sent: Option<Time>,
+    /// With credit: the bytes left, whether they are speculative, the highest pull, and the credit window.
+    credit: Option<(i64, bool, u64, i64)>,
     last_timeout: Time,
     left: Vec<u32>,
     payload: Vec<u64>,
@@ -73,6 +75,10 @@ impl CheckedSender {
             in_flight: 0,
             received: 0,
             probe_sent: None,
+            credit: schedule.ends.credit.map(|(window, ..)| {
+                let window = i64::from(window) * PACKET as i64;
+                (window, true, 0, window)
+            }),
             last_timeout: Time::ZERO,
             left: schedule.messages.iter().map(|message| message.packets).collect(),
             payload: schedule.messages.iter().map(|message| message.bytes()).collect(),
@@ -141,7 +147,8 @@ impl CheckedSender {
         let (rtt, marked, probe) = (now.since(sent_at), cause.marked(), cause.probe());
         let psn = cumulative.wrapping_add_signed(psn_offset.into());
         let again = u32::from(cause.retransmitted());
-        let rtt_is_valid = !probe && self.packets[psn as usize].retransmissions == again;
+        let rtt_is_valid =
+            !probe && psn >= self.unacked && self.packets[psn as usize].retransmissions == again;
         if !probe {
             self.lb.handle_ack(now, packet.ev, marked, rtt);
         }
@@ -207,13 +214,18 @@ impl Sending for CheckedSender {
     fn poll_transmit(&mut self, now: Time) -> Result<Option<Packet>, TestCaseError> {
         let lost = self.in_state(State::Lost).next();
         let (next, has_room) = (lost.or(self.next_new()), self.has_room());
+        let has_credit = self.credit.is_none_or(|(bytes, ..)| bytes > 0);
         let Some(packet) = self.sender.poll_transmit(now) else {
-            prop_assert!(
-                next.is_none() || !has_room || self.sender.paces(),
-                "it stopped with room for {next:?}"
-            );
+            let is_free = has_room && has_credit && !self.sender.paces();
+            prop_assert!(next.is_none() || !is_free, "it stopped with room for {next:?}");
             return Ok(None);
         };
+        if let Repr::Rts { target } = packet.repr {
+            let pulled = self.credit.map_or(0, |(_, _, pulled, _)| pulled);
+            prop_assert!(!has_credit && next.is_some() && u64::from(target) > pulled, "it asks for nothing");
+            prop_assert_eq!(u64::from(packet.wire_bytes), CONTROL);
+            return Ok(Some(packet));
+        }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
         if let Repr::Probe { base, sent_at, is_control } = packet.repr {
             prop_assert_eq!((base, sent_at, is_control), (self.unacked, now, true));
@@ -223,7 +235,10 @@ impl Sending for CheckedSender {
             return Ok(Some(packet));
         }
         let (psn, known, ack_now) = check_data(&self.planned, now, &packet)?;
-        prop_assert!(has_room, "no room for {psn}");
+        prop_assert!(has_room && has_credit, "no room for {psn}");
+        if let Some((bytes, ..)) = &mut self.credit {
+            *bytes -= known.bytes as i64;
+        }
         prop_assert_eq!(Some(psn), next);
         let Repr::Data { retransmitted, .. } = packet.repr else { unreachable!() };
         prop_assert_eq!(retransmitted, lost.is_some());
@@ -240,7 +255,8 @@ impl Sending for CheckedSender {
         self.cc.handle_sent(now, packet.wire_bytes);
         let runs_dry = self.in_state(State::Lost).next().is_none() && self.next_new().is_none();
         let is_small = self.cc.window() < self.config.sack_bytes.0;
-        prop_assert_eq!(ack_now, retransmitted || runs_dry || is_small || !self.has_room());
+        let is_spent = self.credit.is_some_and(|(bytes, ..)| bytes <= 0);
+        prop_assert_eq!(ack_now, retransmitted || runs_dry || is_small || is_spent || !self.has_room());
         self.check()?;
         Ok(Some(packet))
     }
@@ -248,6 +264,17 @@ impl Sending for CheckedSender {
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<(), TestCaseError> {
         self.sender.handle_packet(now, packet);
         let mut whole = Vec::new();
+        if let Some((bytes, is_speculative, pulled, window)) = &mut self.credit {
+            if std::mem::take(is_speculative) {
+                *bytes = (*bytes).min(0);
+            }
+            if let Repr::Pull { number } = packet.repr {
+                *bytes += (u64::from(number).saturating_sub(*pulled) * 256) as i64;
+                *bytes = (*bytes).min(*window);
+                *pulled = (*pulled).max(number.into());
+                return self.check();
+            }
+        }
         match packet.repr {
             Repr::Nack { psn, sent_at, last_hop, marked } => {
                 let known = self.packets[psn as usize];
@@ -280,7 +307,7 @@ impl Sending for CheckedSender {
         if let Some(first) = first {
             prop_assert!(answered.is_some_and(|due| due <= first), "{first} instead of {answered:?}");
         }
-        if let (Some(due), false) = (answered, self.sender.paces()) {
+        if let (Some(due), false) = (answered, self.sender.paces() || self.credit.is_some()) {
             prop_assert!(first.is_some(), "a timer without packets in flight");
             prop_assert!(due >= self.last_timeout, "a timeout moved forward");
             self.last_timeout = due;
