@@ -323,7 +323,8 @@ impl Host {
         while let Some(answer) = self.receivers[index].poll_transmit() {
             self.send_answer((slot, frame.port), answer, at);
         }
-        if self.pulls.is_some() {
+        if let Some(pulls) = &mut self.pulls {
+            pulls.observe(at.now, packet);
             self.request_pull(slot, index, at.now);
         }
         while let Some(message) = delivered {

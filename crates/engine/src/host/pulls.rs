@@ -6,6 +6,7 @@ use crate::frame::{Order, event_kind};
 use crate::network::Network;
 use crate::observer::Observer;
 use anabranch_base::{Duration, Time};
+use anabranch_proto::Packet;
 use anabranch_proto::transport::PullPacer;
 use std::cmp::Reverse;
 
@@ -21,6 +22,12 @@ impl Pulls {
     pub fn new(network: &Network<'_>) -> Option<Pulls> {
         let pacer = network.scheme.transport.pull_pacer(&network.facts)?;
         Some(Pulls { pacer, armed: false })
+    }
+
+    /// Takes note of a packet that arrives for a receiver.
+    #[inline]
+    pub fn observe(&mut self, now: Time, packet: &Packet) {
+        self.pacer.observe(now, packet);
     }
 }
 

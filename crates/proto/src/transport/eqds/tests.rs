@@ -160,6 +160,42 @@ fn the_pacer_takes_turns_at_its_rate() {
     assert_eq!((pacer.take_turn(at(7)), pacer.next_timeout()), (Some(7), None));
 }
 
+/// RCCC under an oversubscribed fabric: half the packets marked, then a tenth trimmed on the way, then neither.
+#[test]
+fn an_adapting_pacer_follows_marks_and_trims() {
+    let mut pacer = PullPacer::at_rate(Rate::from_gbps(8)).adapting(Duration::from_us(10));
+    let gap = |pacer: &mut PullPacer, from: u64| {
+        pacer.join(0);
+        assert_eq!(pacer.take_turn(at(from)), Some(0));
+        pacer.pulled(at(from), 10_000);
+        pacer.join(0);
+        let due = pacer.next_timeout().unwrap();
+        assert_eq!(pacer.take_turn(due), Some(0));
+        due.since(at(from)).0 as f64 / 1e6
+    };
+    assert_eq!(gap(&mut pacer, 0), 10.0);
+    let plain = Packet::data(QpId(0), HostId(0), 1).with_bytes(1_000);
+    let all_marked = plain.with_mark(true);
+    for us in 0..10 {
+        pacer.observe(at(us), &all_marked);
+    }
+    // An average of 0.5: 1 - 0.2 / 2.
+    pacer.observe(at(100), &plain);
+    assert!((gap(&mut pacer, 100) - 10.0 / 0.9).abs() < 0.01);
+    // Half of that again, 0.25 and below 0.3: a hundredth more, less what was trimmed before the last hop.
+    for us in 101..110 {
+        let trimmed = plain.cut(64, us % 2 == 0).unwrap();
+        pacer.observe(at(us), if us < 103 { &trimmed } else { &plain });
+    }
+    pacer.observe(at(200), &plain);
+    assert!((gap(&mut pacer, 200) - 10.0 / (0.9 - 0.1 + 0.02)).abs() < 0.01, "one of ten");
+    // A quiet fabric gives all back within ten periods.
+    for us in (300..).step_by(10).take(10) {
+        pacer.observe(at(us), &plain);
+    }
+    assert_eq!(gap(&mut pacer, 1_000), 10.0);
+}
+
 /// A path on which packets are lost, trimmed and delayed at random until 1 ms.
 struct Path {
     random: Stream,

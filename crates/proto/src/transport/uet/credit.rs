@@ -6,13 +6,12 @@
 //! in a request. The destination's host paces the pulls of all its sources, round robin. Pulls and targets are cumulative, so that
 //! a later packet compensates for the loss of an earlier one.
 //!
-//! Not built: credit for idle sources; dividing a source's demand by the number of destinations of its host; the reduced pull rate
-//! under an oversubscribed fabric.
+//! Not built: credit for idle sources, and dividing a source's demand by the number of destinations of its host.
 
 use crate::packet::{Packet, Repr};
 use crate::transport::PullPacer;
 use crate::transport::common::{Answers, Ends, Pull};
-use crate::{Pace, PathFacts, Size};
+use crate::{Pace, PathFacts, Size, Span};
 use anabranch_base::{AboveZero, Bytes, Duration, Time, parameters};
 use serde::{Deserialize, Serialize};
 
@@ -30,13 +29,19 @@ parameters! {
         /// The most credit of a pull.
         #[param(AboveZero; example = "4packets"; source = "uet-htsim: 4 MSS")]
         pub grant: Size,
+        /// The rate follows marks, and trims before the last hop, every 1.5 base RTTs: for oversubscribed fabrics, where the
+        /// link of the receiver is not the bottleneck.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[param(any; example = true; source = "uet-htsim, with oversubscription; its period is drawn around that"; default = false)]
+        pub follows_fabric: bool,
     }
 }
 
 impl CreditConfig {
     /// The pacer of a host.
     pub(super) fn pacer(&self, facts: &PathFacts) -> PullPacer {
-        PullPacer::at_rate(self.rate.on(facts))
+        let pacer = PullPacer::at_rate(self.rate.on(facts));
+        if self.follows_fabric { pacer.adapting(Span::Rtt(1.5).on(facts)) } else { pacer }
     }
 }
 

@@ -93,15 +93,15 @@ fn a_probe_finds_what_no_packet_follows() -> Result<(), TestCaseError> {
 fn packets_come_at_the_rate_of_the_pulls() -> Result<(), TestCaseError> {
     for (percent, grant) in [(100, 4), (50, 4), (50, 1), (10, 4)] {
         let ends = UetEnds {
-            credit: Some((20, grant, percent)),
+            credit: Some((100, grant, percent)),
             cc: CcConfig::Constant(ConstantConfig { window: Size::Packets(1_000.0) }),
             rto: Duration::from_us(1_000_000),
             ..calm_ends(0)
         };
         let outcome = Run::new(&calm_schedule(1_000, ends)).finish()?;
         prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (0, 0));
-        // 980 packets of 100 ns each at the line rate.
-        let least = Duration::from_ns(980 * 100 * 100 / u64::from(percent));
+        // 900 packets of 100 ns each at the line rate.
+        let least = Duration::from_ns(900 * 100 * 100 / u64::from(percent));
         let took = outcome.finished.since(Time::ZERO);
         prop_assert!(took >= least, "{} at {} %", took, percent);
         prop_assert!(took.0 <= least.0 + least.0 / 20 + 30_000_000, "{} at {} %", took, percent);
@@ -188,6 +188,7 @@ impl Schedule<UetEnds> {
                 window: Size::Packets(window.into()),
                 grant: Size::Packets(grant.into()),
                 rate: Pace::Line(f64::from(percent) / 100.0),
+                follows_fabric: false,
             }),
         }
     }
