@@ -3,9 +3,9 @@
 //!
 //! A window in bytes that follows a queueing delay: acknowledged bytes gather an increase, which is applied when eight
 //! packets or a round trip have passed; marks beyond the target cut the window at most once a round trip; and "quick adapt"
-//! sets it to what a period delivered where that was little. Its last is what an incast needs.
+//! sets it to what a period delivered where that was little. An incast needs the last.
 //!
-//! Not built: the receiver's penalty (step 3), by which a slow host asks for a smaller window. No host here is slow.
+//! Not built: the receiver's penalty (step 3), by which a slow host requests a smaller window. No host here is slow.
 //! [`NsccRules::Htsim`] has the differences of the public simulator (uet-htsim), except that it computes the gains from the
 //! payload of a packet instead of its size, 1.5 % less.
 
@@ -99,7 +99,7 @@ impl NsccAverage {
 
 /// The rules of NSCC.
 ///
-/// Those of uet-htsim differ in this: an ACK without a valid RTT counts, with the average delay; a timed-out or inferred loss
+/// uet-htsim differs in this: an ACK without a valid RTT counts, with the average delay; a timed-out or inferred loss
 /// does not count as bytes that quick adapt ignores; a period ends after its end, not at it; the bytes in flight that quick
 /// adapt ignores include the trimmed packet; a trim at the last hop that is no sign of congestion still causes quick adapt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -38,7 +38,7 @@ parameters! {
         #[param(1..=255; example = 15; source = "unspecified; the simulator published with REPS")]
         pub max_penalty: u32,
         /// Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty, except under
-        /// `uet`, which tells the entropy value.
+        /// `uet`, which reports the entropy value.
         #[param(0..=65_536; example = 1024;
             source = "unspecified; an RTO of 70 us (REPS, section 4.1) is 843 packets of 4150 B at 400 Gb/s")]
         pub remembered: u32,

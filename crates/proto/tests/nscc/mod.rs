@@ -71,7 +71,7 @@ fn the_constants_follow_from_bdp_target_and_packet() {
     assert_eq!(Nscc::new(&NsccConfig::htsim(), &FACTS).constants().qa_threshold, Duration::from_us(42));
 }
 
-/// What one window of unmarked acknowledgements at a delay adds, between two periods; without the increase each round trip.
+/// The bytes that one window of unmarked acknowledgements at a delay adds within a period.
 fn gained_by_a_window(delay_ns: u64) -> f64 {
     let config = NsccConfig { eta: 0.0, initial_window: "1bdp".parse().unwrap(), ..NsccConfig::spec() };
     let mut source = Source::new(&config);

@@ -34,7 +34,7 @@ pub fn ids(messages: impl IntoIterator<Item = MessageId>) -> Vec<u32> {
     messages.into_iter().map(|message| message.0).collect()
 }
 
-/// A loss for a congestion control that asks for no details.
+/// A loss without details, for congestion controls that need none.
 pub fn loss(now: Time) -> LossReport {
     LossReport { now, bytes: 0, cause: LossCause::Inferred, rtt: None, in_flight: 0 }
 }

@@ -127,7 +127,7 @@ impl Flow {
         self.cc.handle_ack(&report);
     }
 
-    /// A loss for the congestion control, which is told of events and not of packets.
+    /// The report of a loss, of which these transports report one for each event, whatever the number of packets.
     pub fn loss(&self, now: Time, cause: LossCause, in_flight: u64) -> LossReport {
         let bytes = self.messages.packet_bytes().into();
         LossReport { now, bytes, cause, rtt: None, in_flight }

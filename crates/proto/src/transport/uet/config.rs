@@ -26,7 +26,7 @@ parameters! {
         pub control: Bytes,
         /// An ACK once packets of this many bytes have arrived since the last one (ACK_Gen_Trigger); each counts at least
         /// 1 KiB. There is also one at once for a packet that is marked, a duplicate, a retransmission, the first, or that
-        /// asks for it.
+        /// requests it.
         #[param(AboveZero; example = "16KiB"; source = "UET 1.0.3, section 3.5: 16 KiB, at most 32 KiB")]
         pub sack_bytes: Bytes,
         /// The unit in which ACKs count received bytes.

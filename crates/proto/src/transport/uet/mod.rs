@@ -9,6 +9,7 @@
 //! trimming, the receiver's penalty and its service time (hosts here consume at once).
 
 mod config;
+mod copies;
 mod credit;
 mod receiver;
 mod sender;

@@ -22,7 +22,7 @@ pub struct UetReceiver {
     /// The lowest and the highest PSN that arrived since the last ACK, which lie within the span of its bitmap, and the last
     /// packet. None: none arrived.
     recent: Option<Recent>,
-    /// The PSN after the highest one that asked for an ACK when packets below it were missing; 0: none. The ACK comes once they
+    /// The PSN after the highest one that requested an ACK when packets below it were missing; 0: none. The ACK comes once they
     /// are there.
     requested_end: u32,
     open: AnyOrder,
@@ -110,7 +110,7 @@ impl Receiver for UetReceiver {
                 self.record(Trigger { psn, cause, kind });
                 self.bytes_since_ack += u64::from(packet.wire_bytes).max(LEAST_COUNTED);
                 // UET 1.0.3, section 3.5. uet-htsim also acknowledges the first packet, retransmissions, and what a packet that
-                // asked for an ACK had overtaken: without that, the tail of a sprayed message waits for its timeout.
+                // requested an ACK had overtaken: without that, the tail of a sprayed message waits for its timeout.
                 let closes_gap = self.requested_end > 0 && self.arrivals.expected >= self.requested_end;
                 if ack_now && psn >= self.arrivals.expected {
                     self.requested_end = self.requested_end.max(psn + 1);
@@ -222,7 +222,7 @@ impl UetReceiver {
     }
 
     /// The PSN of bit 0: 63 below the highest, but not below the ePSN. The bits look back, so that later ACKs repeat a lost one.
-    /// uet-htsim begins at the PSN itself where the packet was marked or asked for the ACK.
+    /// uet-htsim begins at the PSN itself where the packet was marked or requested the ACK.
     #[inline]
     fn base(&self, high: u32) -> u32 {
         high.saturating_sub(SPAN - 1).max(self.arrivals.expected)

@@ -1,16 +1,17 @@
 //! The sending end (UET 1.0.3, sections 3.5 and 3.6.13).
 
+mod demand;
+
 use super::config::UetConfig;
+use super::copies::Copies;
 use super::credit::Credit;
 use crate::PathFacts;
 use crate::cc::{AckReport, AnyCc, LossCause, LossReport};
 use crate::lb::AnyLb;
-use crate::packet::{Msn, Packet, Repr, SackCause};
+use crate::packet::{Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
 use crate::transport::common::{Ends, OutOfPsns, Outgoing, Pacer, Sender, SenderCounters};
 use anabranch_base::{Duration, MessageId, Time};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// The sending end of a PDC.
 ///
@@ -45,8 +46,7 @@ pub struct UetSender {
     /// Whether the congestion control gives a rate, which `pacer` enforces.
     paces: bool,
     probe_is_due: bool,
-    /// The last copy of each PSN, indexed by PSN modulo its length.
-    copies: Vec<Copy>,
+    copies: Copies,
     outgoing: Outgoing,
     /// Acknowledged PSNs at or above `unacked`.
     acked: PsnSet,
@@ -56,9 +56,6 @@ pub struct UetSender {
     /// The time at which the timer was last handled, or the first packet sent after an idle period.
     timer_from: Time,
     rto: Duration,
-    rto_doublings: u32,
-    /// When each retransmission in flight times out. Acknowledged ones are removed when they reach the front.
-    resent: BinaryHeap<Reverse<(Time, u32)>>,
     sack_bytes: u64,
     ends: Ends,
     loss_packets: u64,
@@ -75,20 +72,6 @@ pub struct UetSender {
     pacer: Pacer,
     counters: SenderCounters,
 }
-
-/// The last copy of a packet.
-#[derive(Clone, Copy)]
-struct Copy {
-    sent_at: Time,
-    ev: u16,
-    /// The number of earlier copies.
-    retransmissions: u8,
-}
-
-const NO_COPY: Copy = Copy { sent_at: Time::ZERO, ev: 0, retransmissions: 0 };
-
-/// The initial length of `copies`, a power of two.
-const FIRST_SLOTS: usize = 128;
 
 impl UetSender {
     /// The sending end of a PDC between `ends`.
@@ -107,7 +90,7 @@ impl UetSender {
             mpr: config.mpr,
             paces: cc.paces(),
             probe_is_due: false,
-            copies: vec![NO_COPY; FIRST_SLOTS],
+            copies: Copies::new(config.rto.on(facts), config.rto_doublings),
             outgoing: Outgoing::new(config.payload.0, config.header.0),
             acked: PsnSet::new(),
             cc,
@@ -115,8 +98,6 @@ impl UetSender {
             lost: PsnSet::new(),
             timer_from: Time::ZERO,
             rto: config.rto.on(facts),
-            rto_doublings: config.rto_doublings,
-            resent: BinaryHeap::new(),
             sack_bytes: config.sack_bytes.0,
             ends,
             loss_packets: config.loss_packets.into(),
@@ -175,18 +156,16 @@ impl Sender for UetSender {
         if !self.window_allows() || (self.paces && !self.pacer.send(now, part.bytes, &mut self.cc)) {
             return None;
         }
+        let ev = self.lb.next_ev(now, self.cc.window());
         match lost {
-            Some(_) => self.take_lost(now, psn),
-            None => self.take_new(now),
+            Some(_) => self.take_lost(now, psn, ev),
+            None => self.take_new(now, ev),
         }
         self.in_flight += i64::from(part.bytes);
         self.outstanding += 1;
         if let Some(credit) = &mut self.credit {
             credit.spend(part.bytes);
         }
-        let ev = self.lb.next_ev(now, self.cc.window());
-        let copy = self.copy_mut(psn);
-        (copy.sent_at, copy.ev) = (now, ev);
         let repr = Repr::data(psn)
             .with_message(part.message, part.message_packets)
             .with_sent_at(now)
@@ -238,7 +217,7 @@ impl Sender for UetSender {
             }
             Repr::Nack { psn, sent_at, last_hop, marked } => {
                 self.note_answer(now);
-                if self.is_outstanding(psn) && self.copy(psn).sent_at == sent_at {
+                if self.is_outstanding(psn) && self.copies.of(psn).at == sent_at {
                     self.handle_trim(now, psn, packet.ev, marked, last_hop);
                 }
             }
@@ -310,7 +289,8 @@ impl Sender for UetSender {
         while let Some(due) = self.oldest_retransmission()
             && due <= now
         {
-            if let Some(Reverse((_, psn))) = self.resent.pop() {
+            if let Some((_, psn)) = self.copies.first_again() {
+                self.copies.pop_again();
                 self.time_out(now, psn);
             }
         }
@@ -363,43 +343,6 @@ impl UetSender {
             || self.lacks_credit()
     }
 
-    #[inline]
-    fn lacks_credit(&self) -> bool {
-        self.credit.as_ref().is_some_and(|credit| !credit.allows())
-    }
-
-    fn has_backlog(&self) -> bool {
-        self.lost_count > 0 || self.can_send_new()
-    }
-
-    /// The pull up to which there is demand: for all that waits, as far as the window admits it.
-    fn target(&self, credit: &Credit) -> u32 {
-        let packet = u64::from(self.outgoing.packet_bytes());
-        let waiting = u64::from(self.outgoing.end() - self.next + self.lost_count) * packet;
-        credit.target(waiting.min(self.cc.window().saturating_add(packet)), packet)
-    }
-
-    /// The demand that a data packet announces.
-    #[inline]
-    fn demand(&mut self, now: Time) -> Msn {
-        let Some(credit) = &self.credit else { return Msn::NONE };
-        let target = self.target(credit);
-        if let Some(credit) = &mut self.credit {
-            credit.announce(now, target);
-        }
-        Msn::of_pull_target(target)
-    }
-
-    /// A request for credit, if the demand was not announced.
-    #[cold]
-    fn request(&mut self, now: Time) -> Option<Packet> {
-        let target = self.credit.as_ref().map(|credit| self.target(credit))?;
-        let credit = self.credit.as_mut().filter(|credit| credit.must_request(target))?;
-        credit.announce(now, target);
-        let rts = Packet::new(self.ends.qp, self.ends.dst, Repr::Rts { target });
-        Some(rts.with_bytes(self.control_bytes))
-    }
-
     /// The lowest PSN that waits for retransmission.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
@@ -412,28 +355,22 @@ impl UetSender {
         Some(self.lost_from)
     }
 
-    fn take_lost(&mut self, now: Time, psn: u32) {
+    fn take_lost(&mut self, now: Time, psn: u32, ev: u16) {
         self.lost.remove(psn);
         self.lost_count -= 1;
         self.counters.retransmissions += 1;
         self.start_timers(now);
-        let copy = self.copy_mut(psn);
-        copy.retransmissions = copy.retransmissions.saturating_add(1);
-        let doublings = u32::from(copy.retransmissions).min(self.rto_doublings);
-        self.resent.push(Reverse((now + self.rto * (1 << doublings), psn)));
+        self.copies.record_again(psn, now, ev);
     }
 
     #[inline]
-    fn take_new(&mut self, now: Time) {
+    fn take_new(&mut self, now: Time, ev: u16) {
         self.start_timers(now);
         if self.acked.make_room(self.unacked, self.next) {
             // Both sets have equal sizes, so that no two PSNs in the range share a bit.
             self.lost.make_room(self.unacked, self.next);
         }
-        if (self.next - self.unacked) as usize >= self.copies.len() {
-            self.grow_copies();
-        }
-        self.copy_mut(self.next).retransmissions = 0;
+        self.copies.record_first(self.unacked, self.next, now, ev);
         self.next += 1;
     }
 
@@ -466,33 +403,13 @@ impl UetSender {
         }
     }
 
-    #[inline]
-    fn copy(&self, psn: u32) -> &Copy {
-        &self.copies[psn as usize & (self.copies.len() - 1)]
-    }
-
-    #[inline]
-    fn copy_mut(&mut self, psn: u32) -> &mut Copy {
-        let slot = psn as usize & (self.copies.len() - 1);
-        &mut self.copies[slot]
-    }
-
-    #[cold]
-    fn grow_copies(&mut self) {
-        let old = std::mem::take(&mut self.copies);
-        self.copies = vec![NO_COPY; old.len() * 2];
-        for psn in self.unacked..self.unacked + old.len() as u32 {
-            *self.copy_mut(psn) = old[psn as usize & (old.len() - 1)];
-        }
-    }
-
     /// NSCC, step 2: the RTT is valid where the packet was sent once and the receiver saw no retransmission, or twice and it did.
-    /// Of packets that an ACK has overtaken there is no record.
+    /// There is no record of packets that an ACK has overtaken.
     #[inline]
     fn is_rtt_valid(&self, psn: u32, cause: SackCause) -> bool {
         let is_known = (self.unacked..self.next).contains(&psn);
         let sent_again = u8::from(cause.retransmitted());
-        is_known && !cause.probe() && self.copy(psn).retransmissions == sent_again
+        is_known && !cause.probe() && self.copies.of(psn).retransmissions == sent_again
     }
 
     /// Whether a PSN is in flight: sent, not acknowledged and not declared lost.
@@ -511,9 +428,9 @@ impl UetSender {
     fn oldest_first_transmission(&mut self) -> Option<Time> {
         self.oldest = self.oldest.max(self.unacked);
         while self.oldest < self.next {
-            let copy = self.copy(self.oldest);
-            if copy.retransmissions == 0 && self.is_outstanding(self.oldest) {
-                return Some(copy.sent_at);
+            let sent = self.copies.of(self.oldest);
+            if sent.retransmissions == 0 && self.is_outstanding(self.oldest) {
+                return Some(sent.at);
             }
             self.oldest += 1;
         }
@@ -522,12 +439,11 @@ impl UetSender {
 
     /// When the first retransmission times out.
     fn oldest_retransmission(&mut self) -> Option<Time> {
-        while let Some(&Reverse((due, psn))) = self.resent.peek() {
-            let doublings = || u32::from(self.copy(psn).retransmissions).min(self.rto_doublings);
-            if self.is_outstanding(psn) && self.copy(psn).sent_at + self.rto * (1 << doublings()) == due {
+        while let Some((due, psn)) = self.copies.first_again() {
+            if self.is_outstanding(psn) && self.copies.due(psn) == due {
                 return Some(due);
             }
-            self.resent.pop();
+            self.copies.pop_again();
         }
         None
     }
@@ -540,7 +456,7 @@ impl UetSender {
     /// UET 1.0.3, section 3.6.16: to the balancer a trim at the last hop is an ACK, since every path ends there.
     fn handle_trim(&mut self, now: Time, psn: u32, ev: u16, marked: bool, last_hop: bool) {
         self.counters.nacks += 1;
-        let rtt = now.since(self.copy(psn).sent_at);
+        let rtt = now.since(self.copies.of(psn).at);
         let cause = match last_hop {
             true => {
                 self.lb.handle_ack(now, ev, marked, rtt);
@@ -563,7 +479,7 @@ impl UetSender {
         self.lost.insert(psn);
         self.lost_count += 1;
         if let LossCause::Timeout | LossCause::Inferred = cause {
-            let ev = self.copy(psn).ev;
+            let ev = self.copies.of(psn).ev;
             self.lb.handle_timeout(now, Some(ev));
         }
         let in_flight = self.in_flight();

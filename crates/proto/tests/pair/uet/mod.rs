@@ -156,15 +156,15 @@ impl Ends for UetEnds {
         let UetEnds { rto, doublings, cc, credit, .. } = &schedule.ends;
         let (longest, round) = (*rto * (1 << doublings) + schedule.timer_lag, schedule.path.longest_round());
         let pace = slowest_packet(cc, &schedule.path.facts()) + schedule.timer_lag;
-        // With credit, each packet may also have to be asked for and pulled.
-        let asked = match credit {
+        // With credit, each packet may also have to be requested and pulled.
+        let request = match credit {
             Some((_, grant, percent)) => {
                 let rate = Pace::Line(f64::from(*percent) / 100.0).on(&schedule.path.facts());
                 *rto + schedule.timer_lag + round + rate.time_for(u64::from(*grant) * PACKET + 256)
             }
             None => Duration::ZERO,
         };
-        let turn = (longest + pace + schedule.path.wire + asked) * 2 + round;
+        let turn = (longest + pace + schedule.path.wire + request) * 2 + round;
         schedule.quiet_from() + (longest + round) * 2 + turn * schedule.packets()
     }
 }
@@ -238,7 +238,7 @@ fn any_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
 }
 
 /// A path that reorders, duplicates and marks but loses nothing, with an RTO beyond anything that it does and a window that never
-/// shrinks: what a sender sends last asks for an ACK.
+/// shrinks: the last packet requests an ACK.
 fn harmless_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
     (messages(), constant_ends(), timer_lag(), path(), chance(), chance()).prop_map(
         |(messages, ends, timer_lag, path, duplication, marking)| {

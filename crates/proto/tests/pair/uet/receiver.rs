@@ -22,14 +22,14 @@ pub struct CheckedReceiver {
     /// Arrived since the last ACK.
     unreported: Vec<u32>,
     bytes: u64,
-    /// PSNs that asked for an ACK above a gap.
+    /// The highest PSN that requested an ACK above a gap.
     requested: Option<u32>,
     left: Vec<u32>,
     delivered: Vec<usize>,
     /// The pacer of the host, where the receiver grants credit.
     pacer: Option<PullPacer>,
     rate: Rate,
-    /// What the sender demanded, and what was granted, in units of 256 B.
+    /// The sender's demand, and the credit granted so far, in units of 256 B.
     demanded: u64,
     granted: u64,
     /// The time of the last pull, and its bytes.
@@ -129,7 +129,7 @@ impl CheckedReceiver {
         );
         let base = cumulative + u32::from(base_offset);
         for i in 0..64 {
-            prop_assert_eq!(received >> i & 1 == 1, self.has(base + i), "its word on {}", base + i);
+            prop_assert_eq!(received >> i & 1 == 1, self.has(base + i), "bit {}", base + i);
         }
         Ok(())
     }

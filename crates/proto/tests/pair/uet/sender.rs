@@ -222,7 +222,10 @@ impl Sending for CheckedSender {
         };
         if let Repr::Rts { target } = packet.repr {
             let pulled = self.credit.map_or(0, |(_, _, pulled, _)| pulled);
-            prop_assert!(!has_credit && next.is_some() && u64::from(target) > pulled, "it asks for nothing");
+            prop_assert!(
+                !has_credit && next.is_some() && u64::from(target) > pulled,
+                "a request for nothing"
+            );
             prop_assert_eq!(u64::from(packet.wire_bytes), CONTROL);
             return Ok(Some(packet));
         }
