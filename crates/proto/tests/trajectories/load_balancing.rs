@@ -3,7 +3,9 @@
 use super::FACTS;
 use anabranch_base::{Duration, Purpose, Time, stream};
 use anabranch_proto::Span;
-use anabranch_proto::lb::{AckClockConfig, BitmapConfig, FlowletConfig, OpsConfig, PauseSince, PlbConfig};
+use anabranch_proto::lb::{
+    AckClockConfig, BitmapConfig, FlowletConfig, MixedConfig, OpsConfig, PauseSince, PlbConfig,
+};
 use anabranch_proto::lb::{
     AfterFreezing, AnyLb, Environment, FreezingEnds, LbConfig, MpRdmaLbConfig, RepsConfig, ReuseOrder,
     RoundRobinConfig,
@@ -450,6 +452,20 @@ fn bitmap() {
      82  send 2                   0 0
     100  send 2                   3 6
     ");
+}
+
+/// An entropy that came back unmarked is used again, the oldest first. Otherwise the bitmap chooses, in which 2 and 4 have penalties.
+#[test]
+fn mixed() {
+    let config = LbConfig::Mixed(MixedConfig {
+        evs: 8,
+        buffer: 4,
+        ecn_penalty: 1,
+        trim_penalty: 4,
+        timeout_penalty: 15,
+        max_penalty: 15,
+    });
+    insta::assert_snapshot!(table(config, true, &eventful()), @"");
 }
 
 /// The newest ACK's value once, and random ones.

@@ -3,7 +3,7 @@
 use super::support::*;
 use anabranch_sim::proto::cc::{AckReport, CongestionControl, LossReport, Nscc, NsccConfig};
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
-use anabranch_sim::{Control, Registry, RunResult, run};
+use anabranch_sim::{Control, Duration, Registry, RunResult, Time, run};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -96,6 +96,38 @@ fn an_incast_of_127_costs_nscc_many_more_retransmissions_than_rccc() {
     );
 }
 
+/// Ports to hosts may have queues of another length, and no marks.
+#[test]
+fn the_last_hop_may_have_queues_of_its_own() {
+    let run = |set: &str| {
+        let text = format!(
+            r#"
+schemes = ["uet-nscc"]
+setup = "uet-htsim"
+[topology]
+kind = "single-switch"
+hosts = 8
+link = "100Gbps"
+link_latency = "1us"
+[set]
+"*.fabric.queue" = "10packets"
+"*.fabric.trim" = false
+{set}
+[workload]
+kind = "incast"
+degree = 7
+bytes = "500KB"
+"#
+        );
+        finish_one(&text, &[]).run
+    };
+    let usual = run("");
+    assert_eq!(usual.peak_queue_bytes, 10 * FULL);
+    assert!(usual.ecn_marks > 0);
+    let longer = run("\"*.fabric.last_hop_queue\" = \"20packets\"\n\"*.fabric.last_hop_ecn\" = false");
+    assert_eq!((longer.peak_queue_bytes, longer.ecn_marks), (20 * FULL, 0));
+}
+
 /// NSCC that counts its quick adapts, which alone more than halve a window at once, and records the windows after them.
 struct Counted {
     inner: Nscc,
@@ -105,9 +137,10 @@ struct Counted {
 }
 
 impl Counted {
-    fn note(&mut self, before: u64) {
+    /// Later ones do not count: a trim of a rich period may adapt the window in the last period, which is poor.
+    fn note(&mut self, now: Time, before: u64) {
         let after = self.inner.window();
-        if 2 * after < before {
+        if 2 * after < before && now < Time::ZERO + Duration::from_us(60) {
             self.mine += 1;
             self.counts.fetch_add(u64::from(self.mine == 1), Ordering::Relaxed);
             self.windows.lock().unwrap().push(after);
@@ -125,12 +158,12 @@ impl CongestionControl for Counted {
     fn handle_ack(&mut self, acked: &AckReport) {
         let before = self.inner.window();
         self.inner.handle_ack(acked);
-        self.note(before);
+        self.note(acked.now, before);
     }
     fn handle_loss(&mut self, lost: &LossReport) {
         let before = self.inner.window();
         self.inner.handle_loss(lost);
-        self.note(before);
+        self.note(lost.now, before);
     }
 }
 

@@ -85,8 +85,11 @@ impl PullPacer {
     /// Records that a pull of `bytes` bytes was sent.
     #[inline]
     pub fn pulled(&mut self, now: Time, bytes: u64) {
-        let rate = match &self.adaptation {
-            Some(adaptation) => Rate((self.rate.0 as f64 * adaptation.share) as u64),
+        let rate = match &mut self.adaptation {
+            Some(adaptation) => {
+                adaptation.advance(now);
+                Rate((self.rate.0 as f64 * adaptation.share) as u64)
+            }
             None => self.rate,
         };
         self.free_at = now + rate.time_for(bytes);
@@ -95,14 +98,24 @@ impl PullPacer {
 
 impl Adaptation {
     fn observe(&mut self, now: Time, packet: &Packet) {
-        if now >= self.ends {
-            self.adapt();
-            self.ends = now + self.period;
-        }
+        self.advance(now);
         let trimmed = matches!(packet.repr, Repr::Trimmed { last_hop: false, .. });
         self.counts[0] += 1;
         self.counts[1] += u32::from(packet.marked);
         self.counts[2] += u32::from(trimmed);
+    }
+
+    /// Handles the ends of periods until `now`. After some without a packet the share is 1.
+    fn advance(&mut self, now: Time) {
+        let mut periods = 0;
+        while now >= self.ends && periods <= MOST_DOUBLINGS {
+            self.adapt();
+            self.ends = self.ends + self.period;
+            periods += 1;
+        }
+        if now >= self.ends {
+            self.ends = now + self.period;
+        }
     }
 
     /// uet-htsim: the share falls by that of trims, and with the average of marks where that is above 0.3; otherwise it rises by
