@@ -465,7 +465,25 @@ fn mixed() {
         timeout_penalty: 15,
         max_penalty: 15,
     });
-    insta::assert_snapshot!(table(config, true, &eventful()), @"");
+    insta::assert_snapshot!(table(config, true, &eventful()), @r"
+     us  event            frozen  EVs
+      0  send 4                   5 6 7 0
+      8  ack 1
+      8  marked 2
+      8  send 2                   1 1
+     12  send 2                   3 4
+     20  ack 3
+     22  send 2                   3 3
+     23  trim 4
+     23  send 1                   6
+     78  timeout
+     78  send 2                   1 7
+     82  marked 1
+     82  marked 2
+     82  ack 5
+     82  send 2                   5 5
+    100  send 2                   0 0
+    ");
 }
 
 /// The newest ACK's value once, and random ones.
