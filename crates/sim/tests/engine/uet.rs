@@ -12,6 +12,7 @@ fn scenario(schemes: &str, hosts: u32, set: &str, workload: &str) -> String {
     format!(
         r#"
 schemes = [{schemes}]
+seeds = [1]
 setup = "uet-htsim"
 [topology]
 kind = "fat-tree"
@@ -39,9 +40,9 @@ fn messages(all: impl IntoIterator<Item = String>) -> String {
     format!("kind = \"messages\"\n{}", all.into_iter().collect::<String>())
 }
 
-/// Hosts 1 to `senders` send 2 MB each to host 0, all at once.
+/// Hosts anywhere in the fabric send 2 MB each to host 0, all at once.
 fn incast(senders: u32) -> String {
-    messages((1..=senders).map(|from| message(from, 0, "2MB")))
+    format!("kind = \"incast\"\ndegree = {senders}\ntarget = 0\nbytes = \"2MB\"\n")
 }
 
 const ALL: [&str; 6] =
@@ -68,10 +69,10 @@ fn short_flows_take_as_long_as_in_uet_htsim() {
 }
 
 /// 15 messages to one host need 2,440 us of its link, and the path's 14 us; uet-htsim has 2,478.5, 2,464.4 and 2,462.9 us. Under
-/// RCCC the flows end together. Under NSCC the first ends earlier, in uet-htsim at half the time, here at 0.8 of it.
+/// RCCC the flows end together, under NSCC the first at half the time.
 #[test]
 fn an_incast_of_15_keeps_the_link_of_its_target_busy() {
-    for (scheme, first) in [("uet-nscc", 0.35..0.9), ("uet-rccc", 0.95..1.0), ("uet-both", 0.0..1.0)] {
+    for (scheme, first) in [("uet-nscc", 0.35..0.75), ("uet-rccc", 0.95..1.0), ("uet-both", 0.0..1.0)] {
         let result = on_fat_tree(scheme, 128, "", &incast(15));
         let last = result.run.completion_us;
         assert!((2_454.0..=2_500.0).contains(&last), "{scheme}: {last} us");
