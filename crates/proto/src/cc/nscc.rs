@@ -190,6 +190,8 @@ pub struct Nscc {
     trigger_qa: bool,
     bytes_to_ignore: u64,
     bytes_ignored: u64,
+    /// Number of quick adapts, for observers.
+    quick_adapts: u32,
     constants: NsccConstants,
 }
 
@@ -247,6 +249,7 @@ impl Nscc {
             trigger_qa: false,
             bytes_to_ignore: 0,
             bytes_ignored: 0,
+            quick_adapts: 0,
             constants,
         }
     }
@@ -254,6 +257,11 @@ impl Nscc {
     /// The constants.
     pub fn constants(&self) -> &NsccConstants {
         &self.constants
+    }
+
+    /// The number of times that quick adapt has set the window to what a period delivered.
+    pub fn quick_adapts(&self) -> u32 {
+        self.quick_adapts
     }
 }
 
@@ -390,6 +398,7 @@ impl Nscc {
                 self.bytes_to_ignore = in_flight;
                 self.bytes_ignored = 0;
                 self.trigger_qa = false;
+                self.quick_adapts += 1;
                 adapts = true;
             }
             self.achieved = 0;

@@ -4,7 +4,6 @@ use super::support::*;
 use anabranch_sim::proto::cc::{AckReport, CongestionControl, LossReport, Nscc, NsccConfig};
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
 use anabranch_sim::{Control, Duration, Registry, RunResult, Time, run};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// uet-htsim's fat tree: 100 Gb/s, hops of 1 us, so that a round trip of 4,150 B and its ACK takes 14 us.
@@ -129,27 +128,22 @@ bytes = "500KB"
     assert_eq!((longer.peak_queue_bytes, longer.ecn_marks), (20 * FULL, 0));
 }
 
-/// NSCC that counts its quick adapts, which alone more than halve a window at once, and records the windows after them.
-struct Counted {
+/// NSCC that records the window after its first quick adapt, if that is in the first 60 us. Later ones do not count: a trim of a
+/// rich period may adapt the window in the last period of a message, which is poor.
+struct Recorded {
     inner: Nscc,
-    mine: u64,
-    counts: Arc<AtomicU64>,
     windows: Arc<Mutex<Vec<u64>>>,
 }
 
-impl Counted {
-    /// Later ones do not count: a trim of a rich period may adapt the window in the last period, which is poor.
-    fn note(&mut self, now: Time, before: u64) {
-        let after = self.inner.window();
-        if 2 * after < before && now < Time::ZERO + Duration::from_us(60) {
-            self.mine += 1;
-            self.counts.fetch_add(u64::from(self.mine == 1), Ordering::Relaxed);
-            self.windows.lock().unwrap().push(after);
+impl Recorded {
+    fn record(&self, now: Time, before: u32) {
+        if (before, self.inner.quick_adapts()) == (0, 1) && now < Time::ZERO + Duration::from_us(60) {
+            self.windows.lock().unwrap().push(self.inner.window());
         }
     }
 }
 
-impl CongestionControl for Counted {
+impl CongestionControl for Recorded {
     fn window(&self) -> u64 {
         self.inner.window()
     }
@@ -157,35 +151,33 @@ impl CongestionControl for Counted {
         false
     }
     fn handle_ack(&mut self, acked: &AckReport) {
-        let before = self.inner.window();
+        let before = self.inner.quick_adapts();
         self.inner.handle_ack(acked);
-        self.note(acked.now, before);
+        self.record(acked.now, before);
     }
     fn handle_loss(&mut self, lost: &LossReport) {
-        let before = self.inner.window();
+        let before = self.inner.quick_adapts();
         self.inner.handle_loss(lost);
-        self.note(lost.now, before);
+        self.record(lost.now, before);
     }
 }
 
 /// The number of `senders` that adapt quickly at least once within 60 us, and the mean window right after, in packets.
-fn quick_adapts(senders: u32) -> (u64, f64) {
-    let (counts, windows) = (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(Vec::new())));
-    let shared = (Arc::clone(&counts), Arc::clone(&windows));
-    let registry = Registry::new().congestion_control("counted", [], move |facts, _, _| {
-        let inner = Nscc::new(&NsccConfig::spec(), facts);
-        Box::new(Counted { inner, mine: 0, counts: Arc::clone(&shared.0), windows: Arc::clone(&shared.1) })
+fn quick_adapts(senders: u32) -> (usize, f64) {
+    let windows = Arc::new(Mutex::new(Vec::new()));
+    let shared = Arc::clone(&windows);
+    let registry = Registry::new().congestion_control("recorded", [], move |facts, _, _| {
+        Box::new(Recorded { inner: Nscc::new(&NsccConfig::spec(), facts), windows: Arc::clone(&shared) })
     });
-    let set = "\"*.cc\" = { kind = \"counted\" }\n";
+    let set = "\"*.cc\" = { kind = \"recorded\" }\n";
     let text = scenario("\"uet-nscc\"", 128, set, &incast(senders));
     let scenario = read_with(&registry, "test.toml", &text, &NoFiles, &Overrides::default()).unwrap();
     for point in scenario.points().unwrap() {
         run(&point, &Control::default()).unwrap();
     }
     let windows = windows.lock().unwrap();
-    let first: Vec<u64> = windows.iter().take(senders as usize).copied().collect();
-    let mean = first.iter().sum::<u64>() as f64 / 4_150.0 / (first.len().max(1)) as f64;
-    (counts.load(Ordering::Relaxed), mean)
+    let sum: u64 = windows.iter().sum();
+    (windows.len(), sum as f64 / FULL as f64 / windows.len().max(1) as f64)
 }
 
 /// Under equal shares quick adapt needs a period of base RTT and target that delivers less than MaxWnd / 8: more than 9.3 senders.
