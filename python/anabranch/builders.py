@@ -85,6 +85,12 @@ Base = Literal[
     "timeout",
     "to-ar",
     "trp-only",
+    "uet-both",
+    "uet-nscc",
+    "uet-nscc-bitmap",
+    "uet-nscc-oblivious",
+    "uet-nscc-reps",
+    "uet-rccc",
 ]
 #: The paths of schemes' parameters.
 Parameter = Literal[
@@ -125,6 +131,16 @@ Parameter = Literal[
     "transport.delta",
     "transport.bitmap",
     "transport.restart_after",
+    "transport.control",
+    "transport.received_unit",
+    "transport.mpr",
+    "transport.rto_doublings",
+    "transport.loss_packets",
+    "transport.loss_windows",
+    "transport.credit.window",
+    "transport.credit.rate",
+    "transport.credit.grant",
+    "transport.credit.follows_fabric",
     "cc.initial_window",
     "cc.max_window",
     "cc.decrease",
@@ -153,6 +169,15 @@ Parameter = Literal[
     "cc.alpha",
     "cc.gamma",
     "cc.max_decrease",
+    "cc.target",
+    "cc.fi",
+    "cc.fi_scale",
+    "cc.qa_gate",
+    "cc.qa_threshold",
+    "cc.average",
+    "cc.zero_delay",
+    "cc.last_hop_trims",
+    "cc.rules",
     "lb.evs",
     "lb.buffer",
     "lb.freezing",
@@ -178,6 +203,7 @@ Parameter = Literal[
     "lb.timeout_penalty",
     "lb.max_penalty",
     "lb.remembered",
+    "lb.skip_limit",
     "fabric.program.paths",
     "fabric.program.window",
     "fabric.program.confirmation",
@@ -233,12 +259,14 @@ Parameter = Literal[
     "fabric.program.ecn_pmax",
     "fabric.queue",
     "fabric.shared_buffer",
+    "fabric.last_hop_queue",
     "fabric.shared_alpha",
     "fabric.full_queue",
     "fabric.control_queue",
     "fabric.ecn_kmin",
     "fabric.ecn_kmax",
     "fabric.ecn_pmax",
+    "fabric.last_hop_ecn",
     "fabric.trim",
     "fabric.wrr.radix",
     "fabric.wrr.weight",
@@ -745,6 +773,87 @@ class TransportMpRdma(TypedDict):
     rto: Time
 
 
+class _TransportUetCreditNeeded(TypedDict):
+    window: Size
+    rate: Rate
+    grant: Size
+
+
+class TransportUetCredit(_TransportUetCreditNeeded, total=False):
+    """`credit` of this part.
+
+    window: Speculative credit of a new source, the most credit that it may hold, and the most demand beyond it
+        (MaxWnd). (bytes, packets or bdp, above 0; needed)
+    rate: The rate of all pulls of a host together. (rate or line, above 0; needed)
+    grant: The most credit of a pull. (bytes, packets or bdp, above 0; needed)
+    follows_fabric: The rate follows marks, and trims before the last hop, every 1.5 base RTTs: for oversubscribed
+        fabrics, where the link of the receiver is not the bottleneck. (flag; unless said: `false`)
+    """
+
+    follows_fabric: bool
+
+
+class _TransportUetNeeded(TypedDict):
+    kind: Literal["uet"]
+    payload: Size
+    header: Size
+    ack: Size
+    control: Size
+    sack_bytes: Size
+    received_unit: Size
+    mpr: int
+    rto: Time
+    rto_doublings: int
+
+
+class TransportUet(_TransportUetNeeded, total=False):
+    """Ultra Ethernet's packet delivery (UET 1.0.3) in its mode RUD: reliable, unordered.
+
+    kind: Which it is. (needed)
+    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
+    header: Headers of a data packet. (bytes, 1B to 65534B; needed)
+    ack: Size of an ACK. (bytes, 1B to 65535B; needed)
+    control: Size of a NACK, of a control packet (a probe) and of a trimmed packet. (bytes, 1B to 65535B; needed)
+    sack_bytes: An ACK once packets of this many bytes have arrived since the last one (ACK_Gen_Trigger); each counts
+        at least 1 KiB. There is also one at once for a packet that is marked, a duplicate, a retransmission, the
+        first, or that requests it. (bytes, above 0; needed)
+    received_unit: The unit in which ACKs count received bytes. (bytes, 1B to 4KiB; needed)
+    mpr: The PSNs from the cumulative one on that may be in flight (MPR). (count, 128 to 32640; needed)
+    rto: Retransmission timeout of each packet (RTO_Init_Time). (time, rtt or rtt+queue, above 0; needed)
+    rto_doublings: The timeout of a packet doubles with each of its retransmissions, at most this many times. UET
+        gives up after five; here the last timeout is repeated. (count, 0 to 16; needed)
+    loss_packets: Packets are inferred lost once this many packets have arrived out of order; 0: never, a gap is no
+        loss. (count, 0 to 65535; unless said: `0`)
+    loss_windows: With `loss_packets`: and at least this many windows of them. (number, 0 to 1000; unless said: `0.0`)
+    probe_after: A probe, which an ACK answers at once, after this long without an answer; without it none. With
+        `loss_packets` an answer to the last probe that nothing else came before means loss. (time, rtt or rtt+queue,
+        above 0; unless said: none)
+    credit: A table of its own. (unless said: those of the base)
+    """
+
+    loss_packets: int
+    loss_windows: float
+    probe_after: Time
+    credit: TransportUetCredit
+
+
+class TransportSettingsCredit(TypedDict, total=False):
+    """`credit` of this part.
+
+    window: Speculative credit of a new source, the most credit that it may hold, and the most demand beyond it
+        (MaxWnd). (bytes, packets or bdp, above 0; unless said: that of the base)
+    rate: The rate of all pulls of a host together. (rate or line, above 0; unless said: that of the base)
+    grant: The most credit of a pull. (bytes, packets or bdp, above 0; unless said: that of the base)
+    follows_fabric: The rate follows marks, and trims before the last hop, every 1.5 base RTTs: for oversubscribed
+        fabrics, where the link of the receiver is not the bottleneck. (flag; unless said: that of the base)
+    """
+
+    window: Size
+    rate: Rate
+    grant: Size
+    follows_fabric: bool
+
+
 class TransportSettings(TypedDict, total=False):
     """Parameters of the base's `transport`, whichever kind it is.
 
@@ -821,6 +930,18 @@ class TransportSettings(TypedDict, total=False):
         65535; unless said: that of the base)
     restart_after: A queue pair with nothing in flight for this long restarts with the initial window. (time, rtt or
         rtt+queue, above 0; unless said: that of the base)
+    control: Size of a NACK, of a control packet (a probe) and of a trimmed packet. (bytes, 1B to 65535B; unless said:
+        that of the base)
+    received_unit: The unit in which ACKs count received bytes. (bytes, 1B to 4KiB; unless said: that of the base)
+    mpr: The PSNs from the cumulative one on that may be in flight (MPR). (count, 128 to 32640; unless said: that of
+        the base)
+    rto_doublings: The timeout of a packet doubles with each of its retransmissions, at most this many times. UET
+        gives up after five; here the last timeout is repeated. (count, 0 to 16; unless said: that of the base)
+    loss_packets: Packets are inferred lost once this many packets have arrived out of order; 0: never, a gap is no
+        loss. (count, 0 to 65535; unless said: that of the base)
+    loss_windows: With `loss_packets`: and at least this many windows of them. (number, 0 to 1000; unless said: that
+        of the base)
+    credit: A table of its own. (unless said: those of the base)
     """
 
     payload: Size
@@ -858,6 +979,13 @@ class TransportSettings(TypedDict, total=False):
     delta: int
     bitmap: int
     restart_after: Time
+    control: Size
+    received_unit: Size
+    mpr: int
+    rto_doublings: int
+    loss_packets: int
+    loss_windows: float
+    credit: TransportSettingsCredit
 
 
 Transport = Union[
@@ -870,6 +998,7 @@ Transport = Union[
     TransportDcp,
     TransportEqds,
     TransportMpRdma,
+    TransportUet,
     TransportSettings,
 ]
 
@@ -997,6 +1126,58 @@ class CcMpRdma(TypedDict):
     max_window: Size
 
 
+class _CcNsccNeeded(TypedDict):
+    kind: Literal["nscc"]
+    initial_window: Size
+    max_window: Size
+    target: Time
+    alpha: float
+    fi: float
+    fi_scale: float
+    eta: float
+    gamma: float
+    max_decrease: float
+    qa_gate: int
+    ewma: float
+    zero_delay: Time
+
+
+class CcNscc(_CcNsccNeeded, total=False):
+    """NSCC of Ultra Ethernet (UET 1.0.3, section 3.6.13): a delay-based window at the sender.
+
+    kind: Which it is. (needed)
+    initial_window: Window at the start. (bytes, packets or bdp, above 0; needed)
+    max_window: Largest window (MaxWnd). It shrinks with the base RTT that is measured. (bytes, packets or bdp, above
+        0; needed)
+    target: Queueing delay to settle at (target_qdelay). (time, rtt or rtt+queue, above 0; needed)
+    alpha: Gain of the proportional increase (alpha = this * a * b * MTU / target, where a is the BDP over that of 100
+        Gb/s and 12 us, and b the target over 12 us). (number, 0 or more; needed)
+    fi: Fair increase in packets (fi = this * a * MTU). (number, 0 or more; needed)
+    fi_scale: Fast increase: bytes of window for each acknowledged byte (fi_scale = this * a). (number, 0 or more;
+        needed)
+    eta: Increase each round trip in packets (eta = this * a * MTU). (number, 0 or more; needed)
+    gamma: Multiplicative decrease (gamma). (number, 0 to 1; needed)
+    max_decrease: The window is cut to no less than this share at once (max_md_jump). (number, 0 to 1; needed)
+    qa_gate: Quick adapt sets the window to what a period delivered if that is below MaxWnd over two to this power
+        (qa_gate). (count, 0 to 16; needed)
+    qa_threshold: Queueing delay above which quick adapt acts without a loss (qa_threshold); without it never. (time,
+        rtt or rtt+queue, above 0; unless said: none)
+    average: Samples of the average delay: each as measured (`spec`), or a quarter of the base RTT for an unmarked
+        packet beyond the target (`htsim`). (choice, spec, htsim; unless said: `"spec"`)
+    ewma: Weight of a sample in the average delay. (number, 0 to 1; needed)
+    zero_delay: Queueing delay up to which there counts as none (fast increase). (time, rtt or rtt+queue; needed)
+    last_hop_trims: Whether a trim at the last hop is a sign of congestion. Where receivers grant credit it is none:
+        they know the senders that share their link. (flag; unless said: `true`)
+    rules: The rules of UET (`spec`), or those in which uet-htsim departs from it (`htsim`). (choice, spec, htsim;
+        unless said: `"spec"`)
+    """
+
+    qa_threshold: Time
+    average: Literal["spec", "htsim"]
+    last_hop_trims: bool
+    rules: Literal["spec", "htsim"]
+
+
 class CcConstant(TypedDict):
     """A window that never changes.
 
@@ -1054,6 +1235,23 @@ class CcSettings(TypedDict, total=False):
     gamma: Multiplicative decrease (gamma). (number, 0 to 1; unless said: that of the base)
     max_decrease: The window is cut to no less than this share at once (Algorithm 4, line 15). (number, 0 to 1; unless
         said: that of the base)
+    target: Queueing delay to settle at (target_qdelay). (time, rtt or rtt+queue, above 0; unless said: that of the
+        base)
+    fi: Fair increase in packets (fi = this * a * MTU). (number, 0 or more; unless said: that of the base)
+    fi_scale: Fast increase: bytes of window for each acknowledged byte (fi_scale = this * a). (number, 0 or more;
+        unless said: that of the base)
+    qa_gate: Quick adapt sets the window to what a period delivered if that is below MaxWnd over two to this power
+        (qa_gate). (count, 0 to 16; unless said: that of the base)
+    qa_threshold: Queueing delay above which quick adapt acts without a loss (qa_threshold); without it never. (time,
+        rtt or rtt+queue, above 0; unless said: that of the base)
+    average: Samples of the average delay: each as measured (`spec`), or a quarter of the base RTT for an unmarked
+        packet beyond the target (`htsim`). (choice, spec, htsim; unless said: that of the base)
+    zero_delay: Queueing delay up to which there counts as none (fast increase). (time, rtt or rtt+queue; unless said:
+        that of the base)
+    last_hop_trims: Whether a trim at the last hop is a sign of congestion. Where receivers grant credit it is none:
+        they know the senders that share their link. (flag; unless said: that of the base)
+    rules: The rules of UET (`spec`), or those in which uet-htsim departs from it (`htsim`). (choice, spec, htsim;
+        unless said: that of the base)
     """
 
     initial_window: Size
@@ -1084,6 +1282,15 @@ class CcSettings(TypedDict, total=False):
     alpha: float
     gamma: float
     max_decrease: float
+    target: Time
+    fi: float
+    fi_scale: float
+    qa_gate: int
+    qa_threshold: Time
+    average: Literal["spec", "htsim"]
+    zero_delay: Time
+    last_hop_trims: bool
+    rules: Literal["spec", "htsim"]
 
 
 Cc = Union[
@@ -1092,6 +1299,7 @@ Cc = Union[
     CcHpcc,
     CcStrack,
     CcMpRdma,
+    CcNscc,
     CcConstant,
     CcSettings,
 ]
@@ -1223,7 +1431,17 @@ class LbFlowlet(TypedDict):
     since: Literal["sent", "ack"]
 
 
-class LbBitmap(TypedDict):
+class _LbBitmapNeeded(TypedDict):
+    kind: Literal["bitmap"]
+    evs: int
+    ecn_penalty: int
+    trim_penalty: int
+    timeout_penalty: int
+    max_penalty: int
+    remembered: int
+
+
+class LbBitmap(_LbBitmapNeeded, total=False):
     """Penalties for each entropy value, and a round robin over those without.
 
     kind: Which it is. (needed)
@@ -1232,17 +1450,36 @@ class LbBitmap(TypedDict):
     trim_penalty: Penalty that a trimmed packet adds. (count, 0 to 255; needed)
     timeout_penalty: Penalty that a timeout adds. (count, 0 to 255; needed)
     max_penalty: The highest penalty. (count, 1 to 255; needed)
-    remembered: Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty.
-        (count, 0 to 65536; needed)
+    remembered: Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty,
+        except under `uet`, which reports the entropy value. (count, 0 to 65536; needed)
+    skip_limit: None is skipped while more than this share of the entropy values has a penalty. (number, 0 to 1;
+        unless said: `1.0`)
     """
 
-    kind: Literal["bitmap"]
+    skip_limit: float
+
+
+class LbMixed(TypedDict):
+    """An entropy value that came back unmarked, or else the bitmap's.
+
+    kind: Which it is. (needed)
+    evs: Number of entropy values. (count, 1 to 4096; needed)
+    buffer: The most entropy values that wait to be used again. Further ones that come back are forgotten. (count, 1
+        to 4096; needed)
+    ecn_penalty: Penalty of the bitmap that the ACK of a marked packet adds to its entropy value. (count, 0 to 255;
+        needed)
+    trim_penalty: Penalty that a trimmed packet adds. (count, 0 to 255; needed)
+    timeout_penalty: Penalty that a timeout adds. (count, 0 to 255; needed)
+    max_penalty: The highest penalty. (count, 1 to 255; needed)
+    """
+
+    kind: Literal["mixed"]
     evs: int
+    buffer: int
     ecn_penalty: int
     trim_penalty: int
     timeout_penalty: int
     max_penalty: int
-    remembered: int
 
 
 class LbAckClock(TypedDict):
@@ -1316,8 +1553,10 @@ class LbSettings(TypedDict, total=False):
     trim_penalty: Penalty that a trimmed packet adds. (count, 0 to 255; unless said: that of the base)
     timeout_penalty: Penalty that a timeout adds. (count, 0 to 255; unless said: that of the base)
     max_penalty: The highest penalty. (count, 1 to 255; unless said: that of the base)
-    remembered: Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty.
-        (count, 0 to 65536; unless said: that of the base)
+    remembered: Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty,
+        except under `uet`, which reports the entropy value. (count, 0 to 65536; unless said: that of the base)
+    skip_limit: None is skipped while more than this share of the entropy values has a penalty. (number, 0 to 1;
+        unless said: that of the base)
     """
 
     evs: int
@@ -1345,6 +1584,7 @@ class LbSettings(TypedDict, total=False):
     timeout_penalty: int
     max_penalty: int
     remembered: int
+    skip_limit: float
 
 
 Lb = Union[
@@ -1356,6 +1596,7 @@ Lb = Union[
     LbPlb,
     LbFlowlet,
     LbBitmap,
+    LbMixed,
     LbAckClock,
     LbRoundRobin,
     LbSettings,
@@ -1870,6 +2111,8 @@ class Fabric(TypedDict, total=False):
         said: none)
     shared_buffer: Data buffer of a switch that drops or trims, shared by its egress queues with the dynamic threshold
         `shared_alpha`. 0: static limits (`queue`). (bytes; unless said: `"0B"`)
+    last_hop_queue: Capacity of the data queues of ports to hosts, where it differs from `queue`. It has no effect on
+        a shared buffer. (bytes, packets or bdp, above 0; unless said: none)
     shared_alpha: Dynamic threshold of a shared buffer: how many times what is left of it one data queue may hold.
         (number, 1/65536 to 65536; unless said: `1.0`)
     full_queue: The packet that a full data queue drops or trims: the arriving one (`arriving`, drop-tail), or by a
@@ -1883,6 +2126,8 @@ class Fabric(TypedDict, total=False):
         required)
     ecn_pmax: Marking probability just below `ecn_kmax`; it rises from 0 at `ecn_kmin` (Pmax). (number, 0 to 1; unless
         said: required)
+    last_hop_ecn: Whether ports to hosts mark. Where receivers grant credit, a queue there is no sign of a congested
+        path. (flag; unless said: `true`)
     trim: Data packets that do not fit are cut to their header instead of dropped. (flag; unless said: `false`)
     acks_with_data: In switches, only trimmed packets are control packets: ACKs, NACKs and CNPs wait with data, take
         its paths, and are dropped where data is trimmed (DCP, section 4.2). (flag; unless said: `false`)
@@ -1922,12 +2167,14 @@ class Fabric(TypedDict, total=False):
 
     queue: Size
     shared_buffer: Size
+    last_hop_queue: Size
     shared_alpha: float
     full_queue: Literal["arriving", "coin"]
     control_queue: Size
     ecn_kmin: Size
     ecn_kmax: Size
     ecn_pmax: float
+    last_hop_ecn: bool
     trim: bool
     acks_with_data: bool
     routing_delay: Time

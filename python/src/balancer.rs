@@ -62,7 +62,7 @@ impl LoadBalancer for InPython {
         });
     }
 
-    fn handle_timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time, _ev: Option<u16>) {
         Python::attach(|py| {
             returned(self.0.call_method1(py, "handle_timeout", (micros(now.0),)));
         });

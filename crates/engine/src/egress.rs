@@ -454,17 +454,16 @@ fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     at.observer.sent(out.link, at.now, until, &frame.packet);
 }
 
-/// The packet trimmed to its header of `bytes` bytes. None if switches do not trim, or if it is not a data packet.
-pub fn trimmed(packet: &Packet, bytes: Option<u16>) -> Option<Packet> {
-    let (Some(wire_bytes), Repr::Data { psn, sent_at, msn, .. }) = (bytes, packet.repr) else { return None };
-    Some(Packet { wire_bytes, repr: Repr::Trimmed { psn, msn, sent_at }, ..*packet })
+/// A data packet trimmed to its header before the port `out`; none where switches do not trim, or for other packets.
+pub fn trimmed(out: &Port, packet: &Packet, network: &Network<'_>) -> Option<Packet> {
+    packet.cut(network.queues.trimmed_bytes?, network.is_host(out.peer))
 }
 
 /// Trims a packet for which the data queue of `out` has no room. Returns its header if the control queue has room for
 /// it. Otherwise the packet is dropped.
 pub fn trim_or_drop<O: Observer>(out: &Port, packet: &Packet, at: &mut Context<'_, O>) -> Option<Packet> {
     let limits = &at.network.queues;
-    let Some(header) = trimmed(packet, limits.trimmed_bytes) else {
+    let Some(header) = trimmed(out, packet, at.network) else {
         count_drop(out.link, packet, at);
         return None;
     };

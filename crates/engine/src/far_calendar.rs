@@ -153,7 +153,7 @@ mod tests {
             for (length, more) in windows {
                 now += length;
                 for (node, delay, is_packet) in more {
-                    let repr = Repr::Nack { psn: sent, sent_at: Time::ZERO };
+                    let repr = Repr::nack(sent);
                     let (qp, dst) = (QpId(0), HostId(0));
                     let packet = Packet { qp, dst, wire_bytes: 64, ev: 0, marked: false, tag: 0, repr };
                     let kind = if is_packet { FrameKind::Packet } else { FrameKind::Pause };

@@ -327,7 +327,8 @@ impl Host {
         while let Some(answer) = self.receivers[index].poll_transmit() {
             self.send_answer((slot, frame.port), answer, at);
         }
-        if self.pulls.is_some() {
+        if let Some(pulls) = &mut self.pulls {
+            pulls.observe(at.now, packet);
             self.request_pull(slot, index, at.now);
         }
         while let Some(message) = delivered {
@@ -383,7 +384,7 @@ impl Host {
 fn observe_acknowledgement<O: Observer>(packet: &Packet, at: &mut Context<'_, O>) {
     let (sent_at, marked) = match packet.repr {
         Repr::Ack { sent_at, marked, .. } => (sent_at, marked),
-        Repr::Sack { sent_at, cause, .. } => (sent_at, cause.marked()),
+        Repr::Sack { sent_at, cause, .. } | Repr::UetAck { sent_at, cause, .. } => (sent_at, cause.marked()),
         _ => return,
     };
     at.observer.acknowledged(packet.qp, at.now, at.now.since(sent_at), marked);

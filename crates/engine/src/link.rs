@@ -20,6 +20,8 @@ pub struct LinkKind {
     pub latency: Duration,
     /// The ECN marking of a switch's queue in front of the link.
     pub marking: Marking,
+    /// The most bytes of data in a switch's queue for the link; `u32::MAX` where the buffer is shared.
+    pub data_limit: u32,
     /// The size classes for full packets and for ACKs.
     size_classes: [SizeClass; 2],
 }
@@ -87,7 +89,7 @@ pub struct HopTimes {
 pub struct LinkKindTable<'a> {
     /// The kinds so far.
     pub kinds: Vec<LinkKind>,
-    keys: Vec<(Rate, Duration, Duration)>,
+    keys: Vec<(Rate, Duration, Duration, bool)>,
     /// The delays that have a class of their own.
     delays: Vec<Duration>,
     sizes: [u16; 2],
@@ -110,7 +112,9 @@ impl<'a> LinkKindTable<'a> {
     pub fn kind_at_rate(&mut self, topology: &Topology, link: LinkId, rate: Rate) -> u16 {
         let port = &topology.ports[link.index()];
         let switch_latency = topology.switch(port.peer).map_or(Duration::ZERO, |switch| switch.latency);
-        let key = (rate, port.latency, switch_latency);
+        let FabricSpec { last_hop_queue, last_hop_ecn, .. } = *self.fabric;
+        let is_special = (last_hop_queue.is_some() || !last_hop_ecn) && topology.switch(port.peer).is_none();
+        let key = (rate, port.latency, switch_latency, is_special);
         if let Some(index) = self.keys.iter().position(|known| *known == key) {
             return index as u16;
         }
@@ -123,7 +127,12 @@ impl<'a> LinkKindTable<'a> {
             rate,
             delay: port.latency + switch_latency,
             latency: port.latency,
-            marking: marking(self.fabric, self.facts, rate),
+            marking: if is_special && !last_hop_ecn {
+                Marking::NEVER
+            } else {
+                marking(self.fabric, self.facts, rate)
+            },
+            data_limit: data_limit(self.fabric, self.facts, is_special),
             size_classes,
         });
         u16::try_from(self.keys.len() - 1).expect("a fabric has fewer than 65,536 kinds of links")
@@ -139,6 +148,15 @@ impl<'a> LinkKindTable<'a> {
         self.delays.push(delay);
         DelayClass(self.delays.len() as u8 - 1)
     }
+}
+
+/// The most bytes of data in a queue; `last_hop`: for a link to a host.
+fn data_limit(fabric: &FabricSpec, facts: &PathFacts, last_hop: bool) -> u32 {
+    let own = fabric.queue.filter(|_| fabric.shared_buffer.0 == 0);
+    own.map_or(u32::MAX, |queue| {
+        let queue = fabric.last_hop_queue.filter(|_| last_hop).unwrap_or(queue);
+        clip(queue.on(facts))
+    })
 }
 
 /// The ECN marking of queues in front of links with the rate `rate`.
@@ -192,8 +210,6 @@ fn clip(bytes: Bytes) -> u32 {
 /// The limits of a port's queues, and the treatment of packets that do not fit.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLimits {
-    /// The largest number of data bytes, or `u32::MAX` if the buffer is shared.
-    pub data: u32,
     /// The largest number of control bytes.
     pub control: u32,
     /// The size of a trimmed packet; none if switches drop packets.
@@ -205,13 +221,11 @@ pub struct QueueLimits {
 }
 
 impl QueueLimits {
-    /// The limits of a scheme on a fabric. `header` is the size of a trimmed packet.
-    pub fn new(fabric: &FabricSpec, facts: &PathFacts, header: Bytes) -> Self {
-        let own = fabric.queue.filter(|_| fabric.shared_buffer.0 == 0);
+    /// The limits of a scheme on a fabric. `trimmed` is the size of a trimmed packet.
+    pub fn new(fabric: &FabricSpec, facts: &PathFacts, trimmed: Bytes) -> Self {
         QueueLimits {
-            data: own.map_or(u32::MAX, |queue| clip(queue.on(facts))),
             control: clip(fabric.control_queue.on(facts)),
-            trimmed_bytes: fabric.trim.then_some(header.0 as u16),
+            trimmed_bytes: fabric.trim.then_some(trimmed.0 as u16),
             acks_with_data: fabric.acks_with_data,
             full: fabric.full_queue,
         }
@@ -231,6 +245,9 @@ pub struct Marking {
 }
 
 impl Marking {
+    /// No marks.
+    const NEVER: Marking = Marking { kmin: u32::MAX, kmax: u32::MAX, pmax: 0 };
+
     /// Whether a packet that leaves `queued` bytes behind is ECN-marked.
     #[inline]
     pub fn marks(&self, queued: u32, random: impl FnOnce() -> u32) -> bool {

@@ -116,7 +116,7 @@ impl<'a> Network<'a> {
         Network {
             window,
             linger: facts.base_rtt.max(window),
-            queues: QueueLimits::new(&scheme.fabric, &facts, scheme.transport.framing().header),
+            queues: QueueLimits::new(&scheme.fabric, &facts, scheme.transport.trimmed_bytes()),
             board: Board::new(workload, scheme.qps),
             starts: Starts::new(workload, topology.hosts),
             attachments: attachments.collect(),
@@ -402,7 +402,8 @@ fn shortest_frame(scheme: &Scheme) -> u64 {
         return 1;
     }
     let Framing { header, ack, .. } = scheme.transport.framing();
-    header.0.min(ack.0).clamp(1, PAUSE_FRAME_BYTES.into())
+    let least = header.min(ack).min(scheme.transport.shortest_packet());
+    least.0.clamp(1, PAUSE_FRAME_BYTES.into())
 }
 
 #[inline]

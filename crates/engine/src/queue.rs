@@ -176,7 +176,7 @@ impl Fifo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_base::{HostId, QpId, Time};
+    use anabranch_base::{HostId, QpId};
     use anabranch_proto::{Packet, Repr};
     use proptest::prelude::*;
     use std::collections::VecDeque;
@@ -189,7 +189,7 @@ mod tests {
             let mut pool = Pool::default();
             let mut queues = [Fifo::EMPTY; 3];
             let mut plain: [VecDeque<u32>; 3] = Default::default();
-            let nack = |psn| Repr::Nack { psn, sent_at: Time::ZERO };
+            let nack = Repr::nack;
             let frame = |psn: u32| {
                 let (qp, dst) = (QpId(0), HostId(0));
                 let packet = Packet { qp, dst, wire_bytes: 64, ev: 0, marked: false, tag: 0, repr: nack(psn) };

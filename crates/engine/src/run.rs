@@ -211,7 +211,7 @@ fn switch_plan(
 ) -> Result<SwitchPlan, RunError> {
     let (spec, topology) = (&point.scheme.fabric, &fabric.topology);
     let program = ProgramPlan::new(&point.scheme, topology, &fabric.routing, facts, point.seed)?;
-    let weights = weights(spec, topology, facts, point.scheme.transport.framing().header)?;
+    let weights = weights(spec, topology, facts, point.scheme.transport.trimmed_bytes())?;
     let pfc = spec.pfc.as_ref().map(|pfc| PfcPlan::new(pfc, topology, facts, spec.clock_ppm)).transpose()?;
     Ok(SwitchPlan { pfc, program, by_port: !merge_ports, weights })
 }

@@ -221,6 +221,10 @@ parameters! {
         #[serde(default, skip_serializing_if = "is_none")]
         #[param(any; example = "32MB"; source = "unspecified; switches share the memory of queues that drop, too"; default = "0B")]
         pub shared_buffer: Bytes,
+        /// Capacity of the data queues of ports to hosts, where it differs from `queue`. It has no effect on a shared buffer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[param(AboveZero; example = "1.5bdp"; source = "UET 1.0.3: trimming beyond 1.5 BDP at the last hop, beyond 1 elsewhere")]
+        pub last_hop_queue: Option<Size>,
         /// Dynamic threshold of a shared buffer: one data queue may hold this many times the free part of the buffer.
         #[serde(default = "shared_alpha", skip_serializing_if = "is_shared_alpha")]
         #[param(LEAST_SHARE..=65_536.0; example = 8.0; source = "Choudhury and Hahne (1998); 1 there"; default = 1.0)]
@@ -245,6 +249,10 @@ parameters! {
         /// Marking probability just below `ecn_kmax` (Pmax). The probability rises to it from 0 at `ecn_kmin`.
         #[param(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), section 3.1")]
         pub ecn_pmax: f64,
+        /// Whether ports to hosts mark. Where receivers grant credit, a queue there is no sign of a congested path.
+        #[serde(default = "is_on", skip_serializing_if = "std::clone::Clone::clone")]
+        #[param(any; example = false; source = "UET 1.0.3, section 3.6.14, and MRC (OCP 1.0): false"; default = true)]
+        pub last_hop_ecn: bool,
         /// Other thresholds for faster links, sorted by increasing rate.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[param(table)]

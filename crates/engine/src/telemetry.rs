@@ -88,6 +88,7 @@ mod tests {
             ack_now: false,
             stamps: 0,
             msn: Msn::NONE,
+            retransmitted: false,
         };
         Packet { qp: QpId(qp), dst: HostId(0), wire_bytes: 1_090, ev: 0, marked: false, tag: 0, repr }
     }

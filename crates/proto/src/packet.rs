@@ -1,6 +1,10 @@
 //! Packets that the protocol state machines exchange, as typed values instead of bytes.
 
+mod fields;
+
 use anabranch_base::{HostId, MessageId, QpId, Time};
+
+pub use fields::{CarriedEvs, Msn, SackCause};
 
 /// A packet between the sender and the receiver of a queue pair. It has 48 bytes, so that it shares a cache line with
 /// its event.
@@ -44,9 +48,10 @@ pub enum Repr {
         ack_now: bool,
         /// Timestamps that programs in switches exchange. They are 0 when a host sends the packet.
         stamps: u32,
-        /// With `dcp`, the packet's request of the send queue. With `eqds`, the number of the last pull for which the
-        /// sender has data.
+        /// `dcp`: the packet's request of the send queue. `eqds` and `uet`: the pull up to which the sender has demand.
         msn: Msn,
+        /// `uet`: whether it was sent before.
+        retransmitted: bool,
     },
     /// A data packet whose payload a switch cut off.
     Trimmed {
@@ -56,6 +61,8 @@ pub enum Repr {
         msn: Msn,
         /// The time at which the data packet left the sender.
         sent_at: Time,
+        /// Whether the switch is the last one before the receiver.
+        last_hop: bool,
     },
     /// Selective acknowledgement.
     Ack {
@@ -83,6 +90,10 @@ pub enum Repr {
         /// The time at which the packet that caused the NACK left the sender. With `sack`, the NACK does not refer to
         /// later copies of the packet.
         sent_at: Time,
+        /// `sack` and `uet`: whether the last switch before the receiver trimmed it.
+        last_hop: bool,
+        /// `uet`: whether the trimmed packet was marked.
+        marked: bool,
     },
     /// A trimmed packet on its way back to the sender (DCP, section 4.1, step 2): the receiver has swapped its source
     /// and destination.
@@ -111,12 +122,34 @@ pub enum Repr {
         /// `sent_at` of the packet that caused the SACK.
         sent_at: Time,
     },
-    /// Requests an immediate SACK (STrack, section 3.3.2). The probe queues with data, so that it has the same delay.
+    /// Acknowledgement of Ultra Ethernet with the state of NSCC (ACK_CC; UET 1.0.3, sections 3.5 and 3.6.13).
+    UetAck {
+        /// CACK_PSN: the receiver has every PSN below.
+        cumulative: u32,
+        /// The PSN of bit 0 of `received`, less `cumulative`.
+        base_offset: u16,
+        /// The PSN of the packet that caused it, less `cumulative`.
+        psn_offset: i16,
+        /// The bitmap of the PSNs from the base on: a bit is set if the receiver has the PSN. Other bits tell nothing.
+        received: u64,
+        /// Bytes on the wire of all data packets received so far, without duplicates, modulo 2^32.
+        bytes_received: u32,
+        /// Number of packets received since the cumulative PSN last advanced.
+        out_of_order: u16,
+        /// Properties of the packet that caused the SACK.
+        cause: SackCause,
+        /// `sent_at` of the packet that caused the SACK.
+        sent_at: Time,
+    },
+    /// Requests an immediate SACK (STrack, section 3.3.2). It queues with data, so that it experiences the same delay; that
+    /// of `uet` has the priority of an ACK.
     Probe {
         /// The PSN at which the SACK's bitmap starts.
         base: u32,
-        /// The time at which the probe left the sender.
+        /// The time at which the data packet left the sender.
         sent_at: Time,
+        /// Whether it has the priority of an ACK.
+        is_control: bool,
     },
     /// Credit (EQDS). The sender may send one packet for each pull by which this number exceeds the highest number that
     /// it has received.
@@ -151,99 +184,6 @@ pub enum Repr {
 /// The largest value of the out-of-order counter.
 pub const MAX_OUT_OF_ORDER: u16 = (1 << 12) - 1;
 
-/// The PSNs, among the 48 from a base on, whose entropy values an ACK carries. The values themselves do not fit into a
-/// [`Packet`], so that the sender looks them up by PSN. The type has six bytes, so that a packet has 48.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CarriedEvs([u16; 3]);
-
-impl CarriedEvs {
-    /// The empty set.
-    pub const NONE: CarriedEvs = CarriedEvs([0; 3]);
-
-    /// The number of PSNs that can be named.
-    pub const SPAN: u32 = 48;
-
-    /// Creates the set of the PSNs whose bits are set. Bit 0 stands for the base. Bits from [`CarriedEvs::SPAN`] on
-    /// must be 0.
-    #[inline]
-    pub const fn new(bits: u64) -> Self {
-        debug_assert!(bits >> CarriedEvs::SPAN == 0);
-        CarriedEvs([bits as u16, (bits >> 16) as u16, (bits >> 32) as u16])
-    }
-
-    /// The PSNs as bits.
-    #[inline]
-    pub const fn bits(self) -> u64 {
-        self.0[0] as u64 | (self.0[1] as u64) << 16 | (self.0[2] as u64) << 32
-    }
-}
-
-/// The properties of the packet that caused a SACK. The type has one byte, so that a packet has 48.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SackCause(u8);
-
-impl SackCause {
-    /// Creates the cause: a packet that was marked or not, and that was a probe or not.
-    pub const fn new(marked: bool, probe: bool) -> Self {
-        SackCause(marked as u8 | (probe as u8) << 1)
-    }
-
-    /// Whether the packet had a congestion mark.
-    #[inline]
-    pub const fn marked(self) -> bool {
-        self.0 & 1 != 0
-    }
-
-    /// Whether the packet was a probe.
-    #[inline]
-    pub const fn probe(self) -> bool {
-        self.0 & 2 != 0
-    }
-}
-
-/// The number of the message to which a DCP packet belongs, in the order of posting (MSN, 24 bits), and the number of
-/// the sender's timeouts for that message so far (sRetryNo, 8 bits). The type has four bytes, so that a packet has 48.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Msn(u32);
-
-impl Msn {
-    /// The value for transports without MSNs.
-    pub const NONE: Msn = Msn(0);
-
-    /// The upper limit of numbers: the largest number plus one.
-    pub const LIMIT: u32 = 1 << 24;
-
-    /// Creates the MSN with this number, which must be below [`Msn::LIMIT`].
-    pub const fn new(number: u32, retry: u8) -> Self {
-        debug_assert!(number < Msn::LIMIT);
-        Msn(number << 8 | retry as u32)
-    }
-
-    /// The message's number on its queue pair, from 0.
-    #[inline]
-    pub const fn number(self) -> u32 {
-        self.0 >> 8
-    }
-
-    /// With `eqds`, stores in the same four bytes the number of the last pull for which the sender has data.
-    #[inline]
-    pub const fn of_pull_target(target: u32) -> Self {
-        Msn(target)
-    }
-
-    /// The number of the pull that [`Msn::of_pull_target`] stored.
-    #[inline]
-    pub const fn pull_target(self) -> u32 {
-        self.0
-    }
-
-    /// sRetryNo (DCP, section 4.5).
-    #[inline]
-    pub const fn retry(self) -> u8 {
-        self.0 as u8
-    }
-}
-
 /// Constructors of each packet type, and `with_` methods for its further fields. A constructor sets defaults for all
 /// fields but its arguments, and a `with_` method applies only to the types that have the field. A new field therefore
 /// needs a default and a method here, and no change in code that does not use it.
@@ -268,13 +208,14 @@ impl Repr {
             ack_now: false,
             stamps: 0,
             msn: Msn::NONE,
+            retransmitted: false,
         }
     }
 
     /// A trimmed [`Repr::data`].
     #[inline]
     pub const fn trimmed(psn: u32) -> Repr {
-        Repr::Trimmed { psn, msn: Msn::NONE, sent_at: Time::ZERO }
+        Repr::Trimmed { psn, msn: Msn::NONE, sent_at: Time::ZERO, last_hop: false }
     }
 
     /// An acknowledgement of every PSN below `cumulative`, and of nothing beyond.
@@ -287,7 +228,7 @@ impl Repr {
     /// A NACK for `psn`.
     #[inline]
     pub const fn nack(psn: u32) -> Repr {
-        Repr::Nack { psn, sent_at: Time::ZERO }
+        Repr::Nack { psn, sent_at: Time::ZERO, last_hop: false, marked: false }
     }
 
     /// A [`Repr::trimmed`] that the receiver returns.
@@ -310,10 +251,25 @@ impl Repr {
         }
     }
 
-    /// A probe for the segment from `base` on.
+    /// A probe for the segment from `base` on, in the class of data.
     #[inline]
     pub const fn probe(base: u32) -> Repr {
-        Repr::Probe { base, sent_at: Time::ZERO }
+        Repr::Probe { base, sent_at: Time::ZERO, is_control: false }
+    }
+
+    /// Ultra Ethernet's acknowledgement of every PSN below `cumulative`, and of nothing beyond, caused by the packet below.
+    #[inline]
+    pub const fn uet_ack(cumulative: u32) -> Repr {
+        Repr::UetAck {
+            cumulative,
+            base_offset: 0,
+            psn_offset: -1,
+            received: 0,
+            bytes_received: 0,
+            out_of_order: 0,
+            cause: SackCause::new(false, false),
+            sent_at: Time::ZERO,
+        }
     }
 
     /// Sets the message and its number of packets. Only data packets have them.
@@ -335,6 +291,7 @@ impl Repr {
             | Repr::Ack { sent_at, .. }
             | Repr::Nack { sent_at, .. }
             | Repr::Sack { sent_at, .. }
+            | Repr::UetAck { sent_at, .. }
             | Repr::Probe { sent_at, .. } => *sent_at = time,
             Repr::HeaderOnly { .. }
             | Repr::Cnp
@@ -354,6 +311,26 @@ impl Repr {
         match &mut self {
             Repr::Data { ack_now, .. } => *ack_now = at_once,
             _ => debug_assert!(false, "data alone asks for an ACK"),
+        }
+        self
+    }
+
+    /// Sets whether the packet was sent before; for data.
+    #[inline]
+    pub const fn with_retransmitted(mut self, was_sent: bool) -> Repr {
+        match &mut self {
+            Repr::Data { retransmitted, .. } => *retransmitted = was_sent,
+            _ => debug_assert!(false, "data alone is retransmitted"),
+        }
+        self
+    }
+
+    /// Puts a probe into the class of ACKs.
+    #[inline]
+    pub const fn in_control_class(mut self) -> Repr {
+        match &mut self {
+            Repr::Probe { is_control, .. } => *is_control = true,
+            _ => debug_assert!(false, "probes alone are in either class"),
         }
         self
     }
@@ -380,24 +357,40 @@ impl Repr {
         self
     }
 
-    /// Sets the bitmap of received PSNs from `from` on. ACKs and SACKs have one.
+    /// Sets the bitmap of received PSNs from `from` on; for ACKs and SACKs. Those of `uet` begin at the cumulative PSN or
+    /// above it.
     #[inline]
     pub const fn with_received(mut self, from: u32, bits: u64) -> Repr {
         match &mut self {
             Repr::Ack { base, received, .. } | Repr::Sack { base, received, .. } => {
                 (*base, *received) = (from, bits);
             }
+            Repr::UetAck { cumulative, base_offset, received, .. } => {
+                debug_assert!(from >= *cumulative && from - *cumulative <= u16::MAX as u32);
+                (*base_offset, *received) = ((from - *cumulative) as u16, bits);
+            }
             _ => debug_assert!(false, "ACKs and SACKs alone have a bitmap"),
         }
         self
     }
 
-    /// Sets whether the packet that caused the ACK was marked. Only for ACKs.
+    /// Sets whether the causing packet was marked; for ACKs and NACKs.
     #[inline]
     pub const fn with_mark(mut self, was_marked: bool) -> Repr {
         match &mut self {
             Repr::Ack { marked, .. } => *marked = was_marked,
-            _ => debug_assert!(false, "an ACK alone echoes a mark here; a SACK has a cause"),
+            Repr::Nack { marked, .. } => *marked = was_marked,
+            _ => debug_assert!(false, "ACKs and NACKs alone echo a mark here; a SACK has a cause"),
+        }
+        self
+    }
+
+    /// Sets whether the last switch before the receiver trimmed the packet; for trimmed packets and NACKs.
+    #[inline]
+    pub const fn with_last_hop(mut self, is_last: bool) -> Repr {
+        match &mut self {
+            Repr::Trimmed { last_hop, .. } | Repr::Nack { last_hop, .. } => *last_hop = is_last,
+            _ => debug_assert!(false, "trimmed packets and NACKs alone name a hop"),
         }
         self
     }
@@ -412,14 +405,36 @@ impl Repr {
         self
     }
 
-    /// Sets the received bytes, the out-of-order count and the cause. Only for SACKs.
+    /// Sets the PSN of the packet that caused it; for ACKs of `uet`. One that is further away than the field reaches becomes
+    /// the furthest.
+    #[inline]
+    pub const fn with_psn(mut self, psn: u32) -> Repr {
+        match &mut self {
+            Repr::UetAck { cumulative, psn_offset, .. } => {
+                let offset = psn.wrapping_sub(*cumulative) as i32;
+                let (least, most) = (i16::MIN as i32, i16::MAX as i32);
+                *psn_offset = if offset < least {
+                    i16::MIN
+                } else if offset > most {
+                    i16::MAX
+                } else {
+                    offset as i16
+                };
+            }
+            _ => debug_assert!(false, "an ACK of uet alone names its cause"),
+        }
+        self
+    }
+
+    /// Sets the received bytes, the out-of-order count and the cause; for SACKs and ACKs of `uet`.
     #[inline]
     pub const fn with_counts(mut self, bytes: u32, late: u16, by: SackCause) -> Repr {
         match &mut self {
-            Repr::Sack { bytes_received, out_of_order, cause, .. } => {
+            Repr::Sack { bytes_received, out_of_order, cause, .. }
+            | Repr::UetAck { bytes_received, out_of_order, cause, .. } => {
                 (*bytes_received, *out_of_order, *cause) = (bytes, late, by);
             }
-            _ => debug_assert!(false, "a SACK alone has counts"),
+            _ => debug_assert!(false, "SACKs alone have counts"),
         }
         self
     }
@@ -485,12 +500,12 @@ impl Packet {
         self
     }
 
-    /// The trimmed form of a data packet. There is none for other types.
+    /// The trimmed form of a data packet; none for other types. `last_hop`: the receiver is the next node.
     #[inline]
-    pub const fn cut(&self, wire_bytes: u16) -> Option<Packet> {
+    pub const fn cut(&self, wire_bytes: u16, last_hop: bool) -> Option<Packet> {
         match self.repr {
             Repr::Data { psn, sent_at, msn, .. } => {
-                let repr = Repr::Trimmed { psn, msn, sent_at };
+                let repr = Repr::Trimmed { psn, msn, sent_at, last_hop };
                 Some(Packet { wire_bytes, repr, ..*self })
             }
             _ => None,
@@ -501,7 +516,10 @@ impl Packet {
     /// packets, packets between programs), which has priority over data.
     #[inline]
     pub fn is_control(&self) -> bool {
-        !matches!(self.repr, Repr::Data { .. } | Repr::Probe { .. } | Repr::Custom { with_data: true, .. })
+        !matches!(
+            self.repr,
+            Repr::Data { .. } | Repr::Probe { is_control: false, .. } | Repr::Custom { with_data: true, .. }
+        )
     }
 
     /// Whether the packet is for the queue pair's receiver, not its sender.

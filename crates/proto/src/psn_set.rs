@@ -86,6 +86,19 @@ impl PsnSet {
         }
     }
 
+    /// The lowest member in `from..end`, a range that the ring covers.
+    pub(crate) fn first_from(&self, mut from: u32, end: u32) -> Option<u32> {
+        while from < end {
+            let inside = u64::MAX >> (64 - (end - from).min(64));
+            let bits = self.window(from) & inside;
+            if bits != 0 {
+                return Some(from + bits.trailing_zeros());
+            }
+            from += 64;
+        }
+        None
+    }
+
     /// The members in `base..base + 64`, as bits. The caller must mask PSNs beyond the range.
     #[inline]
     pub(crate) fn window(&self, base: u32) -> u64 {

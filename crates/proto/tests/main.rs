@@ -10,6 +10,7 @@ mod dcqcn;
 mod hpcc;
 mod irn;
 mod mp_rdma;
+mod nscc;
 mod pair;
 mod rack_tlp;
 mod rnic_sr;

@@ -38,7 +38,7 @@ impl LoadBalancer for Sticky {
         }
     }
 
-    fn handle_timeout(&mut self, _now: Time) {
+    fn handle_timeout(&mut self, _now: Time, _ev: Option<u16>) {
         self.move_on();
     }
 }

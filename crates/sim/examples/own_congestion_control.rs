@@ -4,7 +4,7 @@
 //! while the queueing delay is below a target, and shrinks in proportion to the excess, at most once per round trip.
 //! ECN marks are ignored.
 
-use anabranch_sim::proto::cc::{AckReport, CongestionControl};
+use anabranch_sim::proto::cc::{AckReport, CongestionControl, LossReport};
 use anabranch_sim::proto::{PathFacts, Size, Span};
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
 use anabranch_sim::{Control, Duration, Parameter, Parameters, Registry, Session, Time, run};
@@ -55,7 +55,7 @@ impl CongestionControl for DelayTarget {
         self.window = self.window.clamp(self.packet, self.most);
     }
 
-    fn handle_loss(&mut self, _now: Time) {
+    fn handle_loss(&mut self, _lost: &LossReport) {
         self.window = (self.window - self.packet).max(self.packet);
     }
 }

@@ -6,7 +6,7 @@
 //! report shows.
 
 use anabranch_sim::base::{HostId, MessageId};
-use anabranch_sim::proto::cc::AckReport;
+use anabranch_sim::proto::cc::{AckReport, LossCause, LossReport};
 use anabranch_sim::proto::transport::{Ends, OutOfPsns, Receiver, Sender, SenderCounters, SenderParts};
 use anabranch_sim::proto::{Packet, Repr};
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
@@ -116,6 +116,12 @@ impl ReportSender {
         }
         lost
     }
+
+    /// Reports a lost packet, which is taken for a full one.
+    fn report_loss(&mut self, now: Time, cause: LossCause) {
+        let (bytes, in_flight) = (self.header + self.payload, self.in_flight);
+        self.parts.cc.handle_loss(&LossReport { now, bytes, cause, rtt: None, in_flight });
+    }
 }
 
 impl Sender for ReportSender {
@@ -144,14 +150,23 @@ impl Sender for ReportSender {
         if let (Some(sent), false) = (sent, news.is_empty()) {
             let (rtt, marked) = (now.since(sent), report.marked);
             let (packets, bytes) = (news.len() as u32, news.iter().sum());
-            self.parts.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
+            self.parts.cc.handle_ack(&AckReport {
+                now,
+                packets,
+                bytes,
+                probe: false,
+                marked,
+                rtt,
+                rtt_is_valid: true,
+                in_flight: self.in_flight,
+            });
             self.parts.lb.handle_ack(now, packet.ev, marked, rtt);
         }
         // A retransmission that was sent after the reported packet has not been overtaken by it.
         let cause_sent = sent.unwrap_or(Time::ZERO);
         let reordering = self.reordering;
         for _ in 0..self.lose(|psn, sent| psn + reordering < report.cause && sent < cause_sent) {
-            self.parts.cc.handle_loss(now);
+            self.report_loss(now, LossCause::Inferred);
         }
     }
 
@@ -160,8 +175,8 @@ impl Sender for ReportSender {
         let lost = self.lose(|_, sent| sent + rto <= now);
         self.counters.timeouts += lost;
         for _ in 0..lost {
-            self.parts.cc.handle_loss(now);
-            self.parts.lb.handle_timeout(now);
+            self.report_loss(now, LossCause::Timeout);
+            self.parts.lb.handle_timeout(now, None);
         }
     }
 

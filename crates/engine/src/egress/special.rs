@@ -197,33 +197,34 @@ impl<F: FreeTimes> Egress<F> {
                 hits.data += u64::from(!frame.packet.is_control());
                 self.transmit_general(port, frame, Some(leaves), true, at);
             }
-            Fate::DroppedByFault(_) => match trimmed(&frame.packet, network.queues.trimmed_bytes) {
-                Some(header) => {
-                    at.counters.trims += 1;
-                    at.note_lost_payload(&frame.packet);
-                    self.release_telemetry(frame.telemetry);
-                    let leaves = network.faults.leaves(
-                        link,
-                        &network.link_kinds,
-                        at.now,
-                        header.wire_bytes,
-                        self.ports[usize::from(port)].link_kind,
-                    );
-                    let leaves = at.now + self.actual_duration(port, leaves.since(at.now));
-                    let header = Frame::new(header, frame.port);
-                    self.transmit_general(port, &header, Some(leaves), false, at);
-                }
-                None => {
-                    // The next packet is sent as if this one had not existed.
-                    self.drop_packet(port, frame, at);
-                    if self.ports[usize::from(port)].has_work() {
-                        // The next packet is sent a picosecond later, since a port can become free only once per
-                        // instant.
-                        self.ports[usize::from(port)].busy = true;
-                        self.free_times.push(DelayClass::NONE, at.now + Duration(1), port);
+            Fate::DroppedByFault(_) => {
+                match trimmed(&self.ports[usize::from(port)], &frame.packet, network) {
+                    Some(header) => {
+                        at.counters.trims += 1;
+                        at.note_lost_payload(&frame.packet);
+                        self.release_telemetry(frame.telemetry);
+                        let leaves = network.faults.leaves(
+                            link,
+                            &network.link_kinds,
+                            at.now,
+                            header.wire_bytes,
+                            self.ports[usize::from(port)].link_kind,
+                        );
+                        let leaves = at.now + self.actual_duration(port, leaves.since(at.now));
+                        let header = Frame::new(header, frame.port);
+                        self.transmit_general(port, &header, Some(leaves), false, at);
+                    }
+                    None => {
+                        // The next packet is sent as if this one had not existed.
+                        self.drop_packet(port, frame, at);
+                        if self.ports[usize::from(port)].has_work() {
+                            // It is sent a picosecond later, since a node has one such event per instant.
+                            self.ports[usize::from(port)].busy = true;
+                            self.free_times.push(DelayClass::NONE, at.now + Duration(1), port);
+                        }
                     }
                 }
-            },
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use crate::frame::{Order, event_kind};
 use crate::network::Network;
 use crate::observer::Observer;
 use anabranch_base::{Duration, Time};
+use anabranch_proto::Packet;
 use anabranch_proto::transport::PullPacer;
 use std::cmp::Reverse;
 
@@ -21,6 +22,12 @@ impl Pulls {
     pub fn new(network: &Network<'_>) -> Option<Pulls> {
         let pacer = network.scheme.transport.pull_pacer(&network.facts)?;
         Some(Pulls { pacer, armed: false })
+    }
+
+    /// Takes note of a packet that arrives for a receiver.
+    #[inline]
+    pub fn observe(&mut self, now: Time, packet: &Packet) {
+        self.pacer.observe(now, packet);
     }
 }
 
@@ -49,9 +56,9 @@ impl Host {
             }
             let Some(pull) = self.receivers[index as usize].pull() else { continue };
             if let Some(pulls) = &mut self.pulls {
-                pulls.pacer.pulled(at.now);
+                pulls.pacer.pulled(at.now, pull.bytes);
             }
-            self.send_answer((slot, self.incoming[slot].port), pull, at);
+            self.send_answer((slot, self.incoming[slot].port), pull.packet, at);
             self.request_pull(slot, index as usize, at.now);
         }
         self.arm_pulls(at.now);

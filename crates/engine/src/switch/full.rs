@@ -34,8 +34,9 @@ impl Switch {
     /// Drops or trims the youngest packet in the data queue of `port` and puts the arriving packet in its place.
     /// Returns false if the arriving packet still does not fit, or if the queue is empty.
     fn replace_youngest<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
-        let (limit, bytes) = (at.network.queues.data, frame.packet.wire_bytes);
+        let bytes = frame.packet.wire_bytes;
         let out = &mut self.egress.ports[usize::from(port)];
+        let limit = at.network.link_kinds[usize::from(out.link_kind)].data_limit;
         let Some(youngest) = out.data.last(&self.egress.pool).copied() else { return false };
         out.data_bytes -= u32::from(youngest.packet.wire_bytes);
         let held = out.data_bytes;

@@ -221,8 +221,10 @@ impl Switch {
             return;
         }
         let out = &self.egress.ports[usize::from(port)];
-        let (held, limit) =
-            if control { (out.control_bytes, limits.control) } else { (out.data_bytes, limits.data) };
+        let (held, limit) = match control {
+            true => (out.control_bytes, limits.control),
+            false => (out.data_bytes, at.network.link_kinds[usize::from(out.link_kind)].data_limit),
+        };
         if u64::from(held) + u64::from(frame.packet.wire_bytes) <= u64::from(limit) {
             self.egress.enqueue(port, frame, control, at);
         } else {

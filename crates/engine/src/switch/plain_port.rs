@@ -206,7 +206,7 @@ impl<'m> PlainPort<'_, 'm> {
         }
         let (held, limit) = match is_control {
             true => (&mut out.control_bytes, limits.control),
-            false => (&mut out.data_bytes, limits.data),
+            false => (&mut out.data_bytes, self.wire.kind.data_limit),
         };
         let bytes = u32::from(packet.wire_bytes);
         if u64::from(*held) + u64::from(bytes) > u64::from(limit) {
@@ -245,7 +245,7 @@ impl<'m> PlainPort<'_, 'm> {
         };
         out.data_bytes -= u32::from(youngest.packet.wire_bytes);
         let bytes = arriving.packet.wire_bytes;
-        let fits = u64::from(out.data_bytes) + u64::from(bytes) <= u64::from(at.network.queues.data);
+        let fits = u64::from(out.data_bytes) + u64::from(bytes) <= u64::from(self.wire.kind.data_limit);
         match (data.last_mut(), fits) {
             (Some(last), true) => *last = index,
             (Some(_), false) => drop(data.entries.pop()),

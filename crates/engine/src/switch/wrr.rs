@@ -86,6 +86,8 @@ mod tests {
         };
         let fabric = FabricSpec {
             queue: Some(Size::Bdp(1.0)),
+            last_hop_queue: None,
+            last_hop_ecn: true,
             shared_buffer: Bytes(0),
             shared_alpha: 1.0,
             full_queue: FullQueue::Arriving,

@@ -77,6 +77,7 @@ fn paper_of(scheme: &str) -> &'static str {
         }
         "dcqcn" | "themis-longhaul" | "pnp-only" | "trp-only" | "annulus" | "bicc" => "themis-longhaul-paper",
         "hpcc" => "hpcc-paper",
+        scheme if scheme.starts_with("uet-") => "uet-htsim",
         _ => "dcp-paper",
     }
 }

@@ -16,7 +16,7 @@
 //! that the results do not depend on the times of the calls. At equal times the order is alpha, the increase, and the
 //! cut (the order in which the simulators' events run), and last the event of the call.
 
-use super::interface::{CcProperties, CongestionControl, Windows};
+use super::interface::{CcProperties, CongestionControl, LossReport, Windows};
 use super::{AnyCc, CcConfig};
 use crate::{Conflict, Pace, PathFacts, Size, Span};
 use anabranch_base::{AboveZero, Bytes, Duration, Rate, Stream, Time, parameter_choices, parameters};
@@ -436,7 +436,8 @@ impl CongestionControl for Dcqcn {
     /// switch reported congestion. Timer and byte counter restart, and fast recovery leads back to the target. If the
     /// rate is already at or below half of the target, rate and timers do not change. Otherwise repeated NACKs would
     /// keep restarting the recovery from an earlier CNP.
-    fn handle_nack(&mut self, now: Time) {
+    fn handle_nack(&mut self, lost: &LossReport) {
+        let now = lost.now;
         if self.on_nack == OnNack::Cnp {
             return self.handle_cnp(now);
         }

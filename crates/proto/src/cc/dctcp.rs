@@ -1,9 +1,9 @@
 //! DCTCP with a window update per ACK, as in MPRDMA (REPS, section 4.1).
 
 use super::AnyCc;
-use super::interface::{AckReport, CcProperties, CongestionControl, Windows};
+use super::interface::{AckReport, CcProperties, CongestionControl, LossReport, Windows};
 use crate::{PathFacts, Size};
-use anabranch_base::{AboveZero, Stream, Time, parameters};
+use anabranch_base::{AboveZero, Stream, parameters};
 use serde::{Deserialize, Serialize};
 
 parameters! {
@@ -86,7 +86,7 @@ impl CongestionControl for Dctcp {
     }
 
     #[inline]
-    fn handle_loss(&mut self, _now: Time) {
+    fn handle_loss(&mut self, _lost: &LossReport) {
         self.set(self.window - self.loss_decrease);
     }
 

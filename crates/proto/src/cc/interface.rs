@@ -20,6 +20,39 @@ pub struct AckReport {
     pub marked: bool,
     /// RTT of the packet that caused the ACK.
     pub rtt: Duration,
+    /// Whether `rtt` is surely that of the copy that the sender takes for acknowledged. Only `uet` has ACKs of which that
+    /// is not known.
+    pub rtt_is_valid: bool,
+    /// Bytes in flight after the ACK, headers included.
+    pub in_flight: u64,
+}
+
+/// Lost packets, for a congestion control.
+#[derive(Clone, Copy, Debug)]
+pub struct LossReport {
+    /// The time at which the sender learns of the loss.
+    pub now: Time,
+    /// Bytes lost, headers included: of the packet where the transport reports each one, otherwise those of a full packet.
+    pub bytes: u64,
+    /// The evidence of the loss.
+    pub cause: LossCause,
+    /// The RTT of the trimmed packet and its NACK, where the cause is a trim.
+    pub rtt: Option<Duration>,
+    /// Bytes in flight after the loss, headers included.
+    pub in_flight: u64,
+}
+
+/// The evidence of a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossCause {
+    /// No acknowledgement came within the RTO.
+    Timeout,
+    /// Later packets overtook it, or a receiver or a probe said that it is missing.
+    Inferred,
+    /// A switch trimmed it.
+    Trimmed,
+    /// The last switch on its way trimmed it.
+    TrimmedAtLastHop,
 }
 
 /// Telemetry for a congestion control, with data of the ACK that carried it.
@@ -71,10 +104,10 @@ interface! {
         fn handle_telemetry(&mut self, report: &TelemetryReport<'_>) {
             let _ = report;
         }
-        /// Handles a loss: packets timed out, were trimmed, or were overtaken by later ones. `sack` and `strack` call
-        /// this for each lost packet, other transports once for each timeout and each recovery.
-        fn handle_loss(&mut self, now: Time) {
-            let _ = now;
+        /// Handles a loss: packets timed out, were trimmed, or were overtaken by later ones. `sack`, `strack` and `uet` call
+        /// it for each packet, other transports for each timeout and each recovery.
+        fn handle_loss(&mut self, lost: &LossReport) {
+            let _ = lost;
         }
         /// Replaces the initial window by `bytes` bytes, headers included, the last window of an earlier queue pair.
         /// Only congestion controls with an adaptive window implement this.
@@ -86,8 +119,8 @@ interface! {
             let _ = now;
         }
         /// Handles a NACK that the NIC treats as a sign of congestion. By default it counts as a loss.
-        fn handle_nack(&mut self, now: Time) {
-            self.handle_loss(now);
+        fn handle_nack(&mut self, lost: &LossReport) {
+            self.handle_loss(lost);
         }
     }
 }

@@ -6,6 +6,7 @@ mod dctcp;
 mod hpcc;
 mod interface;
 mod mp_rdma;
+mod nscc;
 mod strack;
 
 use crate::PathFacts;
@@ -16,8 +17,11 @@ pub use constant::{Constant, ConstantConfig};
 pub use dcqcn::{AlphaDecay, Dcqcn, DcqcnConfig, Increases, OnNack};
 pub use dctcp::{Dctcp, DctcpConfig};
 pub use hpcc::{BaseRtt, Hpcc, HpccConfig};
-pub use interface::{AckReport, CcProperties, CongestionControl, TelemetryReport, Windows};
+pub use interface::{
+    AckReport, CcProperties, CongestionControl, LossCause, LossReport, TelemetryReport, Windows,
+};
 pub use mp_rdma::{MpRdmaCc, MpRdmaCcConfig};
+pub use nscc::{Nscc, NsccAverage, NsccConfig, NsccConstants, NsccRules};
 pub use strack::{StrackCc, StrackCcConfig};
 
 kinds! {
@@ -39,6 +43,9 @@ kinds! {
         /// MP-RDMA (NSDI 2018), with one window for all paths, which each ACK changes.
         #[kind("mp-rdma")]
         MpRdma(MpRdmaCcConfig),
+        /// NSCC of Ultra Ethernet (UET 1.0.3, section 3.6.13): a delay-based window at the sender.
+        #[kind("nscc")]
+        Nscc(NsccConfig),
         /// A window that never changes.
         #[kind("constant")]
         Constant(ConstantConfig),
@@ -88,6 +95,8 @@ pub enum AnyCc {
     Strack(Box<StrackCc>),
     /// See [`MpRdmaCc`].
     MpRdma(MpRdmaCc),
+    /// See [`Nscc`].
+    Nscc(Box<Nscc>),
     /// See [`Constant`].
     Constant(Constant),
     /// A user-defined congestion control.
@@ -144,6 +153,7 @@ macro_rules! each_config {
             CcConfig::Hpcc($config) => $call,
             CcConfig::Strack($config) => $call,
             CcConfig::MpRdma($config) => $call,
+            CcConfig::Nscc($config) => $call,
             CcConfig::Constant($config) => $call,
             CcConfig::Registered($config) => $call,
         }
@@ -160,6 +170,7 @@ macro_rules! each_cc {
             AnyCc::Hpcc($cc) => $call,
             AnyCc::Strack($cc) => $call,
             AnyCc::MpRdma($cc) => $call,
+            AnyCc::Nscc($cc) => $call,
             AnyCc::Constant($cc) => $call,
             AnyCc::Custom($cc) => anabranch_base::foreign($crate::cc::PART, || $call),
         }

@@ -4,7 +4,7 @@
 //! the scheme agree. REPS (section 4.1) describes the same rules, and the rule for a loss.
 
 use super::AnyCc;
-use super::interface::{AckReport, CcProperties, CongestionControl, Windows};
+use super::interface::{AckReport, CcProperties, CongestionControl, LossReport, Windows};
 use crate::{PathFacts, Size};
 use anabranch_base::{AboveZero, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ impl CongestionControl for MpRdmaCc {
     /// The window shrinks by one packet for a loss (REPS, section 4.1). The transport also calls this for a slow path
     /// or an unused ACK.
     #[inline]
-    fn handle_loss(&mut self, _now: Time) {
+    fn handle_loss(&mut self, _lost: &LossReport) {
         self.set(self.window - self.packet);
     }
 

@@ -72,7 +72,7 @@ impl LoadBalancer for AckClock {
     }
 
     /// No ACK clocks out the packet that follows a timeout.
-    fn handle_timeout(&mut self, _now: Time) {
+    fn handle_timeout(&mut self, _now: Time, _ev: Option<u16>) {
         self.newest = None;
     }
 
@@ -116,7 +116,7 @@ mod tests {
         ack(&mut lb, 9, false);
         assert_eq!([lb.next_ev(at(1), 0), lb.next_ev(at(1), 0)], [9, draw()], "7 and 8 let no packet go");
         ack(&mut lb, 7, false);
-        lb.handle_timeout(at(2));
+        lb.handle_timeout(at(2), None);
         assert_eq!(lb.next_ev(at(2), 0), draw());
         ack(&mut lb, 7, false);
         lb.handle_trim(at(2), 5);

@@ -1,13 +1,14 @@
-//! A round robin over the entropy values that skips those with a penalty.
+//! Statistics per entropy value: a round robin that skips entropy values with a penalty.
 //!
 //! REPS (section 4.1) compares "a bitmap approach where we keep per EV statistics similarly to STrack", without further
-//! details. The penalties, their cap and the number of entropy values are those of the simulator published with REPS.
-//! Penalties decay by STrack's rule (Algorithm 3, lines 20-27), but each is a counter where STrack has a bit.
+//! details. Penalties, their cap and the number of entropy values are those of the simulator published with it.
+//! Penalties decay by STrack's rule (Algorithm 3, lines 20-27), with a counter instead of its bit.
 //!
-//! A timeout does not tell which entropy value lost the packet (see [`LoadBalancer::handle_timeout`]). This balancer
-//! therefore records the entropy values that it chose, with the times of sending: a packet that times out now was sent
-//! one RTO ago. This is exact under `sack`, where each packet has its own timeout. If timeouts occur at other times, no
-//! record matches and no entropy value gets a penalty.
+//! Under most transports a timeout does not tell which entropy value lost the packet
+//! (see [`LoadBalancer::handle_timeout`]). For these this balancer
+//! records the entropy values that it chose, with their times: a packet that times out now was sent an RTO ago. This is
+//! exact under `sack`, where each packet has its own timeout. Where timeouts occur at other times, no record matches
+//! and no entropy value is penalised.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};
@@ -36,17 +37,32 @@ parameters! {
         /// The highest penalty.
         #[param(1..=255; example = 15; source = "unspecified; the simulator published with REPS")]
         pub max_penalty: u32,
-        /// Number of sent packets whose entropy values are recorded for timeouts. With 0, timeouts add no penalty.
+        /// Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty, except under
+        /// `uet`, which reports the entropy value.
         #[param(0..=65_536; example = 1024;
             source = "unspecified; an RTO of 70 us (REPS, section 4.1) is 843 packets of 4150 B at 400 Gb/s")]
         pub remembered: u32,
+        /// None is skipped while more than this share of the entropy values has a penalty.
+        #[serde(default = "always", skip_serializing_if = "is_always")]
+        #[param(0.0..=1.0; example = 0.5; source = "UET 1.0.3, section 3.6.16, example: a half; STrack and uet-htsim: 1"; default = 1.0)]
+        pub skip_limit: f64,
     }
+}
+
+fn always() -> f64 {
+    1.0
+}
+
+fn is_always(limit: &f64) -> bool {
+    *limit == always()
 }
 
 /// A sender with a penalty for each entropy value.
 #[derive(Clone, Debug)]
 pub struct Bitmap {
     penalties: Box<[u8]>,
+    /// Number of entropy values with a penalty.
+    penalised: u32,
     /// The entropy value of the last turn, the distance to the next one, and the number of turns left in the round.
     at: u32,
     stride: u32,
@@ -63,6 +79,7 @@ impl Bitmap {
     pub fn new(config: &BitmapConfig, environment: &Environment, random: Stream) -> Self {
         Bitmap {
             penalties: vec![0; config.evs as usize].into(),
+            penalised: 0,
             at: 0,
             stride: 1,
             turns: 0,
@@ -99,19 +116,21 @@ impl LbProperties for BitmapConfig {
     }
 
     fn reacts_to_ecn(&self) -> bool {
-        true
+        self.ecn_penalty > 0
     }
 }
 
 impl LoadBalancer for Bitmap {
-    /// The next entropy value in turn that has no penalty. The first value that is skipped loses one from its penalty
-    /// (STrack, Algorithm 3, lines 20-27). If all values have penalties, that first one is used.
+    /// The next entropy value in turn without a penalty. The first one that is skipped loses one point of its penalty
+    /// (STrack, Algorithm 3, lines 20-27). If all have penalties, or more than `skip_limit`, that first one is used.
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
         let first = self.turn();
         let mut ev = first;
         if let Some(penalty) = self.penalties[usize::from(first)].checked_sub(1) {
             self.penalties[usize::from(first)] = penalty;
-            let mut others = 1..self.config.evs;
+            self.penalised -= u32::from(penalty == 0);
+            let skips = f64::from(self.penalised) <= self.config.skip_limit * f64::from(self.config.evs);
+            let mut others = if skips { 1..self.config.evs } else { 0..0 };
             ev = loop {
                 if others.next().is_none() {
                     break first;
@@ -134,11 +153,10 @@ impl LoadBalancer for Bitmap {
         }
     }
 
-    fn handle_timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time, ev: Option<u16>) {
         let slot = self.sent.partition_point(|&(sent, _)| sent + self.rto < now);
-        if let Some(&(sent, ev)) = self.sent.get(slot)
-            && sent + self.rto == now
-        {
+        let recorded = self.sent.get(slot).filter(|&&(sent, _)| sent + self.rto == now).map(|&(_, ev)| ev);
+        if let Some(ev) = ev.or(recorded) {
             self.penalise(ev, self.config.timeout_penalty);
         }
     }
@@ -172,7 +190,9 @@ impl Bitmap {
     fn penalise(&mut self, ev: u16, by: u32) {
         // Entropy values of other balancers are ignored.
         if let Some(penalty) = self.penalties.get_mut(usize::from(ev)) {
-            *penalty = (u32::from(*penalty) + by).min(self.config.max_penalty) as u8;
+            let before =
+                std::mem::replace(penalty, (u32::from(*penalty) + by).min(self.config.max_penalty) as u8);
+            self.penalised += u32::from(before == 0 && *penalty > 0);
         }
     }
 
@@ -211,6 +231,7 @@ mod tests {
         timeout_penalty: 15,
         max_penalty: 15,
         remembered: 1_024,
+        skip_limit: 1.0,
     };
 
     fn sender(config: &BitmapConfig) -> Bitmap {
@@ -291,10 +312,10 @@ mod tests {
         let mut lb = sender(&CONFIG);
         let evs: Vec<_> = (1..=8).map(|us| lb.next_ev(at(us), 0)).collect();
         let later = lb.next_ev(at(60), 0);
-        lb.handle_timeout(at(73));
+        lb.handle_timeout(at(73), None);
         let penalties: Vec<_> = evs.iter().map(|&ev| lb.penalties[usize::from(ev)]).collect();
         assert_eq!(penalties, [0, 0, 15, 0, 0, 0, 0, 0]);
-        lb.handle_timeout(at(73) + Duration(1));
+        lb.handle_timeout(at(73) + Duration(1), None);
         assert_eq!(lb.penalties.iter().filter(|&&p| p > 0).count(), 1, "nothing was sent an RTO before");
         assert!(later < 8);
     }
@@ -313,8 +334,37 @@ mod tests {
         assert_eq!(lb.sent.len(), 4);
         let mut lb = sender(&BitmapConfig { remembered: 0, ..CONFIG });
         lb.next_ev(at(1), 0);
-        lb.handle_timeout(at(71));
+        lb.handle_timeout(at(71), None);
         assert!(lb.penalties.iter().all(|&p| p == 0));
+    }
+
+    /// UET's example: a mark is one turn, and none is skipped while more than half are marked.
+    #[test]
+    fn nothing_is_skipped_beyond_the_limit() {
+        let mut lb = sender(&BitmapConfig { max_penalty: 1, skip_limit: 0.5, ..CONFIG });
+        (0..4).for_each(|ev| ack(&mut lb, ev, true));
+        let mut unmarked: Vec<u16> = (0..4).map(|_| lb.next_ev(at(1), 0)).collect();
+        unmarked.sort_unstable();
+        assert_eq!(unmarked, [4, 5, 6, 7], "half are skipped");
+        let mut lb = sender(&BitmapConfig { max_penalty: 1, skip_limit: 0.5, ..CONFIG });
+        (0..6).for_each(|ev| ack(&mut lb, ev, true));
+        let taken = lb.next_ev(at(1), 0);
+        assert_eq!(lb.penalties[usize::from(taken)], 0, "used, and cleared");
+        assert_eq!(lb.penalised, lb.penalties.iter().filter(|&&penalty| penalty > 0).count() as u32);
+    }
+
+    /// Without penalties it is oblivious: a permutation, drawn anew each round.
+    #[test]
+    fn without_penalties_it_is_oblivious() {
+        let config = BitmapConfig { ecn_penalty: 0, trim_penalty: 0, timeout_penalty: 0, ..CONFIG };
+        let (mut lb, mut other) = (sender(&config), sender(&config));
+        (0..8).for_each(|ev| {
+            ack(&mut lb, ev, true);
+            lb.handle_trim(at(1), ev);
+            lb.handle_timeout(at(1), Some(ev));
+        });
+        assert_eq!(round(&mut lb), round(&mut other));
+        assert!(!config.reacts_to_ecn() && CONFIG.reacts_to_ecn());
     }
 
     /// 256 counters of 4 bits make 1024 bits of statistics; STrack's bitmap has 256 bits.

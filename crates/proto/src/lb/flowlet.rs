@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(lb.next_ev(at(5), 0), first);
         assert_eq!(lb.next_ev(at(9), 0), first);
         lb.handle_ack(at(12), first, true, Duration::from_us(8));
-        lb.handle_timeout(at(12));
+        lb.handle_timeout(at(12), None);
         assert_eq!(lb.next_ev(at(13), 0), first, "ACKs and timeouts do not matter");
         let second = lb.next_ev(at(17) + Duration(1), 0);
         assert_ne!(second, first);

@@ -84,17 +84,18 @@ interface! {
         fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
             let _ = (now, ev, marked, rtt);
         }
-        /// Handles a retransmission timeout. Under `sack` each packet has its own timeout and its own call. Under the
-        /// other transports a queue pair has one timeout, so that several packets may be lost at one call.
+        /// Handles a packet that was lost without a notice: it timed out, or under `uet` later packets overtook it. Under
+        /// `sack` and `uet` there is one call for each packet; under the other transports a queue pair has one timeout, and
+        /// several packets may be lost at one call.
         ///
-        /// The entropy value is not given, because senders, like the hardware of the papers, keep only the transmission
-        /// time by PSN. A load balancer that has to know which path lost a packet must record the values that it chose
-        /// and those that were acknowledged. The call only indicates that a packet was not acknowledged within the
-        /// timeout ([`Environment::rto`]).
-        fn handle_timeout(&mut self, now: Time) {
-            let _ = now;
+        /// `ev` is the entropy value of the lost packet under `uet`. The other transports do not know it: like the hardware
+        /// of the papers, their senders keep the transmission time by PSN and not the entropy value. A load balancer that
+        /// has to know which path lost a packet must record the values that it chose and those that were acknowledged.
+        fn handle_timeout(&mut self, now: Time, ev: Option<u16>) {
+            let _ = (now, ev);
         }
-        /// Handles the receiver's notification that a switch trimmed a packet with this entropy value (`fabric.trim`).
+        /// Handles the notice of the receiver that a switch trimmed a packet with this entropy value (`fabric.trim`). Under
+        /// `uet` not for trims at the last hop, which say nothing of the path: these count as ACKs.
         fn handle_trim(&mut self, now: Time, ev: u16) {
             let _ = (now, ev);
         }

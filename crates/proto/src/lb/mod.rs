@@ -5,6 +5,7 @@ mod bitmap;
 mod ecmp;
 mod flowlet;
 mod interface;
+mod mixed;
 mod mp_rdma;
 mod ops;
 mod plb;
@@ -22,6 +23,7 @@ pub use bitmap::{Bitmap, BitmapConfig};
 pub use ecmp::Ecmp;
 pub use flowlet::{Flowlet, FlowletConfig, PauseSince};
 pub use interface::{Environment, LbProperties, LoadBalancer, NicPorts};
+pub use mixed::{Mixed, MixedConfig};
 pub use mp_rdma::{MpRdmaLb, MpRdmaLbConfig};
 pub use ops::{Ops, OpsConfig};
 pub use plb::{Plb, PlbConfig};
@@ -57,6 +59,9 @@ kinds! {
         /// A penalty for each entropy value, and a round robin over the values without one.
         #[kind("bitmap")]
         Bitmap(BitmapConfig),
+        /// An entropy value that came back unmarked, or else the bitmap's.
+        #[kind("mixed")]
+        Mixed(MixedConfig),
         /// Each packet takes the entropy value of the ACK that clocks it out.
         #[kind("ack-clock")]
         AckClock(AckClockConfig),
@@ -93,6 +98,8 @@ pub enum AnyLb {
     Flowlet(Flowlet),
     /// See [`Bitmap`]. Boxed, since it is large and rarely used.
     Bitmap(Box<Bitmap>),
+    /// See [`Mixed`].
+    Mixed(Box<Mixed>),
     /// See [`AckClock`].
     AckClock(AckClock),
     /// See [`RoundRobin`].
@@ -130,6 +137,7 @@ macro_rules! each_config {
             LbConfig::Plb($config) => $call,
             LbConfig::Flowlet($config) => $call,
             LbConfig::Bitmap($config) => $call,
+            LbConfig::Mixed($config) => $call,
             LbConfig::AckClock($config) => $call,
             LbConfig::RoundRobin($config) => $call,
             LbConfig::Registered($config) => $call,
@@ -150,6 +158,7 @@ macro_rules! each_lb {
             AnyLb::Plb($lb) => $call,
             AnyLb::Flowlet($lb) => $call,
             AnyLb::Bitmap($lb) => $call,
+            AnyLb::Mixed($lb) => $call,
             AnyLb::AckClock($lb) => $call,
             AnyLb::RoundRobin($lb) => $call,
             AnyLb::Custom($lb) => anabranch_base::foreign($crate::lb::PART, || $call),

@@ -103,7 +103,7 @@ impl LoadBalancer for MpRdmaLb {
 
     /// The available papers do not specify this. After a timeout, the paths of the ACKs are outdated, and one of them
     /// may have failed.
-    fn handle_timeout(&mut self, _now: Time) {
+    fn handle_timeout(&mut self, _now: Time, _ev: Option<u16>) {
         self.clocked.clear();
     }
 }

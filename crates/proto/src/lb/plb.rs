@@ -131,7 +131,7 @@ impl LoadBalancer for Plb {
 
     /// By both papers, the sender moves at a timeout. If each packet has its own timeout, the timeouts of packets that
     /// were sent before the move are ignored.
-    fn handle_timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time, _ev: Option<u16>) {
         if self.since + self.rto <= now {
             self.repath(now);
         }
@@ -247,14 +247,14 @@ mod tests {
     fn a_timeout_moves_once_for_all_that_the_path_lost() {
         let mut plb = sender(0.05, 1);
         let first = next(&mut plb);
-        plb.handle_timeout(at(100));
+        plb.handle_timeout(at(100), None);
         let second = next(&mut plb);
         assert_ne!(first, second);
         for us in 101..170 {
-            plb.handle_timeout(at(us));
+            plb.handle_timeout(at(us), None);
             assert_eq!(next(&mut plb), second, "sent before the move: the RTO is {RTO}");
         }
-        plb.handle_timeout(at(170));
+        plb.handle_timeout(at(170), None);
         assert_ne!(next(&mut plb), second);
     }
 

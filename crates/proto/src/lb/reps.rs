@@ -322,7 +322,7 @@ impl LoadBalancer for Reps {
     }
 
     /// A timeout counts as a failure, unless recent RTTs indicate congestion (Appendix A, 2).
-    fn handle_timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time, _ev: Option<u16>) {
         if self.limits.ends_at_timeout {
             self.leave_freezing(now);
         }

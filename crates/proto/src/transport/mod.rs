@@ -10,16 +10,17 @@ mod rack_tlp;
 mod rnic_sr;
 mod sack;
 mod strack;
+mod uet;
 
 use crate::cc::AnyCc;
 use crate::interface::interface;
 use crate::lb::AnyLb;
 use crate::state::StateField;
 use crate::{Conflict, PathFacts, Size, Span};
-use anabranch_base::{Parameters, Purpose, Registered, Stream, foreign, kinds, stream};
+use anabranch_base::{Bytes, Parameters, Purpose, Registered, Stream, foreign, kinds, stream};
 
 pub use common::{
-    Ends, Framing, Headers, NumberSpace, OutOfPsns, PayloadRange, Receiver, Sender, SenderCounters,
+    Ends, Framing, Headers, NumberSpace, OutOfPsns, PayloadRange, Pull, Receiver, Sender, SenderCounters,
 };
 pub use dcp::{DcpConfig, DcpReceiver, DcpSender, reception as dcp_reception};
 pub use eqds::{EqdsConfig, EqdsReceiver, EqdsSender, PullPacer};
@@ -30,6 +31,7 @@ pub use rack_tlp::{RackTlpConfig, RackTlpSender};
 pub use rnic_sr::{RnicSrConfig, RnicSrReceiver, RnicSrSender};
 pub use sack::{CachedState, Inherits, SackConfig, SackReceiver, SackSender};
 pub use strack::{StrackConfig, StrackReceiver, StrackSender};
+pub use uet::{CreditConfig, UetConfig, UetReceiver, UetSender};
 
 kinds! {
     /// A transport and its parameters.
@@ -62,6 +64,9 @@ kinds! {
         /// MP-RDMA (NSDI 2018): ACK-clocked multipath, a small bitmap at the receiver, and go-back-N recovery.
         #[kind("mp-rdma")]
         MpRdma(MpRdmaConfig),
+        /// Ultra Ethernet's packet delivery (UET 1.0.3) in its mode RUD: reliable, unordered.
+        #[kind("uet")]
+        Uet(UetConfig),
     }
 }
 
@@ -131,6 +136,8 @@ pub enum AnySender {
     Eqds(EqdsSender),
     /// See [`MpRdmaSender`].
     MpRdma(MpRdmaSender),
+    /// See [`UetSender`].
+    Uet(UetSender),
     /// A user-defined transport.
     Custom(Box<dyn Sender>),
 }
@@ -159,6 +166,8 @@ pub enum AnyReceiver {
     Eqds(EqdsReceiver),
     /// See [`MpRdmaReceiver`].
     MpRdma(MpRdmaReceiver),
+    /// See [`UetReceiver`].
+    Uet(UetReceiver),
     /// A user-defined transport.
     Custom(Box<dyn Receiver>),
 }
@@ -217,6 +226,14 @@ interface! {
         }
         /// The sizes of packets.
         fn framing(&self) -> Framing;
+        /// The size of a trimmed packet.
+        fn trimmed_bytes(&self) -> Bytes {
+            self.framing().header
+        }
+        /// The size of the shortest packet, if it is shorter than headers and ACKs.
+        fn shortest_packet(&self) -> Bytes {
+            self.framing().ack
+        }
         /// The retransmission timeout.
         fn rto(&self) -> Span;
         /// The hardware state of a queue pair that tracks which of `packets` packets in flight arrived and which are
@@ -377,6 +394,7 @@ macro_rules! each_config {
             TransportConfig::Dcp($config) => $call,
             TransportConfig::Eqds($config) => $call,
             TransportConfig::MpRdma($config) => $call,
+            TransportConfig::Uet($config) => $call,
             TransportConfig::Registered($config) => $call,
         }
     };
@@ -396,6 +414,7 @@ macro_rules! each_end {
             $any::Dcp($end) => $call,
             $any::Eqds($end) => $call,
             $any::MpRdma($end) => $call,
+            $any::Uet($end) => $call,
             $any::Custom($end) => anabranch_base::foreign($crate::transport::PART, || $call),
         }
     };

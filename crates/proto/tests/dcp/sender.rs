@@ -1,7 +1,7 @@
 //! Tests of the packets that the sender sends, and of their times.
 
 use super::*;
-use anabranch_proto::cc::{AckReport, CcConfig, CongestionControl, DcqcnConfig};
+use anabranch_proto::cc::{AckReport, CcConfig, CongestionControl, DcqcnConfig, LossReport};
 use anabranch_proto::lb::LoadBalancer;
 use anabranch_proto::transport::SenderCounters;
 use std::sync::{Arc, Mutex};
@@ -231,7 +231,7 @@ impl CongestionControl for Log {
         let AckReport { packets, bytes, marked, rtt, .. } = acked;
         self.push(format!("ack {packets} {bytes} {marked} {}", rtt.0 / 1_000_000));
     }
-    fn handle_loss(&mut self, _: Time) {
+    fn handle_loss(&mut self, _: &LossReport) {
         self.push("loss".into());
     }
 }
@@ -243,7 +243,7 @@ impl LoadBalancer for Log {
     fn handle_ack(&mut self, _: Time, ev: u16, marked: bool, rtt: Duration) {
         self.push(format!("path {ev} {marked} {}", rtt.0 / 1_000_000));
     }
-    fn handle_timeout(&mut self, _: Time) {
+    fn handle_timeout(&mut self, _: Time, _: Option<u16>) {
         self.push("path timeout".into());
     }
     fn handle_trim(&mut self, _: Time, ev: u16) {

@@ -43,7 +43,7 @@ mod reaction_point {
         }
 
         fn nack(&mut self, now: Time) {
-            self.with(|cc| cc.handle_nack(now));
+            self.with(|cc| cc.handle_nack(&crate::support::loss(now)));
         }
 
         /// Sends 1 MB in 250 packets.

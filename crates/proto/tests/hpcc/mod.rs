@@ -1,5 +1,6 @@
 //! HPCC with fixed scripts of telemetry, compared with values that were computed by hand from Algorithm 1.
 
+use crate::support::loss;
 use crate::support::{facts, us};
 use anabranch_base::{Duration, LinkId, Rate, Time};
 use anabranch_proto::cc::ConstantConfig;
@@ -254,12 +255,14 @@ fn nothing_else_changes_the_window() {
         probe: false,
         marked: true,
         rtt: Duration::from_us(20),
+        rtt_is_valid: true,
+        in_flight: 0,
     };
     flow.with(|cc| {
         cc.handle_ack(&acked);
         cc.handle_cnp(us(30));
-        cc.handle_loss(us(31));
-        cc.handle_nack(us(32));
+        cc.handle_loss(&loss(us(31)));
+        cc.handle_nack(&loss(us(32)));
         cc.handle_restart(us(33));
         cc.handle_sent(us(34), 1_090);
         assert_eq!(cc.next_increase(), None);

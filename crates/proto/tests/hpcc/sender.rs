@@ -2,7 +2,7 @@
 
 use super::{FACTS, Port, config, stack, us};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
-use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, CongestionControl, TelemetryReport};
+use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, CongestionControl, LossReport, TelemetryReport};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{AnySender, Ends, GoBackNConfig, TransportConfig};
 use anabranch_proto::{Packet, Repr, Span};
@@ -48,7 +48,7 @@ impl CongestionControl for Told {
     fn handle_ack(&mut self, acked: &AckReport) {
         self.0.lock().unwrap().push(format!("ack of {}", acked.packets));
     }
-    fn handle_loss(&mut self, _: Time) {
+    fn handle_loss(&mut self, _: &LossReport) {
         self.0.lock().unwrap().push("loss".to_owned());
     }
     fn handle_telemetry(&mut self, report: &TelemetryReport<'_>) {

@@ -2,7 +2,7 @@
 
 use super::*;
 use anabranch_proto::Packet;
-use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, CongestionControl, DcqcnConfig};
+use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, CongestionControl, DcqcnConfig, LossReport};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{IrnSender, OutOfPsns, Sender as _, SenderCounters};
 use std::sync::{Arc, Mutex};
@@ -460,7 +460,7 @@ impl CongestionControl for Told {
         let AckReport { packets, bytes, marked, rtt, probe: false, .. } = *acked else { panic!("{acked:?}") };
         self.log.lock().unwrap().push(format!("{packets} of {bytes} B, {marked}, {rtt}"));
     }
-    fn handle_loss(&mut self, _now: Time) {
+    fn handle_loss(&mut self, _now: &LossReport) {
         self.log.lock().unwrap().push("loss".to_owned());
     }
 }

@@ -1,7 +1,7 @@
 //! The packets in flight: there is one window for all paths, which each ACK changes.
 
 use super::*;
-use anabranch_proto::cc::{AckReport, AnyCc, CongestionControl};
+use anabranch_proto::cc::{AckReport, AnyCc, CongestionControl, LossReport};
 use std::sync::{Arc, Mutex};
 
 /// A congestion control with a window of 4 packets, which records its calls.
@@ -12,11 +12,11 @@ impl CongestionControl for Told {
         4_000
     }
     fn handle_ack(&mut self, acked: &AckReport) {
-        let AckReport { now, packets, bytes, probe, marked, rtt } = acked;
+        let AckReport { now, packets, bytes, probe, marked, rtt, .. } = acked;
         assert_eq!((*now, *probe), (us(8), false));
         self.0.lock().unwrap().push(format!("{packets} packet, {bytes} B, marked {marked}, {rtt}"));
     }
-    fn handle_loss(&mut self, _now: Time) {
+    fn handle_loss(&mut self, _now: &LossReport) {
         self.0.lock().unwrap().push("loss".to_owned());
     }
     fn handle_restart(&mut self, now: Time) {

@@ -17,6 +17,7 @@ mod run;
 mod sack;
 mod schedule;
 mod strack;
+mod uet;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRng, TestRunner};

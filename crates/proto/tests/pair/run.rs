@@ -258,7 +258,7 @@ impl<'a, E: Ends> Run<'a, E> {
             packet.marked = is_marked;
         }
         if is_trimmed {
-            packet = packet.cut(packet.wire_bytes).unwrap_or(packet);
+            packet = packet.cut(packet.wire_bytes, false).unwrap_or(packet);
         }
         let is_dropped = forth && path.faults.dropped.contains(&nth);
         let copies = if is_lost || is_dropped { 0 } else { 1 + usize::from(is_twofold) };

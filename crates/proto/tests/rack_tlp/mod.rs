@@ -6,7 +6,7 @@ mod recovery;
 
 use crate::support::{ENDS, facts, us};
 use anabranch_base::{Bytes, Duration, MessageId, Rate, Time};
-use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, CongestionControl, DcqcnConfig};
+use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, CongestionControl, DcqcnConfig, LossReport};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{OutOfPsns, RackTlpConfig, RackTlpSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
@@ -138,7 +138,7 @@ impl CongestionControl for Told {
         let AckReport { packets, bytes, marked, rtt, probe: false, .. } = *acked else { panic!("{acked:?}") };
         self.0.lock().unwrap().push(format!("{packets} of {bytes} B, {marked}, {rtt}"));
     }
-    fn handle_loss(&mut self, _now: Time) {
+    fn handle_loss(&mut self, _now: &LossReport) {
         self.0.lock().unwrap().push("loss".to_owned());
     }
 }

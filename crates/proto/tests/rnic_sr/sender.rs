@@ -1,7 +1,7 @@
 //! The sender of `rnic-sr`.
 
 use super::*;
-use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, CongestionControl, DcqcnConfig};
+use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, CongestionControl, DcqcnConfig, LossReport};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{RnicSrSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
@@ -278,7 +278,7 @@ fn a_nack_is_a_loss_to_others() {
             HUGE
         }
         fn handle_ack(&mut self, _: &AckReport) {}
-        fn handle_loss(&mut self, _: Time) {
+        fn handle_loss(&mut self, _: &LossReport) {
             self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
     }

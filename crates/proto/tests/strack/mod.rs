@@ -7,6 +7,7 @@ mod path;
 mod receiver;
 mod sender;
 
+use crate::support::loss;
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, StrackCcConfig};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, StateField, StrackLbConfig};
@@ -205,7 +206,16 @@ mod congestion_control {
     fn ack(cc: &mut AnyCc, us: u64, delay: u64, marked: bool, packets: u32) -> u64 {
         let rtt = Duration::from_us(12 + delay);
         let bytes = u64::from(packets) * PACKET;
-        cc.handle_ack(&AckReport { now: at(us), packets, bytes, probe: false, marked, rtt });
+        cc.handle_ack(&AckReport {
+            now: at(us),
+            packets,
+            bytes,
+            probe: false,
+            marked,
+            rtt,
+            rtt_is_valid: true,
+            in_flight: 0,
+        });
         cc.window()
     }
 
@@ -238,6 +248,8 @@ mod congestion_control {
             probe: false,
             marked: false,
             rtt: base_rtt,
+            rtt_is_valid: true,
+            in_flight: 0,
         });
         assert_eq!(cc.window(), 100_471, "100 + 7.111 / 100 + 0.15 * 2.667");
     }
@@ -290,7 +302,16 @@ mod congestion_control {
         assert_eq!(ack(&mut cc, 125, 37, true, 1), 5_000, "1 + 3 + 1 packets; eta came a microsecond ago");
         // The next period counts only its own bytes, and no bytes of probes.
         let rtt = Duration::from_us(49);
-        let probe = AckReport { now: at(150), packets: 2, bytes: 2 * PACKET, probe: true, marked: true, rtt };
+        let probe = AckReport {
+            now: at(150),
+            packets: 2,
+            bytes: 2 * PACKET,
+            probe: true,
+            marked: true,
+            rtt,
+            rtt_is_valid: true,
+            in_flight: 0,
+        };
         cc.handle_ack(&probe);
         assert_eq!(cc.window(), 1_150, "nothing arrived: one packet; + 0.15");
     }
@@ -317,6 +338,8 @@ mod congestion_control {
             probe: false,
             marked,
             rtt: Duration::from_us(rtt),
+            rtt_is_valid: true,
+            in_flight: 0,
         };
         let mut cc = sharp(20.0);
         cc.handle_ack(&acked(100, 4, true));
@@ -334,7 +357,7 @@ mod congestion_control {
         let mut cc = sharp(1.2);
         assert_eq!(ack(&mut cc, 100, 12, true, 1), 1_350);
         assert_eq!(ack(&mut cc, 101, 36, true, 1), 1_000);
-        cc.handle_loss(at(102));
+        cc.handle_loss(&loss(at(102)));
         assert_eq!(cc.window(), 1_000, "a loss cuts nothing");
     }
 

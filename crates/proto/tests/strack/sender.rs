@@ -1,7 +1,7 @@
 //! Section 3.3.2: the bytes in flight, and the three ways to detect a loss.
 
 use super::*;
-use anabranch_proto::cc::CongestionControl;
+use anabranch_proto::cc::{CongestionControl, LossReport};
 use anabranch_proto::transport::{Sender as _, StrackSender};
 
 /// A sender with a constant window of `window` packets and a message of `packets` packets.
@@ -61,7 +61,7 @@ fn fire(sender: &mut StrackSender, us: u64) -> Option<u32> {
         panic!("due again at once");
     }
     let packet = sender.poll_transmit(at(us))?;
-    let Repr::Probe { base, sent_at } = packet.repr else { panic!("{packet:?}") };
+    let Repr::Probe { base, sent_at, .. } = packet.repr else { panic!("{packet:?}") };
     assert_eq!((sent_at, u64::from(packet.wire_bytes), packet.ev, packet.dst), (at(us), HEADER, 9, ENDS.dst));
     Some(base)
 }
@@ -345,7 +345,7 @@ impl CongestionControl for Paced {
         Some(at(20))
     }
     fn handle_ack(&mut self, _acked: &AckReport) {}
-    fn handle_loss(&mut self, _now: Time) {}
+    fn handle_loss(&mut self, _now: &LossReport) {}
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::PathFacts;
+use anabranch_proto::cc::{LossCause, LossReport};
 use anabranch_proto::transport::Ends;
 
 /// A queue pair from host 1 to host 2.
@@ -32,4 +33,9 @@ pub fn us(us: u64) -> Time {
 /// The numbers of messages.
 pub fn ids(messages: impl IntoIterator<Item = MessageId>) -> Vec<u32> {
     messages.into_iter().map(|message| message.0).collect()
+}
+
+/// A loss without details, for congestion controls that need none.
+pub fn loss(now: Time) -> LossReport {
+    LossReport { now, bytes: 0, cause: LossCause::Inferred, rtt: None, in_flight: 0 }
 }

@@ -1,6 +1,7 @@
 //! Tests of congestion controls.
 
 use super::FACTS;
+use crate::support::loss;
 use anabranch_base::Time;
 use anabranch_proto::Size;
 use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, ConstantConfig, DctcpConfig, MpRdmaCcConfig};
@@ -34,6 +35,8 @@ fn apply(cc: &mut AnyCc, event: &Event) -> String {
         probe: false,
         marked,
         rtt: FACTS.base_rtt,
+        rtt_is_valid: true,
+        in_flight: 0,
     };
     match event {
         Ack(n) => {
@@ -45,11 +48,11 @@ fn apply(cc: &mut AnyCc, event: &Event) -> String {
             format!("marked {n}")
         }
         Loss => {
-            cc.handle_loss(Time::ZERO);
+            cc.handle_loss(&loss(Time::ZERO));
             "loss".to_string()
         }
         Nack => {
-            cc.handle_nack(Time::ZERO);
+            cc.handle_nack(&loss(Time::ZERO));
             "nack".to_string()
         }
         Restart => {

@@ -3,7 +3,9 @@
 use super::FACTS;
 use anabranch_base::{Duration, Purpose, Time, stream};
 use anabranch_proto::Span;
-use anabranch_proto::lb::{AckClockConfig, BitmapConfig, FlowletConfig, OpsConfig, PauseSince, PlbConfig};
+use anabranch_proto::lb::{
+    AckClockConfig, BitmapConfig, FlowletConfig, MixedConfig, OpsConfig, PauseSince, PlbConfig,
+};
 use anabranch_proto::lb::{
     AfterFreezing, AnyLb, Environment, FreezingEnds, LbConfig, MpRdmaLbConfig, RepsConfig, ReuseOrder,
     RoundRobinConfig,
@@ -62,7 +64,7 @@ fn apply(lb: &mut AnyLb, now: Time, event: &Event) -> (String, Vec<u16>) {
             format!("ack {ev}, {rtt} us")
         }
         Timeout => {
-            lb.handle_timeout(now);
+            lb.handle_timeout(now, None);
             "timeout".to_string()
         }
         Trim(ev) => {
@@ -431,6 +433,7 @@ fn bitmap() {
         timeout_penalty: 15,
         max_penalty: 15,
         remembered: 64,
+        skip_limit: 1.0,
     });
     insta::assert_snapshot!(table(config, true, &eventful()), @r"
      us  event            frozen  EVs
@@ -450,6 +453,38 @@ fn bitmap() {
      82  ack 5
      82  send 2                   0 0
     100  send 2                   3 6
+    ");
+}
+
+/// An entropy that came back unmarked is used again, the oldest first. Otherwise the bitmap chooses, in which 2 and 4 have penalties.
+#[test]
+fn mixed() {
+    let config = LbConfig::Mixed(MixedConfig {
+        evs: 8,
+        buffer: 4,
+        ecn_penalty: 1,
+        trim_penalty: 4,
+        timeout_penalty: 15,
+        max_penalty: 15,
+    });
+    insta::assert_snapshot!(table(config, true, &eventful()), @r"
+     us  event            frozen  EVs
+      0  send 4                   5 6 7 0
+      8  ack 1
+      8  marked 2
+      8  send 2                   1 1
+     12  send 2                   3 4
+     20  ack 3
+     22  send 2                   3 3
+     23  trim 4
+     23  send 1                   6
+     78  timeout
+     78  send 2                   1 7
+     82  marked 1
+     82  marked 2
+     82  ack 5
+     82  send 2                   5 5
+    100  send 2                   0 0
     ");
 }
 

@@ -28,3 +28,4 @@ mod threads;
 mod threads_failing;
 mod timers;
 mod trimming;
+mod uet;

@@ -348,7 +348,7 @@ impl Scenario {
         if scheme.fabric.wrr.is_none() {
             return Ok(());
         }
-        let header = scheme.transport.framing().header;
+        let header = scheme.transport.trimmed_bytes();
         weights(&scheme.fabric, on, facts, header).map(drop).map_err(|error| {
             let message = format!("scheme {:?}: fabric.wrr: {error}", scheme.name);
             let (at, written) = self.origin.setting(&scheme.name, "fabric.wrr", &["fabric.wrr.radix"]);

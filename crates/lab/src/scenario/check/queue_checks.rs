@@ -137,11 +137,11 @@ impl Look<'_> {
 
     /// Checks that the control queue is long enough for a packet of its kind.
     fn control_queue(&mut self) {
-        let framing = self.scheme.transport.framing();
+        let transport = &self.scheme.transport;
         // If ACKs wait with data, only the headers of trimmed packets use this queue.
         let (what, size) = match self.scheme.fabric.acks_with_data {
-            true => ("a trimmed packet's header", framing.header),
-            false => ("an ACK", framing.ack),
+            true => ("a trimmed packet's header", transport.trimmed_bytes()),
+            false => ("an ACK", transport.framing().ack),
         };
         let control = self.scheme.fabric.control_queue;
         if control.on(self.facts) < size {

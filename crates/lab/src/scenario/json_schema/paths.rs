@@ -5,6 +5,7 @@ use super::schemes::{PARTS, kinds, preset, tree};
 use super::tables::tables_alone;
 use super::value::{any_of, of_key};
 use crate::scenario::keys::sections;
+use anabranch_proto::cc::{DcqcnConfig, NsccConfig};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -24,8 +25,10 @@ fn parameters() -> BTreeMap<String, Value> {
             leaves.into_iter().for_each(|(path, schema)| add(path, schema));
         }
     }
-    for (path, schema) in tree(&[preset()]) {
-        add(format!("cc.{path}"), schema);
+    for names in [&DcqcnConfig::PRESETS[..], &NsccConfig::PRESETS[..]] {
+        for (path, schema) in tree(&[preset(names)]) {
+            add(format!("cc.{path}"), schema);
+        }
     }
     found.into_iter().map(|(path, schemas)| (path, any_of(schemas))).collect()
 }

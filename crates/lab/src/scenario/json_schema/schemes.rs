@@ -6,7 +6,7 @@ use crate::scenario::keys::section;
 use crate::scenario::resolve::scheme::catalog::{KindListing, Registry};
 use crate::scenario::schema::parameter_path::PRESET;
 use anabranch_base::Parameter;
-use anabranch_proto::cc::DcqcnConfig;
+use anabranch_proto::cc::{DcqcnConfig, NsccConfig};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -89,17 +89,20 @@ fn define_part(part: &str, kinds: &[KindListing], definitions: &mut Map<String, 
 /// The parameters of a kind. DCQCN has one more, the preset, which sets all its parameters at once.
 fn with_preset(part: &str, kind: &KindListing) -> Vec<Parameter> {
     let mut parameters = kind.parameters.clone();
-    if PRESET.split_once('.').is_some_and(|(of, _)| of == part) && kind.name.as_deref() == Some("dcqcn") {
-        parameters.push(preset());
+    let of_cc = PRESET.split_once('.').is_some_and(|(of, _)| of == part);
+    match kind.name.as_deref().filter(|_| of_cc) {
+        Some("dcqcn") => parameters.push(preset(&DcqcnConfig::PRESETS)),
+        Some("nscc") => parameters.push(preset(&NsccConfig::PRESETS)),
+        _ => {}
     }
     parameters
 }
 
-/// The preset of DCQCN, which sets all its parameters at once, as a parameter.
-pub(super) fn preset() -> Parameter {
+/// All parameters of a congestion control together, as a parameter.
+pub(super) fn preset(names: &'static [&'static str]) -> Parameter {
     let name = PRESET.rsplit('.').next().unwrap_or_default();
-    let is_known = |preset: &String| DcqcnConfig::preset(preset).is_some();
-    let rule = format!("be one of {}", DcqcnConfig::PRESETS.join(", "));
+    let is_known = |preset: &String| names.contains(&preset.as_str());
+    let rule = format!("be one of {}", names.join(", "));
     Parameter::required::<String>(name, "All parameters, as this source has them.").must(rule, is_known)
 }
 

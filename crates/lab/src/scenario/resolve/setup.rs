@@ -37,6 +37,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("themis-spraying-paper", include_str!("../../../../../setups/themis-spraying-paper.toml")),
     ("dcp-paper", include_str!("../../../../../setups/dcp-paper.toml")),
     ("themis-longhaul-paper", include_str!("../../../../../setups/themis-longhaul-paper.toml")),
+    ("uet", include_str!("../../../../../setups/uet.toml")),
+    ("uet-htsim", include_str!("../../../../../setups/uet-htsim.toml")),
     ("hpcc-paper", include_str!("../../../../../setups/hpcc-paper.toml")),
 ];
 

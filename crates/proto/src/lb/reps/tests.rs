@@ -85,7 +85,7 @@ fn a_burst_longer_than_the_buffer_keeps_the_youngest() {
 fn frozen_it_reuses_what_it_has() {
     let mut reps = sender(&config(), false);
     (1..=8).for_each(|ev| good_ack(&mut reps, 1, ev));
-    reps.handle_timeout(at(60));
+    reps.handle_timeout(at(60), None);
     assert!(reps.is_freezing());
     let used: Vec<u16> = (0..20).map(|_| next_ev(&mut reps)).collect();
     assert_eq!(used, [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4]);
@@ -97,7 +97,7 @@ fn frozen_it_reuses_what_it_has() {
 fn frozen_with_part_of_a_buffer_it_uses_only_entries_that_hold_a_path() {
     let mut reps = sender(&config(), false);
     (1..=3).for_each(|ev| good_ack(&mut reps, 1, ev));
-    reps.handle_timeout(at(60));
+    reps.handle_timeout(at(60), None);
     let used: Vec<u16> = (0..7).map(|_| next_ev(&mut reps)).collect();
     assert_eq!(used, [1, 2, 3, 1, 2, 3, 1]);
 }
@@ -105,7 +105,7 @@ fn frozen_with_part_of_a_buffer_it_uses_only_entries_that_hold_a_path() {
 #[test]
 fn frozen_with_an_empty_buffer_it_still_explores() {
     let mut reps = sender(&config(), false);
-    reps.handle_timeout(at(60));
+    reps.handle_timeout(at(60), None);
     assert!(reps.is_freezing());
     let random = next_random(&reps);
     assert_eq!(next_ev(&mut reps), random);
@@ -116,7 +116,7 @@ fn frozen_with_an_empty_buffer_it_still_explores() {
 fn leaves_freezing_by_time_and_explores_one_packet_in_eight() {
     let mut reps = sender(&config(), false);
     (1..=8).for_each(|ev| good_ack(&mut reps, 1, ev));
-    reps.handle_timeout(at(60));
+    reps.handle_timeout(at(60), None);
     good_ack(&mut reps, 160, 9);
     assert!(reps.is_freezing(), "exit only after the timeout, not at it");
     good_ack(&mut reps, 161, 10);
@@ -135,7 +135,7 @@ fn leaves_freezing_by_time_and_explores_one_packet_in_eight() {
 fn a_reset_leaves_nothing_of_the_buffer() {
     let mut reps = sender(&RepsConfig { after_freezing: AfterFreezing::Reset, ..config() }, false);
     (0..8).for_each(|ev| good_ack(&mut reps, 1, ev));
-    reps.handle_timeout(at(1_000));
+    reps.handle_timeout(at(1_000), None);
     assert!(reps.is_freezing() && next_ev(&mut reps) < 8, "frozen, it uses what it has");
     good_ack(&mut reps, 1_101, 3);
     assert!(!reps.is_freezing());
@@ -153,10 +153,10 @@ fn without_an_ack_freezing_ends_at_a_timeout_or_never() {
     for (freezing_ends, ends) in [(FreezingEnds::Ack, false), (FreezingEnds::Timeout, true)] {
         let mut reps = sender(&RepsConfig { freezing_ends, ..config() }, false);
         good_ack(&mut reps, 1, 5);
-        reps.handle_timeout(at(60));
-        reps.handle_timeout(at(100));
+        reps.handle_timeout(at(60), None);
+        reps.handle_timeout(at(100), None);
         assert!(reps.is_freezing(), "its time is not over");
-        reps.handle_timeout(at(1_000));
+        reps.handle_timeout(at(1_000), None);
         assert_eq!(reps.is_freezing(), !ends);
         let explores = (0..8).filter(|_| next_ev(&mut reps) != 5).count();
         assert_eq!(explores > 0, ends, "{explores}");
@@ -167,14 +167,14 @@ fn without_an_ack_freezing_ends_at_a_timeout_or_never() {
 fn does_not_freeze_again_while_it_explores() {
     let mut reps = sender(&config(), false);
     good_ack(&mut reps, 1, 5);
-    reps.handle_timeout(at(60));
+    reps.handle_timeout(at(60), None);
     good_ack(&mut reps, 200, 6);
-    reps.handle_timeout(at(201));
+    reps.handle_timeout(at(201), None);
     assert!(!reps.is_freezing());
     for _ in 0..16 {
         next_ev(&mut reps);
     }
-    reps.handle_timeout(at(202));
+    reps.handle_timeout(at(202), None);
     assert!(reps.is_freezing());
 }
 
@@ -183,11 +183,11 @@ fn does_not_freeze_again_while_it_explores() {
 fn a_timeout_after_long_round_trips_is_congestion() {
     let mut reps = sender(&config(), false);
     reps.handle_ack(at(10), 1, false, Duration::from_us(14));
-    reps.handle_timeout(at(75));
+    reps.handle_timeout(at(75), None);
     assert!(!reps.is_freezing(), "14 us is above 1.65 x 8 us");
     reps.handle_ack(at(150), 1, false, Duration::from_us(13));
     reps.handle_ack(at(290), 1, false, Duration::from_us(13));
-    reps.handle_timeout(at(300));
+    reps.handle_timeout(at(300), None);
     assert!(reps.is_freezing(), "13 us is below, and the 14 us are long past");
 }
 
@@ -196,7 +196,7 @@ fn a_timeout_after_long_round_trips_is_congestion() {
 fn with_trimming_every_timeout_is_a_failure() {
     let mut reps = sender(&config(), true);
     reps.handle_ack(at(10), 1, false, Duration::from_us(60));
-    reps.handle_timeout(at(75));
+    reps.handle_timeout(at(75), None);
     assert!(reps.is_freezing());
 }
 
@@ -204,7 +204,7 @@ fn with_trimming_every_timeout_is_a_failure() {
 fn without_freezing_mode_it_keeps_exploring() {
     let mut reps = sender(&RepsConfig { freezing: false, ..config() }, false);
     good_ack(&mut reps, 1, 5);
-    reps.handle_timeout(at(60));
+    reps.handle_timeout(at(60), None);
     assert!(!reps.is_freezing());
 }
 
@@ -233,7 +233,7 @@ fn forced_freezing_ends_exploring() {
     let forced = RepsConfig { freeze_at: Some(Span::Time(Duration::from_us(170))), ..config() };
     let mut reps = sender(&forced, false);
     good_ack(&mut reps, 1, 5);
-    reps.handle_timeout(at(60));
+    reps.handle_timeout(at(60), None);
     good_ack(&mut reps, 161, 6);
     assert!(!reps.is_freezing() && reps.explore_counter == 16);
     good_ack(&mut reps, 170, 7);

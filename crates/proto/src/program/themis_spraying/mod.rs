@@ -168,7 +168,7 @@ impl Program for ThemisSpraying {
             (true, false, Repr::Data { psn, .. }) => return self.source.handle_data(packet, psn),
             (false, true, Repr::Nack { psn, .. }) => self.source.handle_nack(packet, psn),
             (true, false, Repr::Ack { cumulative, .. }) => self.destination.handle_ack(packet, cumulative),
-            (true, false, Repr::Nack { psn, sent_at }) => {
+            (true, false, Repr::Nack { psn, sent_at, .. }) => {
                 return self.destination.handle_nack(packet, psn, sent_at);
             }
             _ => {}

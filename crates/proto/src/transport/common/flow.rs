@@ -4,7 +4,7 @@
 use super::interface::{Ends, Framing, SenderCounters};
 use super::messages::{Messages, PacketInfo};
 use super::pacer::Pacer;
-use crate::cc::{AckReport, AnyCc};
+use crate::cc::{AckReport, AnyCc, LossCause, LossReport};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use anabranch_base::{Duration, HostId, QpId, Time};
@@ -30,6 +30,16 @@ pub(in crate::transport) struct Flow {
     pub cc: AnyCc,
     pub lb: AnyLb,
     pub counters: SenderCounters,
+}
+
+/// Newly acknowledged packets.
+pub(in crate::transport) struct Acked {
+    pub now: Time,
+    pub packets: u32,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+    /// Bytes in flight after the ACK.
+    pub in_flight: u64,
 }
 
 /// The values that decide which packets request an immediate ACK.
@@ -113,8 +123,24 @@ impl Flow {
 
     /// Reports newly acknowledged packets to the congestion control.
     #[inline]
-    pub fn report_acked(&mut self, now: Time, packets: u32, bytes: u64, marked: bool, rtt: Duration) {
-        self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
+    pub fn report_acked(&mut self, acked: Acked, marked: bool, rtt: Duration) {
+        let Acked { now, packets, bytes, in_flight } = acked;
+        let report =
+            AckReport { now, packets, bytes, probe: false, marked, rtt, rtt_is_valid: true, in_flight };
+        self.cc.handle_ack(&report);
+    }
+
+    /// The report of a loss, of which these transports report one for each event, whatever the number of packets.
+    pub fn loss(&self, now: Time, cause: LossCause, in_flight: u64) -> LossReport {
+        let bytes = self.messages.packet_bytes().into();
+        LossReport { now, bytes, cause, rtt: None, in_flight }
+    }
+
+    /// Reports a timeout of the queue pair.
+    pub fn report_timeout(&mut self, now: Time, in_flight: u64) {
+        self.counters.timeouts += 1;
+        self.lb.handle_timeout(now, None);
+        self.cc.handle_loss(&self.loss(now, LossCause::Timeout, in_flight));
     }
 
     /// See [`Sender::next_pacing`](super::interface::Sender::next_pacing).

@@ -89,16 +89,26 @@ interface! {
         /// application, so that duplicates, discarded packets and trimmed packets do not count. Once everything is
         /// delivered, it is the number of packets of all messages.
         fn fresh_packets(&self) -> u64;
-        /// Whether the receiver joins the queue of the host's pull pacer (`eqds`). The driver reads it after each
+        /// Whether the receiver joins the queue of the host's pull pacer (`eqds`, and `uet` with
+        /// credit). The driver reads it after each
         /// packet and each pull. It is true only once until the next [`pull`](Self::pull).
         fn requests_pull(&mut self) -> bool {
             false
         }
         /// The pull packet, when the pacer serves this receiver. None if nothing is left to pull.
-        fn pull(&mut self) -> Option<Packet> {
+        fn pull(&mut self) -> Option<Pull> {
             None
         }
     }
+}
+
+/// The credit that a receiver grants at its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pull {
+    /// The packet with the pull.
+    pub packet: Packet,
+    /// Bytes that it grants, headers included.
+    pub bytes: u64,
 }
 
 /// The counters of a sender.

@@ -2,7 +2,7 @@
 
 use super::config::{DcpConfig, MAX_DOUBLINGS, PLAIN_ROUNDS, Requests};
 use crate::PathFacts;
-use crate::cc::{AckReport, AnyCc};
+use crate::cc::{AckReport, AnyCc, LossCause, LossReport};
 use crate::lb::AnyLb;
 use crate::packet::{Msn, Packet, Repr};
 use crate::transport::common::{Claim, Ends, OutOfPsns, Pacer, PayloadRange, Sender, SenderCounters};
@@ -255,8 +255,9 @@ impl Sender for DcpSender {
             self.rounds += 1;
             self.start_round();
             self.counters.timeouts += 1;
-            self.lb.handle_timeout(now);
-            self.cc.handle_loss(now);
+            self.lb.handle_timeout(now, None);
+            let (bytes, in_flight) = (self.packet_bytes.into(), self.in_flight());
+            self.cc.handle_loss(&LossReport { now, bytes, cause: LossCause::Timeout, rtt: None, in_flight });
         }
     }
 
@@ -525,7 +526,18 @@ impl DcpSender {
         let still_open = self.queue.front().map_or(self.end, |request| request.first);
         self.repeat_next = self.repeat_next.max(still_open).min(self.repeat_end);
         self.since = now;
-        self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
+        let in_flight = self.in_flight();
+        let probe = false;
+        self.cc.handle_ack(&AckReport {
+            now,
+            packets,
+            bytes,
+            probe,
+            marked,
+            rtt,
+            rtt_is_valid: true,
+            in_flight,
+        });
     }
 }
 

@@ -2,28 +2,66 @@
 
 use super::config::EqdsConfig;
 use crate::PathFacts;
-use anabranch_base::{Duration, Time};
+use crate::packet::{Packet, Repr};
+use anabranch_base::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
-/// The pull pacer of a receiving host. It sends one pull per packet time, round robin over the receivers with demand.
+/// The pull pacer of a receiving host: pulls at a rate, round robin over the receivers with demand.
 ///
-/// To drive it, call [`join`](Self::join) for a receiver that requests a pull. At [`next_timeout`](Self::next_timeout),
-/// call [`take_turn`](Self::take_turn) until a receiver pulls, and [`pulled`](Self::pulled) when one has.
+/// Drive it: [`observe`](Self::observe) for each packet to a receiver, and [`join`](Self::join) for a receiver that requests a
+/// pull; at [`next_timeout`](Self::next_timeout), [`take_turn`](Self::take_turn) until a receiver pulls, and
+/// [`pulled`](Self::pulled) when one did.
 #[derive(Clone, Debug)]
 pub struct PullPacer {
-    /// The time that a full packet takes at the pull rate.
-    interval: Duration,
+    /// The rate of what is pulled.
+    rate: Rate,
+    /// The part that follows the fabric's congestion, if one does.
+    adaptation: Option<Adaptation>,
     /// The earliest time of the next pull.
     free_at: Time,
     /// Receivers with demand, given by their index at the host.
     waiting: VecDeque<u32>,
 }
 
+/// The share of the rate that an oversubscribed fabric carries (RCCC, as in uet-htsim).
+#[derive(Clone, Debug)]
+struct Adaptation {
+    share: f64,
+    /// The average share of marked packets.
+    marked: f64,
+    /// Periods in a row without a mark.
+    calm: u32,
+    period: Duration,
+    ends: Time,
+    /// Packets of the period: all, marked ones, and those trimmed before the last hop.
+    counts: [u32; 3],
+}
+
 impl PullPacer {
     /// A pacer without waiting receivers.
     pub fn new(config: &EqdsConfig, facts: &PathFacts) -> Self {
-        let interval = config.pull_rate.on(facts).time_for(config.payload.0 + config.header.0);
-        PullPacer { interval, free_at: Time::ZERO, waiting: VecDeque::new() }
+        PullPacer::at_rate(config.pull_rate.on(facts))
+    }
+
+    /// A pacer of this rate without waiting receivers.
+    pub fn at_rate(rate: Rate) -> Self {
+        PullPacer { rate, adaptation: None, free_at: Time::ZERO, waiting: VecDeque::new() }
+    }
+
+    /// Lets the rate follow marks, and trims before the last hop, once a period.
+    #[must_use]
+    pub fn adapting(self, period: Duration) -> Self {
+        let (share, ends) = (1.0, Time::ZERO + period);
+        let adaptation = Adaptation { share, marked: 0.0, calm: 0, period, ends, counts: [0; 3] };
+        PullPacer { adaptation: Some(adaptation), ..self }
+    }
+
+    /// Takes note of a packet that arrives for a receiver.
+    #[inline]
+    pub fn observe(&mut self, now: Time, packet: &Packet) {
+        if let Some(adaptation) = &mut self.adaptation {
+            adaptation.observe(now, packet);
+        }
     }
 
     /// Appends a receiver to the queue.
@@ -44,9 +82,58 @@ impl PullPacer {
         if now < self.free_at { None } else { self.waiting.pop_front() }
     }
 
-    /// Records that a pull was sent.
+    /// Records that a pull of `bytes` bytes was sent.
     #[inline]
-    pub fn pulled(&mut self, now: Time) {
-        self.free_at = now + self.interval;
+    pub fn pulled(&mut self, now: Time, bytes: u64) {
+        let rate = match &mut self.adaptation {
+            Some(adaptation) => {
+                adaptation.advance(now);
+                Rate((self.rate.0 as f64 * adaptation.share) as u64)
+            }
+            None => self.rate,
+        };
+        self.free_at = now + rate.time_for(bytes);
     }
 }
+
+impl Adaptation {
+    fn observe(&mut self, now: Time, packet: &Packet) {
+        self.advance(now);
+        let trimmed = matches!(packet.repr, Repr::Trimmed { last_hop: false, .. });
+        self.counts[0] += 1;
+        self.counts[1] += u32::from(packet.marked);
+        self.counts[2] += u32::from(trimmed);
+    }
+
+    /// Handles the ends of periods until `now`. After some without a packet the share is 1.
+    fn advance(&mut self, now: Time) {
+        let mut periods = 0;
+        while now >= self.ends && periods <= MOST_DOUBLINGS {
+            self.adapt();
+            self.ends = self.ends + self.period;
+            periods += 1;
+        }
+        if now >= self.ends {
+            self.ends = now + self.period;
+        }
+    }
+
+    /// uet-htsim: the share falls by that of trims, and with the average of marks where that is above 0.3; otherwise it rises by
+    /// a hundredth, twice as much after each further period without a mark.
+    fn adapt(&mut self) {
+        let [all, marked, trimmed] = self.counts.map(f64::from);
+        self.marked = 0.5 * self.marked + 0.5 * marked / all.max(1.0);
+        self.calm = if marked > 0.0 { 0 } else { (self.calm + 1).min(MOST_DOUBLINGS) };
+        self.share -= trimmed / all.max(1.0);
+        if self.marked > 0.3 {
+            self.share *= 1.0 - (self.marked - 0.3) / 2.0;
+        } else {
+            self.share += 0.01 * f64::from(1u32 << self.calm);
+        }
+        self.share = self.share.clamp(0.01, 1.0);
+        self.counts = [0; 3];
+    }
+}
+
+/// The share rises by all that is left then.
+const MOST_DOUBLINGS: u32 = 7;

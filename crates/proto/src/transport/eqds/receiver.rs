@@ -2,7 +2,7 @@
 
 use super::config::EqdsConfig;
 use crate::packet::{Packet, Repr};
-use crate::transport::common::{Answers, Ends, Receiver};
+use crate::transport::common::{Answers, Ends, Pull, Receiver};
 use crate::transport::sack::SackReceiver;
 use anabranch_base::{MessageId, Time};
 
@@ -20,6 +20,7 @@ pub struct EqdsReceiver {
     is_queued: bool,
     /// Whether the last pull must be sent again at once.
     repeats_grant: bool,
+    packet_bytes: u64,
     answers: Answers,
 }
 
@@ -32,6 +33,7 @@ impl EqdsReceiver {
             granted: 0,
             is_queued: false,
             repeats_grant: false,
+            packet_bytes: config.payload.0 + config.header.0,
             answers: Answers::new(ends, config.ack),
         }
     }
@@ -80,12 +82,12 @@ impl Receiver for EqdsReceiver {
     }
 
     #[inline]
-    fn pull(&mut self) -> Option<Packet> {
+    fn pull(&mut self) -> Option<Pull> {
         self.is_queued = false;
         if self.granted >= self.target {
             return None;
         }
         self.granted += 1;
-        Some(self.grant())
+        Some(Pull { packet: self.grant(), bytes: self.packet_bytes })
     }
 }

@@ -132,11 +132,11 @@ fn a_receiver_grants_demand() {
     assert!(!receiver.requests_pull());
     receiver.handle_packet(at(0), &data(0, 1));
     assert!(receiver.requests_pull() && !receiver.requests_pull(), "it asks once");
-    assert_eq!(receiver.pull().map(|packet| say(&packet)), Some("pull 1".to_string()));
+    assert_eq!(receiver.pull().map(|pull| say(&pull.packet)), Some("pull 1".to_string()));
     assert!(!receiver.requests_pull() && receiver.pull().is_none(), "all is granted");
-    receiver.handle_packet(at(1), &data(1, 1).cut(64).unwrap());
+    receiver.handle_packet(at(1), &data(1, 1).cut(64, false).unwrap());
     assert!(receiver.requests_pull(), "a trimmed packet");
-    assert_eq!(receiver.pull().map(|packet| say(&packet)), Some("pull 2".to_string()));
+    assert_eq!(receiver.pull().map(|pull| say(&pull.packet)), Some("pull 2".to_string()));
     while receiver.poll_transmit().is_some() {}
     receiver.handle_packet(at(2), &Packet::new(ENDS.qp, ENDS.dst, Repr::Rts { target: 2 }));
     assert!(!receiver.requests_pull());
@@ -151,12 +151,44 @@ fn the_pacer_takes_turns_at_its_rate() {
     pacer.join(7);
     pacer.join(8);
     assert_eq!(pacer.take_turn(at(5)), Some(7));
-    pacer.pulled(at(5));
+    let packet = config().payload.0 + config().header.0;
+    pacer.pulled(at(5), packet);
     pacer.join(7);
     assert_eq!((pacer.next_timeout(), pacer.take_turn(at(5))), (Some(at(6)), None));
     assert_eq!(pacer.take_turn(at(6)), Some(8));
-    pacer.pulled(at(6));
+    pacer.pulled(at(6), packet);
     assert_eq!((pacer.take_turn(at(7)), pacer.next_timeout()), (Some(7), None));
+}
+
+/// RCCC under an oversubscribed fabric: half the packets marked, then a tenth trimmed on the way, then neither.
+#[test]
+fn an_adapting_pacer_follows_marks_and_trims() {
+    let mut pacer = PullPacer::at_rate(Rate::from_gbps(8)).adapting(Duration::from_us(10));
+    let gap = |pacer: &mut PullPacer, from: u64| {
+        pacer.join(0);
+        assert_eq!(pacer.take_turn(at(from)), Some(0));
+        pacer.pulled(at(from), 10_000);
+        pacer.join(0);
+        let due = pacer.next_timeout().unwrap();
+        assert_eq!(pacer.take_turn(due), Some(0));
+        due.since(at(from)).0 as f64 / 1e6
+    };
+    assert_eq!(gap(&mut pacer, 0), 10.0);
+    let plain = Packet::data(QpId(0), HostId(0), 1).with_bytes(1_000);
+    let all_marked = plain.with_mark(true);
+    for us in 0..10 {
+        pacer.observe(at(us), &all_marked);
+    }
+    // An average of 0.5: 1 - 0.2 / 2.
+    assert!((gap(&mut pacer, 10) - 10.0 / 0.9).abs() < 0.01);
+    // Half of that again, 0.25 and below 0.3: two hundredths more, less what was trimmed before the last hop.
+    for us in 10..20 {
+        let trimmed = plain.cut(64, us % 2 == 0).unwrap();
+        pacer.observe(at(us), if us < 12 { &trimmed } else { &plain });
+    }
+    assert!((gap(&mut pacer, 29) - 10.0 / (0.9 - 0.1 + 0.02)).abs() < 0.01, "one of ten");
+    // A quiet fabric gives all back within eight periods.
+    assert_eq!(gap(&mut pacer, 110), 10.0);
 }
 
 /// A path on which packets are lost, trimmed and delayed at random until 1 ms.
@@ -176,7 +208,7 @@ impl Path {
             return;
         }
         let cut = bad && self.random.below(100) < self.cut;
-        let packet = if cut { packet.cut(64).unwrap_or(packet) } else { packet };
+        let packet = if cut { packet.cut(64, false).unwrap_or(packet) } else { packet };
         let delay = Duration::from_us(4 + if bad { u64::from(self.random.below(10)) } else { 0 });
         self.on_the_way.insert((now + delay, self.sent), packet);
         self.sent += 1;
@@ -225,8 +257,8 @@ fn delivers_over_a_path_that_loses() {
             {
                 assert!(last_pull.is_none_or(|last| last + Duration::from_us(1) <= now));
                 last_pull = Some(now);
-                path.carry(now, pull);
-                pacer.pulled(now);
+                path.carry(now, pull.packet);
+                pacer.pulled(now, pull.bytes);
                 if receiver.requests_pull() {
                     pacer.join(0);
                 }

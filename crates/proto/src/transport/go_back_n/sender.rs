@@ -1,11 +1,11 @@
 //! The sender of the `go-back-n` transport.
 
 use super::config::GoBackNConfig;
-use crate::cc::{AnyCc, TelemetryReport};
+use crate::cc::{AnyCc, LossCause, TelemetryReport};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::transport::common::{
-    AckRequests, Ends, Flow, Framing, OutOfPsns, Sender, SenderCounters, forward_to_flow,
+    AckRequests, Acked, Ends, Flow, Framing, OutOfPsns, Sender, SenderCounters, forward_to_flow,
 };
 use crate::{IntStack, PathFacts};
 use anabranch_base::{Duration, MessageId, Time};
@@ -82,12 +82,12 @@ impl Sender for GoBackNSender {
                 self.acknowledge(now, cumulative, marked, rtt);
                 self.flow.handle_feedback(now, packet.ev, marked, rtt);
             }
-            Repr::Nack { psn, sent_at } => {
+            Repr::Nack { psn, sent_at, .. } => {
                 self.acknowledge(now, psn, false, now.since(sent_at));
                 // A NACK for an earlier PSN is older than an acknowledgement that has already arrived.
                 if psn == self.flow.unacked && psn < self.flow.next {
                     self.go_back();
-                    self.flow.cc.handle_loss(now);
+                    self.flow.cc.handle_loss(&self.flow.loss(now, LossCause::Inferred, self.in_flight));
                 }
             }
             Repr::Cnp => self.flow.cc.handle_cnp(now),
@@ -117,9 +117,7 @@ impl Sender for GoBackNSender {
         self.handle_pacing(now);
         if self.flow.unacked < self.flow.next && self.since + self.rto <= now {
             self.go_back();
-            self.flow.counters.timeouts += 1;
-            self.flow.lb.handle_timeout(now);
-            self.flow.cc.handle_loss(now);
+            self.flow.report_timeout(now, self.in_flight);
         }
     }
 
@@ -147,7 +145,8 @@ impl GoBackNSender {
             self.in_flight = 0;
         }
         self.since = now;
-        self.flow.report_acked(now, packets, bytes, marked, rtt);
+        let acked = Acked { now, packets, bytes, in_flight: self.in_flight };
+        self.flow.report_acked(acked, marked, rtt);
     }
 
     /// Restarts at the lowest unacknowledged packet.

@@ -2,12 +2,12 @@
 
 use super::config::IrnConfig;
 use crate::PathFacts;
-use crate::cc::AnyCc;
+use crate::cc::{AnyCc, LossCause};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
 use crate::transport::common::{
-    AckRequests, Ends, Flow, Framing, OutOfPsns, Sender, SenderCounters, forward_to_flow,
+    AckRequests, Acked, Ends, Flow, Framing, OutOfPsns, Sender, SenderCounters, forward_to_flow,
 };
 use anabranch_base::{Duration, MessageId, Time};
 
@@ -130,9 +130,7 @@ impl Sender for IrnSender {
             let given_up_below = if self.timeout_takes_all { next } else { unacked + 1 };
             self.recovery = Some(Recovery { end: next, cursor: unacked, given_up_below });
             self.since = now;
-            self.flow.counters.timeouts += 1;
-            self.flow.lb.handle_timeout(now);
-            self.flow.cc.handle_loss(now);
+            self.flow.report_timeout(now, self.in_flight);
         }
     }
 
@@ -241,7 +239,8 @@ impl IrnSender {
         if self.recovery.as_ref().is_some_and(|recovery| recovery.end <= cumulative) {
             self.recovery = None;
         }
-        self.flow.report_acked(now, packets, bytes, marked, rtt);
+        let acked = Acked { now, packets, bytes, in_flight: self.in_flight };
+        self.flow.report_acked(acked, marked, rtt);
     }
 
     /// Handles the PSN of the packet that caused an ACK. The ACK is a SACK if that PSN is above the lowest
@@ -260,7 +259,7 @@ impl IrnSender {
             let given_up_below = if self.sack_takes_all { next } else { unacked };
             self.recovery = Some(Recovery { end: next, cursor: unacked, given_up_below });
             // A congestion control that reacts to losses gets one loss per recovery.
-            self.flow.cc.handle_loss(now);
+            self.flow.cc.handle_loss(&self.flow.loss(now, LossCause::Inferred, self.in_flight));
         }
     }
 }

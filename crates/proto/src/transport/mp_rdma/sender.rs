@@ -2,7 +2,7 @@
 
 use super::config::MpRdmaConfig;
 use crate::PathFacts;
-use crate::cc::{AckReport, AnyCc};
+use crate::cc::{AckReport, AnyCc, LossCause, LossReport};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
@@ -147,16 +147,26 @@ impl Sender for MpRdmaSender {
                 let (rtt, bytes) = (now.since(sent_at), u64::from(self.messages.packet_bytes()));
                 // Every ACK counts, even that of a duplicate, because the window changes by packets and not by newly
                 // acknowledged PSNs.
-                self.cc.handle_ack(&AckReport { now, packets: 1, bytes, probe: false, marked, rtt });
+                let in_flight = self.bytes_in_flight();
+                self.cc.handle_ack(&AckReport {
+                    now,
+                    packets: 1,
+                    bytes,
+                    probe: false,
+                    marked,
+                    rtt,
+                    rtt_is_valid: true,
+                    in_flight,
+                });
                 if self.is_slow(psn, sent_at) {
                     // Out-of-order aware path selection: no packet follows on this path. The window shrinks by one
                     // packet, since another path would otherwise use the room at once.
-                    self.cc.handle_loss(now);
+                    self.report_loss(now, LossCause::Inferred);
                 } else {
                     self.clock(now, packet.ev, marked, rtt);
                 }
             }
-            Repr::Nack { psn, sent_at } => {
+            Repr::Nack { psn, sent_at, .. } => {
                 self.counters.nacks += 1;
                 self.acknowledge(now, psn);
                 // An overflowing bitmap causes many NACKs. A packet that was sent before the last go-back-N restart is
@@ -196,8 +206,8 @@ impl Sender for MpRdmaSender {
             self.stray = 0;
             self.clocked = 0;
             self.counters.timeouts += 1;
-            self.lb.handle_timeout(now);
-            self.cc.handle_loss(now);
+            self.lb.handle_timeout(now, None);
+            self.report_loss(now, LossCause::Timeout);
         }
     }
 
@@ -238,6 +248,17 @@ impl MpRdmaSender {
     #[inline]
     fn in_flight(&self) -> u32 {
         self.stray + (self.next - self.unacked) - self.inflate
+    }
+
+    /// Bytes in flight, all packets taken for full ones.
+    fn bytes_in_flight(&self) -> u64 {
+        u64::from(self.in_flight()) * u64::from(self.messages.packet_bytes())
+    }
+
+    /// Takes a packet from the window of the congestion control.
+    fn report_loss(&mut self, now: Time, cause: LossCause) {
+        let (bytes, in_flight) = (self.messages.packet_bytes().into(), self.bytes_in_flight());
+        self.cc.handle_loss(&LossReport { now, bytes, cause, rtt: None, in_flight });
     }
 
     /// Handles the acknowledgement of every PSN below `cumulative`.
@@ -291,7 +312,7 @@ impl MpRdmaSender {
         if room > 0 && backlog == 0 {
             // Unused room is lost: if an ACK allows a packet but there is none to send, the window shrinks by one
             // packet, since the path then returns no ACK for it.
-            self.cc.handle_loss(now);
+            self.report_loss(now, LossCause::Inferred);
         }
         let packets = room.min(backlog).min(MAX_CLOCKED);
         self.clocked += packets;

@@ -3,11 +3,11 @@
 use super::config::RackTlpConfig;
 use super::flights::{Flights, State};
 use crate::PathFacts;
-use crate::cc::AnyCc;
+use crate::cc::{AnyCc, LossCause};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::transport::common::{
-    AckRequests, Ends, Flow, Framing, MAX_SPAN, OutOfPsns, Sender, SenderCounters, forward_to_flow,
+    AckRequests, Acked, Ends, Flow, Framing, MAX_SPAN, OutOfPsns, Sender, SenderCounters, forward_to_flow,
 };
 use anabranch_base::{Duration, MessageId, Time};
 use std::collections::VecDeque;
@@ -211,7 +211,8 @@ impl RackTlpSender {
         if packets > 0 {
             self.since = now;
             self.update_recovery();
-            self.flow.report_acked(now, packets, bytes, marked, self.rtt);
+            let acked = Acked { now, packets, bytes, in_flight: self.in_flight };
+            self.flow.report_acked(acked, marked, self.rtt);
         }
         packets > 0
     }
@@ -261,9 +262,9 @@ impl RackTlpSender {
     /// reordering window ago.
     fn time_out(&mut self, now: Time) {
         self.flow.counters.timeouts += 1;
-        self.flow.lb.handle_timeout(now);
+        self.flow.lb.handle_timeout(now, None);
         // A timeout is a congestion signal of its own, even in recovery.
-        self.enter_recovery(now);
+        self.enter_recovery(now, LossCause::Timeout);
         let unacked = self.flow.unacked;
         if self.flights.get(unacked).state == State::InFlight {
             self.lose(now, unacked);
@@ -282,17 +283,17 @@ impl RackTlpSender {
         self.flights.set(psn, State::Lost);
         self.lost.push_back(psn);
         if self.recovery_end.is_none() {
-            self.enter_recovery(now);
+            self.enter_recovery(now, LossCause::Inferred);
         }
     }
 
     /// Begins a recovery. One loss is reported to the congestion control, and no probes are sent (RFC 8985, section
     /// 7.1).
-    fn enter_recovery(&mut self, now: Time) {
+    fn enter_recovery(&mut self, now: Time, cause: LossCause) {
         self.recovery_end = Some(self.flow.next);
         self.probe = Probe::None;
         self.probe_due = Time::NEVER;
-        self.flow.cc.handle_loss(now);
+        self.flow.cc.handle_loss(&self.flow.loss(now, cause, self.in_flight));
     }
 
     /// Sets the probe timer (RFC 8985, section 7.2). A probe is due two smoothed RTTs from now, or at the RTO if that

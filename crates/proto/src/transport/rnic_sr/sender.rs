@@ -2,11 +2,11 @@
 
 use super::config::RnicSrConfig;
 use crate::PathFacts;
-use crate::cc::AnyCc;
+use crate::cc::{AnyCc, LossCause};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::transport::common::{
-    AckRequests, Ends, Flow, Framing, OutOfPsns, PacketInfo, Sender, SenderCounters, forward_to_flow,
+    AckRequests, Acked, Ends, Flow, Framing, OutOfPsns, PacketInfo, Sender, SenderCounters, forward_to_flow,
 };
 use anabranch_base::{Duration, MessageId, Time};
 
@@ -98,7 +98,7 @@ impl Sender for RnicSrSender {
                 self.acknowledge(now, cumulative, marked, rtt);
                 self.flow.handle_feedback(now, packet.ev, marked, rtt);
             }
-            Repr::Nack { psn, sent_at } if self.hears_nacks => {
+            Repr::Nack { psn, sent_at, .. } if self.hears_nacks => {
                 self.flow.counters.nacks += 1;
                 self.acknowledge(now, psn, false, now.since(sent_at));
                 self.handle_nack(now, psn);
@@ -125,9 +125,7 @@ impl Sender for RnicSrSender {
             self.flow.next = self.flow.unacked;
             self.in_flight = 0;
             (self.missing, self.latest) = (None, None);
-            self.flow.counters.timeouts += 1;
-            self.flow.lb.handle_timeout(now);
-            self.flow.cc.handle_loss(now);
+            self.flow.report_timeout(now, self.in_flight);
         }
     }
 
@@ -228,7 +226,7 @@ impl RnicSrSender {
         if psn == self.flow.unacked && psn < self.flow.next {
             self.missing = Some(psn);
             self.latest = Some(self.flow.next - 1).filter(|&latest| latest > psn);
-            self.flow.cc.handle_nack(now);
+            self.flow.cc.handle_nack(&self.flow.loss(now, LossCause::Inferred, self.in_flight));
         }
     }
 
@@ -250,6 +248,7 @@ impl RnicSrSender {
         self.missing = self.missing.filter(|&psn| psn >= cumulative);
         self.latest = self.latest.filter(|&psn| psn >= cumulative);
         self.since = now;
-        self.flow.report_acked(now, packets, bytes, marked, rtt);
+        let acked = Acked { now, packets, bytes, in_flight: self.in_flight };
+        self.flow.report_acked(acked, marked, rtt);
     }
 }

@@ -42,7 +42,7 @@ const EV_BYTES: u16 = 2;
 #[derive(Clone, Copy)]
 enum PendingAnswer {
     Ack(Cause),
-    Nack(Cause, u32),
+    Nack(Cause, u32, bool),
 }
 
 impl SackReceiver {
@@ -84,10 +84,10 @@ impl Receiver for SackReceiver {
                 }
                 whole
             }
-            Repr::Trimmed { psn, sent_at, .. } => {
+            Repr::Trimmed { psn, sent_at, last_hop, .. } => {
                 let cause = Cause::new(packet, sent_at);
                 if !self.arrivals.contains(psn) {
-                    self.due = Some(PendingAnswer::Nack(cause, psn));
+                    self.due = Some(PendingAnswer::Nack(cause, psn, last_hop));
                 } else {
                     self.record(psn, cause);
                     self.due = Some(PendingAnswer::Ack(cause));
@@ -111,7 +111,9 @@ impl Receiver for SackReceiver {
                 self.reset_unacked();
                 Some(self.ack(base, carried, cause))
             }
-            PendingAnswer::Nack(cause, psn) => Some(self.answers.packet(cause.ev, cause.nack(psn))),
+            PendingAnswer::Nack(cause, psn, last_hop) => {
+                Some(self.answers.packet(cause.ev, cause.nack(psn).with_last_hop(last_hop)))
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::config::{Inherits, SackConfig};
 use crate::PathFacts;
-use crate::cc::{AckReport, AnyCc};
+use crate::cc::{AckReport, AnyCc, LossCause, LossReport};
 use crate::lb::AnyLb;
 use crate::packet::{CarriedEvs, Packet, Repr};
 use crate::psn_set::PsnSet;
@@ -237,7 +237,17 @@ impl Sender for SackSender {
                 let rtt = now.since(sent_at);
                 if packets > 0 {
                     let bytes = u64::from(packets) * u64::from(self.packet_bytes);
-                    self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
+                    let (probe, in_flight) = (false, self.in_flight);
+                    self.cc.handle_ack(&AckReport {
+                        now,
+                        packets,
+                        bytes,
+                        probe,
+                        marked,
+                        rtt,
+                        rtt_is_valid: true,
+                        in_flight,
+                    });
                 }
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
                 if marked && self.paces {
@@ -245,9 +255,12 @@ impl Sender for SackSender {
                     self.cc.handle_cnp(now);
                 }
             }
-            Repr::Nack { psn, sent_at } if self.is_outstanding(psn) && self.last_sent(psn) == sent_at => {
+            Repr::Nack { psn, sent_at, last_hop, .. }
+                if self.is_outstanding(psn) && self.last_sent(psn) == sent_at =>
+            {
                 self.lb.handle_trim(now, packet.ev);
-                self.lose(now, psn);
+                let cause = if last_hop { LossCause::TrimmedAtLastHop } else { LossCause::Trimmed };
+                self.lose(now, psn, cause, Some(now.since(sent_at)));
             }
             _ => {}
         }
@@ -414,15 +427,16 @@ impl SackSender {
 
     fn time_out(&mut self, now: Time, psn: u32) {
         self.counters.timeouts += 1;
-        self.lb.handle_timeout(now);
-        self.lose(now, psn);
+        self.lb.handle_timeout(now, None);
+        self.lose(now, psn, LossCause::Timeout, None);
     }
 
-    fn lose(&mut self, now: Time, psn: u32) {
-        self.in_flight -= u64::from(self.bytes_of(self.message_of(psn), psn));
+    fn lose(&mut self, now: Time, psn: u32, cause: LossCause, rtt: Option<Duration>) {
+        let bytes = u64::from(self.bytes_of(self.message_of(psn), psn));
+        self.in_flight -= bytes;
         self.lost_set.insert(psn);
         self.lost.push_back(psn);
-        self.cc.handle_loss(now);
+        self.cc.handle_loss(&LossReport { now, bytes, cause, rtt, in_flight: self.in_flight });
     }
 
     #[inline]

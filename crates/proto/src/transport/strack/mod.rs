@@ -6,7 +6,6 @@
 //! From these counts the sender derives the bytes in flight and the losses.
 
 mod config;
-mod outgoing;
 mod receiver;
 mod sender;
 

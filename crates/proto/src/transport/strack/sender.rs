@@ -1,13 +1,14 @@
 //! The sender of the `strack` transport (STrack, section 3.3.2, and Algorithm 1).
 
 use super::config::StrackConfig;
-use super::outgoing::Outgoing;
 use crate::PathFacts;
-use crate::cc::{AckReport, AnyCc};
+use crate::cc::{AckReport, AnyCc, LossCause, LossReport};
 use crate::lb::AnyLb;
 use crate::packet::{MAX_OUT_OF_ORDER, Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
-use crate::transport::common::{Ends, MAX_SPAN, OutOfPsns, Pacer, PayloadRange, Sender, SenderCounters};
+use crate::transport::common::{
+    Ends, MAX_SPAN, OutOfPsns, Outgoing, Pacer, PayloadRange, Sender, SenderCounters,
+};
 use anabranch_base::{Duration, MessageId, Time};
 
 /// The sender of a queue pair.
@@ -185,13 +186,16 @@ impl Sender for StrackSender {
         // Lines 9-12.
         self.handle_probe_answer(now, cause, sent_at, rtt);
         // Lines 13-14.
+        let (probe, marked, in_flight) = (cause.probe(), cause.marked(), self.in_flight());
         self.cc.handle_ack(&AckReport {
             now,
             packets,
             bytes,
-            probe: cause.probe(),
-            marked: cause.marked(),
+            probe,
+            marked,
             rtt,
+            rtt_is_valid: true,
+            in_flight,
         });
         // Line 15.
         if expected >= self.unacked {
@@ -237,9 +241,9 @@ impl Sender for StrackSender {
         // timestamp, but not what a timeout does to it.
         if self.rto_from + self.rto <= now {
             self.counters.timeouts += 1;
-            self.lb.handle_timeout(now);
+            self.lb.handle_timeout(now, None);
             self.rto_from = now;
-            self.recover(now, self.next);
+            self.recover(now, self.next, LossCause::Timeout);
         }
         // Probe-based detection: a probe is due now, and another one after the same time.
         if self.probe_from + self.probe_after <= now {
@@ -296,17 +300,8 @@ impl StrackSender {
 
     #[cold]
     fn find_lost(&mut self) -> Option<u32> {
-        let mut psn = self.lost_from.max(self.unacked);
-        while psn < self.next {
-            let inside = u64::MAX >> (64 - (self.next - psn).min(64));
-            let bits = self.lost.window(psn) & inside;
-            if bits != 0 {
-                self.lost_from = psn + bits.trailing_zeros();
-                return Some(self.lost_from);
-            }
-            psn += 64;
-        }
-        None
+        self.lost_from = self.lost.first_from(self.lost_from.max(self.unacked), self.next)?;
+        Some(self.lost_from)
     }
 
     fn take_lost(&mut self, psn: u32) {
@@ -382,7 +377,7 @@ impl StrackSender {
         let threshold = self.cc.window().max(self.min_threshold);
         let is_full = out_of_order >= MAX_OUT_OF_ORDER;
         if is_full || u64::from(out_of_order) * u64::from(self.outgoing.packet_bytes()) > threshold {
-            self.recover(now, self.received_end);
+            self.recover(now, self.received_end, LossCause::Inferred);
         }
     }
 
@@ -400,20 +395,23 @@ impl StrackSender {
         self.probe_sent = Time::NEVER;
         self.probe_is_due = false;
         if is_telling {
-            self.recover(now, if self.probe_takes_all { self.probe_next } else { self.received_end });
+            let end = if self.probe_takes_all { self.probe_next } else { self.received_end };
+            self.recover(now, end, LossCause::Inferred);
         }
     }
 
     /// Begins a recovery: every unacknowledged PSN below `end` is lost.
     #[cold]
-    fn recover(&mut self, now: Time, end: u32) {
+    fn recover(&mut self, now: Time, end: u32, cause: LossCause) {
         self.recovery_end = self.recovery_end.max(end);
         self.lost_from = self.unacked;
         for psn in self.unacked..end {
             if !self.acked.contains(psn) && self.lost.insert(psn) {
                 self.lost_count += 1;
-                self.sent -= u64::from(self.outgoing.packet_info(psn).bytes);
-                self.cc.handle_loss(now);
+                let bytes = u64::from(self.outgoing.packet_info(psn).bytes);
+                self.sent -= bytes;
+                let in_flight = self.in_flight();
+                self.cc.handle_loss(&LossReport { now, bytes, cause, rtt: None, in_flight });
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::{DcpEnds, Request};
 use crate::pair::run::Sending;
 use crate::pair::schedule::{HEADER, PACKET, PAYLOAD, Planned, QP, RECEIVER, Schedule, message_id};
+use crate::support::loss;
 use anabranch_base::{Rate, Time};
 use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
@@ -234,7 +235,16 @@ impl Sending for CheckedSender {
                     self.unacked = expected;
                     self.rounds = 0;
                     self.since = now;
-                    self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
+                    self.cc.handle_ack(&AckReport {
+                        now,
+                        packets,
+                        bytes,
+                        probe: false,
+                        marked,
+                        rtt,
+                        rtt_is_valid: true,
+                        in_flight: 0,
+                    });
                 }
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
             }
@@ -289,8 +299,8 @@ impl Sending for CheckedSender {
             self.fetched.retain(|psn| !psns.contains(psn));
             self.waiting.retain(|psn| !psns.contains(psn));
             self.again = psns.collect();
-            self.lb.handle_timeout(now);
-            self.cc.handle_loss(now);
+            self.lb.handle_timeout(now, None);
+            self.cc.handle_loss(&loss(now));
         }
         self.check()
     }

@@ -2,9 +2,9 @@
 
 use super::EqdsEnds;
 use crate::pair::run::Receiving;
-use crate::pair::schedule::{ENDS, Schedule, message_id};
+use crate::pair::schedule::{ENDS, PACKET, Schedule, message_id};
 use anabranch_base::{Duration, Time};
-use anabranch_proto::transport::{EqdsReceiver, PullPacer, Receiver as _, SackReceiver};
+use anabranch_proto::transport::{EqdsReceiver, Pull, PullPacer, Receiver as _, SackReceiver};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
@@ -78,7 +78,7 @@ impl Receiving for CheckedReceiver {
     fn handle_timeout(&mut self, now: Time) -> Result<Vec<Packet>, TestCaseError> {
         let mut pulls = Vec::new();
         while self.pacer.take_turn(now).is_some() {
-            let Some(pull) = self.receiver.pull() else { continue };
+            let Some(Pull { packet: pull, bytes }) = self.receiver.pull() else { continue };
             self.granted += 1;
             prop_assert_eq!(pull.repr, Repr::Pull { number: self.granted as u32 });
             prop_assert!(
@@ -90,7 +90,8 @@ impl Receiving for CheckedReceiver {
             let early = self.last_pull.is_some_and(|last| now.since(last) < self.interval);
             prop_assert!(!early, "a pull at {} after one at {:?}", now, self.last_pull);
             self.last_pull = Some(now);
-            self.pacer.pulled(now);
+            prop_assert_eq!(bytes, PACKET);
+            self.pacer.pulled(now, bytes);
             pulls.push(pull);
             self.ask();
         }

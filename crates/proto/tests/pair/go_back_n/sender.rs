@@ -3,6 +3,7 @@
 use super::GoBackNEnds;
 use crate::pair::run::Sending;
 use crate::pair::schedule::{Planned, Schedule, check_data, check_gap, message_id, whole};
+use crate::support::loss;
 use anabranch_base::{Duration, Rate, Time};
 use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
@@ -89,14 +90,23 @@ impl CheckedSender {
             self.unacked = cumulative;
             self.next = self.next.max(cumulative);
             self.since = now;
-            self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
+            self.cc.handle_ack(&AckReport {
+                now,
+                packets,
+                bytes,
+                probe: false,
+                marked,
+                rtt,
+                rtt_is_valid: true,
+                in_flight: 0,
+            });
         }
         messages
     }
 
     fn go_back(&mut self, now: Time) {
         self.next = self.unacked;
-        self.cc.handle_loss(now);
+        self.cc.handle_loss(&loss(now));
     }
 
     fn check_counters(&self) -> Result<(), TestCaseError> {
@@ -162,7 +172,7 @@ impl Sending for CheckedSender {
                 }
                 whole
             }
-            Repr::Nack { psn, sent_at } => {
+            Repr::Nack { psn, sent_at, .. } => {
                 let whole = self.acknowledge(now, psn, false, now - sent_at);
                 // A NACK for an earlier PSN is older than an acknowledgement that has arrived.
                 if psn == self.unacked && psn < self.next {
@@ -196,7 +206,7 @@ impl Sending for CheckedSender {
         self.sender.handle_timeout(now);
         if self.unacked < self.next && self.since + self.rto <= now {
             self.counters.timeouts += 1;
-            self.lb.handle_timeout(now);
+            self.lb.handle_timeout(now, None);
             self.go_back(now);
         }
         self.check_counters()

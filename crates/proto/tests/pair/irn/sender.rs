@@ -3,6 +3,7 @@
 use super::IrnEnds;
 use crate::pair::run::Sending;
 use crate::pair::schedule::{Planned, Schedule, check_data, check_gap, message_id, whole};
+use crate::support::loss;
 use anabranch_base::{Duration, Rate, Time};
 use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
@@ -118,14 +119,23 @@ impl CheckedSender {
             if self.recovery.as_ref().is_some_and(|recovery| cumulative > recovery.psn) {
                 self.recovery = None;
             }
-            self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
+            self.cc.handle_ack(&AckReport {
+                now,
+                packets,
+                bytes,
+                probe: false,
+                marked,
+                rtt,
+                rtt_is_valid: true,
+                in_flight: 0,
+            });
         }
         messages
     }
 
     fn enter_recovery(&mut self, now: Time, given_up: BTreeSet<u32>) {
         self.recovery = Some(Recovery { psn: self.next - 1, given_up, repeated: BTreeSet::new() });
-        self.cc.handle_loss(now);
+        self.cc.handle_loss(&loss(now));
     }
 
     /// The time at which the RTO timer expires.
@@ -236,7 +246,7 @@ impl Sending for CheckedSender {
         if self.rto_due().is_some_and(|due| due <= now) {
             self.counters.timeouts += 1;
             self.since = now;
-            self.lb.handle_timeout(now);
+            self.lb.handle_timeout(now, None);
             let given_up = if self.ends.timeout_takes_all { self.next } else { self.unacked + 1 };
             self.enter_recovery(now, (self.unacked..given_up).collect());
         }

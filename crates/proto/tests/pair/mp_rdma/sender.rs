@@ -3,6 +3,7 @@
 use super::MpRdmaEnds;
 use crate::pair::run::Sending;
 use crate::pair::schedule::{PACKET, Planned, Schedule, check_data, message_id, whole};
+use crate::support::loss;
 use anabranch_base::Time;
 use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
@@ -117,7 +118,7 @@ impl CheckedSender {
             return;
         }
         if waiting == 0 {
-            self.cc.handle_loss(now);
+            self.cc.handle_loss(&loss(now));
         }
         for _ in 0..waiting.min(self.window() - taken).min(2) {
             self.clocked += 1;
@@ -184,18 +185,27 @@ impl Sending for CheckedSender {
                     self.under_way.remove(&psn);
                 }
                 let rtt = now - sent_at;
-                self.cc.handle_ack(&AckReport { now, packets: 1, bytes: PACKET, probe: false, marked, rtt });
+                self.cc.handle_ack(&AckReport {
+                    now,
+                    packets: 1,
+                    bytes: PACKET,
+                    probe: false,
+                    marked,
+                    rtt,
+                    rtt_is_valid: true,
+                    in_flight: 0,
+                });
                 self.highest = self.highest.max(psn);
                 let (went_back, fresh) = self.back;
                 let may_be_late = psn < fresh && sent_at >= went_back;
                 if psn + self.ends.delta < self.highest && !may_be_late {
-                    self.cc.handle_loss(now);
+                    self.cc.handle_loss(&loss(now));
                 } else {
                     self.clock(now, packet.ev, marked, sent_at);
                 }
                 whole
             }
-            Repr::Nack { psn, sent_at } => {
+            Repr::Nack { psn, sent_at, .. } => {
                 self.counters.nacks += 1;
                 let whole = self.answered(now, psn);
                 if sent_at < self.back.0 {
@@ -229,8 +239,8 @@ impl Sending for CheckedSender {
             self.counters.timeouts += 1;
             self.go_back(now, 0);
             self.clocked = 0;
-            self.lb.handle_timeout(now);
-            self.cc.handle_loss(now);
+            self.lb.handle_timeout(now, None);
+            self.cc.handle_loss(&loss(now));
         }
         self.check_counters()
     }

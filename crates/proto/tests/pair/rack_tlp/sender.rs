@@ -3,6 +3,7 @@
 use super::RackTlpEnds;
 use crate::pair::run::Sending;
 use crate::pair::schedule::{PACKET, Planned, Schedule, check_data, message_id};
+use crate::support::loss;
 use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
@@ -174,7 +175,7 @@ impl CheckedSender {
     fn enter_recovery(&mut self, now: Time) {
         self.recovery_end = Some(self.next());
         (self.probe, self.probe_due) = (Probe::None, None);
-        self.cc.handle_loss(now);
+        self.cc.handle_loss(&loss(now));
     }
 
     fn rto_due(&self) -> Option<Time> {
@@ -216,7 +217,16 @@ impl CheckedSender {
             if !is_out {
                 self.probe = Probe::None;
             }
-            self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
+            self.cc.handle_ack(&AckReport {
+                now,
+                packets,
+                bytes,
+                probe: false,
+                marked,
+                rtt,
+                rtt_is_valid: true,
+                in_flight: 0,
+            });
         }
         self.detect(now);
         if packets > 0 {
@@ -339,7 +349,7 @@ impl Sending for CheckedSender {
             (self.probe, self.probe_due, self.since) = (Probe::Due, None, now);
         } else if self.rto_due().is_some_and(|due| due <= now) {
             self.counters.timeouts += 1;
-            self.lb.handle_timeout(now);
+            self.lb.handle_timeout(now, None);
             self.enter_recovery(now);
             let mut in_flight: Vec<_> = self.flights().collect();
             in_flight.sort();

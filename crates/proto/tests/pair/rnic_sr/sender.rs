@@ -3,6 +3,7 @@
 use super::RnicSrEnds;
 use crate::pair::run::Sending;
 use crate::pair::schedule::{Planned, Schedule, check_data, check_gap, message_id, whole};
+use crate::support::loss;
 use anabranch_base::{Duration, Rate, Time};
 use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
@@ -101,7 +102,16 @@ impl CheckedSender {
             self.next = self.next.max(cumulative);
             self.copies.retain(|&psn| psn >= cumulative);
             self.since = now;
-            self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
+            self.cc.handle_ack(&AckReport {
+                now,
+                packets,
+                bytes,
+                probe: false,
+                marked,
+                rtt,
+                rtt_is_valid: true,
+                in_flight: 0,
+            });
         }
         messages
     }
@@ -178,7 +188,7 @@ impl Sending for CheckedSender {
                 whole
             }
             Repr::Nack { .. } if !self.ends.hears_nacks => Vec::new(),
-            Repr::Nack { psn, sent_at } => {
+            Repr::Nack { psn, sent_at, .. } => {
                 self.counters.nacks += 1;
                 let whole = self.acknowledge(now, psn, false, now - sent_at);
                 // A NACK for an earlier PSN is older than an acknowledgement that has arrived. A NACK for a PSN that
@@ -189,7 +199,7 @@ impl Sending for CheckedSender {
                     copies.dedup();
                     prop_assert!(self.copies.iter().all(|copy| copies.contains(copy)), "one is forgotten");
                     self.copies = copies;
-                    self.cc.handle_nack(now);
+                    self.cc.handle_nack(&loss(now));
                 }
                 whole
             }
@@ -221,8 +231,8 @@ impl Sending for CheckedSender {
             self.counters.timeouts += 1;
             self.next = self.unacked;
             self.copies.clear();
-            self.lb.handle_timeout(now);
-            self.cc.handle_loss(now);
+            self.lb.handle_timeout(now, None);
+            self.cc.handle_loss(&loss(now));
         }
         self.check_counters()
     }

@@ -11,7 +11,9 @@ use crate::pair::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig, DctcpConfig};
-use anabranch_proto::lb::{AckClockConfig, BitmapConfig, FlowletConfig, OpsConfig, PauseSince, PlbConfig};
+use anabranch_proto::lb::{
+    AckClockConfig, BitmapConfig, FlowletConfig, MixedConfig, OpsConfig, PauseSince, PlbConfig,
+};
 use anabranch_proto::lb::{
     AfterFreezing, AnyLb, Environment, FreezingEnds, LbConfig, RepsConfig, ReuseOrder, RoundRobinConfig,
 };
@@ -268,6 +270,17 @@ fn balancer() -> impl Strategy<Value = LbConfig> {
                 timeout_penalty: penalty,
                 max_penalty,
                 remembered,
+                skip_limit: if remembered % 2 == 0 { 1.0 } else { 0.5 },
+            })
+        }),
+        1 => (1u32..=64, 0u32..=255, 1u32..=255, 1u32..=64).prop_map(|(evs, penalty, max_penalty, buffer)| {
+            LbConfig::Mixed(MixedConfig {
+                evs,
+                buffer,
+                ecn_penalty: penalty,
+                trim_penalty: penalty,
+                timeout_penalty: penalty,
+                max_penalty,
             })
         }),
         1 => evs().prop_map(|evs| LbConfig::AckClock(AckClockConfig { evs })),

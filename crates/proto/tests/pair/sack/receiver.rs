@@ -134,7 +134,7 @@ impl CheckedReceiver {
     fn check_answer(&self, answer: &Packet, wanted: &Wanted) -> Result<(), TestCaseError> {
         prop_assert_eq!((answer.qp, answer.dst, answer.marked), (QP, SENDER, false));
         match (answer.repr, wanted) {
-            (Repr::Nack { psn, sent_at }, Wanted::Nack(cause, trimmed)) => {
+            (Repr::Nack { psn, sent_at, .. }, Wanted::Nack(cause, trimmed)) => {
                 prop_assert_eq!((answer.ev, psn, sent_at), (cause.ev, *trimmed, cause.sent_at));
             }
             (

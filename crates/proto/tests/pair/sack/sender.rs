@@ -3,6 +3,7 @@
 use super::SackEnds;
 use crate::pair::run::Sending;
 use crate::pair::schedule::{ENDS, HEADER, PACKET, PAYLOAD, QP, RECEIVER, Schedule, message_id};
+use crate::support::loss;
 use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::OpsConfig;
@@ -175,11 +176,20 @@ impl Sending for CheckedSender {
                 let packets = before - self.unacknowledged;
                 if packets > 0 {
                     let bytes = u64::from(packets) * PACKET;
-                    self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
+                    self.cc.handle_ack(&AckReport {
+                        now,
+                        packets,
+                        bytes,
+                        probe: false,
+                        marked,
+                        rtt,
+                        rtt_is_valid: true,
+                        in_flight: 0,
+                    });
                 }
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
             }
-            Repr::Nack { psn, sent_at } => {
+            Repr::Nack { psn, sent_at, .. } => {
                 // Only the copy in flight can be lost, since an older one was declared lost before.
                 if self.packets[psn as usize].state == State::InFlight(sent_at) {
                     self.lose(now, psn, sent_at);
@@ -217,7 +227,7 @@ impl Sending for CheckedSender {
             && sent + self.rto <= now
         {
             self.timeouts += 1;
-            self.lb.handle_timeout(now);
+            self.lb.handle_timeout(now, None);
             self.lose(now, psn, sent);
         }
         self.check()
@@ -284,7 +294,7 @@ impl CheckedSender {
         self.in_flight -= known.bytes;
         self.outstanding.remove(&(sent, psn));
         self.lost.insert(psn);
-        self.cc.handle_loss(now);
+        self.cc.handle_loss(&loss(now));
     }
 
     fn check(&self) -> Result<(), TestCaseError> {
@@ -307,6 +317,7 @@ impl CheckedSender {
             LbConfig::Plb(config) => prop_assert!(u32::from(ev) < config.evs),
             LbConfig::Flowlet(config) => prop_assert!(u32::from(ev) < config.evs),
             LbConfig::Bitmap(config) => prop_assert!(u32::from(ev) < config.evs),
+            LbConfig::Mixed(config) => prop_assert!(u32::from(ev) < config.evs),
             LbConfig::AckClock(config) => prop_assert!(u32::from(ev) < config.evs),
             LbConfig::RoundRobin(config) => {
                 let first = *self.first_ev.get_or_insert(ev);

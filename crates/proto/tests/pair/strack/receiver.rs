@@ -117,7 +117,7 @@ impl Receiving for CheckedReceiver {
                     prop_assert!((base..base + 64).contains(&lowest), "{lowest} not in {base}..");
                 }
             }
-            Repr::Probe { base: asked, sent_at } => {
+            Repr::Probe { base: asked, sent_at, .. } => {
                 prop_assert_eq!(whole, None);
                 prop_assert_eq!(echoed, Some((asked, sent_at)), "condition 3");
                 self.check_sack(&answers[0], packet, true)?;

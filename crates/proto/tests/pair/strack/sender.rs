@@ -3,6 +3,7 @@
 use super::StrackEnds;
 use crate::pair::run::Sending;
 use crate::pair::schedule::{HEADER, PACKET, Planned, QP, RECEIVER, Schedule, message_id};
+use crate::support::loss;
 use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
@@ -134,7 +135,7 @@ impl CheckedSender {
         for psn in self.unacked..end {
             if !self.acked[psn as usize] && self.lost.insert(psn) {
                 self.sent -= self.planned[psn as usize].bytes;
-                self.cc.handle_loss(now);
+                self.cc.handle_loss(&loss(now));
             }
         }
     }
@@ -266,6 +267,8 @@ impl Sending for CheckedSender {
             probe: cause.probe(),
             marked: cause.marked(),
             rtt,
+            rtt_is_valid: true,
+            in_flight: 0,
         });
         // Order-based detection: the counter must not be older than the ePSN.
         let threshold = self.cc.window().max(self.min_threshold * PACKET);
@@ -298,7 +301,7 @@ impl Sending for CheckedSender {
         self.sender.handle_timeout(now);
         if self.unacked < self.next && self.rto_from + self.rto <= now {
             self.counters.timeouts += 1;
-            self.lb.handle_timeout(now);
+            self.lb.handle_timeout(now, None);
             self.rto_from = now;
             self.recover(now, self.next);
         }

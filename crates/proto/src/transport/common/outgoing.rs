@@ -1,11 +1,14 @@
 //! The messages of a sender whose packets may be acknowledged in any order, and the PSNs of each message.
 
-use crate::transport::common::{Claim, MAX_SPAN, OutOfPsns, PacketInfo, PayloadRange};
+use super::claim::{Claim, MAX_SPAN};
+use super::interface::OutOfPsns;
+use super::messages::PacketInfo;
+use super::payload_range::PayloadRange;
 use anabranch_base::MessageId;
 use std::collections::VecDeque;
 
 /// Unacknowledged messages, in the order of their PSNs.
-pub(super) struct Outgoing {
+pub(in crate::transport) struct Outgoing {
     /// The first message with unacknowledged packets. It is stored inline, so that most queue pairs follow no pointer.
     first: Message,
     /// The first PSN that is not assigned to a message.

@@ -1,0 +1,514 @@
+//! NSCC, the sender-based congestion control of Ultra Ethernet (UET 1.0.3, section 3.6.13, constants of tables 3-76 and
+//! 3-82), read in a translation and in implementers' digests.
+//!
+//! A window in bytes that follows a queueing delay: acknowledged bytes gather an increase, which is applied when eight
+//! packets or a round trip have passed; marks beyond the target cut the window at most once a round trip; and "quick adapt"
+//! sets it to what a period delivered where that was little. An incast needs the last.
+//!
+//! Not built: the receiver's penalty (step 3), by which a slow host requests a smaller window. No host here is slow.
+//! [`NsccRules::Htsim`] has the differences of the public simulator (uet-htsim), except that it computes the gains from the
+//! payload of a packet instead of its size, 1.5 % less.
+
+use super::interface::{AckReport, CcProperties, CongestionControl, LossCause, LossReport, Windows};
+use super::{AnyCc, CcConfig};
+use crate::{PathFacts, Size, Span};
+use anabranch_base::{AboveZero, Duration, Rate, Stream, Time, parameter_choices, parameters};
+use serde::{Deserialize, Serialize};
+
+parameters! {
+    /// Parameters of NSCC. Gains are those before scaling by the BDP.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct NsccConfig {
+        /// Window at the start.
+        #[param(AboveZero; example = "1.5bdp"; source = "UET 1.0.3, table 3-76: MaxWnd")]
+        pub initial_window: Size,
+        /// Largest window (MaxWnd). It shrinks with the base RTT that is measured.
+        #[param(AboveZero; example = "1.5bdp"; source = "UET 1.0.3, table 3-76")]
+        pub max_window: Size,
+        /// Queueing delay to settle at (target_qdelay).
+        #[param(AboveZero; example = "0.75rtt"; source = "UET 1.0.3, table 3-82: 0.75 base RTTs where switches trim, 1 elsewhere")]
+        pub target: Span,
+        /// Gain of the proportional increase (alpha = this * a * b * MTU / target, where a is the BDP over that of 100 Gb/s and
+        /// 12 us, and b the target over 12 us).
+        #[param(0.0..; example = 4.0; source = "UET 1.0.3, table 3-82")]
+        pub alpha: f64,
+        /// Fair increase in packets (fi = this * a * MTU).
+        #[param(0.0..; example = 5.0; source = "UET 1.0.3, table 3-82")]
+        pub fi: f64,
+        /// Fast increase: bytes of window for each acknowledged byte (fi_scale = this * a).
+        #[param(0.0..; example = 0.25; source = "UET 1.0.3, table 3-82")]
+        pub fi_scale: f64,
+        /// Increase each round trip in packets (eta = this * a * MTU).
+        #[param(0.0..; example = 0.15; source = "UET 1.0.3, table 3-82")]
+        pub eta: f64,
+        /// Multiplicative decrease (gamma).
+        #[param(0.0..=1.0; example = 0.8; source = "UET 1.0.3, table 3-82")]
+        pub gamma: f64,
+        /// The window is cut to no less than this share at once (max_md_jump).
+        #[param(0.0..=1.0; example = 0.5; source = "UET 1.0.3, table 3-82")]
+        pub max_decrease: f64,
+        /// Quick adapt sets the window to what a period delivered if that is below MaxWnd over two to this power (qa_gate).
+        #[param(0..=16; example = 3; source = "UET 1.0.3, table 3-82")]
+        pub qa_gate: u32,
+        /// Queueing delay above which quick adapt acts without a loss (qa_threshold); without it never.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[param(AboveZero; example = "3rtt"; source = "UET 1.0.3, section 3.6.13: never where switches trim, otherwise four times the target")]
+        pub qa_threshold: Option<Span>,
+        /// Samples of the average delay: each as measured (`spec`), or a quarter of the base RTT for an unmarked packet beyond the
+        /// target (`htsim`).
+        #[serde(default, skip_serializing_if = "NsccAverage::is_spec")]
+        #[param(any; example = "htsim"; source = "uet-htsim: `htsim`; UET 1.0.3 does not except any sample"; default = "spec")]
+        pub average: NsccAverage,
+        /// Weight of a sample in the average delay.
+        #[param(0.0..=1.0; example = 0.0125; source = "unspecified; uet-htsim. Others have 0.25")]
+        pub ewma: f64,
+        /// Queueing delay up to which there counts as none (fast increase).
+        #[param(any; example = "1us"; source = "unspecified; uet-htsim: 1 us")]
+        pub zero_delay: Span,
+        /// Whether a trim at the last hop is a sign of congestion. Where receivers grant credit it is none: they know the
+        /// senders that share their link.
+        #[serde(default = "is_on", skip_serializing_if = "std::clone::Clone::clone")]
+        #[param(any; example = false; source = "UET 1.0.3, section 3.6.13: false beside RCCC"; default = true)]
+        pub last_hop_trims: bool,
+        /// The rules of UET (`spec`), or those in which uet-htsim departs from it (`htsim`).
+        #[serde(default, skip_serializing_if = "NsccRules::is_spec")]
+        #[param(any; example = "htsim"; source = "htsim: uet-htsim at 40ccb05"; default = "spec")]
+        pub rules: NsccRules,
+    }
+}
+
+/// The samples of the average delay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NsccAverage {
+    /// Each delay as measured.
+    #[default]
+    Spec,
+    /// A quarter of the base RTT for an unmarked packet whose delay is above the target.
+    Htsim,
+}
+
+parameter_choices!(NsccAverage: "spec" = Spec, "htsim" = Htsim);
+
+impl NsccAverage {
+    fn is_spec(&self) -> bool {
+        *self == NsccAverage::Spec
+    }
+}
+
+/// The rules of NSCC.
+///
+/// uet-htsim differs in this: an ACK without a valid RTT counts, with the average delay; a timed-out or inferred loss
+/// does not count as bytes that quick adapt ignores; a period ends after its end, not at it; the bytes in flight that quick
+/// adapt ignores include the trimmed packet; a trim at the last hop that is no sign of congestion still causes quick adapt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NsccRules {
+    /// UET 1.0.3, section 3.6.13.
+    #[default]
+    Spec,
+    /// The public simulator's.
+    Htsim,
+}
+
+parameter_choices!(NsccRules: "spec" = Spec, "htsim" = Htsim);
+
+impl NsccRules {
+    fn is_spec(&self) -> bool {
+        *self == NsccRules::Spec
+    }
+}
+
+fn is_on() -> bool {
+    true
+}
+
+/// The network to which the constants refer: 100 Gb/s and 12 us.
+const REFERENCE_RATE: Rate = Rate::from_gbps(100);
+const REFERENCE_RTT: Duration = Duration::from_us(12);
+
+/// The constants of a queue pair (UET 1.0.3, tables 3-76 and 3-82), in bytes and picoseconds.
+#[derive(Clone, Debug)]
+pub struct NsccConstants {
+    /// MTU: the size of a full packet.
+    pub mtu: f64,
+    /// config_base_rtt: the round trip of a full packet on the longest path.
+    pub base_rtt: Duration,
+    /// MaxWnd at `base_rtt`.
+    pub max_window: f64,
+    /// target_qdelay.
+    pub target: Duration,
+    /// Bytes for each picosecond below the target.
+    pub alpha: f64,
+    /// fi.
+    pub fi: f64,
+    /// fi_scale.
+    pub fi_scale: f64,
+    /// eta.
+    pub eta: f64,
+    /// gamma.
+    pub gamma: f64,
+    /// max_md_jump.
+    pub max_decrease: f64,
+    /// adjust_bytes: 8 MTU.
+    pub adjust_bytes: u64,
+    /// adjust_period: config_base_rtt.
+    pub adjust_period: Duration,
+    /// qa_gate.
+    pub qa_gate: u32,
+    /// qa_threshold; [`Duration`]'s largest value for never.
+    pub qa_threshold: Duration,
+    zero_delay: Duration,
+    ewma: f64,
+    average: NsccAverage,
+    rules: NsccRules,
+    last_hop_trims: bool,
+}
+
+/// The source of NSCC. Names follow the specification.
+#[derive(Clone, Debug)]
+pub struct Nscc {
+    cwnd: f64,
+    max_wnd: f64,
+    /// The averaged queueing delay in picoseconds.
+    avg_delay: f64,
+    base_rtt: Duration,
+    /// inc_bytes: the increase since the last evaluation, times the window.
+    inc: f64,
+    /// Bytes acknowledged since the last evaluation.
+    received: u64,
+    last_adjust: Time,
+    /// None before the first decrease, which counts as infinitely long ago.
+    last_decrease: Option<Time>,
+    /// fi_count: bytes acknowledged in a row without queueing, and whether they exceeded a window.
+    fi_count: u64,
+    increases_fast: bool,
+    /// Bytes acknowledged in the present period of quick adapt, and its end; none before the first.
+    achieved: u64,
+    qa_end: Option<Time>,
+    trigger_qa: bool,
+    bytes_to_ignore: u64,
+    bytes_ignored: u64,
+    /// Number of quick adapts, for observers.
+    quick_adapts: u32,
+    constants: NsccConstants,
+}
+
+impl NsccConfig {
+    /// The names of the parameter sets.
+    pub const PRESETS: [&'static str; 2] = ["spec", "htsim"];
+
+    /// UET 1.0.3 where switches trim.
+    pub fn spec() -> Self {
+        NsccConfig {
+            initial_window: Size::Bdp(1.5),
+            max_window: Size::Bdp(1.5),
+            target: Span::Rtt(0.75),
+            alpha: 4.0,
+            fi: 5.0,
+            fi_scale: 0.25,
+            eta: 0.15,
+            gamma: 0.8,
+            max_decrease: 0.5,
+            qa_gate: 3,
+            qa_threshold: None,
+            average: NsccAverage::Spec,
+            ewma: 0.0125,
+            zero_delay: Span::Time(Duration::from_us(1)),
+            last_hop_trims: true,
+            rules: NsccRules::Spec,
+        }
+    }
+
+    /// uet-htsim: its rules, its samples, and quick adapt at four times the target also where switches trim.
+    pub fn htsim() -> Self {
+        let qa_threshold = Some(Span::Rtt(3.0));
+        NsccConfig { qa_threshold, average: NsccAverage::Htsim, rules: NsccRules::Htsim, ..Self::spec() }
+    }
+}
+
+impl Nscc {
+    /// A congestion control with its initial window.
+    pub fn new(config: &NsccConfig, facts: &PathFacts) -> Self {
+        let constants = NsccConstants::new(config, facts);
+        let most = constants.max_window.max(constants.mtu);
+        Nscc {
+            cwnd: (config.initial_window.on(facts).0 as f64).clamp(constants.mtu, most),
+            max_wnd: constants.max_window,
+            avg_delay: 0.0,
+            base_rtt: constants.base_rtt,
+            inc: 0.0,
+            received: 0,
+            last_adjust: Time::ZERO,
+            last_decrease: None,
+            fi_count: 0,
+            increases_fast: false,
+            achieved: 0,
+            qa_end: None,
+            trigger_qa: false,
+            bytes_to_ignore: 0,
+            bytes_ignored: 0,
+            quick_adapts: 0,
+            constants,
+        }
+    }
+
+    /// The constants.
+    pub fn constants(&self) -> &NsccConstants {
+        &self.constants
+    }
+
+    /// The number of times that quick adapt has set the window to what a period delivered.
+    pub fn quick_adapts(&self) -> u32 {
+        self.quick_adapts
+    }
+}
+
+impl CcProperties for NsccConfig {
+    fn build_with_stream(&self, facts: &PathFacts, _random: Stream) -> AnyCc {
+        AnyCc::Nscc(Box::new(Nscc::new(self, facts)))
+    }
+
+    fn windows(&self) -> Windows {
+        Windows::Adaptive { initial: self.initial_window, max: self.max_window }
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        true
+    }
+
+    fn target_delay(&self) -> Option<(&'static str, Span)> {
+        Some(("cc.target", self.target))
+    }
+
+    fn presets(&self) -> &'static [&'static str] {
+        &NsccConfig::PRESETS
+    }
+
+    fn preset(&self, name: &str) -> Option<CcConfig> {
+        match name {
+            "spec" => Some(CcConfig::Nscc(Self::spec())),
+            "htsim" => Some(CcConfig::Nscc(Self::htsim())),
+            _ => None,
+        }
+    }
+}
+
+impl CongestionControl for Nscc {
+    #[inline]
+    fn window(&self) -> u64 {
+        (self.cwnd + 0.5) as u64
+    }
+
+    #[inline]
+    fn paces(&self) -> bool {
+        false
+    }
+
+    /// UET 1.0.3, section 3.6.13, at an ACK. The transport counts the bytes in flight.
+    #[inline]
+    fn handle_ack(&mut self, acked: &AckReport) {
+        // Step 1.
+        self.bytes_ignored += acked.bytes;
+        self.received += acked.bytes;
+        self.achieved += acked.bytes;
+        // Steps 2, 4 and 5.
+        let delay = match (acked.rtt_is_valid, self.constants.rules) {
+            (true, _) => self.measure(acked.rtt, acked.marked),
+            (false, NsccRules::Htsim) => Duration(self.avg_delay as u64),
+            (false, NsccRules::Spec) => return,
+        };
+        // Step 6.
+        if self.quick_adapt(acked.now, false, acked.marked, delay, acked.in_flight) {
+            return;
+        }
+        // Step 7.
+        let is_late = delay >= self.constants.target;
+        match (acked.marked, is_late) {
+            (false, true) => self.inc += self.constants.fi * acked.bytes as f64,
+            (false, false) => self.increase(acked.bytes, delay),
+            (true, true) => self.decrease(acked.now),
+            // The load balancer moves away from the path.
+            (true, false) => {}
+        }
+        self.evaluate(acked.now);
+    }
+
+    /// UET 1.0.3, section 3.6.13, at a NACK, an inferred loss or a timeout.
+    fn handle_loss(&mut self, lost: &LossReport) {
+        if let LossCause::Trimmed | LossCause::TrimmedAtLastHop = lost.cause {
+            return self.handle_trim(lost);
+        }
+        self.shrink(lost.bytes);
+        if self.constants.rules == NsccRules::Spec {
+            self.bytes_ignored += lost.bytes;
+        }
+    }
+}
+
+impl Nscc {
+    /// Steps 2 and 5: the queueing delay of a packet. The shortest RTT is the base RTT.
+    #[inline]
+    fn measure(&mut self, rtt: Duration, marked: bool) -> Duration {
+        self.lower_base_rtt(rtt);
+        let delay = Duration(rtt.0 - self.base_rtt.0);
+        let excepted =
+            self.constants.average == NsccAverage::Htsim && !marked && delay > self.constants.target;
+        self.add_sample(if excepted { 0.25 * self.base_rtt.0 as f64 } else { delay.0 as f64 });
+        delay
+    }
+
+    #[inline]
+    fn lower_base_rtt(&mut self, rtt: Duration) {
+        if rtt < self.base_rtt {
+            self.base_rtt = rtt;
+            let share = rtt.0 as f64 / self.constants.base_rtt.0.max(1) as f64;
+            self.max_wnd = self.constants.max_window * share;
+        }
+    }
+
+    #[inline]
+    fn add_sample(&mut self, delay_ps: f64) {
+        let weight = self.constants.ewma;
+        self.avg_delay = self.avg_delay * (1.0 - weight) + weight * delay_ps;
+    }
+
+    /// Quick adapt. Returns whether the ACK or NACK is to have no other effect.
+    #[inline]
+    fn quick_adapt(
+        &mut self,
+        now: Time,
+        loss: bool,
+        ignorable: bool,
+        delay: Duration,
+        in_flight: u64,
+    ) -> bool {
+        let constants = &self.constants;
+        let mut adapts = false;
+        let is_over = |end: Time| now > end || (now == end && constants.rules == NsccRules::Spec);
+        if ignorable && self.bytes_ignored < self.bytes_to_ignore {
+            adapts = true;
+        } else if self.qa_end.is_none_or(is_over) {
+            let is_bad = self.trigger_qa || loss || delay > constants.qa_threshold;
+            let gate = self.max_wnd as u64 >> constants.qa_gate;
+            // The first ACK or NACK opens the first period.
+            if self.qa_end.is_some() && is_bad && self.achieved < gate {
+                self.cwnd = (self.achieved as f64).max(constants.mtu);
+                self.bytes_to_ignore = in_flight;
+                self.bytes_ignored = 0;
+                self.trigger_qa = false;
+                self.quick_adapts += 1;
+                adapts = true;
+            }
+            self.achieved = 0;
+            self.qa_end = Some(now + self.base_rtt + constants.target);
+        }
+        if adapts {
+            (self.inc, self.received) = (0.0, 0);
+        }
+        adapts
+    }
+
+    /// Step 7, an unmarked packet below the target: fast increase after a window without queueing, otherwise proportional
+    /// increase.
+    #[inline]
+    fn increase(&mut self, bytes: u64, delay: Duration) {
+        if delay <= self.constants.zero_delay {
+            self.fi_count += bytes;
+            if self.increases_fast || self.fi_count as f64 > self.cwnd {
+                self.increases_fast = true;
+                self.cwnd += bytes as f64 * self.constants.fi_scale;
+                return;
+            }
+        } else {
+            (self.fi_count, self.increases_fast) = (0, false);
+        }
+        let below = (self.constants.target.0 - delay.0) as f64;
+        self.inc += self.constants.alpha * bytes as f64 * below;
+    }
+
+    /// Step 7, a marked packet beyond the target: at most once a round trip.
+    fn decrease(&mut self, now: Time) {
+        (self.fi_count, self.increases_fast) = (0, false);
+        let constants = &self.constants;
+        let target = constants.target.0 as f64;
+        let may = self.last_decrease.is_none_or(|last| now.since(last) > self.base_rtt);
+        if may && self.avg_delay > target {
+            let cut = constants.gamma * (self.avg_delay - target) / self.avg_delay;
+            self.cwnd = (self.cwnd * (1.0 - cut).max(constants.max_decrease)).max(constants.mtu);
+            self.last_decrease = Some(now);
+        }
+    }
+
+    /// Step 8: applies the increase that has gathered.
+    #[inline]
+    fn evaluate(&mut self, now: Time) {
+        let constants = &self.constants;
+        let period_is_over = now.since(self.last_adjust) >= constants.adjust_period;
+        if !period_is_over && self.received <= constants.adjust_bytes {
+            return;
+        }
+        self.cwnd += self.inc / self.cwnd;
+        if period_is_over {
+            self.last_adjust = now;
+            self.cwnd += constants.eta;
+        }
+        self.cwnd = self.cwnd.min(self.max_wnd).max(constants.mtu);
+        (self.inc, self.received) = (0.0, 0);
+    }
+
+    /// A NACK of a trimmed packet.
+    fn handle_trim(&mut self, lost: &LossReport) {
+        if let Some(rtt) = lost.rtt {
+            self.lower_base_rtt(rtt);
+        }
+        self.add_sample(self.constants.base_rtt.0 as f64);
+        self.bytes_ignored += lost.bytes;
+        let is_congestion = lost.cause == LossCause::Trimmed || self.constants.last_hop_trims;
+        let in_flight = match self.constants.rules {
+            NsccRules::Spec if !is_congestion => return,
+            NsccRules::Spec => lost.in_flight,
+            NsccRules::Htsim => lost.in_flight + lost.bytes,
+        };
+        self.trigger_qa = true;
+        if !self.quick_adapt(lost.now, true, true, Duration::ZERO, in_flight) && is_congestion {
+            self.shrink(lost.bytes);
+        }
+    }
+
+    fn shrink(&mut self, bytes: u64) {
+        self.cwnd = (self.cwnd - bytes as f64).max(self.constants.mtu);
+    }
+}
+
+impl NsccConstants {
+    /// UET 1.0.3, tables 3-76 and 3-82.
+    fn new(config: &NsccConfig, facts: &PathFacts) -> Self {
+        let mtu = facts.packet.0.max(1) as f64;
+        let target = config.target.on(facts);
+        let a = facts.bdp.0 as f64 / REFERENCE_RATE.bytes_in(REFERENCE_RTT) as f64;
+        let b = target.0 as f64 / REFERENCE_RTT.0 as f64;
+        NsccConstants {
+            mtu,
+            base_rtt: facts.base_rtt,
+            max_window: config.max_window.on(facts).0 as f64,
+            target,
+            alpha: config.alpha * a * b * mtu / target.0.max(1) as f64,
+            fi: config.fi * a * mtu,
+            fi_scale: config.fi_scale * a,
+            eta: config.eta * a * mtu,
+            gamma: config.gamma,
+            max_decrease: config.max_decrease,
+            adjust_bytes: 8 * facts.packet.0,
+            adjust_period: facts.base_rtt,
+            qa_gate: config.qa_gate,
+            qa_threshold: config.qa_threshold.map_or(Duration(u64::MAX), |span| span.on(facts)),
+            zero_delay: config.zero_delay.on(facts),
+            ewma: config.ewma,
+            average: config.average,
+            rules: config.rules,
+            last_hop_trims: config.last_hop_trims,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Fields of packets that are smaller than what they hold.
+
+/// The PSNs, among the 48 from its base on, whose entropy values an ACK carries. It replaces the values themselves,
+/// which do not fit into a [`Packet`]: the sender looks them up. It has six bytes, so that a packet has 48.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CarriedEvs([u16; 3]);
+
+impl CarriedEvs {
+    /// No entropy values.
+    pub const NONE: CarriedEvs = CarriedEvs([0; 3]);
+
+    /// Number of PSNs that fit.
+    pub const SPAN: u32 = 48;
+
+    /// The PSNs whose bits are set. Bit 0 is the base; bits from [`CarriedEvs::SPAN`] on must be 0.
+    #[inline]
+    pub const fn new(bits: u64) -> Self {
+        debug_assert!(bits >> CarriedEvs::SPAN == 0);
+        CarriedEvs([bits as u16, (bits >> 16) as u16, (bits >> 32) as u16])
+    }
+
+    /// The PSNs as bits.
+    #[inline]
+    pub const fn bits(self) -> u64 {
+        self.0[0] as u64 | (self.0[1] as u64) << 16 | (self.0[2] as u64) << 32
+    }
+}
+
+/// The properties of the packet that caused a SACK or a [`Repr::UetAck`]. It has one byte, so that a packet has 48.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackCause(u8);
+
+impl SackCause {
+    /// The cause of a SACK, from whether the packet was marked and whether it was a probe.
+    pub const fn new(marked: bool, probe: bool) -> Self {
+        SackCause(marked as u8 | (probe as u8) << 1)
+    }
+
+    /// Whether the packet had a congestion mark.
+    #[inline]
+    pub const fn marked(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// Whether the packet was a probe.
+    #[inline]
+    pub const fn probe(self) -> bool {
+        self.0 & 2 != 0
+    }
+
+    /// Sets whether the packet was a retransmission, which only `uet` echoes.
+    #[inline]
+    #[must_use]
+    pub const fn with_retransmitted(self, retransmitted: bool) -> Self {
+        SackCause(self.0 | (retransmitted as u8) << 2)
+    }
+
+    /// Whether the packet was a retransmission.
+    #[inline]
+    pub const fn retransmitted(self) -> bool {
+        self.0 & 4 != 0
+    }
+}
+
+/// The message number of DCP's packets in the order of posting (MSN, 24 bits), and the number of the sender's timeouts
+/// for that message so far (sRetryNo, 8 bits). It has four bytes, so that a packet has 48.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Msn(u32);
+
+impl Msn {
+    /// The value for transports without MSNs.
+    pub const NONE: Msn = Msn(0);
+
+    /// The largest number plus one.
+    pub const LIMIT: u32 = 1 << 24;
+
+    /// The MSN with this number, which is below [`Msn::LIMIT`].
+    pub const fn new(number: u32, retry: u8) -> Self {
+        debug_assert!(number < Msn::LIMIT);
+        Msn(number << 8 | retry as u32)
+    }
+
+    /// The message's number on its queue pair, from 0.
+    #[inline]
+    pub const fn number(self) -> u32 {
+        self.0 >> 8
+    }
+
+    /// `eqds`: stores the pull up to which a sender has demand in the same four bytes.
+    #[inline]
+    pub const fn of_pull_target(target: u32) -> Self {
+        Msn(target)
+    }
+
+    /// The pull that [`Msn::of_pull_target`] stored.
+    #[inline]
+    pub const fn pull_target(self) -> u32 {
+        self.0
+    }
+
+    /// sRetryNo (DCP, section 4.5).
+    #[inline]
+    pub const fn retry(self) -> u8 {
+        self.0 as u8
+    }
+}

@@ -1,0 +1,67 @@
+//! The parameters.
+
+use super::credit::CreditConfig;
+use crate::Span;
+use anabranch_base::{AboveZero, Bytes, parameters};
+use serde::{Deserialize, Serialize};
+
+parameters! {
+    /// Parameters of the `uet` transport.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct UetConfig {
+        /// Payload of a full packet.
+        #[param(Bytes(1)..=Bytes(65_535); example = "4096B"; source = "UET 1.0.3, section 3.2: an MTU of 4 KiB")]
+        pub payload: Bytes,
+        /// Headers of a data packet.
+        #[param(Bytes(1)..=Bytes(65_534); example = "102B";
+            source = "UET 1.0.3, sections 3.4 and 3.5: Ethernet 18, IPv4 20 (IPv6 40), UDP 8, PDS 12, SES 44; uet-htsim: 64")]
+        pub header: Bytes,
+        /// Size of an ACK.
+        #[param(Bytes(1)..=Bytes(65_535); example = "78B";
+            source = "UET 1.0.3, section 3.5: ACK_CC of 32 B, of 98 with IPv6; uet-htsim: 64")]
+        pub ack: Bytes,
+        /// Size of a NACK, of a control packet (a probe) and of a trimmed packet.
+        #[param(Bytes(1)..=Bytes(65_535); example = "62B"; source = "UET 1.0.3, section 3.5: PDS of 16 B, of 82 with IPv6; uet-htsim: 64")]
+        pub control: Bytes,
+        /// An ACK once packets of this many bytes have arrived since the last one (ACK_Gen_Trigger); each counts at least
+        /// 1 KiB. There is also one at once for a packet that is marked, a duplicate, a retransmission, the first, or that
+        /// requests it.
+        #[param(AboveZero; example = "16KiB"; source = "UET 1.0.3, section 3.5: 16 KiB, at most 32 KiB")]
+        pub sack_bytes: Bytes,
+        /// The unit in which ACKs count received bytes.
+        #[param(Bytes(1)..=Bytes(4_096); example = "256B"; source = "UET 1.0.3, section 3.6.9; uet-htsim: 1")]
+        pub received_unit: Bytes,
+        /// The PSNs from the cumulative one on that may be in flight (MPR).
+        #[param(128..=32_640; example = 1_024; source = "UET 1.0.3, section 3.5: 8 times 128")]
+        pub mpr: u32,
+        /// Retransmission timeout of each packet (RTO_Init_Time).
+        #[param(AboveZero; example = "100us"; source = "unspecified; uet-htsim: 15 us and six full queues")]
+        pub rto: Span,
+        /// The timeout of a packet doubles with each of its retransmissions, at most this many times. UET gives up after
+        /// five; here the last timeout is repeated.
+        #[param(0..=16; example = 5; source = "UET 1.0.3, section 3.5; uet-htsim: 0")]
+        pub rto_doublings: u32,
+        /// Packets are inferred lost once this many packets have arrived out of order; 0: never, a gap is no loss.
+        #[serde(default, skip_serializing_if = "is_default")]
+        #[param(0..=65_535; example = 5; source = "unspecified in UET 1.0.3 (optional); uet-htsim: 0, or 5 with -sleek"; default = 0)]
+        pub loss_packets: u32,
+        /// With `loss_packets`: and at least this many windows of them.
+        #[serde(default, skip_serializing_if = "is_default")]
+        #[param(0.0..=1000.0; example = 1.5; source = "unspecified in UET 1.0.3; uet-htsim with -sleek: 1.5"; default = 0.0)]
+        pub loss_windows: f64,
+        /// A probe, which an ACK answers at once, after this long without an answer; without it none. With `loss_packets` an
+        /// answer to the last probe that nothing else came before means loss.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[param(AboveZero; example = "3rtt"; source = "unspecified in UET 1.0.3 (optional); uet-htsim with -sleek")]
+        pub probe_after: Option<Span>,
+        /// Credit of receivers (RCCC); without it none is needed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[param(table)]
+        pub credit: Option<CreditConfig>,
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

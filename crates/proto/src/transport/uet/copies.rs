@@ -1,0 +1,89 @@
+//! The last copy of each packet in flight, and when it times out.
+
+use anabranch_base::{Duration, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The last copy of a packet.
+#[derive(Clone, Copy)]
+pub(super) struct Sent {
+    pub at: Time,
+    pub ev: u16,
+    /// The number of earlier copies.
+    pub retransmissions: u8,
+}
+
+const NOT_SENT: Sent = Sent { at: Time::ZERO, ev: 0, retransmissions: 0 };
+
+/// The initial length of the ring, a power of two.
+const FIRST_SLOTS: usize = 128;
+
+/// The copies of the packets in flight.
+pub(super) struct Copies {
+    /// Indexed by PSN modulo its length.
+    ring: Vec<Sent>,
+    /// When each retransmission times out. The owner removes those that are no longer in flight when they reach the front.
+    resent: BinaryHeap<Reverse<(Time, u32)>>,
+    rto: Duration,
+    doublings: u32,
+}
+
+impl Copies {
+    pub fn new(rto: Duration, doublings: u32) -> Self {
+        Copies { ring: vec![NOT_SENT; FIRST_SLOTS], resent: BinaryHeap::new(), rto, doublings }
+    }
+
+    #[inline]
+    pub fn of(&self, psn: u32) -> &Sent {
+        &self.ring[psn as usize & (self.ring.len() - 1)]
+    }
+
+    #[inline]
+    fn of_mut(&mut self, psn: u32) -> &mut Sent {
+        let slot = psn as usize & (self.ring.len() - 1);
+        &mut self.ring[slot]
+    }
+
+    /// Records the first copy of `psn`, where every PSN in flight is at or above `low`.
+    #[inline]
+    pub fn record_first(&mut self, low: u32, psn: u32, at: Time, ev: u16) {
+        if (psn - low) as usize >= self.ring.len() {
+            self.grow(low);
+        }
+        *self.of_mut(psn) = Sent { at, ev, retransmissions: 0 };
+    }
+
+    /// Records another copy.
+    pub fn record_again(&mut self, psn: u32, at: Time, ev: u16) {
+        let sent = self.of_mut(psn);
+        let retransmissions = sent.retransmissions.saturating_add(1);
+        *sent = Sent { at, ev, retransmissions };
+        self.resent.push(Reverse((self.due(psn), psn)));
+    }
+
+    /// When the last copy of `psn` times out: RTO_Init_Time, doubled with each retransmission (UET 1.0.3, section 3.5).
+    #[inline]
+    pub fn due(&self, psn: u32) -> Time {
+        let sent = self.of(psn);
+        sent.at + self.rto * (1 << u32::from(sent.retransmissions).min(self.doublings))
+    }
+
+    /// The retransmission that times out first.
+    pub fn first_again(&self) -> Option<(Time, u32)> {
+        self.resent.peek().map(|Reverse(first)| *first)
+    }
+
+    /// Forgets the retransmission that times out first.
+    pub fn pop_again(&mut self) {
+        self.resent.pop();
+    }
+
+    #[cold]
+    fn grow(&mut self, low: u32) {
+        let old = std::mem::take(&mut self.ring);
+        self.ring = vec![NOT_SENT; old.len() * 2];
+        for psn in low..low + old.len() as u32 {
+            *self.of_mut(psn) = old[psn as usize & (old.len() - 1)];
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! RCCC, the credit of receivers (UET 1.0.3, section 3.6.14). The text was not obtained: the rules are those of implementers'
+//! digests and of uet-htsim.
+//!
+//! A source sends while it has credit, which every packet spends. It starts with a window of speculative credit, of which the
+//! first answer cancels the rest. Data packets carry the pull up to which the source has demand; a source without credit sends it
+//! in a request. The destination's host paces the pulls of all its sources, round robin. Pulls and targets are cumulative, so that
+//! a later packet compensates for the loss of an earlier one.
+//!
+//! Not built: credit for idle sources, and dividing a source's demand by the number of destinations of its host.
+
+use crate::packet::{Packet, Repr};
+use crate::transport::PullPacer;
+use crate::transport::common::{Answers, Ends, Pull};
+use crate::{Pace, PathFacts, Size, Span};
+use anabranch_base::{AboveZero, Bytes, Duration, Time, parameters};
+use serde::{Deserialize, Serialize};
+
+parameters! {
+    /// Credit of receivers (RCCC) in the `uet` transport.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct CreditConfig {
+        /// Speculative credit of a new source, the most credit that it may hold, and the most demand beyond it (MaxWnd).
+        #[param(AboveZero; example = "1.5bdp"; source = "uet-htsim; UET 1.0.3: up to a BDP at the start")]
+        pub window: Size,
+        /// The rate of all pulls of a host together.
+        #[param(AboveZero; example = "0.99line"; source = "uet-htsim; UET 1.0.3: just below the link's rate")]
+        pub rate: Pace,
+        /// The most credit of a pull.
+        #[param(AboveZero; example = "4packets"; source = "uet-htsim: 4 MSS")]
+        pub grant: Size,
+        /// The rate follows marks, and trims before the last hop, every 1.5 base RTTs: for oversubscribed fabrics, where the
+        /// link of the receiver is not the bottleneck.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[param(any; example = true; source = "uet-htsim, with oversubscription; its period is drawn around that"; default = false)]
+        pub follows_fabric: bool,
+    }
+}
+
+impl CreditConfig {
+    /// The pacer of a host.
+    pub(super) fn pacer(&self, facts: &PathFacts) -> PullPacer {
+        let pacer = PullPacer::at_rate(self.rate.on(facts));
+        if self.follows_fabric { pacer.adapting(Span::Rtt(1.5).on(facts)) } else { pacer }
+    }
+}
+
+/// The unit of credit in bytes.
+const UNIT: u64 = 256;
+
+fn units(bytes: u64) -> u32 {
+    u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX)
+}
+
+/// The credit of a source.
+pub(super) struct Credit {
+    /// Bytes that may be sent; below 0 by at most a packet.
+    bytes: i64,
+    is_speculative: bool,
+    /// The highest number of a pull.
+    pulled: u32,
+    window: u64,
+    /// The last target that was sent to the destination, and the time of that packet or of the last answer.
+    announced: u32,
+    waiting_since: Time,
+    rto: Duration,
+}
+
+impl Credit {
+    pub fn new(config: &CreditConfig, facts: &PathFacts, rto: Duration) -> Self {
+        let window = config.window.on(facts).0.clamp(1, u64::from(u32::MAX));
+        Credit {
+            bytes: window as i64,
+            is_speculative: true,
+            pulled: 0,
+            window,
+            announced: 0,
+            waiting_since: Time::ZERO,
+            rto,
+        }
+    }
+
+    #[inline]
+    pub fn allows(&self) -> bool {
+        self.bytes > 0
+    }
+
+    #[inline]
+    pub fn spend(&mut self, bytes: u16) {
+        self.bytes -= i64::from(bytes);
+    }
+
+    /// The pull up to which there is demand, when `backlog` bytes wait that the sender's window admits.
+    #[inline]
+    pub fn target(&self, backlog: u64, packet: u64) -> u32 {
+        let least = if self.is_speculative { packet } else { 0 };
+        let demand = backlog.clamp(least, self.window.max(least)) as i64 - self.bytes;
+        self.pulled.saturating_add(units(demand.max(0) as u64))
+    }
+
+    #[inline]
+    pub fn announce(&mut self, now: Time, target: u32) {
+        self.announced = target;
+        self.waiting_since = now;
+    }
+
+    /// Whether a source without credit must request what it needs: its demand was not announced.
+    pub fn must_request(&self, target: u32) -> bool {
+        !self.allows() && target > self.announced
+    }
+
+    /// The first answer ends speculation: what is in flight is pulled further.
+    #[inline]
+    pub fn handle_answer(&mut self, now: Time) {
+        if self.is_speculative {
+            self.is_speculative = false;
+            self.bytes = self.bytes.min(0);
+        }
+        self.waiting_since = now;
+    }
+
+    pub fn handle_pull(&mut self, now: Time, number: u32) {
+        self.handle_answer(now);
+        if number > self.pulled {
+            let more = u64::from(number - self.pulled) * UNIT;
+            self.bytes = (self.bytes + more as i64).min(self.window as i64);
+            self.pulled = number;
+        }
+    }
+
+    /// The time at which a source without credit repeats its request.
+    #[inline]
+    pub fn next_request(&self) -> Option<Time> {
+        (!self.allows()).then(|| self.waiting_since + self.rto)
+    }
+
+    /// Lets the request be repeated if it is time.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.next_request().is_some_and(|due| due <= now) {
+            self.announced = 0;
+            self.waiting_since = now;
+        }
+    }
+}
+
+/// The credit that a destination grants to a source.
+pub(super) struct Grants {
+    /// The highest pull that the source has demand for.
+    target: u32,
+    granted: u32,
+    /// Whether the receiver is in the pacer's queue.
+    is_queued: bool,
+    repeats: bool,
+    most: u32,
+    packet: u32,
+    answers: Answers,
+}
+
+impl Grants {
+    pub fn new(config: &CreditConfig, facts: &PathFacts, ends: Ends, control: Bytes) -> Self {
+        Grants {
+            target: 0,
+            granted: 0,
+            is_queued: false,
+            repeats: false,
+            most: units(config.grant.on(facts).0).max(1),
+            packet: units(facts.packet.0),
+            answers: Answers::new(ends, control),
+        }
+    }
+
+    /// Handles the demand that a data packet carries.
+    #[inline]
+    pub fn handle_target(&mut self, target: u32) {
+        self.target = self.target.max(target);
+    }
+
+    /// Handles a trimmed packet, which has to be pulled once more. The source arrives at the same target when it gets the NACK.
+    pub fn handle_trim(&mut self, target: u32) {
+        self.target = self.target.max(target).saturating_add(self.packet);
+    }
+
+    /// Handles a request. Where everything was granted, the last pull was lost.
+    pub fn handle_request(&mut self, target: u32) {
+        self.target = self.target.max(target);
+        self.repeats = self.granted >= target;
+    }
+
+    pub fn poll_repeat(&mut self) -> Option<Packet> {
+        std::mem::take(&mut self.repeats).then(|| self.packet())
+    }
+
+    pub fn requests_pull(&mut self) -> bool {
+        let requests = !self.is_queued && self.granted < self.target;
+        self.is_queued |= requests;
+        requests
+    }
+
+    pub fn pull(&mut self) -> Option<Pull> {
+        self.is_queued = false;
+        let more = self.target.saturating_sub(self.granted).min(self.most);
+        if more == 0 {
+            return None;
+        }
+        self.granted += more;
+        Some(Pull { packet: self.packet(), bytes: u64::from(more) * UNIT })
+    }
+
+    fn packet(&self) -> Packet {
+        self.answers.packet(0, Repr::Pull { number: self.granted })
+    }
+}

@@ -1,0 +1,106 @@
+//! `uet`: packet delivery of Ultra Ethernet (UET 1.0.3, section 3.5) in its mode RUD: reliable, in any order.
+//!
+//! A PDC (packet delivery context) is a queue pair here. The receiver coalesces selective acknowledgements, which carry the
+//! bytes that it has received; the sender subtracts these from what is in flight. A gap is no loss: packets are retransmitted
+//! after the NACK of a trimmed packet or after a timeout of their own, with a new entropy value each. Loss may be inferred from
+//! the number of packets that came out of order, which UET leaves open.
+//!
+//! Not built: the modes ROD (in order) and UUD, set-up and tear-down of PDCs, changes of MPR, NACKs for other reasons than
+//! trimming, the receiver's penalty and its service time (hosts here consume at once).
+
+mod config;
+mod copies;
+mod credit;
+mod receiver;
+mod sender;
+
+use crate::cc::AnyCc;
+use crate::lb::AnyLb;
+use crate::transport::common::MAX_SPAN;
+use crate::transport::{
+    AnyReceiver, AnySender, Ends, NumberSpace, PullPacer, TransportProperties, bitmap, framing_and_rto,
+    sent_at,
+};
+use crate::{PathFacts, Span, StateField};
+use anabranch_base::Bytes;
+
+pub use config::UetConfig;
+pub use credit::CreditConfig;
+pub use receiver::UetReceiver;
+pub use sender::UetSender;
+
+impl TransportProperties for UetConfig {
+    fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
+        AnySender::Uet(UetSender::new(self, facts, ends, cc, lb))
+    }
+
+    fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
+        AnyReceiver::Uet(UetReceiver::new(self, facts, ends))
+    }
+
+    framing_and_rto!();
+
+    fn trimmed_bytes(&self) -> Bytes {
+        self.control
+    }
+
+    fn shortest_packet(&self) -> Bytes {
+        self.control
+    }
+
+    /// The receiver has a bit for each PSN of the MPR, rcvd_bytes and ooo_count (UET 1.0.3, table 3-77); the sender has the
+    /// time, the retransmissions and the entropy value of each packet in flight.
+    fn tracking(&self, packets: u32) -> Vec<StateField> {
+        let mut fields = vec![
+            bitmap("received", self.mpr),
+            StateField::new("rcvd_bytes", 24, 1),
+            StateField::new("ooo_count", 16, 1),
+            bitmap("acknowledged", packets),
+            bitmap("lost", packets),
+            sent_at(packets),
+            StateField::new("retransmissions", 2, packets),
+            StateField::new("entropy value", 16, packets),
+        ];
+        if self.credit.is_some() {
+            let names = ["credit", "pull", "credit_target", "granted", "target"];
+            fields.extend(names.map(|name| StateField::new(name, 24, 1)));
+        }
+        fields
+    }
+
+    /// With credit, a request and its pull may come before the packet.
+    fn round_trips(&self) -> u32 {
+        if self.credit.is_some() { 2 } else { 1 }
+    }
+
+    fn pull_pacer(&self, facts: &PathFacts) -> Option<PullPacer> {
+        Some(self.credit.as_ref()?.pacer(facts))
+    }
+
+    fn timeouts(&self) -> Vec<(&'static str, Span)> {
+        let mut timeouts = vec![("transport.rto", self.rto)];
+        timeouts.extend(self.probe_after.map(|after| ("transport.probe_after", after)));
+        timeouts
+    }
+
+    /// The PSNs in flight must not reach the end of the number space.
+    fn number_space(&self, _window: u64) -> NumberSpace {
+        NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
+    }
+
+    fn sends_within_window(&self) -> bool {
+        true
+    }
+
+    /// The timeout doubles with each round, as often as it may.
+    fn timeouts_of_rounds(&self, rounds: f64) -> f64 {
+        let (mut left, mut timeout, mut sum) = (rounds, 1.0, 0.0);
+        for _ in 0..self.rto_doublings {
+            let part = if left < 1.0 { left } else { 1.0 };
+            sum += part * timeout;
+            left -= part;
+            timeout *= 2.0;
+        }
+        sum + left * timeout
+    }
+}

@@ -1,0 +1,244 @@
+//! The receiving end (UET 1.0.3, sections 3.5 and 3.6.9).
+
+use super::config::UetConfig;
+use super::credit::Grants;
+use crate::PathFacts;
+use crate::packet::{Packet, Repr, SackCause};
+use crate::transport::common::{Answers, AnyOrder, Arrivals, Cause, Ends, Pull, Receiver};
+use anabranch_base::{MessageId, Time};
+
+/// The receiving end of a PDC.
+///
+/// Drive it: [`handle_packet`](Self::handle_packet) for each data packet, trimmed packet or probe, then
+/// [`poll_transmit`](Self::poll_transmit) until it returns none.
+pub struct UetReceiver {
+    arrivals: Arrivals,
+    /// rcvd_bytes: bytes on the wire of distinct data packets.
+    bytes_received: u64,
+    /// ooo_count: distinct data packets that arrived since the ePSN last advanced.
+    out_of_order: u16,
+    /// Bytes that arrived since the last ACK, duplicates included, each packet with at least [`LEAST_COUNTED`].
+    bytes_since_ack: u64,
+    /// The lowest and the highest PSN that arrived since the last ACK, which lie within the span of its bitmap, and the last
+    /// packet. None: none arrived.
+    recent: Option<Recent>,
+    /// The PSN after the highest one that requested an ACK when packets below it were missing; 0: none. The ACK comes once they
+    /// are there.
+    requested_end: u32,
+    open: AnyOrder,
+    due: Option<PendingAnswer>,
+    /// An ACK that is sent before `due`, for packets beyond the span of `due`.
+    early: Option<(u32, Trigger)>,
+    sack_bytes: u64,
+    received_unit: u64,
+    acks: Answers,
+    nacks: Answers,
+    /// The credit that it grants, under RCCC.
+    grants: Option<Box<Grants>>,
+}
+
+/// ACK_Gen_Min_Pkt_Add.
+const LEAST_COUNTED: u64 = 1_024;
+
+/// Number of PSNs that one ACK covers.
+const SPAN: u32 = 64;
+
+#[derive(Clone, Copy)]
+struct Recent {
+    low: u32,
+    high: u32,
+    last: Trigger,
+}
+
+/// The packet that causes an ACK.
+#[derive(Clone, Copy)]
+struct Trigger {
+    psn: u32,
+    cause: Cause,
+    kind: SackCause,
+}
+
+#[derive(Clone, Copy)]
+enum PendingAnswer {
+    /// For all that arrived since the last one.
+    Ack,
+    /// To a probe: its base.
+    ProbeAck(u32, Trigger),
+    Nack {
+        psn: u32,
+        cause: Cause,
+        last_hop: bool,
+    },
+}
+
+impl UetReceiver {
+    /// The receiving end of a PDC between `ends`.
+    pub fn new(config: &UetConfig, facts: &PathFacts, ends: Ends) -> Self {
+        let grants = |credit| Grants::new(credit, facts, ends, config.control);
+        UetReceiver {
+            arrivals: Arrivals::new(),
+            bytes_received: 0,
+            out_of_order: 0,
+            bytes_since_ack: 0,
+            recent: None,
+            requested_end: 0,
+            open: AnyOrder::new(),
+            due: None,
+            early: None,
+            sack_bytes: config.sack_bytes.0,
+            received_unit: config.received_unit.0,
+            acks: Answers::new(ends, config.ack),
+            nacks: Answers::new(ends, config.control),
+            grants: config.credit.as_ref().map(|credit| Box::new(grants(credit))),
+        }
+    }
+}
+
+impl Receiver for UetReceiver {
+    /// Handles a received packet; returns the message that it completes.
+    #[inline]
+    fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
+        match packet.repr {
+            Repr::Data { psn, message, message_packets, sent_at, ack_now, retransmitted, msn, .. } => {
+                if let Some(grants) = &mut self.grants {
+                    grants.handle_target(msn.pull_target());
+                }
+                let is_first = self.bytes_received == 0;
+                let is_fresh = self.accept(psn, packet.wire_bytes);
+                let cause = Cause::new(packet, sent_at);
+                let kind = SackCause::new(cause.marked, false).with_retransmitted(retransmitted);
+                self.record(Trigger { psn, cause, kind });
+                self.bytes_since_ack += u64::from(packet.wire_bytes).max(LEAST_COUNTED);
+                // UET 1.0.3, section 3.5. uet-htsim also acknowledges the first packet, retransmissions, and what a packet that
+                // requested an ACK had overtaken: without that, the tail of a sprayed message waits for its timeout.
+                let closes_gap = self.requested_end > 0 && self.arrivals.expected >= self.requested_end;
+                if ack_now && psn >= self.arrivals.expected {
+                    self.requested_end = self.requested_end.max(psn + 1);
+                } else if closes_gap {
+                    self.requested_end = 0;
+                }
+                let at_once =
+                    ack_now || packet.marked || !is_fresh || is_first || retransmitted || closes_gap;
+                if at_once || self.bytes_since_ack >= self.sack_bytes {
+                    self.due = Some(PendingAnswer::Ack);
+                }
+                if is_fresh { self.open.count(message, message_packets) } else { None }
+            }
+            Repr::Trimmed { psn, sent_at, last_hop, msn } => {
+                if let Some(grants) = &mut self.grants {
+                    grants.handle_trim(msn.pull_target());
+                }
+                let cause = Cause::new(packet, sent_at);
+                if self.arrivals.contains(psn) {
+                    // Another copy has arrived: a duplicate.
+                    self.record(Trigger { psn, cause, kind: SackCause::new(cause.marked, false) });
+                    self.due = Some(PendingAnswer::Ack);
+                } else {
+                    self.due = Some(PendingAnswer::Nack { psn, cause, last_hop });
+                }
+                None
+            }
+            Repr::Probe { base, sent_at, .. } => {
+                let (cause, kind) = (Cause::new(packet, sent_at), SackCause::new(packet.marked, true));
+                let base = base.max(self.arrivals.expected);
+                self.due = Some(PendingAnswer::ProbeAck(base, Trigger { psn: base, cause, kind }));
+                None
+            }
+            Repr::Rts { target } => {
+                if let Some(grants) = &mut self.grants {
+                    grants.handle_request(target);
+                }
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// The next ACK or NACK to send, if one is due.
+    #[inline]
+    fn poll_transmit(&mut self) -> Option<Packet> {
+        if let Some((base, trigger)) = self.early.take() {
+            return Some(self.ack(base, trigger));
+        }
+        if let Some(pull) = self.grants.as_mut().and_then(|grants| grants.poll_repeat()) {
+            return Some(pull);
+        }
+        match self.due.take()? {
+            PendingAnswer::Ack => {
+                let Recent { high, last, .. } = self.recent.take()?;
+                self.bytes_since_ack = 0;
+                Some(self.ack(self.base(high), last))
+            }
+            PendingAnswer::ProbeAck(base, trigger) => Some(self.ack(base, trigger)),
+            PendingAnswer::Nack { psn, cause, last_hop } => {
+                let repr = cause.nack(psn).with_last_hop(last_hop).with_mark(cause.marked);
+                Some(self.nacks.packet(cause.ev, repr))
+            }
+        }
+    }
+
+    #[inline]
+    fn fresh_packets(&self) -> u64 {
+        self.arrivals.fresh.into()
+    }
+
+    #[inline]
+    fn requests_pull(&mut self) -> bool {
+        self.grants.as_mut().is_some_and(|grants| grants.requests_pull())
+    }
+
+    #[inline]
+    fn pull(&mut self) -> Option<Pull> {
+        self.grants.as_mut()?.pull()
+    }
+}
+
+impl UetReceiver {
+    /// Marks `psn` as arrived; false for a duplicate.
+    #[inline]
+    fn accept(&mut self, psn: u32, bytes: u16) -> bool {
+        let Some(advance) = self.arrivals.accept(psn) else { return false };
+        self.bytes_received += u64::from(bytes);
+        self.out_of_order = if advance > 0 { 0 } else { self.out_of_order.saturating_add(1) };
+        true
+    }
+
+    /// Records a packet for the next ACK. One that the bitmap cannot cover together with the earlier ones has these
+    /// acknowledged first: UET permits an ACK for every packet, and one that no bitmap covers would time out.
+    #[inline]
+    fn record(&mut self, last: Trigger) {
+        let psn = last.psn;
+        self.recent = match self.recent {
+            Some(Recent { low, high, .. }) if high.max(psn) - low.min(psn) < SPAN => {
+                Some(Recent { low: low.min(psn), high: high.max(psn), last })
+            }
+            Some(Recent { high, last: earlier, .. }) => {
+                self.early = Some((self.base(high), earlier));
+                self.bytes_since_ack = 0;
+                Some(Recent { low: psn, high: psn, last })
+            }
+            None => Some(Recent { low: psn, high: psn, last }),
+        };
+    }
+
+    /// The PSN of bit 0: 63 below the highest, but not below the ePSN. The bits look back, so that later ACKs repeat a lost one.
+    /// uet-htsim begins at the PSN itself where the packet was marked or requested the ACK.
+    #[inline]
+    fn base(&self, high: u32) -> u32 {
+        high.saturating_sub(SPAN - 1).max(self.arrivals.expected)
+    }
+
+    #[inline]
+    fn ack(&mut self, base: u32, trigger: Trigger) -> Packet {
+        let Trigger { psn, cause, kind } = trigger;
+        let whole = self.bytes_received / self.received_unit * self.received_unit;
+        // An early ACK may be built after the ePSN has passed its base.
+        let base = base.max(self.arrivals.expected);
+        let repr = Repr::uet_ack(self.arrivals.expected)
+            .with_received(base, self.arrivals.window(base))
+            .with_psn(psn)
+            .with_counts(whole as u32, self.out_of_order, kind)
+            .with_sent_at(cause.sent_at);
+        self.acks.packet(cause.ev, repr)
+    }
+}

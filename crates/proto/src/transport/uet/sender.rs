@@ -1,0 +1,580 @@
+//! The sending end (UET 1.0.3, sections 3.5 and 3.6.13).
+
+mod demand;
+
+use super::config::UetConfig;
+use super::copies::Copies;
+use super::credit::Credit;
+use crate::PathFacts;
+use crate::cc::{AckReport, AnyCc, LossCause, LossReport};
+use crate::lb::AnyLb;
+use crate::packet::{Packet, Repr, SackCause};
+use crate::psn_set::PsnSet;
+use crate::transport::common::{Ends, OutOfPsns, Outgoing, Pacer, Sender, SenderCounters};
+use anabranch_base::{Duration, MessageId, Time};
+
+/// The sending end of a PDC.
+///
+/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each ACK or NACK,
+/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
+/// [`poll_transmit`](Self::poll_transmit).
+// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
+#[repr(C)]
+pub struct UetSender {
+    /// Bytes sent, less those that the receiver has counted and those declared lost. Below 0 for a while where packets were
+    /// declared lost that had arrived.
+    in_flight: i64,
+    /// `bytes_received` of the newest ACK in full; the wire carries its lower 32 bits.
+    received: u64,
+    /// CACK_PSN: every PSN below is acknowledged.
+    unacked: u32,
+    /// The first PSN that was never sent.
+    next: u32,
+    /// Number of PSNs that are sent, and neither acknowledged nor declared lost.
+    outstanding: u32,
+    /// Number of lost PSNs that wait for retransmission, and a PSN below which there is none.
+    lost_count: u32,
+    lost_from: u32,
+    /// The lowest PSN that may be on its first transmission and outstanding.
+    oldest: u32,
+    /// The PSN after the highest one that is known to have arrived.
+    received_end: u32,
+    /// The recovery of inferred losses lasts until every PSN below is acknowledged.
+    recovery_end: u32,
+    mpr: u32,
+    /// Whether the congestion control gives a rate, which `pacer` enforces.
+    paces: bool,
+    probe_is_due: bool,
+    copies: Copies,
+    outgoing: Outgoing,
+    /// Acknowledged PSNs at or above `unacked`.
+    acked: PsnSet,
+    cc: AnyCc,
+    lb: AnyLb,
+    lost: PsnSet,
+    /// The time at which the timer was last handled, or the first packet sent after an idle period.
+    timer_from: Time,
+    rto: Duration,
+    sack_bytes: u64,
+    ends: Ends,
+    loss_packets: u64,
+    loss_windows: f64,
+    /// Time without an answer after which a probe is sent; none where there are no probes.
+    probe_after: Option<Duration>,
+    /// The last answer, or probe, or the first packet after an idle period.
+    probe_from: Time,
+    /// The time of the last probe if no answer came since; never otherwise.
+    probe_sent: Time,
+    control_bytes: u16,
+    /// The credit of the receiver, under RCCC.
+    credit: Option<Box<Credit>>,
+    pacer: Pacer,
+    counters: SenderCounters,
+}
+
+impl UetSender {
+    /// The sending end of a PDC between `ends`.
+    pub fn new(config: &UetConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
+        UetSender {
+            in_flight: 0,
+            received: 0,
+            unacked: 0,
+            next: 0,
+            outstanding: 0,
+            lost_count: 0,
+            lost_from: 0,
+            oldest: 0,
+            received_end: 0,
+            recovery_end: 0,
+            mpr: config.mpr,
+            paces: cc.paces(),
+            probe_is_due: false,
+            copies: Copies::new(config.rto.on(facts), config.rto_doublings),
+            outgoing: Outgoing::new(config.payload.0, config.header.0),
+            acked: PsnSet::new(),
+            cc,
+            lb,
+            lost: PsnSet::new(),
+            timer_from: Time::ZERO,
+            rto: config.rto.on(facts),
+            sack_bytes: config.sack_bytes.0,
+            ends,
+            loss_packets: config.loss_packets.into(),
+            loss_windows: config.loss_windows,
+            probe_after: config.probe_after.map(|after| after.on(facts)),
+            probe_from: Time::ZERO,
+            probe_sent: Time::NEVER,
+            control_bytes: config.control.0 as u16,
+            credit: config
+                .credit
+                .as_ref()
+                .map(|credit| Box::new(Credit::new(credit, facts, config.rto.on(facts)))),
+            pacer: Pacer::new(),
+            counters: SenderCounters::default(),
+        }
+    }
+
+    /// Bytes in flight.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight.max(0) as u64
+    }
+
+    /// Bytes that may be in flight.
+    pub fn window(&self) -> u64 {
+        self.cc.window()
+    }
+}
+
+impl Sender for UetSender {
+    fn load_balancer(&mut self) -> Option<&mut AnyLb> {
+        Some(&mut self.lb)
+    }
+
+    fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+        self.outgoing.post(message, bytes)
+    }
+
+    /// The next packet, if there is one and window and rate allow it now: a probe, then lost packets by rising PSN, then new
+    /// ones.
+    #[inline]
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if self.probe_is_due {
+            return Some(self.probe(now));
+        }
+        let lost = self.next_lost();
+        let psn = match lost {
+            Some(psn) => psn,
+            None if self.can_send_new() => self.next,
+            None => return None,
+        };
+        if self.lacks_credit() {
+            return self.request(now);
+        }
+        let part = self.outgoing.packet_info(psn);
+        if !self.window_allows() || (self.paces && !self.pacer.send(now, part.bytes, &mut self.cc)) {
+            return None;
+        }
+        let ev = self.lb.next_ev(now, self.cc.window());
+        match lost {
+            Some(_) => self.take_lost(now, psn, ev),
+            None => self.take_new(now, ev),
+        }
+        self.in_flight += i64::from(part.bytes);
+        self.outstanding += 1;
+        if let Some(credit) = &mut self.credit {
+            credit.spend(part.bytes);
+        }
+        let repr = Repr::data(psn)
+            .with_message(part.message, part.message_packets)
+            .with_sent_at(now)
+            .with_retransmitted(lost.is_some())
+            .with_ack_now(lost.is_some() || self.requests_ack())
+            .with_msn(self.demand(now));
+        Some(Packet::new(self.ends.qp, self.ends.dst, repr).with_bytes(part.bytes).with_ev(ev))
+    }
+
+    /// Handles an ACK or a NACK.
+    #[inline]
+    fn handle_packet(&mut self, now: Time, packet: &Packet) {
+        match packet.repr {
+            Repr::UetAck {
+                cumulative,
+                base_offset,
+                psn_offset,
+                received,
+                bytes_received,
+                out_of_order,
+                cause,
+                sent_at,
+            } => {
+                let rtt = now.since(sent_at);
+                let psn = cumulative.wrapping_add_signed(psn_offset.into());
+                let rtt_is_valid = self.is_rtt_valid(psn, cause);
+                if !cause.probe() {
+                    self.lb.handle_ack(now, packet.ev, cause.marked(), rtt);
+                }
+                let packets = self.acknowledge(cumulative, cumulative + u32::from(base_offset), received);
+                let bytes = self.count_received(bytes_received);
+                self.in_flight -= bytes as i64;
+                self.cc.handle_ack(&AckReport {
+                    now,
+                    packets,
+                    bytes,
+                    probe: cause.probe(),
+                    marked: cause.marked(),
+                    rtt,
+                    rtt_is_valid,
+                    in_flight: self.in_flight(),
+                });
+                if self.paces && cause.marked() {
+                    // This transport has no CNPs: a marked ACK stands for one.
+                    self.cc.handle_cnp(now);
+                }
+                self.infer_losses(now, out_of_order, cause.probe() && sent_at == self.probe_sent);
+                self.note_answer(now);
+            }
+            Repr::Nack { psn, sent_at, last_hop, marked } => {
+                self.note_answer(now);
+                if self.is_outstanding(psn) && self.copies.of(psn).at == sent_at {
+                    self.handle_trim(now, psn, packet.ev, marked, last_hop);
+                }
+            }
+            Repr::Pull { number } => {
+                if let Some(credit) = &mut self.credit {
+                    credit.handle_pull(now, number);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due; none while everything sent is acknowledged or declared
+    /// lost and no paced packet waits.
+    ///
+    /// It never decreases, except for a paced packet: the timer is due at least once an RTO, since a packet that is sent for the
+    /// first time may time out before one that was sent again.
+    #[inline]
+    fn next_timeout(&mut self) -> Option<Time> {
+        let mut paced = if self.paces { self.pacer.next_timeout() } else { None };
+        if self.lacks_credit()
+            && self.has_backlog()
+            && let Some(request) = self.credit.as_ref().and_then(|credit| credit.next_request())
+        {
+            paced = Some(paced.map_or(request, |paced| paced.min(request)));
+        }
+        if self.outstanding == 0 {
+            return paced;
+        }
+        let mut due = self.timer_from + self.rto;
+        if let Some(first) = self.oldest_first_transmission() {
+            due = due.min(first + self.rto);
+        }
+        if let Some(again) = self.oldest_retransmission() {
+            due = due.min(again);
+        }
+        if let Some(after) = self.probe_after {
+            due = due.min(self.probe_from + after);
+        }
+        Some(paced.map_or(due, |paced| paced.min(due)))
+    }
+
+    fn next_pacing(&self) -> Option<Time> {
+        self.pacer.next_timeout()
+    }
+
+    fn handle_pacing(&mut self, now: Time) {
+        self.pacer.handle_timeout(now);
+    }
+
+    #[inline]
+    fn paces(&self) -> bool {
+        self.paces
+    }
+
+    /// Declares lost the packets whose timeouts are over, and triggers a probe if no answer has come for long. A paced packet
+    /// whose time has come may be sent.
+    fn handle_timeout(&mut self, now: Time) {
+        self.handle_pacing(now);
+        self.timer_from = now;
+        if let Some(credit) = &mut self.credit {
+            credit.handle_timeout(now);
+        }
+        while let Some(sent) = self.oldest_first_transmission()
+            && sent + self.rto <= now
+        {
+            self.time_out(now, self.oldest);
+        }
+        while let Some(due) = self.oldest_retransmission()
+            && due <= now
+        {
+            if let Some((_, psn)) = self.copies.first_again() {
+                self.copies.pop_again();
+                self.time_out(now, psn);
+            }
+        }
+        if let Some(after) = self.probe_after
+            && self.outstanding > 0
+            && self.probe_from + after <= now
+        {
+            self.probe_is_due = true;
+            self.probe_from = now;
+        }
+    }
+
+    #[inline]
+    fn poll_acknowledged(&mut self) -> Option<MessageId> {
+        self.outgoing.poll_acknowledged()
+    }
+
+    fn counters(&self) -> SenderCounters {
+        self.counters
+    }
+
+    /// Received packets only postpone the timeout, except where they end credit.
+    #[inline]
+    fn advances_timer(&self) -> bool {
+        self.credit.is_some()
+    }
+}
+
+impl UetSender {
+    /// UET 1.0.3, section 3.6.13: a packet is sent while a full packet fits into the window. One may always be outstanding, so
+    /// that a small window cannot stop the queue pair.
+    #[inline]
+    fn window_allows(&self) -> bool {
+        let room = self.cc.window().saturating_sub(self.in_flight());
+        self.outstanding == 0 || u64::from(self.outgoing.packet_bytes()) <= room
+    }
+
+    #[inline]
+    fn can_send_new(&self) -> bool {
+        self.next < self.outgoing.end() && self.next - self.unacked < self.mpr
+    }
+
+    /// Whether the packet that was just counted requests an ACK (flag AR): nothing more can be sent without one, or the window
+    /// is below what the receiver waits for.
+    #[inline]
+    fn requests_ack(&self) -> bool {
+        !self.window_allows()
+            || self.cc.window() < self.sack_bytes
+            || (self.lost_count == 0 && !self.can_send_new())
+            || self.lacks_credit()
+    }
+
+    /// The lowest PSN that waits for retransmission.
+    #[inline]
+    fn next_lost(&mut self) -> Option<u32> {
+        if self.lost_count == 0 { None } else { self.find_lost() }
+    }
+
+    #[cold]
+    fn find_lost(&mut self) -> Option<u32> {
+        self.lost_from = self.lost.first_from(self.lost_from.max(self.unacked), self.next)?;
+        Some(self.lost_from)
+    }
+
+    fn take_lost(&mut self, now: Time, psn: u32, ev: u16) {
+        self.lost.remove(psn);
+        self.lost_count -= 1;
+        self.counters.retransmissions += 1;
+        self.start_timers(now);
+        self.copies.record_again(psn, now, ev);
+    }
+
+    #[inline]
+    fn take_new(&mut self, now: Time, ev: u16) {
+        self.start_timers(now);
+        if self.acked.make_room(self.unacked, self.next) {
+            // Both sets have equal sizes, so that no two PSNs in the range share a bit.
+            self.lost.make_room(self.unacked, self.next);
+        }
+        self.copies.record_first(self.unacked, self.next, now, ev);
+        self.next += 1;
+    }
+
+    /// Starts the timers with the first packet after an idle period.
+    #[inline]
+    fn start_timers(&mut self, now: Time) {
+        if self.outstanding == 0 {
+            self.timer_from = now;
+            self.probe_from = now;
+        }
+    }
+
+    /// Builds a probe, in the class of ACKs. Probes do not count in the window.
+    fn probe(&mut self, now: Time) -> Packet {
+        self.probe_is_due = false;
+        self.probe_from = now;
+        self.probe_sent = now;
+        let ev = self.lb.next_ev(now, self.cc.window());
+        let repr = Repr::probe(self.unacked).with_sent_at(now).in_control_class();
+        Packet::new(self.ends.qp, self.ends.dst, repr).with_bytes(self.control_bytes).with_ev(ev)
+    }
+
+    #[inline]
+    fn note_answer(&mut self, now: Time) {
+        self.probe_from = now;
+        self.probe_sent = Time::NEVER;
+        self.probe_is_due = false;
+        if let Some(credit) = &mut self.credit {
+            credit.handle_answer(now);
+        }
+    }
+
+    /// NSCC, step 2: the RTT is valid where the packet was sent once and the receiver saw no retransmission, or twice and it did.
+    /// There is no record of packets that an ACK has overtaken.
+    #[inline]
+    fn is_rtt_valid(&self, psn: u32, cause: SackCause) -> bool {
+        let is_known = (self.unacked..self.next).contains(&psn);
+        let sent_again = u8::from(cause.retransmitted());
+        is_known && !cause.probe() && self.copies.of(psn).retransmissions == sent_again
+    }
+
+    /// Whether a PSN is in flight: sent, not acknowledged and not declared lost.
+    #[inline]
+    fn is_outstanding(&self, psn: u32) -> bool {
+        (self.unacked..self.next).contains(&psn) && !self.acked.contains(psn) && !self.is_lost(psn)
+    }
+
+    #[inline]
+    fn is_lost(&self, psn: u32) -> bool {
+        self.lost_count > 0 && self.lost.contains(psn)
+    }
+
+    /// When the oldest packet on its first transmission was sent, which is `self.oldest`.
+    #[inline]
+    fn oldest_first_transmission(&mut self) -> Option<Time> {
+        self.oldest = self.oldest.max(self.unacked);
+        while self.oldest < self.next {
+            let sent = self.copies.of(self.oldest);
+            if sent.retransmissions == 0 && self.is_outstanding(self.oldest) {
+                return Some(sent.at);
+            }
+            self.oldest += 1;
+        }
+        None
+    }
+
+    /// When the first retransmission times out.
+    fn oldest_retransmission(&mut self) -> Option<Time> {
+        while let Some((due, psn)) = self.copies.first_again() {
+            if self.is_outstanding(psn) && self.copies.due(psn) == due {
+                return Some(due);
+            }
+            self.copies.pop_again();
+        }
+        None
+    }
+
+    fn time_out(&mut self, now: Time, psn: u32) {
+        self.counters.timeouts += 1;
+        self.lose(now, psn, LossCause::Timeout, None);
+    }
+
+    /// UET 1.0.3, section 3.6.16: to the balancer a trim at the last hop is an ACK, since every path ends there.
+    fn handle_trim(&mut self, now: Time, psn: u32, ev: u16, marked: bool, last_hop: bool) {
+        self.counters.nacks += 1;
+        let rtt = now.since(self.copies.of(psn).at);
+        let cause = match last_hop {
+            true => {
+                self.lb.handle_ack(now, ev, marked, rtt);
+                LossCause::TrimmedAtLastHop
+            }
+            false => {
+                self.lb.handle_trim(now, ev);
+                LossCause::Trimmed
+            }
+        };
+        self.lose(now, psn, cause, Some(rtt));
+    }
+
+    /// Declares an outstanding packet lost.
+    fn lose(&mut self, now: Time, psn: u32, cause: LossCause, rtt: Option<Duration>) {
+        let bytes = u64::from(self.outgoing.packet_info(psn).bytes);
+        self.in_flight -= bytes as i64;
+        self.outstanding -= 1;
+        self.lost_from = if self.lost_count == 0 { psn } else { self.lost_from.min(psn) };
+        self.lost.insert(psn);
+        self.lost_count += 1;
+        if let LossCause::Timeout | LossCause::Inferred = cause {
+            let ev = self.copies.of(psn).ev;
+            self.lb.handle_timeout(now, Some(ev));
+        }
+        let in_flight = self.in_flight();
+        self.cc.handle_loss(&LossReport { now, bytes, cause, rtt, in_flight });
+    }
+
+    /// Infers losses from the number of packets that came out of order, or from a probe that nothing else overtook (optional in
+    /// UET; the rule is that of uet-htsim with -sleek). All packets that arrived ones have overtaken, within a window from the
+    /// cumulative PSN, are retransmitted once in a recovery.
+    #[inline]
+    fn infer_losses(&mut self, now: Time, out_of_order: u16, is_probed: bool) {
+        if self.loss_packets == 0 || self.outstanding == 0 || self.unacked < self.recovery_end {
+            return;
+        }
+        let packet = u64::from(self.outgoing.packet_bytes());
+        let windows = (self.loss_windows * self.cc.window() as f64) as u64;
+        let threshold = windows.max(self.loss_packets * packet);
+        if is_probed || (out_of_order > 0 && u64::from(out_of_order) * packet >= threshold) {
+            let within = u32::try_from(self.cc.window().div_ceil(packet)).unwrap_or(self.mpr);
+            self.recover(now, self.received_end.min(self.unacked.saturating_add(within)));
+        }
+    }
+
+    #[cold]
+    fn recover(&mut self, now: Time, end: u32) {
+        self.recovery_end = self.next;
+        for psn in self.unacked..end {
+            if self.is_outstanding(psn) {
+                self.lose(now, psn, LossCause::Inferred, None);
+            }
+        }
+    }
+
+    /// Handles the acknowledgements of an ACK; returns the number of newly acknowledged packets.
+    #[inline]
+    fn acknowledge(&mut self, cumulative: u32, base: u32, received: u64) -> u32 {
+        let packets = self.acknowledge_below(cumulative) + self.acknowledge_bits(base, received);
+        let highest = base.saturating_add(64 - received.leading_zeros());
+        let end = if received == 0 { cumulative } else { cumulative.max(highest) };
+        // Bits beyond the sent PSNs are ignored.
+        self.received_end = self.received_end.max(end).min(self.next);
+        packets
+    }
+
+    /// Bytes by which this ACK raises the count of received bytes; 0 for an ACK that a newer one overtook.
+    #[inline]
+    fn count_received(&mut self, bytes_received: u32) -> u64 {
+        let more = bytes_received.wrapping_sub(self.received as u32);
+        let more = if more < 1 << 31 { u64::from(more) } else { 0 };
+        self.received += more;
+        more
+    }
+
+    #[inline]
+    fn acknowledge_below(&mut self, cumulative: u32) -> u32 {
+        let cumulative = cumulative.min(self.next);
+        let mut packets = 0;
+        while self.unacked < cumulative {
+            // Skip PSNs that were acknowledged by bits.
+            self.unacked = self.acked.take_run(self.unacked);
+            if self.unacked < cumulative {
+                self.acknowledge_one(self.unacked);
+                packets += 1;
+            }
+        }
+        packets
+    }
+
+    #[inline]
+    fn acknowledge_bits(&mut self, base: u32, received: u64) -> u32 {
+        let (base, mut bits) = self.acked.absent(self.unacked..self.next, base, received);
+        let packets = bits.count_ones();
+        while bits != 0 {
+            self.acknowledge_one(base + bits.trailing_zeros());
+            bits &= bits - 1;
+        }
+        if self.acked.contains(self.unacked) {
+            self.unacked = self.acked.take_run(self.unacked);
+        }
+        packets
+    }
+
+    /// Marks `psn`, which was not acknowledged before, as acknowledged.
+    #[inline]
+    fn acknowledge_one(&mut self, psn: u32) {
+        self.acked.insert(psn);
+        if self.is_lost(psn) {
+            // The packet was not lost: the received bytes include it, and what was sent must too. UET leaves it subtracted twice;
+            // the window would be too wide by it for good.
+            self.lost.remove(psn);
+            self.lost_count -= 1;
+            self.in_flight += i64::from(self.outgoing.packet_info(psn).bytes);
+        } else {
+            self.outstanding -= 1;
+        }
+        self.outgoing.acknowledge(psn);
+    }
+}

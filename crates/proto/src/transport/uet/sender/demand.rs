@@ -1,0 +1,45 @@
+//! The demand of a source for the credit of its receiver (RCCC).
+
+use super::UetSender;
+use crate::packet::{Msn, Packet, Repr};
+use crate::transport::uet::credit::Credit;
+use anabranch_base::Time;
+
+impl UetSender {
+    #[inline]
+    pub(super) fn lacks_credit(&self) -> bool {
+        self.credit.as_ref().is_some_and(|credit| !credit.allows())
+    }
+
+    pub(super) fn has_backlog(&self) -> bool {
+        self.lost_count > 0 || self.can_send_new()
+    }
+
+    /// The pull up to which there is demand: for all that waits, as far as the window admits it.
+    pub(super) fn target(&self, credit: &Credit) -> u32 {
+        let packet = u64::from(self.outgoing.packet_bytes());
+        let waiting = u64::from(self.outgoing.end() - self.next + self.lost_count) * packet;
+        credit.target(waiting.min(self.cc.window().saturating_add(packet)), packet)
+    }
+
+    /// The demand that a data packet announces.
+    #[inline]
+    pub(super) fn demand(&mut self, now: Time) -> Msn {
+        let Some(credit) = &self.credit else { return Msn::NONE };
+        let target = self.target(credit);
+        if let Some(credit) = &mut self.credit {
+            credit.announce(now, target);
+        }
+        Msn::of_pull_target(target)
+    }
+
+    /// A request for credit, if the demand was not announced.
+    #[cold]
+    pub(super) fn request(&mut self, now: Time) -> Option<Packet> {
+        let target = self.credit.as_ref().map(|credit| self.target(credit))?;
+        let credit = self.credit.as_mut().filter(|credit| credit.must_request(target))?;
+        credit.announce(now, target);
+        let rts = Packet::new(self.ends.qp, self.ends.dst, Repr::Rts { target });
+        Some(rts.with_bytes(self.control_bytes))
+    }
+}

@@ -1,0 +1,328 @@
+//! The `uet` transport, with its own congestion control and balancers, and with others.
+
+mod receiver;
+mod sender;
+
+use crate::pair::check;
+use crate::pair::congestion::{constant, dcqcn, dctcp, slowest_packet};
+use crate::pair::run::Run;
+use crate::pair::schedule::*;
+use anabranch_base::{Bytes, Duration, Time};
+use anabranch_proto::cc::{AnyCc, CcConfig, ConstantConfig, NsccConfig};
+use anabranch_proto::lb::{AnyLb, BitmapConfig, Environment, LbConfig, MixedConfig, OpsConfig};
+use anabranch_proto::transport::{CreditConfig, UetConfig};
+use anabranch_proto::{Pace, Size, Span};
+use proptest::prelude::*;
+use receiver::CheckedReceiver;
+use sender::CheckedSender;
+
+/// Size of NACKs, probes and trimmed packets.
+pub const CONTROL: u64 = 62;
+
+/// Every message arrives once and is acknowledged once, soon after the last fault.
+#[test]
+fn every_message_arrives_once_whatever_the_path_does() {
+    check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
+}
+
+/// Whatever the delays, duplicates and marks: a gap is no loss, and nothing waits for a timeout.
+#[test]
+fn a_path_that_loses_nothing_sees_no_retransmission() {
+    check(harmless_schedule(), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (0, 0));
+        Ok(())
+    });
+}
+
+/// Where switches trim and lose nothing, each trimmed packet is sent again once, without a timeout.
+#[test]
+fn a_path_that_trims_costs_no_timeout() {
+    check(trimming_schedule(), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (outcome.nacks, 0));
+        Ok(())
+    });
+}
+
+/// Where every packet is answered and order is kept, what is lost times out and is sent again, and nothing else is.
+#[test]
+fn a_path_that_keeps_order_sees_only_what_it_lost_again() {
+    check(lossy_schedule(), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (outcome.lost, outcome.lost));
+        Ok(())
+    });
+}
+
+/// Inferred loss finds one lost packet, alone, without a timeout, where enough packets follow it.
+#[test]
+fn inferred_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> {
+    for loss_packets in [1, 5, 20] {
+        let ends = UetEnds { loss_packets, sack_every: 0, ..calm_ends(80 * PACKET) };
+        for lost in 1..=300 {
+            let mut schedule = calm_schedule(400, ends.clone());
+            schedule.path.faults.dropped = vec![lost];
+            let outcome = Run::new(&schedule).finish()?;
+            prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (1, 0), "packet {}", lost);
+        }
+    }
+    Ok(())
+}
+
+/// The tail, which nothing follows, is found by a probe.
+#[test]
+fn a_probe_finds_what_no_packet_follows() -> Result<(), TestCaseError> {
+    let ends = UetEnds {
+        loss_packets: 5,
+        sack_every: 0,
+        probe_after: Some(Duration::from_us(24)),
+        ..calm_ends(80 * PACKET)
+    };
+    for lost in 395..400 {
+        let mut schedule = calm_schedule(400, ends.clone());
+        schedule.path.faults.dropped = vec![lost];
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (1, 0), "packet {}", lost);
+    }
+    Ok(())
+}
+
+/// Where credit alone decides, packets come at the pacer's rate once the first window is out.
+#[test]
+fn packets_come_at_the_rate_of_the_pulls() -> Result<(), TestCaseError> {
+    for (percent, grant) in [(100, 4), (50, 4), (50, 1), (10, 4)] {
+        let ends = UetEnds {
+            credit: Some((100, grant, percent)),
+            cc: CcConfig::Constant(ConstantConfig { window: Size::Packets(1_000.0) }),
+            rto: Duration::from_us(1_000_000),
+            ..calm_ends(0)
+        };
+        let outcome = Run::new(&calm_schedule(1_000, ends)).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (0, 0));
+        // 900 packets of 100 ns each at the line rate.
+        let least = Duration::from_ns(900 * 100 * 100 / u64::from(percent));
+        let took = outcome.finished.since(Time::ZERO);
+        prop_assert!(took >= least, "{} at {} %", took, percent);
+        prop_assert!(took.0 <= least.0 + least.0 / 20 + 30_000_000, "{} at {} %", took, percent);
+    }
+    Ok(())
+}
+
+/// The timeout of a packet doubles with each loss, as often as it may.
+#[test]
+fn timeouts_double() -> Result<(), TestCaseError> {
+    for (doublings, us) in
+        [(0, 400), (1, 100 + 3 * 200), (2, 100 + 200 + 2 * 400), (5, 100 + 200 + 400 + 800)]
+    {
+        let mut schedule = calm_schedule(1, UetEnds { doublings, ..calm_ends(10 * PACKET) });
+        schedule.path.faults.dropped = vec![1, 2, 3, 4];
+        let outcome = Run::new(&schedule).finish()?;
+        let finished = Time::ZERO + Duration::from_us(us + 8);
+        prop_assert_eq!((outcome.timeouts, outcome.finished), (4, finished), "{} doublings", doublings);
+    }
+    Ok(())
+}
+
+/// The parameters of the two ends.
+#[derive(Clone, Debug)]
+pub struct UetEnds {
+    balancer: LbConfig,
+    cc: CcConfig,
+    /// Full packets that make an ACK due; 0: any packet does.
+    sack_every: u64,
+    received_unit: u64,
+    mpr: u32,
+    doublings: u32,
+    loss_packets: u32,
+    loss_windows: f64,
+    probe_after: Option<Duration>,
+    /// Packets of the credit window, those of a pull, and the pull rate in percent of the line rate.
+    credit: Option<(u32, u32, u32)>,
+    rto: Duration,
+}
+
+impl Ends for UetEnds {
+    type Sender = CheckedSender;
+    type Receiver = CheckedReceiver;
+
+    fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
+        (CheckedSender::new(schedule), CheckedReceiver::new(schedule))
+    }
+
+    /// After the last fault each packet takes its turn at the lowest rate, with its longest timeout: sent, given up and
+    /// retransmitted, which is answered at once.
+    fn deadline(schedule: &Schedule<Self>) -> Time {
+        let UetEnds { rto, doublings, cc, credit, .. } = &schedule.ends;
+        let (longest, round) = (*rto * (1 << doublings) + schedule.timer_lag, schedule.path.longest_round());
+        let pace = slowest_packet(cc, &schedule.path.facts()) + schedule.timer_lag;
+        // With credit, each packet may also have to be requested and pulled.
+        let request = match credit {
+            Some((_, grant, percent)) => {
+                let rate = Pace::Line(f64::from(*percent) / 100.0).on(&schedule.path.facts());
+                *rto + schedule.timer_lag + round + rate.time_for(u64::from(*grant) * PACKET + 256)
+            }
+            None => Duration::ZERO,
+        };
+        let turn = (longest + pace + schedule.path.wire + request) * 2 + round;
+        schedule.quiet_from() + (longest + round) * 2 + turn * schedule.packets()
+    }
+}
+
+impl Schedule<UetEnds> {
+    fn transport(&self) -> UetConfig {
+        UetConfig {
+            payload: Bytes(PAYLOAD),
+            header: Bytes(HEADER),
+            ack: Bytes(ACK),
+            control: Bytes(CONTROL),
+            sack_bytes: Bytes((self.ends.sack_every * PACKET).max(1)),
+            received_unit: Bytes(self.ends.received_unit),
+            mpr: self.ends.mpr,
+            rto: Span::Time(self.ends.rto),
+            rto_doublings: self.ends.doublings,
+            loss_packets: self.ends.loss_packets,
+            loss_windows: self.ends.loss_windows,
+            probe_after: self.ends.probe_after.map(Span::Time),
+            credit: self.ends.credit.map(|(window, grant, percent)| CreditConfig {
+                window: Size::Packets(window.into()),
+                grant: Size::Packets(grant.into()),
+                rate: Pace::Line(f64::from(percent) / 100.0),
+                follows_fabric: false,
+            }),
+        }
+    }
+
+    fn cc(&self) -> AnyCc {
+        self.ends.cc.build(&self.path.facts())
+    }
+
+    fn lb(&self) -> AnyLb {
+        let environment = Environment { facts: self.path.facts(), rto: self.ends.rto, trimming: true };
+        self.path.lb(&self.ends.balancer, &environment)
+    }
+}
+
+fn calm_ends(window: u64) -> UetEnds {
+    UetEnds {
+        balancer: LbConfig::Ops(OpsConfig { evs: 256 }),
+        cc: CcConfig::Constant(ConstantConfig { window: Size::Bytes(Bytes(window)) }),
+        sack_every: 16,
+        received_unit: 1,
+        mpr: 1_024,
+        doublings: 0,
+        loss_packets: 0,
+        loss_windows: 0.0,
+        probe_after: None,
+        credit: None,
+        rto: Duration::from_us(100),
+    }
+}
+
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once.
+fn any_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
+    let credit = prop::option::of((1u32..100, 1u32..8, 1u32..=100));
+    let ends = (ends(), rto(), 0u32..4, inferred(), (prop::option::of(us(1..100)), credit));
+    (messages(), ends, timer_lag(), path(), faults()).prop_map(
+        |(
+            messages,
+            (ends, rto, doublings, (loss_packets, loss_windows), (probe_after, credit)),
+            timer_lag,
+            path,
+            faults,
+        )| {
+            let ends = UetEnds { rto, doublings, loss_packets, loss_windows, probe_after, credit, ..ends };
+            Schedule { messages, ends, timer_lag, path: Path { faults, ..path } }
+        },
+    )
+}
+
+/// A path that reorders, duplicates and marks but loses nothing, with an RTO beyond anything that it does and a window that never
+/// shrinks: the last packet requests an ACK.
+fn harmless_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
+    (messages(), constant_ends(), timer_lag(), path(), chance(), chance()).prop_map(
+        |(messages, ends, timer_lag, path, duplication, marking)| {
+            let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
+            let packets: u64 = messages.iter().map(|message| u64::from(message.packets)).sum();
+            let rto = path.longest_round() * 3 + path.wire * (2 * packets + 2);
+            Schedule { messages, ends: UetEnds { rto, ..ends }, timer_lag, path: Path { faults, ..path } }
+        },
+    )
+}
+
+/// A path that trims and keeps order.
+fn trimming_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
+    (messages(), constant_ends(), timer_lag(), path(), 1u32..150, us(0..400)).prop_map(
+        |(messages, ends, timer_lag, path, trimming, until)| {
+            let faults = Faults { until: Time::ZERO + until, trimming, ..Faults::default() };
+            let ends = UetEnds { rto: Duration::from_us(1_000_000), ..ends };
+            Schedule { messages, ends, timer_lag, path: Path { faults, in_order: true, ..path } }
+        },
+    )
+}
+
+/// A path that loses what the sender sends, keeps order and carries every ACK, of which there is one a packet.
+fn lossy_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
+    (messages(), constant_ends(), timer_lag(), path(), 1u32..200, us(0..400), 0u32..4).prop_map(
+        |(messages, ends, timer_lag, path, data_loss, until, doublings)| {
+            let faults = Faults { until: Time::ZERO + until, data_loss, ..Faults::default() };
+            let packets: u64 = messages.iter().map(|message| u64::from(message.packets)).sum();
+            let rto = path.longest_round() * 2 + path.wire * (packets + 2);
+            let ends = UetEnds { rto, doublings, sack_every: 0, ..ends };
+            Schedule { messages, ends, timer_lag, path: Path { faults, in_order: true, ..path } }
+        },
+    )
+}
+
+fn inferred() -> impl Strategy<Value = (u32, f64)> {
+    prop_oneof![2 => Just((0, 0.0)), 1 => Just((5, 0.0)), 1 => Just((5, 1.5)), 1 => (1u32..10, 0.0..2.0)]
+}
+
+fn constant_ends() -> impl Strategy<Value = UetEnds> {
+    (ends(), constant()).prop_map(|(ends, cc)| UetEnds { cc, ..ends })
+}
+
+/// All parameters except the times and those of inferred losses.
+fn ends() -> impl Strategy<Value = UetEnds> {
+    let mixed =
+        (1u32..=64, 0u32..=255, 1u32..=255, 1u32..=64).prop_map(|(evs, penalty, max_penalty, buffer)| {
+            LbConfig::Mixed(MixedConfig {
+                evs,
+                buffer,
+                ecn_penalty: penalty,
+                trim_penalty: penalty,
+                timeout_penalty: penalty,
+                max_penalty,
+            })
+        });
+    let bitmap = (1u32..=64, 0u32..=255, 1u32..=255).prop_map(|(evs, penalty, max_penalty)| {
+        LbConfig::Bitmap(BitmapConfig {
+            evs,
+            ecn_penalty: penalty,
+            trim_penalty: penalty,
+            timeout_penalty: penalty,
+            max_penalty,
+            remembered: 0,
+            skip_limit: 0.5,
+        })
+    });
+    let balancer =
+        prop_oneof![mixed, bitmap, (1u32..=65_536).prop_map(|evs| LbConfig::Ops(OpsConfig { evs }))];
+    let nscc = (window(), any::<bool>()).prop_map(|(window, htsim)| {
+        let window = Size::Bytes(Bytes(window));
+        let config = if htsim { NsccConfig::htsim() } else { NsccConfig::spec() };
+        CcConfig::Nscc(NsccConfig { initial_window: window, max_window: window, ..config })
+    });
+    let cc = prop_oneof![4 => nscc, 2 => constant(), 1 => dctcp(), 1 => dcqcn()];
+    let sack_every = prop_oneof![Just(0), Just(1), Just(4), Just(16), Just(100)];
+    (balancer, cc, sack_every, prop_oneof![Just(1), Just(256)], prop_oneof![Just(128), Just(1_024)]).prop_map(
+        |(balancer, cc, sack_every, received_unit, mpr)| UetEnds {
+            balancer,
+            cc,
+            sack_every,
+            received_unit,
+            mpr,
+            ..calm_ends(0)
+        },
+    )
+}

@@ -1,0 +1,219 @@
+//! Ultra Ethernet on the fabric of uet-htsim: times that follow from arithmetic, and its published results.
+
+use super::support::*;
+use anabranch_sim::proto::cc::{AckReport, CongestionControl, LossReport, Nscc, NsccConfig};
+use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
+use anabranch_sim::{Control, Duration, Registry, RunResult, Time, run};
+use std::sync::{Arc, Mutex};
+
+/// uet-htsim's fat tree: 100 Gb/s, hops of 1 us, so that a round trip of 4,150 B and its ACK takes 14 us.
+fn scenario(schemes: &str, hosts: u32, set: &str, workload: &str) -> String {
+    format!(
+        r#"
+schemes = [{schemes}]
+seeds = [1]
+setup = "uet-htsim"
+[topology]
+kind = "fat-tree"
+hosts = {hosts}
+tiers = 3
+link = "100Gbps"
+link_latency = "1us"
+switch_latency = "0ns"
+[set]
+{set}
+[workload]
+{workload}"#
+    )
+}
+
+fn on_fat_tree(scheme: &str, hosts: u32, set: &str, workload: &str) -> RunResult {
+    finish_one(&scenario(&format!("\"{scheme}\""), hosts, set, workload), &[])
+}
+
+fn message(from: u32, to: u32, bytes: &str) -> String {
+    format!("[[workload.message]]\nfrom = {from}\nto = {to}\nbytes = \"{bytes}\"\n")
+}
+
+fn messages(all: impl IntoIterator<Item = String>) -> String {
+    format!("kind = \"messages\"\n{}", all.into_iter().collect::<String>())
+}
+
+/// Hosts anywhere in the fabric send 2 MB each to host 0, all at once.
+fn incast(senders: u32) -> String {
+    format!("kind = \"incast\"\ndegree = {senders}\ntarget = 0\nbytes = \"2MB\"\n")
+}
+
+const ALL: [&str; 6] =
+    ["uet-nscc", "uet-nscc-bitmap", "uet-nscc-reps", "uet-nscc-oblivious", "uet-rccc", "uet-both"];
+
+/// 490 packets of 4,150 B take 162.7 us, and the path 14 us. uet-htsim: 176.2 us for NSCC, 177.4 us for RCCC and for both.
+#[test]
+fn one_flow_takes_its_serialisation_and_a_round_trip() {
+    for scheme in ALL {
+        let run = on_fat_tree(scheme, 128, "", &messages([message(0, 127, "2MB")])).run;
+        assert!((176.0..=178.0).contains(&run.completion_us), "{scheme}: {} us", run.completion_us);
+        assert_eq!((run.retransmissions, run.timeouts), (0, 0), "{scheme}");
+    }
+}
+
+/// 10 and 100 packets: uet-htsim has 17.01 and 46.89 us.
+#[test]
+fn short_flows_take_as_long_as_in_uet_htsim() {
+    for (packets, us) in [(10, 17.01), (100, 46.89)] {
+        let bytes = format!("{}B", packets * 4_086);
+        let run = on_fat_tree("uet-nscc", 128, "", &messages([message(0, 127, &bytes)])).run;
+        assert!((run.completion_us / us - 1.0).abs() < 0.02, "{packets} packets: {} us", run.completion_us);
+    }
+}
+
+/// 15 messages to one host need 2,440 us of its link, and the path's 14 us; uet-htsim has 2,478.5, 2,464.4 and 2,462.9 us. Under
+/// RCCC the flows end together, under NSCC the first at half the time.
+#[test]
+fn an_incast_of_15_keeps_the_link_of_its_target_busy() {
+    for (scheme, first) in [("uet-nscc", 0.35..0.75), ("uet-rccc", 0.95..1.0), ("uet-both", 0.0..1.0)] {
+        let result = on_fat_tree(scheme, 128, "", &incast(15));
+        let last = result.run.completion_us;
+        assert!((2_454.0..=2_500.0).contains(&last), "{scheme}: {last} us");
+        let ends = result.flows.iter().filter_map(|flow| flow.fct_ps).map(|fct| fct as f64 / 1e6);
+        let share = ends.fold(f64::INFINITY, f64::min) / last;
+        assert!(first.contains(&share), "{scheme}: the first at {share} of the last");
+    }
+}
+
+/// uet-htsim: 21,029 and 20,891 us, with 72,623 and 6,218 retransmissions.
+#[test]
+fn an_incast_of_127_costs_nscc_many_more_retransmissions_than_rccc() {
+    let [nscc, rccc] = ["uet-nscc", "uet-rccc"].map(|scheme| on_fat_tree(scheme, 128, "", &incast(127)).run);
+    for run in [&nscc, &rccc] {
+        assert!((20_660.0..=21_500.0).contains(&run.completion_us), "{}: {}", run.scheme, run.completion_us);
+    }
+    assert!(
+        nscc.retransmissions > 4 * rccc.retransmissions,
+        "{} and {}",
+        nscc.retransmissions,
+        rccc.retransmissions
+    );
+}
+
+/// Ports to hosts may have queues of another length, and no marks.
+#[test]
+fn the_last_hop_may_have_queues_of_its_own() {
+    let run = |set: &str| {
+        let text = format!(
+            r#"
+schemes = ["uet-nscc"]
+setup = "uet-htsim"
+[topology]
+kind = "single-switch"
+hosts = 8
+link = "100Gbps"
+link_latency = "1us"
+[set]
+"*.fabric.queue" = "10packets"
+"*.fabric.trim" = false
+{set}
+[workload]
+kind = "incast"
+degree = 7
+bytes = "500KB"
+"#
+        );
+        finish_one(&text, &[]).run
+    };
+    let usual = run("");
+    assert_eq!(usual.peak_queue_bytes, 10 * FULL);
+    assert!(usual.ecn_marks > 0);
+    let longer = run("\"*.fabric.last_hop_queue\" = \"20packets\"\n\"*.fabric.last_hop_ecn\" = false");
+    assert_eq!((longer.peak_queue_bytes, longer.ecn_marks), (20 * FULL, 0));
+}
+
+/// NSCC that records the window after its first quick adapt, if that is in the first 60 us. Later ones do not count: a trim of a
+/// rich period may adapt the window in the last period of a message, which is poor.
+struct Recorded {
+    inner: Nscc,
+    windows: Arc<Mutex<Vec<u64>>>,
+}
+
+impl Recorded {
+    fn record(&self, now: Time, before: u32) {
+        if (before, self.inner.quick_adapts()) == (0, 1) && now < Time::ZERO + Duration::from_us(60) {
+            self.windows.lock().unwrap().push(self.inner.window());
+        }
+    }
+}
+
+impl CongestionControl for Recorded {
+    fn window(&self) -> u64 {
+        self.inner.window()
+    }
+    fn paces(&self) -> bool {
+        false
+    }
+    fn handle_ack(&mut self, acked: &AckReport) {
+        let before = self.inner.quick_adapts();
+        self.inner.handle_ack(acked);
+        self.record(acked.now, before);
+    }
+    fn handle_loss(&mut self, lost: &LossReport) {
+        let before = self.inner.quick_adapts();
+        self.inner.handle_loss(lost);
+        self.record(lost.now, before);
+    }
+}
+
+/// The number of `senders` that adapt quickly at least once within 60 us, and the mean window right after, in packets.
+fn quick_adapts(senders: u32) -> (usize, f64) {
+    let windows = Arc::new(Mutex::new(Vec::new()));
+    let shared = Arc::clone(&windows);
+    let registry = Registry::new().congestion_control("recorded", [], move |facts, _, _| {
+        Box::new(Recorded { inner: Nscc::new(&NsccConfig::spec(), facts), windows: Arc::clone(&shared) })
+    });
+    let set = "\"*.cc\" = { kind = \"recorded\" }\n";
+    let text = scenario("\"uet-nscc\"", 128, set, &incast(senders));
+    let scenario = read_with(&registry, "test.toml", &text, &NoFiles, &Overrides::default()).unwrap();
+    for point in scenario.points().unwrap() {
+        run(&point, &Control::default()).unwrap();
+    }
+    let windows = windows.lock().unwrap();
+    let sum: u64 = windows.iter().sum();
+    (windows.len(), sum as f64 / FULL as f64 / windows.len().max(1) as f64)
+}
+
+/// Under equal shares quick adapt needs a period of base RTT and target that delivers less than MaxWnd / 8: more than 9.3 senders.
+/// Four adapt almost never, 16 nearly all, to 1.75 BDP together, 4.7 packets each.
+#[test]
+fn quick_adapt_needs_more_than_nine_senders() {
+    let (few, _) = quick_adapts(4);
+    assert!(few <= 1, "{few} of 4");
+    let (many, window) = quick_adapts(16);
+    assert!(many >= 14, "{many} of 16");
+    assert!((2.4..=7.0).contains(&window), "{window} packets");
+}
+
+/// 1,024 hosts, eight links of the core at a quarter of their rate. uet-htsim: REPS 206.7 us with an ACK for each packet and 245.8
+/// with one for 16 KiB, the bitmap 220.3, oblivious 280.8.
+#[test]
+fn slow_links_cost_oblivious_spraying_most() {
+    if !long() {
+        return;
+    }
+    let time = |scheme: &str, set: &str| {
+        let faults = (0..8).map(|agg| {
+            format!("[[fault]]\nkind = \"rate\"\nlinks = \"agg:{agg}/up:0\"\nrate = \"25Gbps\"\n")
+        });
+        let text = scenario(
+            &format!("\"{scheme}\""),
+            1_024,
+            set,
+            &format!("kind = \"permutation\"\nbytes = \"2MB\"\n{}", faults.collect::<String>()),
+        );
+        finish_one(&text, &[]).run.completion_us
+    };
+    let reps = time("uet-nscc-reps", "\"*.transport.sack_bytes\" = \"1B\"");
+    let coalesced = time("uet-nscc-reps", "");
+    let bitmap = time("uet-nscc-bitmap", "");
+    let oblivious = time("uet-nscc-oblivious", "");
+    assert!(reps < bitmap && bitmap < oblivious, "{reps}, {bitmap}, {oblivious}");
+    assert!(reps < coalesced, "{reps}, {coalesced} with one ACK for 16 KiB");
+}
