@@ -56,6 +56,8 @@ pub mod opcode {
     pub const RETURNED: u8 = 0xc4;
     /// The fields of STrack's figure 7 without an AETH, in a format without STrack's headers.
     pub const SACK: u8 = 0xc5;
+    /// An ACK of `uet` with the fields of the protocol core.
+    pub const UET_ACK: u8 = 0xc6;
 }
 
 /// The AETH syndrome of an ACK without credits.

@@ -5,12 +5,13 @@ use crate::bytes::Cursor;
 use crate::dcp;
 use crate::encode::CNP_BYTES;
 use crate::error::{Fault, WireError};
-use crate::extension::Extension;
+use crate::extension::{CONTROL, Extension, LAST_HOP, MARKED, RETRANSMITTED};
 use crate::format::{FIRST_QPN, Format, TRIMMED_CLASS};
 use crate::frame::RoceFrame;
 use crate::link::{CE, FCS_BYTES, Route, SHORTEST, shorten};
 use crate::number::{Reference, latest_time, nearest_psn};
 use crate::strack;
+use crate::uet_ack;
 use anabranch_base::{HostId, MessageId, QpId, Time};
 use anabranch_proto::program::{PATH_AVOIDANCE_SIGNAL, SPRAYED};
 use anabranch_proto::transport::Headers;
@@ -186,13 +187,17 @@ impl<'a> Reader<'a, '_> {
                     }
                     opcode::RETURNED => Repr::header_only(self.psn()),
                     opcode::SACK => self.sack(cursor)?,
+                    opcode::UET_ACK => uet_ack::read(cursor, self.cumulative())?,
                     _ => {
                         let at = self.frame.link.route.ip.bth();
-                        let expected = "a Write, an ACK, a CNP, or 0xc0 to 0xc5";
+                        let expected = "a Write, an ACK, a CNP, or 0xc0 to 0xc6";
                         return Err(WireError::value("BTH opcode", at, other, expected));
                     }
                 };
                 body.extension = self.frame.extension(cursor)?;
+                if let Repr::UetAck { .. } = body.repr {
+                    body.repr = body.repr.with_sent_at(self.time(&body.extension));
+                }
                 if let (Repr::HeaderOnly { .. }, Some(msn)) = (body.repr, body.extension.number) {
                     body.repr = body.repr.with_msn(msn);
                 }
@@ -206,10 +211,15 @@ impl<'a> Reader<'a, '_> {
         let (extension, bth) = (&body.extension, &self.frame.bth);
         let sent_at = self.time(extension);
         let msn = extension.number.unwrap_or(Msn::NONE);
+        let has = |flag: u8| extension.flags & flag != 0;
         let is_empty = body.reth.is_some_and(|reth| reth.length == 0);
         body.repr = match extension.message {
-            _ if self.is_cut() => Repr::trimmed(self.psn()).with_msn(msn).with_sent_at(sent_at),
-            None if is_empty && extension.time.is_some() => Repr::probe(self.psn()).with_sent_at(sent_at),
+            _ if self.is_cut() => {
+                Repr::trimmed(self.psn()).with_msn(msn).with_sent_at(sent_at).with_last_hop(has(LAST_HOP))
+            }
+            None if is_empty && extension.time.is_some() => {
+                Repr::Probe { base: self.psn(), sent_at, is_control: has(CONTROL) }
+            }
             message => {
                 let id = message.map_or(MessageId(0), |part| MessageId(part.message));
                 body.offset = message.map(|part| part.offset);
@@ -217,6 +227,7 @@ impl<'a> Reader<'a, '_> {
                     .with_message(id, message.map_or(1, |part| part.packets))
                     .with_sent_at(sent_at)
                     .with_ack_now(bth.ack_request)
+                    .with_retransmitted(has(RETRANSMITTED))
                     .with_stamps(extension.stamps.unwrap_or(0))
                     .with_msn(msn)
             }
@@ -254,7 +265,9 @@ impl<'a> Reader<'a, '_> {
             _ => {
                 body.extension = self.frame.extension(cursor)?;
                 body.repr = if is_nack {
-                    Repr::nack(self.psn()).with_sent_at(self.time(&body.extension))
+                    let has = |flag: u8| body.extension.flags & flag != 0;
+                    let nack = Repr::nack(self.psn()).with_sent_at(self.time(&body.extension));
+                    nack.with_last_hop(has(LAST_HOP)).with_mark(has(MARKED))
                 } else {
                     self.ack(&body.extension, self.cumulative())
                 };

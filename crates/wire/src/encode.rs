@@ -7,12 +7,15 @@ use crate::bth::{
 use crate::bytes::put_u24;
 use crate::dcp;
 use crate::error::{Fault, WireError};
-use crate::extension::{Extension, MessagePart, OFFSET_IN_EXTENSION};
+use crate::extension::{
+    CONTROL, Extension, LAST_HOP, MARKED, MessagePart, OFFSET_IN_EXTENSION, RETRANSMITTED,
+};
 use crate::format::{CONTROL_CLASS, DATA_CLASS, FIRST_QPN, Format, Payload, TRIMMED_CLASS, qpn};
 use crate::frame::FrameParts;
 use crate::link::{CE, ECT0, Link, Route};
 use crate::number::ticks;
 use crate::strack::SackFields;
+use crate::uet_ack;
 use anabranch_base::Time;
 use anabranch_proto::program::{PATH_AVOIDANCE_SIGNAL, SPRAYED};
 use anabranch_proto::transport::Headers;
@@ -129,6 +132,7 @@ fn bth(format: &Format, at: usize, packet: &Packet, payload: &Payload<'_>) -> Re
             let opcode = if is_ack { opcode::ACKNOWLEDGE } else { opcode::SACK };
             header(opcode, expected.wrapping_sub(1))
         }
+        Repr::UetAck { cumulative, .. } => header(opcode::UET_ACK, cumulative.wrapping_sub(1)),
         // A probe is a Write of no bytes, which is answered at once.
         Repr::Probe { base, .. } => Bth { ack_request: true, ..header(opcode::WRITE_ONLY, base) },
         Repr::Pull { .. } => header(opcode::PULL, 0),
@@ -215,6 +219,7 @@ fn put_headers(
             let fields = SackFields::of(&packet.repr);
             fields.map_or(Ok(()), |fields| fields.put(packet.ev, format.tick, out))?;
         }
+        Repr::UetAck { .. } => uet_ack::put(&packet.repr, out),
         Repr::Probe { .. } => put_reth(out, &Reth { address: 0, key: packet.qp.0, length: 0 }),
         Repr::Pull { number } => out.extend(number.to_be_bytes()),
         Repr::Rts { target } => out.extend(target.to_be_bytes()),
@@ -253,13 +258,15 @@ fn extension(
 ) -> Result<Extension, WireError> {
     let is_plain = format.is_plain();
     let time = |time: Time| (!is_plain).then(|| ticks(time, format.tick) as u32);
+    let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
     let number = |msn: Msn| (msn != Msn::NONE && format.headers != Headers::Dcp).then_some(msn);
     let mut extension = Extension::default();
     if !in_bth(packet.tag) {
         extension.tag = packet.tag;
     }
     match packet.repr {
-        Repr::Data { message, message_packets, sent_at, stamps, msn, .. } => {
+        Repr::Data { message, message_packets, sent_at, stamps, msn, retransmitted, .. } => {
+            extension.flags = flag(retransmitted, RETRANSMITTED);
             extension.time = time(sent_at);
             if !is_plain {
                 let headers = if format.headers == Headers::Dcp { dcp::SEND_BYTES } else { RETH_BYTES };
@@ -271,7 +278,8 @@ fn extension(
             extension.number = number(msn);
             extension.stamps = (stamps != 0).then_some(stamps);
         }
-        Repr::Trimmed { msn, sent_at, .. } => {
+        Repr::Trimmed { msn, sent_at, last_hop, .. } => {
+            extension.flags = flag(last_hop, LAST_HOP);
             (extension.time, extension.number) = (time(sent_at), number(msn));
         }
         Repr::HeaderOnly { msn, .. } => extension.number = number(msn),
@@ -283,9 +291,16 @@ fn extension(
             }
             extension.carried = (carried != CarriedEvs::NONE).then_some(carried);
         }
-        Repr::Nack { sent_at, .. } => extension.time = time(sent_at),
+        Repr::Nack { sent_at, last_hop, marked, .. } => {
+            extension.flags = flag(last_hop, LAST_HOP) | flag(marked, MARKED);
+            extension.time = time(sent_at);
+        }
+        Repr::UetAck { sent_at, .. } => extension.time = time(sent_at),
         // Data may also be a Write of no bytes. In contrast to it, a probe has a time and no message.
-        Repr::Probe { sent_at, .. } => extension.time = Some(ticks(sent_at, format.tick) as u32),
+        Repr::Probe { sent_at, is_control, .. } => {
+            extension.flags = flag(is_control, CONTROL);
+            extension.time = Some(ticks(sent_at, format.tick) as u32);
+        }
         Repr::Cnp
         | Repr::Sack { .. }
         | Repr::Pull { .. }

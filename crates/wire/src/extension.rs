@@ -13,8 +13,9 @@
 //! | 12 | 0 (1 byte), base PSN (3), bitmap of received PSNs (8) | 3 |
 //! | 8 | 0 (2 bytes), bitmap of the PSNs whose entropy values are echoed (6) | 4 |
 //! | 4 | timestamps of programs in switches | 5 |
+//! | 4 | flags (1 byte), 0 (3): a retransmission (bit 0), trimmed at the last hop (1), marked (2), in the control class (3) | 6 |
 //!
-//! Bits 6 and 7 are reserved.
+//! Bit 7 is reserved.
 //!
 //! [`EXTENSION_BIT`]: crate::bth::EXTENSION_BIT
 
@@ -35,7 +36,17 @@ const NUMBER: u8 = 1 << 2;
 const BITMAP: u8 = 1 << 3;
 const CARRIED: u8 = 1 << 4;
 const STAMPS: u8 = 1 << 5;
-const RESERVED: u8 = !(TIME | MESSAGE | NUMBER | BITMAP | CARRIED | STAMPS);
+const FLAGS: u8 = 1 << 6;
+const RESERVED: u8 = !(TIME | MESSAGE | NUMBER | BITMAP | CARRIED | STAMPS | FLAGS);
+
+/// The flag of a data packet that was sent before.
+pub const RETRANSMITTED: u8 = 1 << 0;
+/// The flag of a packet that the last switch before the receiver trimmed, and of its NACK.
+pub const LAST_HOP: u8 = 1 << 1;
+/// The flag of the NACK of a trimmed packet that was marked.
+pub const MARKED: u8 = 1 << 2;
+/// The flag of a probe with the priority of an ACK.
+pub const CONTROL: u8 = 1 << 3;
 
 /// The fields of an extension header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +65,8 @@ pub struct Extension {
     pub carried: Option<CarriedEvs>,
     /// Timestamps of programs in switches.
     pub stamps: Option<u32>,
+    /// [`RETRANSMITTED`], [`LAST_HOP`], [`MARKED`] and [`CONTROL`]. With none of them, the field is absent.
+    pub flags: u8,
 }
 
 /// The part of a message that a data packet carries.
@@ -80,7 +93,8 @@ impl Extension {
             | bit(self.number.is_some(), NUMBER)
             | bit(self.bitmap.is_some(), BITMAP)
             | bit(self.carried.is_some(), CARRIED)
-            | bit(self.stamps.is_some(), STAMPS);
+            | bit(self.stamps.is_some(), STAMPS)
+            | bit(self.flags != 0, FLAGS);
         out.extend([KIND, fields]);
         out.extend(self.tag.to_be_bytes());
         if let Some(time) = self.time {
@@ -102,6 +116,9 @@ impl Extension {
         }
         if let Some(stamps) = self.stamps {
             out.extend(stamps.to_be_bytes());
+        }
+        if self.flags != 0 {
+            out.extend([self.flags, 0, 0, 0]);
         }
         Ok(())
     }
@@ -137,6 +154,11 @@ impl Extension {
         }
         if has(STAMPS) {
             extension.stamps = Some(cursor.u32("timestamps of programs")?);
+        }
+        if has(FLAGS) {
+            let reserved = !(RETRANSMITTED | LAST_HOP | MARKED | CONTROL);
+            extension.flags = cursor.with_reserved("flags", reserved)?;
+            cursor.zeros("flags", 3)?;
         }
         Ok(extension)
     }

@@ -25,6 +25,7 @@ mod number;
 mod pfc;
 pub mod strack;
 pub mod uet;
+mod uet_ack;
 
 pub use bth::{
     ACK, AETH_BYTES, AVOIDANCE_BIT, Aeth, BTH_BYTES, Bth, EXTENSION_BIT, NACK, Position, RETH_BYTES,

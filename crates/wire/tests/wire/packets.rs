@@ -98,7 +98,31 @@ fn repr(
         any::<u64>().prop_map(|word| Repr::Program { word }),
         custom,
     ];
+    let of_uet = any::<(u64, u32, u16, u16, i16, [bool; 3])>().prop_map(
+        move |(received, bytes_received, out_of_order, base_offset, psn_offset, [a, b, c])| {
+            match bytes_received % 4 {
+                0 => Repr::trimmed(psn).with_sent_at(sent_at).with_last_hop(a),
+                1 => Repr::nack(psn).with_sent_at(sent_at).with_last_hop(a).with_mark(b),
+                2 => Repr::Probe { base: psn, sent_at, is_control: a },
+                _ => Repr::UetAck {
+                    cumulative: psn,
+                    base_offset,
+                    psn_offset,
+                    received,
+                    bytes_received,
+                    out_of_order,
+                    cause: SackCause::new(a, b).with_retransmitted(c),
+                    sent_at,
+                },
+            }
+        },
+    );
+    let again = any::<bool>();
     match headers {
+        Headers::Extended => {
+            let data = (data, again).prop_map(|(data, again)| data.with_retransmitted(again));
+            prop_oneof![data, trimmed, returned, ack, sack, others, of_uet].boxed()
+        }
         Headers::Strack => prop_oneof![data, trimmed, returned, sack, others].boxed(),
         _ => prop_oneof![data, trimmed, returned, ack, sack, others].boxed(),
     }

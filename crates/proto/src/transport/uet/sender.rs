@@ -10,7 +10,7 @@ use crate::cc::{AckReport, AnyCc, LossCause, LossReport};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
-use crate::transport::common::{Ends, OutOfPsns, Outgoing, Pacer, Sender, SenderCounters};
+use crate::transport::common::{Ends, OutOfPsns, Outgoing, Pacer, PayloadRange, Sender, SenderCounters};
 use anabranch_base::{Duration, MessageId, Time};
 
 /// The sending end of a PDC.
@@ -134,6 +134,10 @@ impl Sender for UetSender {
 
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         self.outgoing.post(message, bytes)
+    }
+
+    fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
+        self.outgoing.payload_range(psn)
     }
 
     /// The next packet, if there is one and window and rate allow it now: a probe, then lost packets by rising PSN, then new

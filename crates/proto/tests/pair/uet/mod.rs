@@ -10,7 +10,7 @@ use crate::pair::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::{AnyCc, CcConfig, ConstantConfig, NsccConfig};
 use anabranch_proto::lb::{AnyLb, BitmapConfig, Environment, LbConfig, MixedConfig, OpsConfig};
-use anabranch_proto::transport::{CreditConfig, UetConfig};
+use anabranch_proto::transport::{CreditConfig, Headers, UetConfig};
 use anabranch_proto::{Pace, Size, Span};
 use proptest::prelude::*;
 use receiver::CheckedReceiver;
@@ -145,6 +145,7 @@ pub struct UetEnds {
 impl Ends for UetEnds {
     type Sender = CheckedSender;
     type Receiver = CheckedReceiver;
+    const HEADERS: Headers = Headers::Extended;
 
     fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
         (CheckedSender::new(schedule), CheckedReceiver::new(schedule))

@@ -6,7 +6,7 @@ use crate::pair::schedule::{ENDS, PACKET, Planned, QP, RECEIVER, Schedule, check
 use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{AckReport, AnyCc, LossCause, LossReport};
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{Sender as _, SenderCounters, UetConfig, UetSender};
+use anabranch_proto::transport::{PayloadRange, Sender as _, SenderCounters, UetConfig, UetSender};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
@@ -209,6 +209,10 @@ impl Sending for CheckedSender {
         prop_assert!(self.sender.post(message_id(message), self.payload[message]).is_ok());
         self.posted += self.left[message];
         self.check()
+    }
+
+    fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
+        self.sender.payload_range(psn)
     }
 
     fn poll_transmit(&mut self, now: Time) -> Result<Option<Packet>, TestCaseError> {
