@@ -265,7 +265,7 @@ proptest! {
         prop_assert_eq!(trimmed, Ok(()));
         prop_assert!(frame.len() + case.bytes.len() < whole.len());
         let read = decode(&case.format, &case.reference, &frame).unwrap_or_else(|error| panic!("{error}: {case:?}"));
-        let Packet { repr, .. } = case.packet.cut(0).expect("data");
+        let Packet { repr, .. } = case.packet.cut(0, false).expect("data");
         let cut = Case { packet: Packet { repr, ..case.packet }, ..case.clone() };
         // In DCP, the 57 bytes of its headers remain, without an extension header.
         let tag = if case.format.headers == Headers::Dcp && case.packet.tag > 3 { 0 } else { case.packet.tag };
