@@ -335,8 +335,6 @@ fn check_length(
 }
 
 #[cfg(test)]
-#[path = "cluster_tests.rs"]
 mod cluster_tests;
 #[cfg(test)]
-#[path = "online_tests.rs"]
 mod tests;

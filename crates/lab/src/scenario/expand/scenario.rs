@@ -120,9 +120,9 @@ pub(in crate::scenario) fn resolve(
         faults.extend(topology::losses(&cx, &fabric, &topology, &faults)?);
         Ok(Point { sweep: step.values, setup, schemes, topology, workload, faults })
     };
-    let steps = sweep.steps(&table)?.into_iter().map(|step| nccl_tests::split(file, step));
+    let steps = sweep.steps(&table)?.into_iter().map(|step| nccl_sweep::split(file, step));
     let steps = steps.collect::<Result<Vec<_>, _>>().map_err(|error| sweep.in_its_list(error))?.concat();
-    let swept = sweep.values_with(nccl_tests::SWEPT, &steps);
+    let swept = sweep.values_with(nccl_sweep::SWEPT, &steps);
     let points = steps.into_iter().map(point).collect::<Result<Vec<Point>, Diagnostic>>();
     let points = points.map_err(|error| sweep.in_its_list(error))?;
     let origin = Origin::new(file, root);
