@@ -1,7 +1,7 @@
 //! The steps from a scenario as written to its resolved form.
 
 use crate::scenario::expand::resolved::{Point, Scenario};
-use crate::scenario::expand::{nccl_tests, sweep};
+use crate::scenario::expand::{nccl_sweep, sweep};
 use crate::scenario::input::{Files, Overrides};
 use crate::scenario::keys;
 use crate::scenario::read::document::{self, Fields, Item, Node, Place};
