@@ -491,17 +491,19 @@ class TransportSack(_TransportSackNeeded, total=False):
     """Out-of-order delivery with selective acknowledgement and retransmission.
 
     kind: Which it is. (needed)
-    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
-    header: Headers of a data packet, and the size of a trimmed one. (bytes, 1B to 65534B; needed)
+    payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
+    header: Size of the headers of a data packet, which is also the size of a trimmed packet. (bytes, 1B to 65534B;
+        needed)
     ack: Size of an ACK or NACK. (bytes, 1B to 65535B; needed)
-    ack_every: An ACK for every n-th packet (and for the last one of a message, a marked one and a duplicate). (count,
-        1 to 65535; needed)
-    carry_evs: A coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS,
-        "ACK+Carry EVs"), 2 B each after the first. One ACK covers at most 48 PSNs. (flag; unless said: `false`)
-    rto: Retransmission timeout, per packet. (time, rtt or rtt+queue, above 0; needed)
+    ack_every: Number of packets per ACK. The last packet of a message, a marked packet and a duplicate are
+        acknowledged in any case. (count, 1 to 65535; needed)
+    carry_evs: Whether a coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS,
+        "ACK+Carry EVs"). Each value after the first takes 2 B. One ACK then covers at most 48 PSNs. (flag; unless
+        said: `false`)
+    rto: Retransmission timeout of each packet. (time, rtt or rtt+queue, above 0; needed)
     inherits: State that a new connection takes over from the last finished one between the same two hosts: `nothing`,
-        its congestion `window`, or `window-and-entropies` (also REPS's cached entropies). (choice, nothing, window,
-        window-and-entropies; unless said: `"nothing"`)
+        its congestion `window`, or `window-and-entropies`, which also includes REPS's cached entropies. (choice,
+        nothing, window, window-and-entropies; unless said: `"nothing"`)
     """
 
     carry_evs: bool
@@ -523,18 +525,18 @@ class TransportGoBackN(_TransportGoBackNNeeded, total=False):
     """In-order delivery as in RoCEv2 NICs, with go-back-N recovery.
 
     kind: Which it is. (needed)
-    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
-    header: Headers of a data packet. (bytes, 1B to 65534B; needed)
+    payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
+    header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK, NACK or CNP. (bytes, 1B to 65535B; needed)
-    ack_every: An ACK for every n-th packet that arrives in order (and for the last one of a message). (count, 1 to
-        65535; needed)
-    nack_interval: Minimum time between two NACKs for the same ePSN: an out-of-order packet that arrives later than
-        this after the last NACK causes another one. (time, rtt or rtt+queue, above 0; needed)
-    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; a marked packet is acknowledged at once,
-        with the mark echoed in the ACK. (time, rtt or rtt+queue; needed)
-    trailing_cnp: A mark that arrives less than `cnp_interval` after a CNP is remembered: the first packet after the
-        interval, marked or not, causes a CNP. (flag; unless said: `false`)
-    rto: Retransmission timeout: after this long without a new acknowledgement the sender restarts at the lowest
+    ack_every: Number of packets that arrive in order per ACK. The last packet of a message is acknowledged in any
+        case. (count, 1 to 65535; needed)
+    nack_interval: Minimum time between two NACKs for the same ePSN. An out-of-order packet that arrives after this
+        time causes another NACK. (time, rtt or rtt+queue, above 0; needed)
+    cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet is
+        acknowledged at once, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
+    trailing_cnp: Whether a mark that arrives less than `cnp_interval` after a CNP causes a CNP later. If so, the
+        first packet after the interval, marked or not, causes it. (flag; unless said: `false`)
+    rto: Retransmission timeout. If no new acknowledgement arrives for this time, the sender restarts at the lowest
         unacknowledged packet (go-back-N). (time, rtt or rtt+queue, above 0; needed)
     """
 
@@ -545,21 +547,21 @@ class TransportRnicSr(TypedDict):
     """Selective repeat as in commodity RDMA NICs (Themis-spraying, section 2.3).
 
     kind: Which it is. (needed)
-    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
-    header: Headers of a data packet. (bytes, 1B to 65534B; needed)
+    payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
+    header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK, NACK or CNP. (bytes, 1B to 65535B; needed)
-    ack_every: An ACK for every n packets by which the ePSN advances (and for the last one of a message, and a
-        duplicate). (count, 1 to 65535; needed)
+    ack_every: Number of packets by which the ePSN advances per ACK. The last packet of a message and a duplicate are
+        acknowledged in any case. (count, 1 to 65535; needed)
     window_packets: Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next
         PSN to send. (count, 1 to 65535; needed)
-    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at
-        once, with the mark echoed in the ACK. (time, rtt or rtt+queue; needed)
-    rto: Retransmission timeout: after this long without a new acknowledgement everything unacknowledged is
+    cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: every marked packet is
+        acknowledged at once, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
+    rto: Retransmission timeout. If no new acknowledgement arrives for this time, everything unacknowledged is
         retransmitted. (time, rtt or rtt+queue, above 0; needed)
-    hears_nacks: False: the NIC ignores NACKs, their cumulative acknowledgement included, and recovers by timeout
-        alone. (flag; needed)
-    retransmission_block: Time for which a NACK-triggered retransmission blocks the queue pair's transmit path, from
-        its start. (time, rtt or rtt+queue; needed)
+    hears_nacks: Whether the NIC handles NACKs. If not, it ignores them, including their cumulative acknowledgement,
+        and recovers only by timeout. (flag; needed)
+    retransmission_block: Time for which a retransmission that a NACK triggered blocks the queue pair's transmit path,
+        from the start of the retransmission. (time, rtt or rtt+queue; needed)
     """
 
     kind: Literal["rnic-sr"]
@@ -592,26 +594,28 @@ class TransportIrn(_TransportIrnNeeded, total=False):
     """IRN (SIGCOMM 2018, section 3), as DCP describes it (section 2.2).
 
     kind: Which it is. (needed)
-    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
-    header: Headers of a data packet. (bytes, 1B to 65534B; needed)
+    payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
+    header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
-    ack_every: An ACK for every n packets by which the ePSN advances (and for the last one of a message, a packet out
-        of order, one that fills a gap, and a duplicate). (count, 1 to 65535; needed)
-    window: BDP-FC: a new packet is sent while its PSN is less than this beyond the lowest unacknowledged one. (bytes,
-        packets or bdp, above 0; needed)
-    rto_low: RTO_low: the timeout while at most `rto_low_packets` packets are in flight; ignored if it is longer than
-        RTO_high. (time, rtt or rtt+queue, above 0; needed)
+    ack_every: Number of packets by which the ePSN advances per ACK. Some packets are acknowledged in any case: the
+        last one of a message, an out-of-order packet, one that fills a gap, and a duplicate. (count, 1 to 65535;
+        needed)
+    window: BDP-FC: a new packet is sent if its PSN is less than this window, in full packets, beyond the lowest
+        unacknowledged one. (bytes, packets or bdp, above 0; needed)
+    rto_low: RTO_low: the timeout while at most `rto_low_packets` packets are in flight. It is ignored if it is longer
+        than RTO_high. (time, rtt or rtt+queue, above 0; needed)
     rto: RTO_high: the timeout while more than `rto_low_packets` packets are in flight. (time, rtt or rtt+queue, above
         0; needed)
-    rto_low_packets: RTO_low applies while at most this many packets are in flight (N in the IRN paper). (count;
+    rto_low_packets: Largest number of packets in flight with which RTO_low applies (N in the IRN paper). (count;
         needed)
-    timeout_takes_all: True: a timeout declares lost all packets in flight that are not SACKed. False: only the lowest
-        packet in flight, and those with a SACKed packet above them, as the rule is worded. (flag; needed)
-    sack_takes_all: True: the SACK that begins a recovery declares lost all packets in flight that are not SACKed, as
-        in simulators derived from ConWeave's. False: only packets with a SACKed one above them (DCP, section 2.2).
-        (flag; unless said: `false`)
-    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at
-        once, with the mark echoed in the ACK. (time, rtt or rtt+queue; needed)
+    timeout_takes_all: Whether a timeout declares lost all packets in flight that are not SACKed. If not, it declares
+        lost only the lowest packet in flight, and those with a SACKed packet above them, which is the wording of the
+        rule. (flag; needed)
+    sack_takes_all: Whether the SACK that begins a recovery declares lost all packets in flight that are not SACKed,
+        as in simulators derived from ConWeave's. If not, it declares lost only packets with a SACKed one above them
+        (DCP, section 2.2). (flag; unless said: `false`)
+    cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: every marked packet is
+        acknowledged at once, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
     """
 
     sack_takes_all: bool
@@ -621,19 +625,20 @@ class TransportRackTlp(TypedDict):
     """RACK-TLP (RFC 8985), as in DCP's comparison (section 6.3).
 
     kind: Which it is. (needed)
-    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
-    header: Headers of a data packet. (bytes, 1B to 65534B; needed)
+    payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
+    header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
-    ack_every: An ACK for every n packets by which the ePSN advances (and for the last one of a message, a packet out
-        of order, one that fills a gap, and a duplicate). (count, 1 to 65535; needed)
-    window: Bytes in flight: sent, and neither acknowledged nor declared lost. (bytes, packets or bdp, above 0;
+    ack_every: Number of packets by which the ePSN advances per ACK. Some packets are acknowledged in any case: the
+        last one of a message, an out-of-order packet, one that fills a gap, and a duplicate. (count, 1 to 65535;
         needed)
-    reo_wnd: Reordering window: a packet is lost when a later one is acknowledged, and an RTT plus this have passed
-        since it was sent. DCP has "1rtt": its reordering window is an RTT, so that a retransmission is an RTT late.
-        (time, rtt or rtt+queue; needed)
-    rto: The timeout of last resort. (time, rtt or rtt+queue, above 0; needed)
-    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at
-        once, with the mark echoed in the ACK. (time, rtt or rtt+queue; needed)
+    window: Largest number of bytes in flight: sent, and neither acknowledged nor declared lost. (bytes, packets or
+        bdp, above 0; needed)
+    reo_wnd: Reordering window. A packet is lost if a later one is acknowledged, and if an RTT plus this window has
+        passed since it was sent. DCP has "1rtt": its reordering window is an RTT, so that a retransmission is an RTT
+        late. (time, rtt or rtt+queue; needed)
+    rto: Retransmission timeout, the last resort. (time, rtt or rtt+queue, above 0; needed)
+    cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: every marked packet is
+        acknowledged at once, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
     """
 
     kind: Literal["rack-tlp"]
@@ -660,22 +665,22 @@ class _TransportStrackNeeded(TypedDict):
 
 
 class TransportStrack(_TransportStrackNeeded, total=False):
-    """STrack (section 3.3).
+    """STrack's transport (section 3.3).
 
     kind: Which it is. (needed)
-    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
-    header: Headers of a data packet, and the size of a probe. (bytes, 1B to 65534B; needed)
+    payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
+    header: Size of the headers of a data packet, which is also the size of a probe. (bytes, 1B to 65534B; needed)
     ack: Size of a SACK. (bytes, 1B to 65535B; needed)
-    sack_bytes: A SACK once this many bytes (on the wire) have arrived since the last one. (bytes, above 0; needed)
+    sack_bytes: Bytes (on the wire) since the last SACK after which the receiver sends one. (bytes, above 0; needed)
     min_threshold: Least number of out-of-order packets from which a loss is inferred (min_threshold). (count, 1 to
         4095; needed)
-    probe_after: A probe is sent after this long without a SACK. (time, rtt or rtt+queue, above 0; needed)
-    probe_rtt: A probe's SACK that comes back within this time means loss, not queueing. (time, rtt or rtt+queue,
-        above 0; needed)
-    probe_takes_all: When a probe's SACK indicates loss: true declares lost every unacknowledged packet that was sent
-        before the probe, which also recovers a lost tail without a timeout; false only those below the highest
-        received PSN, as in OOO-based detection. (flag; unless said: `false`)
-    rto: Retransmission timeout: after this long without progress of the ePSN all unacknowledged packets are declared
+    probe_after: Time without a SACK after which the sender sends a probe. (time, rtt or rtt+queue, above 0; needed)
+    probe_rtt: Round-trip time of a probe and its SACK below which the SACK means a loss, and not queueing. (time, rtt
+        or rtt+queue, above 0; needed)
+    probe_takes_all: Whether a probe's SACK that indicates a loss declares lost every unacknowledged packet that was
+        sent before the probe. This also recovers a lost tail without a timeout. If not, only packets below the
+        highest received PSN are declared lost, as in OOO-based detection. (flag; unless said: `false`)
+    rto: Retransmission timeout. If the ePSN does not advance for this time, all unacknowledged packets are declared
         lost. (time, rtt or rtt+queue, above 0; needed)
     """
 
@@ -700,22 +705,23 @@ class TransportDcp(_TransportDcpNeeded, total=False):
     """DCP (sections 4.3 to 4.5).
 
     kind: Which it is. (needed)
-    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
-    header: Headers of a data packet, and the size of a trimmed one. (bytes, 1B to 65534B; needed)
+    payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
+    header: Size of the headers of a data packet, which is also the size of a trimmed packet. (bytes, 1B to 65534B;
+        needed)
     ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
     counter_bits: Bits of the packet counter of a message. A longer message is split into several requests. (count, 1
         to 31; needed)
     tracked_messages: Number of requests that the receiver tracks, from the oldest unacknowledged one on (section
-        4.5); also the most WQEs that a queue pair serves per scheduling turn (n, section 4.3). (count, 1 to 65535;
-        needed)
-    round_quota: Payload that a queue pair may send in a turn. (bytes, above 0; needed)
+        4.5). It is also the largest number of WQEs that a queue pair serves per scheduling turn (n, section 4.3).
+        (count, 1 to 65535; needed)
+    round_quota: Payload that a queue pair may send per scheduling turn. (bytes, above 0; needed)
     batch: Number of retransmissions fetched from host memory per batch. (count, 1 to 65535; needed)
-    pcie: One round trip over PCIe; a fetch of packets to send again takes two. 0: none. (time, rtt or rtt+queue;
-        needed)
-    cnp_interval: At most one CNP per queue pair in this time; 0: one for every marked packet, and with
-        `trims_as_marks` for every trimmed one. (time, rtt or rtt+queue; needed)
-    trims_as_marks: A trimmed packet causes a CNP, as a marked one does. Otherwise a sender whose packets are all
-        trimmed gets no congestion signal. (flag; unless said: `false`)
+    pcie: Time of a round trip over PCIe. A fetch of packets to send again takes two round trips. With 0, it takes no
+        time. (time, rtt or rtt+queue; needed)
+    cnp_interval: Least time between two CNPs for a queue pair. With 0, every marked packet causes a CNP, and with
+        `trims_as_marks` every trimmed one too. (time, rtt or rtt+queue; needed)
+    trims_as_marks: Whether a trimmed packet causes a CNP, as a marked one does. If not, a sender whose packets are
+        all trimmed gets no congestion signal. (flag; unless said: `false`)
     rto: Coarse timeout of the oldest unacknowledged message. (time, rtt or rtt+queue, above 0; needed)
     """
 
@@ -723,14 +729,15 @@ class TransportDcp(_TransportDcpNeeded, total=False):
 
 
 class TransportEqds(TypedDict):
-    """EQDS (NSDI 2022): the receiving host pulls.
+    """EQDS (NSDI 2022), in which the receiving host pulls packets.
 
     kind: Which it is. (needed)
-    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
-    header: Headers of a data packet, and the size of a trimmed one. (bytes, 1B to 65534B; needed)
+    payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
+    header: Size of the headers of a data packet, which is also the size of a trimmed packet. (bytes, 1B to 65534B;
+        needed)
     ack: Size of an ACK, a NACK, a pull and an RTS. (bytes, 1B to 65535B; needed)
-    rto: Retransmission timeout of each packet, and the time after which a sender that waits for a pull repeats its
-        RTS. (time, rtt or rtt+queue, above 0; needed)
+    rto: Retransmission timeout of each packet. It is also the time after which a sender that waits for a pull repeats
+        its RTS. (time, rtt or rtt+queue, above 0; needed)
     pull_window: Speculative credit of a new sender, and the largest demand beyond the granted credit. (bytes, packets
         or bdp, above 0; needed)
     pull_rate: Total pull rate of a host, for all its senders together. (rate or line, above 0; needed)
@@ -749,18 +756,18 @@ class TransportMpRdma(TypedDict):
     """MP-RDMA (NSDI 2018): ACK-clocked multipath, a small bitmap at the receiver, and go-back-N recovery.
 
     kind: Which it is. (needed)
-    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
-    header: Headers of a data packet. (bytes, 1B to 65534B; needed)
+    payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
+    header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK or NACK. (bytes, 1B to 65535B; needed)
-    delta: Out-of-order threshold (Delta): a path is slow when the PSN that its ACK names is more than this below the
-        highest acknowledged PSN. 32 in public simulations. (count, 1 to 65535; needed)
-    bitmap: Number of packets from the ePSN on that the receiver accepts (L; 64 in simulations of it). (count, 1 to
-        65535; needed)
-    restart_after: A queue pair with nothing in flight for this long restarts with the initial window. (time, rtt or
-        rtt+queue, above 0; needed)
-    rto: Retransmission timeout: after this long without a new cumulative acknowledgement the sender restarts at the
-        lowest unacknowledged packet (go-back-N). The paper's value was not available. (time, rtt or rtt+queue, above
-        0; needed)
+    delta: Out-of-order threshold (Delta). A path is slow if the PSN of its ACK is more than this below the highest
+        acknowledged PSN. It is 32 in public simulations. (count, 1 to 65535; needed)
+    bitmap: Number of packets from the ePSN on that the receiver accepts (L; 64 in simulations of MP-RDMA). (count, 1
+        to 65535; needed)
+    restart_after: Time with nothing in flight after which a queue pair restarts with the initial window. (time, rtt
+        or rtt+queue, above 0; needed)
+    rto: Retransmission timeout. If no new cumulative acknowledgement arrives for this time, the sender restarts at
+        the lowest unacknowledged packet (go-back-N). The paper's value was not available. (time, rtt or rtt+queue,
+        above 0; needed)
     """
 
     kind: Literal["mp-rdma"]
@@ -857,79 +864,80 @@ class TransportSettingsCredit(TypedDict, total=False):
 class TransportSettings(TypedDict, total=False):
     """Parameters of the base's `transport`, whichever kind it is.
 
-    payload: Payload of a full packet. (bytes, 1B to 65535B; unless said: that of the base)
-    header: Headers of a data packet, and the size of a trimmed one. (bytes, 1B to 65534B; unless said: that of the
-        base)
+    payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; unless said: that of the base)
+    header: Size of the headers of a data packet, which is also the size of a trimmed packet. (bytes, 1B to 65534B;
+        unless said: that of the base)
     ack: Size of an ACK or NACK. (bytes, 1B to 65535B; unless said: that of the base)
-    ack_every: An ACK for every n-th packet (and for the last one of a message, a marked one and a duplicate). (count,
-        1 to 65535; unless said: that of the base)
-    carry_evs: A coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS,
-        "ACK+Carry EVs"), 2 B each after the first. One ACK covers at most 48 PSNs. (flag; unless said: that of the
-        base)
-    rto: Retransmission timeout, per packet. (time, rtt or rtt+queue, above 0; unless said: that of the base)
+    ack_every: Number of packets per ACK. The last packet of a message, a marked packet and a duplicate are
+        acknowledged in any case. (count, 1 to 65535; unless said: that of the base)
+    carry_evs: Whether a coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS,
+        "ACK+Carry EVs"). Each value after the first takes 2 B. One ACK then covers at most 48 PSNs. (flag; unless
+        said: that of the base)
+    rto: Retransmission timeout of each packet. (time, rtt or rtt+queue, above 0; unless said: that of the base)
     inherits: State that a new connection takes over from the last finished one between the same two hosts: `nothing`,
-        its congestion `window`, or `window-and-entropies` (also REPS's cached entropies). (choice, nothing, window,
-        window-and-entropies; unless said: that of the base)
-    nack_interval: Minimum time between two NACKs for the same ePSN: an out-of-order packet that arrives later than
-        this after the last NACK causes another one. (time, rtt or rtt+queue, above 0; unless said: that of the base)
-    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; a marked packet is acknowledged at once,
-        with the mark echoed in the ACK. (time, rtt or rtt+queue; unless said: that of the base)
-    trailing_cnp: A mark that arrives less than `cnp_interval` after a CNP is remembered: the first packet after the
-        interval, marked or not, causes a CNP. (flag; unless said: that of the base)
+        its congestion `window`, or `window-and-entropies`, which also includes REPS's cached entropies. (choice,
+        nothing, window, window-and-entropies; unless said: that of the base)
+    nack_interval: Minimum time between two NACKs for the same ePSN. An out-of-order packet that arrives after this
+        time causes another NACK. (time, rtt or rtt+queue, above 0; unless said: that of the base)
+    cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet is
+        acknowledged at once, and the ACK echoes the mark. (time, rtt or rtt+queue; unless said: that of the base)
+    trailing_cnp: Whether a mark that arrives less than `cnp_interval` after a CNP causes a CNP later. If so, the
+        first packet after the interval, marked or not, causes it. (flag; unless said: that of the base)
     window_packets: Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next
         PSN to send. (count, 1 to 65535; unless said: that of the base)
-    hears_nacks: False: the NIC ignores NACKs, their cumulative acknowledgement included, and recovers by timeout
-        alone. (flag; unless said: that of the base)
-    retransmission_block: Time for which a NACK-triggered retransmission blocks the queue pair's transmit path, from
-        its start. (time, rtt or rtt+queue; unless said: that of the base)
-    window: BDP-FC: a new packet is sent while its PSN is less than this beyond the lowest unacknowledged one. (bytes,
-        packets or bdp, above 0; unless said: that of the base)
-    rto_low: RTO_low: the timeout while at most `rto_low_packets` packets are in flight; ignored if it is longer than
-        RTO_high. (time, rtt or rtt+queue, above 0; unless said: that of the base)
-    rto_low_packets: RTO_low applies while at most this many packets are in flight (N in the IRN paper). (count;
+    hears_nacks: Whether the NIC handles NACKs. If not, it ignores them, including their cumulative acknowledgement,
+        and recovers only by timeout. (flag; unless said: that of the base)
+    retransmission_block: Time for which a retransmission that a NACK triggered blocks the queue pair's transmit path,
+        from the start of the retransmission. (time, rtt or rtt+queue; unless said: that of the base)
+    window: BDP-FC: a new packet is sent if its PSN is less than this window, in full packets, beyond the lowest
+        unacknowledged one. (bytes, packets or bdp, above 0; unless said: that of the base)
+    rto_low: RTO_low: the timeout while at most `rto_low_packets` packets are in flight. It is ignored if it is longer
+        than RTO_high. (time, rtt or rtt+queue, above 0; unless said: that of the base)
+    rto_low_packets: Largest number of packets in flight with which RTO_low applies (N in the IRN paper). (count;
         unless said: that of the base)
-    timeout_takes_all: True: a timeout declares lost all packets in flight that are not SACKed. False: only the lowest
-        packet in flight, and those with a SACKed packet above them, as the rule is worded. (flag; unless said: that
-        of the base)
-    sack_takes_all: True: the SACK that begins a recovery declares lost all packets in flight that are not SACKed, as
-        in simulators derived from ConWeave's. False: only packets with a SACKed one above them (DCP, section 2.2).
-        (flag; unless said: that of the base)
-    reo_wnd: Reordering window: a packet is lost when a later one is acknowledged, and an RTT plus this have passed
-        since it was sent. DCP has "1rtt": its reordering window is an RTT, so that a retransmission is an RTT late.
-        (time, rtt or rtt+queue; unless said: that of the base)
-    sack_bytes: A SACK once this many bytes (on the wire) have arrived since the last one. (bytes, above 0; unless
+    timeout_takes_all: Whether a timeout declares lost all packets in flight that are not SACKed. If not, it declares
+        lost only the lowest packet in flight, and those with a SACKed packet above them, which is the wording of the
+        rule. (flag; unless said: that of the base)
+    sack_takes_all: Whether the SACK that begins a recovery declares lost all packets in flight that are not SACKed,
+        as in simulators derived from ConWeave's. If not, it declares lost only packets with a SACKed one above them
+        (DCP, section 2.2). (flag; unless said: that of the base)
+    reo_wnd: Reordering window. A packet is lost if a later one is acknowledged, and if an RTT plus this window has
+        passed since it was sent. DCP has "1rtt": its reordering window is an RTT, so that a retransmission is an RTT
+        late. (time, rtt or rtt+queue; unless said: that of the base)
+    sack_bytes: Bytes (on the wire) since the last SACK after which the receiver sends one. (bytes, above 0; unless
         said: that of the base)
     min_threshold: Least number of out-of-order packets from which a loss is inferred (min_threshold). (count, 1 to
         4095; unless said: that of the base)
-    probe_after: A probe is sent after this long without a SACK. (time, rtt or rtt+queue, above 0; unless said: that
-        of the base)
-    probe_rtt: A probe's SACK that comes back within this time means loss, not queueing. (time, rtt or rtt+queue,
-        above 0; unless said: that of the base)
-    probe_takes_all: When a probe's SACK indicates loss: true declares lost every unacknowledged packet that was sent
-        before the probe, which also recovers a lost tail without a timeout; false only those below the highest
-        received PSN, as in OOO-based detection. (flag; unless said: that of the base)
+    probe_after: Time without a SACK after which the sender sends a probe. (time, rtt or rtt+queue, above 0; unless
+        said: that of the base)
+    probe_rtt: Round-trip time of a probe and its SACK below which the SACK means a loss, and not queueing. (time, rtt
+        or rtt+queue, above 0; unless said: that of the base)
+    probe_takes_all: Whether a probe's SACK that indicates a loss declares lost every unacknowledged packet that was
+        sent before the probe. This also recovers a lost tail without a timeout. If not, only packets below the
+        highest received PSN are declared lost, as in OOO-based detection. (flag; unless said: that of the base)
     counter_bits: Bits of the packet counter of a message. A longer message is split into several requests. (count, 1
         to 31; unless said: that of the base)
     tracked_messages: Number of requests that the receiver tracks, from the oldest unacknowledged one on (section
-        4.5); also the most WQEs that a queue pair serves per scheduling turn (n, section 4.3). (count, 1 to 65535;
-        unless said: that of the base)
-    round_quota: Payload that a queue pair may send in a turn. (bytes, above 0; unless said: that of the base)
+        4.5). It is also the largest number of WQEs that a queue pair serves per scheduling turn (n, section 4.3).
+        (count, 1 to 65535; unless said: that of the base)
+    round_quota: Payload that a queue pair may send per scheduling turn. (bytes, above 0; unless said: that of the
+        base)
     batch: Number of retransmissions fetched from host memory per batch. (count, 1 to 65535; unless said: that of the
         base)
-    pcie: One round trip over PCIe; a fetch of packets to send again takes two. 0: none. (time, rtt or rtt+queue;
-        unless said: that of the base)
-    trims_as_marks: A trimmed packet causes a CNP, as a marked one does. Otherwise a sender whose packets are all
-        trimmed gets no congestion signal. (flag; unless said: that of the base)
+    pcie: Time of a round trip over PCIe. A fetch of packets to send again takes two round trips. With 0, it takes no
+        time. (time, rtt or rtt+queue; unless said: that of the base)
+    trims_as_marks: Whether a trimmed packet causes a CNP, as a marked one does. If not, a sender whose packets are
+        all trimmed gets no congestion signal. (flag; unless said: that of the base)
     pull_window: Speculative credit of a new sender, and the largest demand beyond the granted credit. (bytes, packets
         or bdp, above 0; unless said: that of the base)
     pull_rate: Total pull rate of a host, for all its senders together. (rate or line, above 0; unless said: that of
         the base)
-    delta: Out-of-order threshold (Delta): a path is slow when the PSN that its ACK names is more than this below the
-        highest acknowledged PSN. 32 in public simulations. (count, 1 to 65535; unless said: that of the base)
-    bitmap: Number of packets from the ePSN on that the receiver accepts (L; 64 in simulations of it). (count, 1 to
-        65535; unless said: that of the base)
-    restart_after: A queue pair with nothing in flight for this long restarts with the initial window. (time, rtt or
-        rtt+queue, above 0; unless said: that of the base)
+    delta: Out-of-order threshold (Delta). A path is slow if the PSN of its ACK is more than this below the highest
+        acknowledged PSN. It is 32 in public simulations. (count, 1 to 65535; unless said: that of the base)
+    bitmap: Number of packets from the ePSN on that the receiver accepts (L; 64 in simulations of MP-RDMA). (count, 1
+        to 65535; unless said: that of the base)
+    restart_after: Time with nothing in flight after which a queue pair restarts with the initial window. (time, rtt
+        or rtt+queue, above 0; unless said: that of the base)
     control: Size of a NACK, of a control packet (a probe) and of a trimmed packet. (bytes, 1B to 65535B; unless said:
         that of the base)
     received_unit: The unit in which ACKs count received bytes. (bytes, 1B to 4KiB; unless said: that of the base)
@@ -1037,19 +1045,21 @@ class _CcDcqcnNeeded(TypedDict):
 
 
 class CcDcqcn(_CcDcqcnNeeded, total=False):
-    """DCQCN (SIGCOMM 2015): a rate.
+    """DCQCN (SIGCOMM 2015), which sets a rate.
 
     kind: Which it is. (needed)
     g: Gain g of alpha's moving average. (number, 0 to 1; needed)
     initial_alpha: Initial alpha: its value when the first CNP arrives (1 in the paper). (number, 0 to 1; needed)
     alpha_timer: Time without a CNP after which alpha decays once. (time, rtt or rtt+queue, 100ns or more; needed)
     increase_timer: Period of the timer of rate increases. (time, rtt or rtt+queue, 100ns or more; needed)
-    byte_counter: Byte counter: bytes sent per rate increase step; 0: the timer alone. (bytes; needed)
+    byte_counter: Byte counter: bytes sent per rate increase step. With 0, only the timer causes increases. (bytes;
+        needed)
     fast_recovery: Steps of fast recovery (F). (count, 1 to 1000000; needed)
     rate_ai: Additive increase of the target rate. (rate or line, above 0; needed)
     rate_hai: Hyper increase of the target rate. (rate or line, above 0; needed)
     min_rate: Lowest rate. (rate or line, above 0; needed)
-    decrease_interval: Least time between two cuts of the rate; 0: every CNP cuts it. (time, rtt or rtt+queue; needed)
+    decrease_interval: Least time between two cuts of the rate. With 0, every CNP cuts it. (time, rtt or rtt+queue;
+        needed)
     window: Bytes that may be in flight, whatever the rate. (bytes, packets or bdp, above 0; needed)
     on_nack: Reaction to a NACK; only some transports report NACKs to the congestion control. (choice, slow-start,
         cnp; unless said: `"slow-start"`)
@@ -1064,11 +1074,12 @@ class CcDcqcn(_CcDcqcnNeeded, total=False):
 
 
 class CcHpcc(TypedDict):
-    """HPCC (SIGCOMM 2019): a window and a rate, from in-network telemetry.
+    """HPCC (SIGCOMM 2019), which sets a window and a rate from in-network telemetry.
 
     kind: Which it is. (needed)
     eta: Target utilisation of the bottleneck link (eta). (number, 0.01 to 1; needed)
-    max_stage: Consecutive RTTs of additive increase before a multiplicative one (maxStage); 0: none. (count; needed)
+    max_stage: Consecutive RTTs of additive increase before a multiplicative one (maxStage). With 0, there are none.
+        (count; needed)
     rate_ai: Additive increase per RTT, as a rate (W_AI / T). (rate or line, above 0; needed)
     base_rtt: Round trip of an idle path (T). (time, rtt or path, above 0; needed)
     """
@@ -1081,22 +1092,22 @@ class CcHpcc(TypedDict):
 
 
 class CcStrack(TypedDict):
-    """STrack, Algorithms 2 and 4.
+    """STrack's congestion control (Algorithms 2 and 4).
 
     kind: Which it is. (needed)
     initial_window: Window at the start. (bytes, packets or bdp, above 0; needed)
     max_window: Largest window (max_cwnd). (bytes, packets or bdp, above 0; needed)
-    target_qdelay: Queueing delay to settle at (target_Qdelay). (time, rtt or rtt+queue, above 0; needed)
-    target_qhigh: Queueing delay above which the window follows what is delivered (target_Qhigh). (time, rtt or
-        rtt+queue, above 0; needed)
+    target_qdelay: Queueing delay to which the window converges (target_Qdelay). (time, rtt or rtt+queue, above 0;
+        needed)
+    target_qhigh: Queueing delay above which the window follows the bytes that are delivered (target_Qhigh). (time,
+        rtt or rtt+queue, above 0; needed)
     ewma: Weight of a sample in the average delay (ewma). (number, 0 to 1; needed)
     beta: Additive increase in packets, before scaling (beta = this * bdp_sf). (number, 0 or more; needed)
     eta: Increase for fairness in packets, before scaling (eta = this * bdp_sf). (number, 0 or more; needed)
     alpha: Gain of the proportional increase, before scaling (alpha = this * bdp_sf * delay_sf / base_rtt). (number, 0
         or more; needed)
     gamma: Multiplicative decrease (gamma). (number, 0 to 1; needed)
-    max_decrease: The window is cut to no less than this share at once (Algorithm 4, line 15). (number, 0 to 1;
-        needed)
+    max_decrease: Least share of the window that remains after a cut (Algorithm 4, line 15). (number, 0 to 1; needed)
     """
 
     kind: Literal["strack"]
@@ -1113,11 +1124,11 @@ class CcStrack(TypedDict):
 
 
 class CcMpRdma(TypedDict):
-    """MP-RDMA (NSDI 2018): a window that each ACK changes, for all paths together.
+    """MP-RDMA (NSDI 2018), with one window for all paths, which each ACK changes.
 
     kind: Which it is. (needed)
     initial_window: Window at the start, and after an idle period. (bytes, packets or bdp, above 0; needed)
-    max_window: Largest window. The paper is not known to have one; without it the window of a queue pair that is
+    max_window: Largest window. As far as is known, the paper has none. Without it, the window of a queue pair that is
         never marked would grow without bound. (bytes, packets or bdp, above 0; needed)
     """
 
@@ -1204,14 +1215,14 @@ class CcSettings(TypedDict, total=False):
         said: that of the base)
     increase_timer: Period of the timer of rate increases. (time, rtt or rtt+queue, 100ns or more; unless said: that
         of the base)
-    byte_counter: Byte counter: bytes sent per rate increase step; 0: the timer alone. (bytes; unless said: that of
-        the base)
+    byte_counter: Byte counter: bytes sent per rate increase step. With 0, only the timer causes increases. (bytes;
+        unless said: that of the base)
     fast_recovery: Steps of fast recovery (F). (count, 1 to 1000000; unless said: that of the base)
     rate_ai: Additive increase of the target rate. (rate or line, above 0; unless said: that of the base)
     rate_hai: Hyper increase of the target rate. (rate or line, above 0; unless said: that of the base)
     min_rate: Lowest rate. (rate or line, above 0; unless said: that of the base)
-    decrease_interval: Least time between two cuts of the rate; 0: every CNP cuts it. (time, rtt or rtt+queue; unless
-        said: that of the base)
+    decrease_interval: Least time between two cuts of the rate. With 0, every CNP cuts it. (time, rtt or rtt+queue;
+        unless said: that of the base)
     window: Bytes that may be in flight, whatever the rate. (bytes, packets or bdp, above 0; unless said: that of the
         base)
     on_nack: Reaction to a NACK; only some transports report NACKs to the congestion control. (choice, slow-start,
@@ -1220,20 +1231,20 @@ class CcSettings(TypedDict, total=False):
         unless said: that of the base)
     increases: The steps by which the rate rises. (choice, dcqcn, htsim; unless said: that of the base)
     eta: Target utilisation of the bottleneck link (eta). (number, 0.01 to 1; unless said: that of the base)
-    max_stage: Consecutive RTTs of additive increase before a multiplicative one (maxStage); 0: none. (count; unless
-        said: that of the base)
+    max_stage: Consecutive RTTs of additive increase before a multiplicative one (maxStage). With 0, there are none.
+        (count; unless said: that of the base)
     base_rtt: Round trip of an idle path (T). (time, rtt or path, above 0; unless said: that of the base)
-    target_qdelay: Queueing delay to settle at (target_Qdelay). (time, rtt or rtt+queue, above 0; unless said: that of
-        the base)
-    target_qhigh: Queueing delay above which the window follows what is delivered (target_Qhigh). (time, rtt or
-        rtt+queue, above 0; unless said: that of the base)
+    target_qdelay: Queueing delay to which the window converges (target_Qdelay). (time, rtt or rtt+queue, above 0;
+        unless said: that of the base)
+    target_qhigh: Queueing delay above which the window follows the bytes that are delivered (target_Qhigh). (time,
+        rtt or rtt+queue, above 0; unless said: that of the base)
     ewma: Weight of a sample in the average delay (ewma). (number, 0 to 1; unless said: that of the base)
     beta: Additive increase in packets, before scaling (beta = this * bdp_sf). (number, 0 or more; unless said: that
         of the base)
     alpha: Gain of the proportional increase, before scaling (alpha = this * bdp_sf * delay_sf / base_rtt). (number, 0
         or more; unless said: that of the base)
     gamma: Multiplicative decrease (gamma). (number, 0 to 1; unless said: that of the base)
-    max_decrease: The window is cut to no less than this share at once (Algorithm 4, line 15). (number, 0 to 1; unless
+    max_decrease: Least share of the window that remains after a cut (Algorithm 4, line 15). (number, 0 to 1; unless
         said: that of the base)
     target: Queueing delay to settle at (target_qdelay). (time, rtt or rtt+queue, above 0; unless said: that of the
         base)
@@ -1336,30 +1347,33 @@ class _LbRepsNeeded(TypedDict):
 
 
 class LbReps(_LbRepsNeeded, total=False):
-    """Recycled entropies.
+    """REPS: entropy values of unmarked ACKs are reused.
 
     kind: Which it is. (needed)
     evs: Number of entropy values (EVS_SIZE). (count, 1 to 65536; needed)
     buffer: Entries of the circular buffer (REPS_BUFFER_SIZE). (count, 1 to 32; needed)
     freezing: Whether the sender freezes on failures (Appendix C.4 evaluates REPS without it). (flag; needed)
     freezing_timeout: Duration of freezing (FREEZING_TIMEOUT). (time, rtt or rtt+queue, above 0; needed)
-    after_freezing: End of freezing: the sender keeps its buffer, and every `buffer`-th of `explore_packets` packets
-        explores (`keep`), or it empties the buffer, and each of these packets explores (`reset`). (choice, keep,
-        reset; unless said: `"keep"`)
+    after_freezing: Behaviour at the end of freezing. With `keep`, the sender keeps its buffer, and every `buffer`-th
+        of the next `explore_packets` packets explores. With `reset`, it empties the buffer, and each of these packets
+        explores. (choice, keep, reset; unless said: `"keep"`)
     freezing_ends: Events at which a sender checks whether freezing is over: ACKs (`ack`), or timeouts as well
-        (`timeout`). A sender whose cached entropies all fail gets no ACK, and with `ack` stays frozen for good.
+        (`timeout`). A sender whose cached entropies all fail gets no ACK, and with `ack` it stays frozen for ever.
         (choice, ack, timeout; unless said: `"ack"`)
-    explore_packets: Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean
-        the window at that time; here it is a number). (count, 0 to 255; needed)
-    failure_rtt: A timeout counts as a failure, not congestion, if the highest RTT measured in the last one to two RTO
-        periods was below this many base RTTs (Appendix A, without trimming). (number, 0 or more; needed)
-    reuse: Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). While
-        frozen without a valid entropy, the buffer is cycled as usual. (count, 1 to 64; unless said: `1`)
-    reuse_order: With `reuse` above 1: the oldest entropy is used up before the next (`in-a-row`), or each in its turn
-        until all are used up (`in-turn`). (choice, in-a-row, in-turn; unless said: `"in-a-row"`)
-    freeze_at: Time at which a sender freezes once without a failure, for `freezing_timeout`: with the first ACK at
-        this time of the run or later. Without it, only failures cause freezing. (time, rtt or rtt+queue, above 0;
-        unless said: none)
+    explore_packets: Number of packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND). Algorithm 1
+        may mean the window at that time; here it is a fixed number. (count, 0 to 255; needed)
+    failure_rtt: Number of base RTTs that separates failures from congestion. A timeout counts as a failure if the
+        highest RTT measured in the last one to two RTO periods was below it (Appendix A, without trimming). (number,
+        0 or more; needed)
+    reuse: Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). A
+        frozen sender without a valid entropy still uses each entry of the buffer once per cycle. (count, 1 to 64;
+        unless said: `1`)
+    reuse_order: Order in which entropies are used if `reuse` is above 1. With `in-a-row`, the oldest entropy is used
+        up before the next. With `in-turn`, the entropies take turns until all are used up. (choice, in-a-row, in-
+        turn; unless said: `"in-a-row"`)
+    freeze_at: Time of the run at which a sender freezes once without a failure, for `freezing_timeout`. It freezes
+        with the first ACK at or after this time. Without this parameter, only failures cause freezing. (time, rtt or
+        rtt+queue, above 0; unless said: none)
     """
 
     after_freezing: Literal["keep", "reset"]
@@ -1370,12 +1384,12 @@ class LbReps(_LbRepsNeeded, total=False):
 
 
 class LbStrack(TypedDict):
-    """STrack, Algorithm 3.
+    """STrack's load balancer (Algorithm 3).
 
     kind: Which it is. (needed)
-    max_paths: Entropy values, and bits of the bitmap (max_paths). (count, 1 to 256; needed)
-    min_paths: The round robin covers at least this many (Algorithm 3, line 18); no more than `max_paths`. (count, 1
-        to 256; needed)
+    max_paths: Number of entropy values, and of bits in the bitmap (max_paths). (count, 1 to 256; needed)
+    min_paths: Least number of paths that the round robin covers (Algorithm 3, line 18), at most `max_paths`. (count,
+        1 to 256; needed)
     """
 
     kind: Literal["strack"]
@@ -1384,13 +1398,14 @@ class LbStrack(TypedDict):
 
 
 class LbMpRdma(TypedDict):
-    """MP-RDMA (NSDI 2018): a packet takes the path of the ACK that clocks it out.
+    """MP-RDMA (NSDI 2018), under which a packet takes the path of the ACK that clocks it out.
 
     kind: Which it is. (needed)
-    paths: Virtual paths, that is entropy values (UDP source ports). (count, 1 to 65536; needed)
-    probe: Probability that a packet that may probe does so (p; 1 % in simulations of it). (number, 0 to 1; needed)
-    probe_interval: A packet may probe once in this time: an RTT. One simulation measures it, the others take the base
-        RTT of the fabric (`"1rtt"`). (time, rtt or rtt+queue, above 0; needed)
+    paths: Number of virtual paths, that is of entropy values (UDP source ports). (count, 1 to 65536; needed)
+    probe: Probability p that a packet that may probe does so (1 % in simulations of MP-RDMA). (number, 0 to 1;
+        needed)
+    probe_interval: Least time between two packets that may probe: an RTT. One simulation measures the RTT, the others
+        take the base RTT of the fabric (`"1rtt"`). (time, rtt or rtt+queue, above 0; needed)
     """
 
     kind: Literal["mp-rdma"]
@@ -1400,12 +1415,12 @@ class LbMpRdma(TypedDict):
 
 
 class LbPlb(TypedDict):
-    """PLB (SIGCOMM 2022) or FlowBender (CoNEXT 2014): another path after congested round trips.
+    """PLB (SIGCOMM 2022) or FlowBender (CoNEXT 2014), which take another path after congested round trips.
 
     kind: Which it is. (needed)
     evs: Number of entropy values among which a new path is drawn. (count, 1 to 65536; needed)
-    threshold: A round is congested when more than this share of the packets that its ACKs answer was marked. 0: any.
-        (number, 0 to 1; needed)
+    threshold: Share of marked packets, among those that the ACKs of a round answer, above which the round is
+        congested. With 0, any mark makes it congested. (number, 0 to 1; needed)
     rounds: Number of consecutive congested rounds after which the queue pair moves. (count, 1 to 255; needed)
     """
 
@@ -1416,7 +1431,7 @@ class LbPlb(TypedDict):
 
 
 class LbFlowlet(TypedDict):
-    """Flowlets at the host: another path after an idle gap.
+    """Flowlets at the host, which take another path after an idle gap.
 
     kind: Which it is. (needed)
     evs: Number of entropy values among which each flowlet's is drawn. (count, 1 to 65536; needed)
@@ -1442,7 +1457,7 @@ class _LbBitmapNeeded(TypedDict):
 
 
 class LbBitmap(_LbBitmapNeeded, total=False):
-    """Penalties for each entropy value, and a round robin over those without.
+    """A penalty for each entropy value, and a round robin over the values without one.
 
     kind: Which it is. (needed)
     evs: Number of entropy values. (count, 1 to 4096; needed)
@@ -1498,7 +1513,7 @@ class LbRoundRobin(TypedDict):
     """A few entropy values in turn.
 
     kind: Which it is. (needed)
-    evs: Number of entropy values, which are consecutive from a random one on. (count, 1 to 65536; needed)
+    evs: Number of entropy values. They are consecutive, and the first one is random. (count, 1 to 65536; needed)
     """
 
     kind: Literal["round-robin"]
@@ -1514,35 +1529,38 @@ class LbSettings(TypedDict, total=False):
         that of the base)
     freezing_timeout: Duration of freezing (FREEZING_TIMEOUT). (time, rtt or rtt+queue, above 0; unless said: that of
         the base)
-    after_freezing: End of freezing: the sender keeps its buffer, and every `buffer`-th of `explore_packets` packets
-        explores (`keep`), or it empties the buffer, and each of these packets explores (`reset`). (choice, keep,
-        reset; unless said: that of the base)
+    after_freezing: Behaviour at the end of freezing. With `keep`, the sender keeps its buffer, and every `buffer`-th
+        of the next `explore_packets` packets explores. With `reset`, it empties the buffer, and each of these packets
+        explores. (choice, keep, reset; unless said: that of the base)
     freezing_ends: Events at which a sender checks whether freezing is over: ACKs (`ack`), or timeouts as well
-        (`timeout`). A sender whose cached entropies all fail gets no ACK, and with `ack` stays frozen for good.
+        (`timeout`). A sender whose cached entropies all fail gets no ACK, and with `ack` it stays frozen for ever.
         (choice, ack, timeout; unless said: that of the base)
-    explore_packets: Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean
-        the window at that time; here it is a number). (count, 0 to 255; unless said: that of the base)
-    failure_rtt: A timeout counts as a failure, not congestion, if the highest RTT measured in the last one to two RTO
-        periods was below this many base RTTs (Appendix A, without trimming). (number, 0 or more; unless said: that of
-        the base)
-    reuse: Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). While
-        frozen without a valid entropy, the buffer is cycled as usual. (count, 1 to 64; unless said: that of the base)
-    reuse_order: With `reuse` above 1: the oldest entropy is used up before the next (`in-a-row`), or each in its turn
-        until all are used up (`in-turn`). (choice, in-a-row, in-turn; unless said: that of the base)
-    freeze_at: Time at which a sender freezes once without a failure, for `freezing_timeout`: with the first ACK at
-        this time of the run or later. Without it, only failures cause freezing. (time, rtt or rtt+queue, above 0;
+    explore_packets: Number of packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND). Algorithm 1
+        may mean the window at that time; here it is a fixed number. (count, 0 to 255; unless said: that of the base)
+    failure_rtt: Number of base RTTs that separates failures from congestion. A timeout counts as a failure if the
+        highest RTT measured in the last one to two RTO periods was below it (Appendix A, without trimming). (number,
+        0 or more; unless said: that of the base)
+    reuse: Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). A
+        frozen sender without a valid entropy still uses each entry of the buffer once per cycle. (count, 1 to 64;
         unless said: that of the base)
-    max_paths: Entropy values, and bits of the bitmap (max_paths). (count, 1 to 256; unless said: that of the base)
-    min_paths: The round robin covers at least this many (Algorithm 3, line 18); no more than `max_paths`. (count, 1
-        to 256; unless said: that of the base)
-    paths: Virtual paths, that is entropy values (UDP source ports). (count, 1 to 65536; unless said: that of the
-        base)
-    probe: Probability that a packet that may probe does so (p; 1 % in simulations of it). (number, 0 to 1; unless
+    reuse_order: Order in which entropies are used if `reuse` is above 1. With `in-a-row`, the oldest entropy is used
+        up before the next. With `in-turn`, the entropies take turns until all are used up. (choice, in-a-row, in-
+        turn; unless said: that of the base)
+    freeze_at: Time of the run at which a sender freezes once without a failure, for `freezing_timeout`. It freezes
+        with the first ACK at or after this time. Without this parameter, only failures cause freezing. (time, rtt or
+        rtt+queue, above 0; unless said: that of the base)
+    max_paths: Number of entropy values, and of bits in the bitmap (max_paths). (count, 1 to 256; unless said: that of
+        the base)
+    min_paths: Least number of paths that the round robin covers (Algorithm 3, line 18), at most `max_paths`. (count,
+        1 to 256; unless said: that of the base)
+    paths: Number of virtual paths, that is of entropy values (UDP source ports). (count, 1 to 65536; unless said:
+        that of the base)
+    probe: Probability p that a packet that may probe does so (1 % in simulations of MP-RDMA). (number, 0 to 1; unless
         said: that of the base)
-    probe_interval: A packet may probe once in this time: an RTT. One simulation measures it, the others take the base
-        RTT of the fabric (`"1rtt"`). (time, rtt or rtt+queue, above 0; unless said: that of the base)
-    threshold: A round is congested when more than this share of the packets that its ACKs answer was marked. 0: any.
-        (number, 0 to 1; unless said: that of the base)
+    probe_interval: Least time between two packets that may probe: an RTT. One simulation measures the RTT, the others
+        take the base RTT of the fabric (`"1rtt"`). (time, rtt or rtt+queue, above 0; unless said: that of the base)
+    threshold: Share of marked packets, among those that the ACKs of a round answer, above which the round is
+        congested. With 0, any mark makes it congested. (number, 0 to 1; unless said: that of the base)
     rounds: Number of consecutive congested rounds after which the queue pair moves. (count, 1 to 255; unless said:
         that of the base)
     gap: An idle gap longer than this ends a flowlet. (time, rtt or rtt+queue, above 0; unless said: that of the base)
@@ -1605,20 +1623,20 @@ Lb = Union[
 
 
 class ProgramThemisSpraying(TypedDict):
-    """Themis for packet spraying: both halves, at every ToR.
+    """Themis for packet spraying, in both roles at every ToR.
 
     kind: Which it is. (needed)
     paths: Number of paths for which the tables have entries (N_paths, Table 2). (count, 1 to 65536; needed)
-    window: Most unacknowledged packets of a NIC (N_TX window, Table 2); half the bits of the bitmap. (count, 1 to
-        65536; needed)
+    window: Largest number of packets that a NIC may have unacknowledged (N_TX window, Table 2). The bitmap has twice
+        as many bits. (count, 1 to 65536; needed)
     confirmation: Condition C2 (section 4.2): a NACK is valid only if a later packet of the same path has already been
         forwarded to the NIC. (flag; needed)
     lazy_drop: Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides its validity.
         Without it, the NACK is dropped. (flag; needed)
-    reroute: Retransmissions take another path (section 4.4). (flag; needed)
-    failure_handling: Paths whose packets fail to arrive are avoided (section 4.4). (flag; needed)
-    ooo_threshold: A path is avoided when a packet this many PSNs beyond the missing one passes (OOO_THRESHOLD).
-        (count, 1 to 4294967295; needed)
+    reroute: Whether retransmissions take another path (section 4.4). (flag; needed)
+    failure_handling: Whether paths whose packets fail to arrive are avoided (section 4.4). (flag; needed)
+    ooo_threshold: Distance in PSNs beyond a missing packet at which a passing packet causes the missing packet's path
+        to be avoided (OOO_THRESHOLD). (count, 1 to 4294967295; needed)
     avoidance_window: Number of packets for which a path is avoided (AVOIDANCE_WINDOW). (count, 1 to 4294967295;
         needed)
     """
@@ -1635,18 +1653,18 @@ class ProgramThemisSpraying(TypedDict):
 
 
 class ProgramConweave(TypedDict):
-    """ConWeave: both halves, at every ToR.
+    """ConWeave, in both roles at every ToR.
 
     kind: Which it is. (needed)
     reply_extra: Time that a reply may take before the queue pair is rerouted, beyond the unloaded round trip between
         its two ToRs. (time, rtt or rtt+queue, above 0; needed)
     path_pause: Time for which a path is not chosen after an ECN mark on it. (time, rtt or rtt+queue, above 0; needed)
-    flush_extra: Held packets are released this long after the estimated arrival of the TAIL. (time, rtt or rtt+queue,
-        above 0; needed)
-    default_wait: Held packets are released after this long if there is no estimate of the TAIL's arrival. (time, rtt
+    flush_extra: Time after the estimated arrival of the TAIL at which held packets are released. (time, rtt or
+        rtt+queue, above 0; needed)
+    default_wait: Time after which held packets are released if there is no estimate of the TAIL's arrival. (time, rtt
         or rtt+queue, above 0; needed)
-    expiry: A queue pair that was idle for longer than this may take any path, whether or not a CLEAR ended its last
-        reroute. (time, rtt or rtt+queue, above 0; needed)
+    expiry: Idle time after which a queue pair may take any path, whether or not a CLEAR ended its last reroute.
+        (time, rtt or rtt+queue, above 0; needed)
     """
 
     kind: Literal["conweave"]
@@ -1671,19 +1689,19 @@ class _ProgramThemisLonghaulPnpNeeded(TypedDict):
 class ProgramThemisLonghaulPnp(_ProgramThemisLonghaulPnpNeeded, total=False):
     """`pnp` of this part.
 
-    cnp_interval: Minimum time between two CNPs of a flow (cnp_interval); 0: one CNP per marked packet (figure 16).
-        (time, rtt or rtt+queue; needed)
-    clear_marks: The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids to routers). Without it the receiver
-        sends CNPs for marked packets as well (figure 16). (flag; needed)
-    monitor: Only queue pairs whose TCP handshake was seen have an entry; without it all queue pairs do (figure 17).
+    cnp_interval: Minimum time between two CNPs of a flow (cnp_interval). With 0, there is one CNP per marked packet
+        (figure 16). (time, rtt or rtt+queue; needed)
+    clear_marks: Whether the mark is cleared (CE is rewritten to ECT, which RFC 3168 forbids to routers). If it is
+        not, the receiver sends CNPs for marked packets as well (figure 16). (flag; needed)
+    monitor: Whether only queue pairs whose TCP handshake passed the switch have an entry. Otherwise all queue pairs
+        have one (figure 17). (flag; needed)
+    expire: Whether entries are removed when their queue pair is destroyed. Otherwise they never are (figure 17).
         (flag; needed)
-    expire: Entries are removed when their queue pair is destroyed; without it they never are (figure 17). (flag;
-        needed)
     setup: Time from a queue pair's TCP handshake and INIT to its first message. (time, rtt or rtt+queue; needed)
     daemon_delay: Delay from the host to the control plane. (time, rtt or rtt+queue; needed)
     install_delay: Delay from the control plane to the table. (time, rtt or rtt+queue; needed)
-    both_ends: The external switch of the receivers' data centre sends CNPs as well, also for packets that it has
-        marked itself: daemons then report to the switches of both ends. (flag; unless said: `false`)
+    both_ends: Whether the external switch of the receivers' data centre sends CNPs as well, even for packets that it
+        has marked itself. Daemons then report to the switches of both data centres. (flag; unless said: `false`)
     entries: Size of the table (section VI: 1024 entries). (count, 1 to 4294967295; needed)
     """
 
@@ -1715,25 +1733,26 @@ class ProgramThemisLonghaulTrp(_ProgramThemisLonghaulTrpNeeded, total=False):
         above 0; needed)
     growth: CNPs that increase `loop_num` (Algorithm 1, line 5). (choice, printed, spaced; needed)
     recovery: Recovery of a flow (appendix D). (choice, rate, direct, none; needed)
-    cache: Use CNP_Cache (figure 18). (flag; needed)
-    cache_slots: Slots of CNP_Cache (1024 in section VI). (count, 1 to 16777216; needed)
-    cache_fingerprint: A slot of CNP_Cache has a fingerprint of its flow, 32 bits of the hash, which packets must
-        match. (flag; unless said: `false`)
-    cache_expiry: Time without a CNP after which a slot of CNP_Cache is free; 0: it is free only when its flow has
-        returned to normal. (time, rtt or rtt+queue; unless said: `"0ps"`)
-    cache_reset_own: The control plane resets a slot of CNP_Cache only if the entry's own flow was the last to write
-        it. (flag; unless said: `false`)
-    store: Use CNP_Store (figure 18). (flag; needed)
-    store_entries: Entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; needed)
+    cache: Whether CNP_Cache is used (figure 18). (flag; needed)
+    cache_slots: Number of slots of CNP_Cache (1024 in section VI). (count, 1 to 16777216; needed)
+    cache_fingerprint: Whether a slot of CNP_Cache has a fingerprint of its flow, 32 bits of the hash, which packets
+        must match. (flag; unless said: `false`)
+    cache_expiry: Time without a CNP after which a slot of CNP_Cache is free. With 0, a slot is free only when its
+        flow has returned to normal. (time, rtt or rtt+queue; unless said: `"0ps"`)
+    cache_reset_own: Whether the control plane resets a slot of CNP_Cache only if the entry's own flow was the last to
+        write it. (flag; unless said: `false`)
+    store: Whether CNP_Store is used (figure 18). (flag; needed)
+    store_entries: Number of entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; needed)
     install_delay: Time from a CNP to its flow's entry in CNP_Store (1 ms in section VII-C). (time, rtt or rtt+queue;
         needed)
     rate: Rate of the recirculation port. (rate, above 0; needed)
     latency: Latency of a pass through the recirculation port. (time, rtt or rtt+queue; needed)
-    ecn: The port marks packets (ECN) as other ports do. (flag; unless said: `false`)
-    ecn_kmin: Bytes in the port above which marking begins. (bytes; unless said: `"1600KB"`)
+    ecn: Whether the port marks packets (ECN) as other ports do. (flag; unless said: `false`)
+    ecn_kmin: Bytes in the port above which packets are marked with a probability that rises from 0. (bytes; unless
+        said: `"1600KB"`)
     ecn_kmax: Bytes in the port above which every packet is marked. (bytes; unless said: `"25000KiB"`)
-    ecn_pmax: Share of packets marked just below `ecn_kmax`, rising linearly from 0 at `ecn_kmin`. (number, 0 to 1;
-        unless said: `0.2`)
+    ecn_pmax: Share of packets that are marked just below `ecn_kmax`. The share rises linearly from 0 at `ecn_kmin`.
+        (number, 0 to 1; unless said: `0.2`)
     dummies: Number of dummy packets that circulate in the recirculation port (section V-B: "a few"). (count; needed)
     dummy_bytes: Size of a dummy packet. (bytes, above 0; needed)
     """
@@ -1767,8 +1786,8 @@ class ProgramFlowlet(TypedDict):
     """Flowlet switching as in LetFlow, at the source ToR.
 
     kind: Which it is. (needed)
-    gap: An idle gap this long in a queue pair's packets starts a new flowlet, which takes a path of its own. (time,
-        rtt or rtt+queue, above 0; needed)
+    gap: Idle time between two packets of a queue pair above which the second starts a new flowlet, which takes a path
+        of its own. (time, rtt or rtt+queue, above 0; needed)
     """
 
     kind: Literal["flowlet"]
@@ -1790,10 +1809,10 @@ class ProgramAnnulus(TypedDict):
     """Annulus as Themis-longhaul simulates it, at every ToR.
 
     kind: Which it is. (needed)
-    cnp_interval: At most one CNP per queue pair in this time; 0: one for each marked packet. (time, rtt or rtt+queue;
-        needed)
-    clear_marks: Clears the mark, so that the receiver sends no CNP for it as well. (flag; needed)
-    inter_only: Ignores flows that stay within a data centre. (flag; needed)
+    cnp_interval: Least time between two CNPs for a queue pair. With 0, each marked packet causes one. (time, rtt or
+        rtt+queue; needed)
+    clear_marks: Whether the mark is cleared, so that the receiver sends no CNP for it as well. (flag; needed)
+    inter_only: Whether flows that stay within a data centre are ignored. (flag; needed)
     """
 
     kind: Literal["annulus"]
@@ -1812,20 +1831,22 @@ class ProgramBicc(_ProgramBiccNeeded, total=False):
     """BiCC as Themis-longhaul simulates it, at every external switch.
 
     kind: Which it is. (needed)
-    window: Most bytes in flight between the switch and one host: the BDP within a data centre. (`"1bdp"` would be
-        that of the fabric's longest path, which leads from one data centre to the other.) One packet is always
-        allowed. With `scope = "switch"`, the most bytes between the switch and all its hosts. (bytes, packets or bdp,
-        above 0; needed)
+    window: Largest number of bytes in flight between the switch and one host: the BDP within a data centre. (`"1bdp"`
+        would be the BDP of the fabric's longest path, which leads from one data centre to the other.) One packet is
+        always allowed. With `scope = "switch"`, the limit applies to the bytes between the switch and all its hosts
+        together. (bytes, packets or bdp, above 0; needed)
     release: Time after which a packet without any feedback is no longer counted as in flight. (time, rtt or
         rtt+queue, above 0; needed)
     scope: Scope of the window and of the queue. (choice, destination, switch; unless said: `"destination"`)
-    clear_marks: The near-source loop clears the mark of packets that leave the data centre. (flag; unless said:
+    clear_marks: Whether the near-source loop clears the mark of packets that leave the data centre. (flag; unless
+        said: `false`)
+    ecn: Whether the queues of packets that the window delays mark packets (ECN) as ports do. (flag; unless said:
         `false`)
-    ecn: The queues of packets that the window delays mark packets (ECN) as ports do. (flag; unless said: `false`)
-    ecn_kmin: Bytes in such a queue above which marking begins. (bytes; unless said: `"400KB"`)
+    ecn_kmin: Bytes in such a queue above which packets are marked with a probability that rises from 0. (bytes;
+        unless said: `"400KB"`)
     ecn_kmax: Bytes in such a queue above which every packet is marked. (bytes; unless said: `"1600KB"`)
-    ecn_pmax: Share of packets marked just below `ecn_kmax`, rising linearly from 0 at `ecn_kmin`. (number, 0 to 1;
-        unless said: `0.2`)
+    ecn_pmax: Share of packets that are marked just below `ecn_kmax`. The share rises linearly from 0 at `ecn_kmin`.
+        (number, 0 to 1; unless said: `0.2`)
     """
 
     scope: Literal["destination", "switch"]
@@ -1839,20 +1860,21 @@ class ProgramBicc(_ProgramBiccNeeded, total=False):
 class ProgramSettingsPnp(TypedDict, total=False):
     """`pnp` of this part.
 
-    cnp_interval: Minimum time between two CNPs of a flow (cnp_interval); 0: one CNP per marked packet (figure 16).
-        (time, rtt or rtt+queue; unless said: that of the base)
-    clear_marks: The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids to routers). Without it the receiver
-        sends CNPs for marked packets as well (figure 16). (flag; unless said: that of the base)
-    monitor: Only queue pairs whose TCP handshake was seen have an entry; without it all queue pairs do (figure 17).
+    cnp_interval: Minimum time between two CNPs of a flow (cnp_interval). With 0, there is one CNP per marked packet
+        (figure 16). (time, rtt or rtt+queue; unless said: that of the base)
+    clear_marks: Whether the mark is cleared (CE is rewritten to ECT, which RFC 3168 forbids to routers). If it is
+        not, the receiver sends CNPs for marked packets as well (figure 16). (flag; unless said: that of the base)
+    monitor: Whether only queue pairs whose TCP handshake passed the switch have an entry. Otherwise all queue pairs
+        have one (figure 17). (flag; unless said: that of the base)
+    expire: Whether entries are removed when their queue pair is destroyed. Otherwise they never are (figure 17).
         (flag; unless said: that of the base)
-    expire: Entries are removed when their queue pair is destroyed; without it they never are (figure 17). (flag;
-        unless said: that of the base)
     setup: Time from a queue pair's TCP handshake and INIT to its first message. (time, rtt or rtt+queue; unless said:
         that of the base)
     daemon_delay: Delay from the host to the control plane. (time, rtt or rtt+queue; unless said: that of the base)
     install_delay: Delay from the control plane to the table. (time, rtt or rtt+queue; unless said: that of the base)
-    both_ends: The external switch of the receivers' data centre sends CNPs as well, also for packets that it has
-        marked itself: daemons then report to the switches of both ends. (flag; unless said: that of the base)
+    both_ends: Whether the external switch of the receivers' data centre sends CNPs as well, even for packets that it
+        has marked itself. Daemons then report to the switches of both data centres. (flag; unless said: that of the
+        base)
     entries: Size of the table (section VI: 1024 entries). (count, 1 to 4294967295; unless said: that of the base)
     """
 
@@ -1877,25 +1899,28 @@ class ProgramSettingsTrp(TypedDict, total=False):
     growth: CNPs that increase `loop_num` (Algorithm 1, line 5). (choice, printed, spaced; unless said: that of the
         base)
     recovery: Recovery of a flow (appendix D). (choice, rate, direct, none; unless said: that of the base)
-    cache: Use CNP_Cache (figure 18). (flag; unless said: that of the base)
-    cache_slots: Slots of CNP_Cache (1024 in section VI). (count, 1 to 16777216; unless said: that of the base)
-    cache_fingerprint: A slot of CNP_Cache has a fingerprint of its flow, 32 bits of the hash, which packets must
-        match. (flag; unless said: that of the base)
-    cache_expiry: Time without a CNP after which a slot of CNP_Cache is free; 0: it is free only when its flow has
-        returned to normal. (time, rtt or rtt+queue; unless said: that of the base)
-    cache_reset_own: The control plane resets a slot of CNP_Cache only if the entry's own flow was the last to write
-        it. (flag; unless said: that of the base)
-    store: Use CNP_Store (figure 18). (flag; unless said: that of the base)
-    store_entries: Entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; unless said: that of the base)
+    cache: Whether CNP_Cache is used (figure 18). (flag; unless said: that of the base)
+    cache_slots: Number of slots of CNP_Cache (1024 in section VI). (count, 1 to 16777216; unless said: that of the
+        base)
+    cache_fingerprint: Whether a slot of CNP_Cache has a fingerprint of its flow, 32 bits of the hash, which packets
+        must match. (flag; unless said: that of the base)
+    cache_expiry: Time without a CNP after which a slot of CNP_Cache is free. With 0, a slot is free only when its
+        flow has returned to normal. (time, rtt or rtt+queue; unless said: that of the base)
+    cache_reset_own: Whether the control plane resets a slot of CNP_Cache only if the entry's own flow was the last to
+        write it. (flag; unless said: that of the base)
+    store: Whether CNP_Store is used (figure 18). (flag; unless said: that of the base)
+    store_entries: Number of entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; unless said: that of
+        the base)
     install_delay: Time from a CNP to its flow's entry in CNP_Store (1 ms in section VII-C). (time, rtt or rtt+queue;
         unless said: that of the base)
     rate: Rate of the recirculation port. (rate, above 0; unless said: that of the base)
     latency: Latency of a pass through the recirculation port. (time, rtt or rtt+queue; unless said: that of the base)
-    ecn: The port marks packets (ECN) as other ports do. (flag; unless said: that of the base)
-    ecn_kmin: Bytes in the port above which marking begins. (bytes; unless said: that of the base)
+    ecn: Whether the port marks packets (ECN) as other ports do. (flag; unless said: that of the base)
+    ecn_kmin: Bytes in the port above which packets are marked with a probability that rises from 0. (bytes; unless
+        said: that of the base)
     ecn_kmax: Bytes in the port above which every packet is marked. (bytes; unless said: that of the base)
-    ecn_pmax: Share of packets marked just below `ecn_kmax`, rising linearly from 0 at `ecn_kmin`. (number, 0 to 1;
-        unless said: that of the base)
+    ecn_pmax: Share of packets that are marked just below `ecn_kmax`. The share rises linearly from 0 at `ecn_kmin`.
+        (number, 0 to 1; unless said: that of the base)
     dummies: Number of dummy packets that circulate in the recirculation port (section V-B: "a few"). (count; unless
         said: that of the base)
     dummy_bytes: Size of a dummy packet. (bytes, above 0; unless said: that of the base)
@@ -1928,48 +1953,49 @@ class ProgramSettings(TypedDict, total=False):
 
     paths: Number of paths for which the tables have entries (N_paths, Table 2). (count, 1 to 65536; unless said: that
         of the base)
-    window: Most bytes in flight between the switch and one host: the BDP within a data centre. (`"1bdp"` would be
-        that of the fabric's longest path, which leads from one data centre to the other.) One packet is always
-        allowed. With `scope = "switch"`, the most bytes between the switch and all its hosts. (bytes, packets or bdp,
-        above 0; unless said: that of the base)
+    window: Largest number of bytes in flight between the switch and one host: the BDP within a data centre. (`"1bdp"`
+        would be the BDP of the fabric's longest path, which leads from one data centre to the other.) One packet is
+        always allowed. With `scope = "switch"`, the limit applies to the bytes between the switch and all its hosts
+        together. (bytes, packets or bdp, above 0; unless said: that of the base)
     confirmation: Condition C2 (section 4.2): a NACK is valid only if a later packet of the same path has already been
         forwarded to the NIC. (flag; unless said: that of the base)
     lazy_drop: Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides its validity.
         Without it, the NACK is dropped. (flag; unless said: that of the base)
-    reroute: Retransmissions take another path (section 4.4). (flag; unless said: that of the base)
-    failure_handling: Paths whose packets fail to arrive are avoided (section 4.4). (flag; unless said: that of the
-        base)
-    ooo_threshold: A path is avoided when a packet this many PSNs beyond the missing one passes (OOO_THRESHOLD).
-        (count, 1 to 4294967295; unless said: that of the base)
+    reroute: Whether retransmissions take another path (section 4.4). (flag; unless said: that of the base)
+    failure_handling: Whether paths whose packets fail to arrive are avoided (section 4.4). (flag; unless said: that
+        of the base)
+    ooo_threshold: Distance in PSNs beyond a missing packet at which a passing packet causes the missing packet's path
+        to be avoided (OOO_THRESHOLD). (count, 1 to 4294967295; unless said: that of the base)
     avoidance_window: Number of packets for which a path is avoided (AVOIDANCE_WINDOW). (count, 1 to 4294967295;
         unless said: that of the base)
     reply_extra: Time that a reply may take before the queue pair is rerouted, beyond the unloaded round trip between
         its two ToRs. (time, rtt or rtt+queue, above 0; unless said: that of the base)
     path_pause: Time for which a path is not chosen after an ECN mark on it. (time, rtt or rtt+queue, above 0; unless
         said: that of the base)
-    flush_extra: Held packets are released this long after the estimated arrival of the TAIL. (time, rtt or rtt+queue,
-        above 0; unless said: that of the base)
-    default_wait: Held packets are released after this long if there is no estimate of the TAIL's arrival. (time, rtt
+    flush_extra: Time after the estimated arrival of the TAIL at which held packets are released. (time, rtt or
+        rtt+queue, above 0; unless said: that of the base)
+    default_wait: Time after which held packets are released if there is no estimate of the TAIL's arrival. (time, rtt
         or rtt+queue, above 0; unless said: that of the base)
-    expiry: A queue pair that was idle for longer than this may take any path, whether or not a CLEAR ended its last
-        reroute. (time, rtt or rtt+queue, above 0; unless said: that of the base)
-    gap: An idle gap this long in a queue pair's packets starts a new flowlet, which takes a path of its own. (time,
-        rtt or rtt+queue, above 0; unless said: that of the base)
+    expiry: Idle time after which a queue pair may take any path, whether or not a CLEAR ended its last reroute.
+        (time, rtt or rtt+queue, above 0; unless said: that of the base)
+    gap: Idle time between two packets of a queue pair above which the second starts a new flowlet, which takes a path
+        of its own. (time, rtt or rtt+queue, above 0; unless said: that of the base)
     share: The probability that a NACK is dropped. (number, 0 to 1; unless said: that of the base)
-    cnp_interval: At most one CNP per queue pair in this time; 0: one for each marked packet. (time, rtt or rtt+queue;
-        unless said: that of the base)
-    clear_marks: Clears the mark, so that the receiver sends no CNP for it as well. (flag; unless said: that of the
-        base)
-    inter_only: Ignores flows that stay within a data centre. (flag; unless said: that of the base)
+    cnp_interval: Least time between two CNPs for a queue pair. With 0, each marked packet causes one. (time, rtt or
+        rtt+queue; unless said: that of the base)
+    clear_marks: Whether the mark is cleared, so that the receiver sends no CNP for it as well. (flag; unless said:
+        that of the base)
+    inter_only: Whether flows that stay within a data centre are ignored. (flag; unless said: that of the base)
     release: Time after which a packet without any feedback is no longer counted as in flight. (time, rtt or
         rtt+queue, above 0; unless said: that of the base)
     scope: Scope of the window and of the queue. (choice, destination, switch; unless said: that of the base)
-    ecn: The queues of packets that the window delays mark packets (ECN) as ports do. (flag; unless said: that of the
-        base)
-    ecn_kmin: Bytes in such a queue above which marking begins. (bytes; unless said: that of the base)
-    ecn_kmax: Bytes in such a queue above which every packet is marked. (bytes; unless said: that of the base)
-    ecn_pmax: Share of packets marked just below `ecn_kmax`, rising linearly from 0 at `ecn_kmin`. (number, 0 to 1;
+    ecn: Whether the queues of packets that the window delays mark packets (ECN) as ports do. (flag; unless said: that
+        of the base)
+    ecn_kmin: Bytes in such a queue above which packets are marked with a probability that rises from 0. (bytes;
         unless said: that of the base)
+    ecn_kmax: Bytes in such a queue above which every packet is marked. (bytes; unless said: that of the base)
+    ecn_pmax: Share of packets that are marked just below `ecn_kmax`. The share rises linearly from 0 at `ecn_kmin`.
+        (number, 0 to 1; unless said: that of the base)
     pnp: A table of its own. (unless said: those of the base)
     trp: A table of its own. (unless said: those of the base)
     """
@@ -2017,9 +2043,10 @@ Program = Union[
 class FabricEcnFrom(TypedDict):
     """`ecn_from` of this part.
 
-    rate: The thresholds hold for links of this rate and faster ones, up to that of the next step. (rate; needed)
-    kmin: Data is not marked while no more than this is queued there. (bytes, packets, bdp or queue; needed)
-    kmax: Every data packet is marked while more than this is queued there. (bytes, packets, bdp or queue; needed)
+    rate: The thresholds apply to links of this rate and faster ones, up to the rate of the next step. (rate; needed)
+    kmin: The queue length up to which no data packet is marked on these links. (bytes, packets, bdp or queue; needed)
+    kmax: The queue length above which every data packet is marked on these links. (bytes, packets, bdp or queue;
+        needed)
     """
 
     rate: Rate
@@ -2030,10 +2057,10 @@ class FabricEcnFrom(TypedDict):
 class FabricWrr(TypedDict, total=False):
     """`wrr` of this part.
 
-    radix: Number of ports N for which the weight is computed; without it, each switch's own. (count, 2 to 65536;
-        unless said: none)
-    weight: The weight itself: bytes of the control queue per byte of the data queue while both wait. Without it the
-        weight follows from the radix. (number, 1/65536 to 65535; unless said: none)
+    radix: Number of ports N for which the weight is computed. Without it, each switch's own number of ports is used.
+        (count, 2 to 65536; unless said: none)
+    weight: The weight itself: the bytes of the control queue per byte of the data queue while both wait. Without it,
+        the weight follows from the radix. (number, 1/65536 to 65535; unless said: none)
     """
 
     radix: int
@@ -2043,7 +2070,8 @@ class FabricWrr(TypedDict, total=False):
 class FabricPfcAlphaFrom(TypedDict):
     """`alpha_from` of this part.
 
-    rate: This alpha holds for ports of this rate and above, up to the rate of the next entry. (rate, above 0; needed)
+    rate: This alpha applies to ports of this rate and above, up to the rate of the next entry. (rate, above 0;
+        needed)
     alpha: Dynamic threshold of these ports, as `pfc.alpha`. (number, 1/65536 to 65536; needed)
     """
 
@@ -2059,11 +2087,12 @@ class _FabricPfcAtNeeded(TypedDict):
 class FabricPfcAt(_FabricPfcAtNeeded, total=False):
     """`at` of this part.
 
-    switches: The class: `tor`, `leaf`, `esw` ... (text; needed)
-    buffer: Packet buffer of such a switch, as `buffer` of PFC but never scaled. (bytes, above 0; needed)
-    alpha: Dynamic threshold of all ports of these switches, as `pfc.alpha`; without it, that of the other switches.
-        With 65536 and a buffer that never fills, these switches never send XOFF. (number, 1/65536 to 65536; unless
-        said: none)
+    switches: The class of switches: `tor`, `leaf`, `esw` ... (text; needed)
+    buffer: Packet buffer of such a switch. It has the meaning of `buffer` in `pfc`, but is never scaled. (bytes,
+        above 0; needed)
+    alpha: Dynamic threshold of all ports of these switches, with the meaning of `pfc.alpha`. Without it, these
+        switches use the threshold of the others. With 65536 and a buffer that never fills, they never send XOFF.
+        (number, 1/65536 to 65536; unless said: none)
     """
 
     alpha: float
@@ -2072,21 +2101,22 @@ class FabricPfcAt(_FabricPfcAtNeeded, total=False):
 class FabricPfc(TypedDict, total=False):
     """`pfc` of this part.
 
-    buffer: Packet buffer of a switch, including headroom, unless `headroom_apart`. (bytes, above 0; unless said:
-        required)
-    headroom_apart: Headroom is reserved on top of `buffer` instead of inside it, as it must be for links with a large
-        BDP: one of 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom. (flag; unless said: `false`)
-    buffer_rate: `buffer` is that of a switch whose ports add up to this rate, and scaled to others (STrack, section
-        4.1); without it every switch has `buffer`. Setting `buffer` alone removes it. (rate, above 0; unless said:
-        none)
+    buffer: Packet buffer of a switch. It includes the headroom unless `headroom_apart` is set. (bytes, above 0;
+        unless said: required)
+    headroom_apart: Headroom is reserved in addition to `buffer` instead of inside it. Links with a large BDP require
+        this: a link of 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom. (flag; unless said:
+        `false`)
+    buffer_rate: `buffer` is the buffer of a switch whose port rates add up to this rate, and is scaled for other
+        switches (STrack, section 4.1). Without it, every switch has `buffer`. A scheme or scenario that sets only
+        `buffer` removes it. (rate, above 0; unless said: none)
     alpha: Dynamic threshold (alpha): an ingress port may hold this many times the free part of the shared buffer
         before it sends XOFF. (number, 1/65536 to 65536; unless said: none)
-    threshold: Static XOFF threshold of each ingress port, in place of `alpha`. (bytes, packets or bdp, above 0;
-        unless said: none)
+    threshold: Static XOFF threshold of each ingress port, instead of the dynamic threshold `alpha`. (bytes, packets
+        or bdp, above 0; unless said: none)
     resume: XON is sent when the ingress port's share of the buffer has fallen this far below the XOFF threshold and
         its headroom is empty. (bytes, packets or bdp, above 0; unless said: required)
-    headroom: Headroom of each ingress port; if left out, what its link needs. (bytes, packets or bdp, above 0; unless
-        said: none)
+    headroom: Headroom of each ingress port. If left out, each port has the headroom that its link needs. (bytes,
+        packets or bdp, above 0; unless said: none)
     alpha_from: A table of its own. (unless said: those of the base)
     at: A table of its own. (unless said: those of the base)
     """
@@ -2105,60 +2135,63 @@ class FabricPfc(TypedDict, total=False):
 class Fabric(TypedDict, total=False):
     """What the switches are, and how they route.
 
-    queue: Capacity of a port's data queue; packets beyond it are dropped or trimmed. With `shared_buffer` the queues
-        share that memory and this is no limit: it is the queue length that relative timeouts and thresholds
-        (`5queue`, `0.2queue`) refer to. Lossless fabrics have `pfc` instead. (bytes, packets or bdp, above 0; unless
-        said: none)
-    shared_buffer: Data buffer of a switch that drops or trims, shared by its egress queues with the dynamic threshold
-        `shared_alpha`. 0: static limits (`queue`). (bytes; unless said: `"0B"`)
+    queue: Capacity of a port's data queue. Packets beyond it are dropped or trimmed. With `shared_buffer` this is no
+        limit, since the queues share that buffer; it is then only the queue length to which relative timeouts and
+        thresholds (`5queue`, `0.2queue`) refer. Lossless fabrics have `pfc` instead. (bytes, packets or bdp, above 0;
+        unless said: none)
+    shared_buffer: Data buffer of a switch that drops or trims, which its egress queues share by the dynamic threshold
+        `shared_alpha`. With 0, each queue has the static limit `queue`. (bytes; unless said: `"0B"`)
     last_hop_queue: Capacity of the data queues of ports to hosts, where it differs from `queue`. It has no effect on
         a shared buffer. (bytes, packets or bdp, above 0; unless said: none)
-    shared_alpha: Dynamic threshold of a shared buffer: how many times what is left of it one data queue may hold.
-        (number, 1/65536 to 65536; unless said: `1.0`)
-    full_queue: The packet that a full data queue drops or trims: the arriving one (`arriving`, drop-tail), or by a
-        fair coin (`coin`) that one or the youngest in the queue, in whose place the arriving one then waits. If it
-        still does not fit there, as the other was shorter, it is dropped or trimmed as well. (choice, arriving, coin;
-        unless said: `"arriving"`)
+    shared_alpha: Dynamic threshold of a shared buffer: one data queue may hold this many times the free part of the
+        buffer. (number, 1/65536 to 65536; unless said: `1.0`)
+    full_queue: The packet that a full data queue drops or trims. With `arriving` it is the arriving packet (drop-
+        tail). With `coin` it is, with equal probability, the arriving packet or the youngest one in the queue, whose
+        place the arriving packet then takes. If the arriving packet still does not fit, because the other one was
+        shorter, it is dropped or trimmed as well. (choice, arriving, coin; unless said: `"arriving"`)
     control_queue: Capacity of a port's control queue. (bytes, packets or bdp, above 0; unless said: required)
-    ecn_kmin: Data is not marked while no more than this is queued. (bytes, packets, bdp or queue; unless said:
+    ecn_kmin: The queue length up to which no data packet is marked. (bytes, packets, bdp or queue; unless said:
         required)
-    ecn_kmax: Every data packet is marked while more than this is queued. (bytes, packets, bdp or queue; unless said:
+    ecn_kmax: The queue length above which every data packet is marked. (bytes, packets, bdp or queue; unless said:
         required)
-    ecn_pmax: Marking probability just below `ecn_kmax`; it rises from 0 at `ecn_kmin` (Pmax). (number, 0 to 1; unless
-        said: required)
+    ecn_pmax: Marking probability just below `ecn_kmax` (Pmax). The probability rises to it from 0 at `ecn_kmin`.
+        (number, 0 to 1; unless said: required)
     last_hop_ecn: Whether ports to hosts mark. Where receivers grant credit, a queue there is no sign of a congested
         path. (flag; unless said: `true`)
-    trim: Data packets that do not fit are cut to their header instead of dropped. (flag; unless said: `false`)
-    acks_with_data: In switches, only trimmed packets are control packets: ACKs, NACKs and CNPs wait with data, take
-        its paths, and are dropped where data is trimmed (DCP, section 4.2). (flag; unless said: `false`)
-    routing_delay: Time from a link's going down or up until routing withdraws or restores it; without it routing
-        never changes. (time; unless said: none)
-    routing: The choice of switches among equal-cost ports. (choice, ecmp, ecmp-linear, adaptive, spray; unless said:
-        `"ecmp"`)
-    port_choice: The port, and so the plane, by which a packet leaves a NIC with several: by its entropy value modulo
-        the number of ports (`entropy`), so that a balancer that spreads packets over entropy values spreads them over
-        ports; by its queue pair, whose host gives it a port in turn (`queue-pair`); or data by the next free port
-        (`packet`). Without it `packet` where `routing` chooses a path for each packet, otherwise `entropy`. (choice,
-        entropy, queue-pair, packet; unless said: none)
-    port_failover: Packets leave by another port of the NIC while it knows that the link of theirs is down. (flag;
-        unless said: `true`)
-    arrival_order: The order in which a node handles packets that arrive at one instant: by rising ingress port
-        (`port`), or drawn for each node and instant (`random`), so that no port is always served first. (choice,
-        port, random; unless said: `"port"`)
-    nic_jitter: The largest delay of the first packet, data or an ACK, after a NIC was idle; it is drawn uniformly
-        from 0 to this. Packets that follow within a packet's time are not delayed, so that no throughput is lost: a
-        gap before each of them would be a slower link. 0: none. (time, 0ps to 1ms; unless said: `"0ps"`)
-    timer_tick: The time between the ticks of a host, at which timeouts of senders (for a retransmission, a probe, a
-        request for credit) fire: each at the next tick after it is due. The first tick is drawn for each host. Pacing
-        is exact. 0: timeouts fire at the exact time. (time, 0ps to 1ms; unless said: `"0ps"`)
-    timer_jitter: The largest delay of a sender's timeout after its tick; it is drawn uniformly from 0 to this for
-        each timeout. (time, 0ps to 1ms; unless said: `"0ps"`)
-    clock_ppm: The largest deviation of a device's oscillator (a NIC or a switch) from nominal, in parts per million.
-        The deviation of each device is drawn uniformly between minus and plus this, and its packets take so much
-        longer or shorter to leave. Latencies, pacing and timers are nominal, and so are ideal FCTs. 0: all are exact.
-        (count, 0 to 100; unless said: `0`)
-    program_at: The switches that the program is attached to, as `tor:0` or `esw:100%`; without it, every ToR. (text;
-        unless said: none)
+    trim: Data packets that do not fit are trimmed to their header instead of being dropped. (flag; unless said:
+        `false`)
+    acks_with_data: In switches, only trimmed packets are control packets. ACKs, NACKs and CNPs wait in the data
+        queue, take the paths of data, and are dropped where data is trimmed (DCP, section 4.2). (flag; unless said:
+        `false`)
+    routing_delay: Time after a link has gone down or come up until routing withdraws or restores it. Without it,
+        routing never changes. (time; unless said: none)
+    routing: The way in which switches choose among equal-cost ports. (choice, ecmp, ecmp-linear, adaptive, spray;
+        unless said: `"ecmp"`)
+    port_choice: The port, and so the plane, by which a packet leaves a NIC with several ports. With `entropy` it is
+        the entropy value modulo the number of ports, so that a load balancer that spreads packets over entropy values
+        spreads them over ports. With `queue-pair` each queue pair uses one port, and the host assigns its ports in
+        turn. With `packet` data leaves by the next free port. The default is `packet` if `routing` chooses a path for
+        each packet, and otherwise `entropy`. (choice, entropy, queue-pair, packet; unless said: none)
+    port_failover: A packet leaves by another port of the NIC if the NIC knows that the link of the packet's own port
+        is down. (flag; unless said: `true`)
+    arrival_order: The order in which a node handles packets that arrive at one instant. With `port` the order is by
+        increasing ingress port. With `random` it is drawn for each node and instant, so that no port is always served
+        first. (choice, port, random; unless said: `"port"`)
+    nic_jitter: The largest delay of the first packet, data or an ACK, after a NIC was idle. The delay is drawn
+        uniformly from 0 to this value. Packets that follow within a packet's serialisation time are not delayed, so
+        that no throughput is lost: a gap before each of them would have the effect of a slower link. With 0 there is
+        no delay. (time, 0ps to 1ms; unless said: `"0ps"`)
+    timer_tick: The interval between the timer ticks of a host. A sender's timeout (for a retransmission, a probe or a
+        request for credit) fires at the first tick after it is due. The first tick of each host is random. Pacing
+        does not use the ticks. With 0, timeouts fire at the exact time. (time, 0ps to 1ms; unless said: `"0ps"`)
+    timer_jitter: The largest delay of a sender's timeout after its tick. The delay is drawn uniformly from 0 to this
+        value for each timeout. (time, 0ps to 1ms; unless said: `"0ps"`)
+    clock_ppm: The largest deviation of a device's oscillator (in a NIC or a switch) from the nominal rate, in parts
+        per million. The deviation of each device is drawn uniformly between minus and plus this value, and changes
+        the serialisation times of its packets. Latencies, pacing, timers and ideal FCTs are not affected. With 0, all
+        clocks are exact. (count, 0 to 100; unless said: `0`)
+    program_at: The switches to which the program is attached, such as `tor:0` or `esw:100%`. Without it, the program
+        is attached to every ToR. (text; unless said: none)
     program: What the switches run. (unless said: none)
     ecn_from: A table of its own. (unless said: those of the base)
     wrr: A table of its own. (unless said: those of the base)
@@ -2196,7 +2229,7 @@ class Fabric(TypedDict, total=False):
 class Mix(TypedDict):
     """Some hosts have another load balancer than the others.
 
-    every: Hosts 0, n, 2n and so on balance by `mix.lb`. (count, 2 to 65536; needed)
+    every: Hosts 0, n, 2n and so on use the load balancer `mix.lb`. (count, 2 to 65536; needed)
     lb: Their load balancer. (needed)
     """
 
