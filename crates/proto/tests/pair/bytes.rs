@@ -56,7 +56,7 @@ fn number(repr: &Repr) -> u32 {
         | Repr::Trimmed { psn, .. }
         | Repr::HeaderOnly { psn, .. }
         | Repr::Nack { psn, .. } => psn,
-        Repr::Ack { cumulative, .. } => cumulative,
+        Repr::Ack { cumulative, .. } | Repr::UetAck { cumulative, .. } => cumulative,
         Repr::Sack { expected, .. } => expected,
         Repr::Probe { base, .. } => base,
         _ => 0,
@@ -72,6 +72,7 @@ fn with_ticks(mut repr: Repr, headers: Headers, tick: Duration) -> Repr {
         | Repr::Ack { sent_at, .. }
         | Repr::Nack { sent_at, .. }
         | Repr::Sack { sent_at, .. }
+        | Repr::UetAck { sent_at, .. }
         | Repr::Probe { sent_at, .. } => *sent_at = Time(sent_at.0 / tick.0 * tick.0),
         _ => {}
     }

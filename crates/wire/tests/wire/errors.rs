@@ -98,8 +98,8 @@ fn headers_behind_the_bth() {
         "extension header (byte 58): 0x9, where 0xa1 is expected"
     );
     assert_eq!(
-        with(opcode::PULL, &[0, 0, 0, 1, 0xa1, 0x40]),
-        "fields of the extension header (byte 59): 0x40, whose bits 0xc0 are reserved and must be 0"
+        with(opcode::PULL, &[0, 0, 0, 1, 0xa1, 0x80]),
+        "fields of the extension header (byte 59): 0x80, whose bits 0x80 are reserved and must be 0"
     );
     assert_eq!(
         with(opcode::PULL, &[0, 0, 0, 1, 0xa1, 0, 0, 0, 7, 7]),

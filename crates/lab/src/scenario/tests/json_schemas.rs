@@ -110,6 +110,7 @@ const LEFT_TO_CHECK: &[&str] = &[
     "perm.toml:10:1: cannot read \"my.cdf\": no such file",
     "perm.toml:9:1: cannot read \"perm.cm\": no such file",
     "perm.toml:5:1: cannot read \"a.topo\": no such file",
+    "perm.toml:9:1: lb.buffer must be 1 to 32, not 33",
     "perm.toml:9:9: lb.evs must be 1 to 65536, not 0",
     "perm.toml:9:1: unknown scheme \"rep\"",
     "perm.toml:9:1: this scenario does not run scheme \"ecmp\"",
@@ -136,6 +137,7 @@ const LEFT_TO_CHECK: &[&str] = &[
     "perm.toml:10:30: \"topology.hosts\" is swept twice",
     "perm.toml:8:1: sweep.zip is empty",
     "perm.toml:9:19: \"fault.0.rate\" cannot be swept: there is no fault.0, and no fault at all",
+    "perm.toml:9:24: lb.buffer must be 1 to 32, not 64",
 ];
 
 #[test]
