@@ -16,8 +16,8 @@ pub(super) fn build(hosts: u32, tier: &[TierSpec], pod_hosts: u32) -> Result<Top
 
 /// The tiers and the pod size of a regular fat tree of `hosts` hosts with equal links.
 ///
-/// Without `hosts_per_tor`, a ToR gets h hosts, the smallest power of two with 2*h*h >= `hosts` (2 tiers) or 2*h*h*h
-/// >= `hosts` (3 tiers, in pods of h ToRs). A ToR has h / `oversubscription` ports up; the tiers above are not
+/// Without `hosts_per_tor`, a ToR gets h hosts, the smallest power of two with 2*h*h >= `hosts` (2 tiers) or
+/// 2*h*h*h >= `hosts` (3 tiers, in pods of h ToRs). A ToR has h / `oversubscription` ports up; the tiers above are not
 /// oversubscribed.
 ///
 /// # Errors

@@ -32,10 +32,10 @@ pub(super) fn begins(
             if from >= end || wait >= end.since(from).0 as f64 {
                 break;
             }
-            from = from + Duration(wait as u64);
+            from += Duration(wait as u64);
             begins.push((from, taken.clone()));
             let Some(duration) = spec.duration else { break };
-            from = from + duration;
+            from += duration;
         }
     }
     begins

@@ -110,7 +110,7 @@ impl Adaptation {
         let mut periods = 0;
         while now >= self.ends && periods <= MOST_DOUBLINGS {
             self.adapt();
-            self.ends = self.ends + self.period;
+            self.ends += self.period;
             periods += 1;
         }
         if now >= self.ends {

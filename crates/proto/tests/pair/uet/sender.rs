@@ -122,9 +122,9 @@ impl CheckedSender {
     fn acknowledge(&mut self, psn: u32) -> Result<Option<usize>, TestCaseError> {
         prop_assert!(psn < self.sent, "{psn} was acknowledged and never sent");
         let Planned { bytes, message, .. } = self.planned[psn as usize];
-        match std::mem::replace(&mut self.packets[psn as usize].state, State::Acknowledged) {
-            State::Lost => self.in_flight += bytes as i64,
-            _ => {}
+        let before = std::mem::replace(&mut self.packets[psn as usize].state, State::Acknowledged);
+        if let State::Lost = before {
+            self.in_flight += bytes as i64;
         }
         self.left[message] -= 1;
         Ok((self.left[message] == 0).then_some(message))
