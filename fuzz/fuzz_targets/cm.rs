@@ -12,6 +12,8 @@ fuzz_target!(|text: &str| {
         tor_of: (0..16).map(|h| h / 4).collect(),
         dcs: 1,
         dims: Vec::new(),
+        servers: None,
+        of_gpus: false,
         file_nodes: Vec::new(),
     };
     let spec = WorkloadSpec::Cm { file: "fuzz.cm".to_owned(), start_unit: Duration(1) };

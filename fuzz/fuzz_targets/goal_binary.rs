@@ -16,6 +16,8 @@ fuzz_target!(|bytes: &[u8]| {
         tor_of: (0..16).map(|h| h / 4).collect(),
         dcs: 1,
         dims: Vec::new(),
+        servers: None,
+        of_gpus: false,
         file_nodes: Vec::new(),
     };
     let spec: TraceSpec = toml::from_str(SPEC).expect("a trace's table");

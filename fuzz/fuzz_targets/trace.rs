@@ -27,6 +27,8 @@ fuzz_target!(|text: &str| {
         tor_of: (0..16).map(|h| h / 4).collect(),
         dcs: 1,
         dims: Vec::new(),
+        servers: None,
+        of_gpus: false,
         file_nodes: Vec::new(),
     };
     let spec: TraceSpec = toml::from_str(SPEC).expect("a trace's table");
@@ -41,7 +43,14 @@ fuzz_target!(|text: &str| {
     };
     if first.is_some_and(|letter| letter.is_ascii_uppercase()) {
         let algorithm = |algorithm, min_bytes| AlgorithmFrom { algorithm, min_bytes: Bytes(min_bytes) };
-        let server = ServerSpec { ranks: 2, link: Rate::from_gbps(3600), link_latency: Duration::from_us(1) };
+        let server = ServerSpec {
+            ranks: Some(2),
+            link: Rate::from_gbps(3600),
+            link_latency: Duration::from_us(1),
+            pxn: None,
+            channels: None,
+            nvls: false,
+        };
         let spec = TraceSpec {
             rank_hosts: RankHosts::Placed { placement: Placement::Random },
             start: Duration::from_us(3),

@@ -37,7 +37,7 @@ pub enum Algorithm {
     /// AllReduce. Finally, each server distributes the result. Within a server, each rank sends to every other rank, or
     /// once to the NVLink switch if that reduces and multicasts (NVLS). `bytes` is the buffer of each rank.
     AllreduceHierarchical,
-    /// AllReduce with the algorithm and protocol that NCCL chooses for the size ([`nccl`]). The algorithm is a ring, a
+    /// AllReduce with the algorithm and protocol that NCCL chooses for the size ([`nccl`](super::nccl)). The algorithm is a ring, a
     /// double binary tree, or reduction by the servers' NVLink switches if they support it (NVLS and NVLSTree, which
     /// are [`AllreduceHierarchical`](Algorithm::AllreduceHierarchical) here). A protocol adds the bytes of its flags
     /// and has no other effect. `bytes` is the buffer of each rank.
