@@ -99,9 +99,11 @@ def wrong(scenario: dict[str, Any]) -> str:
 
 
 def test_the_words_are_those_of_the_program() -> None:
-    fabric = anabranch.Scenario(schemes=["ecmp"], seeds=[1]).topology("fat-tree", hosts=16, link="100Gbps")
+    fabric = anabranch.Scenario(schemes=["ecmp"], seeds=[1]).topology("rails", servers=4, nics=4, link="100Gbps")
+    server = {"link": "400Gbps", "link_latency": "1us"}
     for algorithm in typing.get_args(builders.Algorithm):
-        anabranch.check({**fabric, "workload": {"kind": "collective", "algorithm": algorithm, "bytes": "1MB"}})
+        collective = {"kind": "collective", "algorithm": algorithm, "bytes": "1MB", "server": server}
+        anabranch.check({**fabric, "workload": collective})
     for placement in typing.get_args(builders.Placement):
         collective = {"kind": "collective", "algorithm": "alltoall", "bytes": "1MB", "ranks": 4, "placement": placement}
         anabranch.check({**fabric, "workload": collective})
