@@ -172,8 +172,9 @@ impl Stalled<'_> {
         self.transport.round_trips().into()
     }
 
-    /// The losses that are still in effect. Each has the probability for a full packet, and the number of lossy links
-    /// that a packet and its ACK cross, one per tier and direction.
+    /// For each loss fault that is still in effect, the probability that it loses a full packet, and the number of
+    /// lossy links that a packet and its ACK cross together. A packet crosses one lossy link for each affected tier and
+    /// direction, and a fault of a single link counts once.
     fn losses(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         (0..).zip(self.faults).filter_map(|(number, fault)| {
             self.holds_since(fault)?;

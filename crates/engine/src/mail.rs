@@ -169,7 +169,8 @@ impl Mailbox {
     }
 }
 
-/// An arrival over a long link, later than the synchronisation windows that have mail of their own.
+/// An arrival so far in the future, because its link is long, that its synchronisation window has no mailbox yet. It is
+/// stored separately.
 pub struct FarArrival {
     /// The destination.
     pub node: NodeId,

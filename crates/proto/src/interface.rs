@@ -1,7 +1,7 @@
 //! The macro that declares the common interface of all algorithms of a family.
 
-/// Declares a trait and, for the enum of its implementations, a method for each method of the trait. This method calls
-/// the one of the enum's variant. `$each!(self, inner => call)` matches the variants.
+/// Declares a trait, and gives the enum of its implementations the same methods, each of which forwards the call to the
+/// current variant. The macro passed as `$each` writes the `match`.
 macro_rules! interface {
     (
         $(#[$meta:meta])*

@@ -28,11 +28,12 @@ const OFFSET_SHIFT: u32 = 1 + PORT_BITS + NUMBER_BITS;
 /// The largest number of parts of a synchronisation window by which arrivals are counted.
 const MOST_PARTS: usize = 1024;
 
-/// A run of an inbox.
+/// A contiguous block of arrivals in the mail of one sender.
 struct InboxRun {
     /// The number after that of the run's last arrival.
     end: u32,
-    /// The difference between the index and the number of each of the run's arrivals, in wrapping arithmetic.
+    /// The difference, in wrapping arithmetic, between the index of an arrival in the sender's mail and its number in
+    /// this inbox. It is the same for all arrivals of this contiguous block.
     shift: u32,
     slot: u32,
 }

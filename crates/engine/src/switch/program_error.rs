@@ -20,7 +20,8 @@ pub enum ProgramError {
         /// The configured number of entries.
         table: u32,
     },
-    /// The path depends neither on the ToR's choice of a port nor on the entropy value alone.
+    /// The ToR cannot select every path, neither by its output port alone nor by changing the entropy value. The inner
+    /// error has the reason.
     #[error("{0}")]
     PathMap(#[from] PathMapError),
 }

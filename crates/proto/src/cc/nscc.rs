@@ -141,15 +141,15 @@ pub struct NsccConstants {
     pub target: Duration,
     /// Bytes for each picosecond below the target.
     pub alpha: f64,
-    /// fi.
+    /// fi: the constant of the fair increase, in bytes.
     pub fi: f64,
-    /// fi_scale.
+    /// fi_scale: bytes of window for each acknowledged byte in the fast increase.
     pub fi_scale: f64,
-    /// eta.
+    /// eta: the increase of each round trip, in bytes.
     pub eta: f64,
-    /// gamma.
+    /// gamma: the gain of the multiplicative decrease.
     pub gamma: f64,
-    /// max_md_jump.
+    /// max_md_jump: the least share of the window that a decrease leaves.
     pub max_decrease: f64,
     /// adjust_bytes: 8 MTU.
     pub adjust_bytes: u64,

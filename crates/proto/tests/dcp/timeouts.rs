@@ -105,7 +105,9 @@ fn a_message_with_packets_to_repeat_has_not_timed_out() {
     assert_eq!(sender.next_timeout(), Some(us(13_003)));
 }
 
-/// A packet that a header took out of flight counts again once it is sent or dropped, so that the window does not leak.
+/// A header-only packet reports that a data packet was trimmed, so that the data packet no longer counts as in flight.
+/// Whether it is then retransmitted, or an ACK makes its retransmission unnecessary, the number of bytes in flight
+/// stays correct.
 #[test]
 fn the_window_stays_whole() {
     for number in [0, 1] {

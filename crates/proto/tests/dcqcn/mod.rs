@@ -113,8 +113,8 @@ mod reaction_point {
         // BC = 1: the rate is (30 + 18.75)/2.
         flow.send_megabyte(us(210));
         assert_state(&mut flow, us(210), (24.375, 30.0, 0.8125));
-        // T = 1. The larger count is 1, which is below F, so the rate is (30 + 24.375)/2, and alpha is 3/4*0.8125. This
-        // is not at 210 us, when the first timer would have expired.
+        // T = 1. The larger count is 1, which is below F, so the rate is (30 + 24.375)/2, and alpha is 3/4*0.8125. The
+        // timer expires at 255 us, since the CNP restarted it; otherwise it would have expired at 210 us.
         assert_state(&mut flow, us(254), (24.375, 30.0, 0.8125));
         assert_state(&mut flow, us(255), (27.1875, 30.0, 0.609375));
 

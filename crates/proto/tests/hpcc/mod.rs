@@ -180,7 +180,7 @@ fn without_stages_every_step_is_by_u() {
 }
 
 /// The busier of two links determines U, weighted by its observed time: 0.9 for 2 us and 0.5 for 4 us. A queue on a
-/// link of 400 Gb/s is divided by the link's capacity of 400,000 B.
+/// link of 400 Gb/s is divided by the link's BDP of 400,000 B.
 #[test]
 fn the_busiest_link_counts() {
     for order in [[0, 1], [1, 0]] {

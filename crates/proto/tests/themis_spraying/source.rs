@@ -131,7 +131,8 @@ fn one_path_takes_everything() {
     assert_eq!((tor.counter("rerouted"), tor.counter("avoided")), (0, 0));
 }
 
-/// A NACK for a queue pair that has no data packets here reaches its host with a cleared header.
+/// A ToR that has seen no data of a NACK's queue pair clears the tag of the NACK, forwards it to the host, and does not
+/// change how it sprays.
 #[test]
 fn signals_for_strangers_are_cleared() {
     let mut tor = Tor::new(&PAPER, 4);

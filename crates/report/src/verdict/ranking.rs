@@ -149,7 +149,8 @@ impl Ranking<'_> {
         )
     }
 
-    /// The sentence about several leaders that tie. If it names all of them, their numbers are in the headline.
+    /// The verdict when several leaders tie. The headline has one value if all are equal, each value if it can list
+    /// them all, and otherwise the range.
     fn tie(&self, leader: &Ranked<'_>, tied: &[Ranked<'_>], next: Option<&Next<'_>>) -> Verdict {
         let names = headline_names(tied.iter().map(|(name, ..)| (*name).to_owned()).collect());
         let first = leader.1;

@@ -74,7 +74,7 @@ fn repr(
         ack.with_carried(carried)
     });
     let ack = ack.prop_map(move |ack| match (headers, ack) {
-        // The number is an eMSN, and DCP has no bitmap.
+        // In an ACK of DCP, the field of the PSN has a 24-bit eMSN, and there is no bitmap.
         (Headers::Dcp, Repr::Ack { marked, .. }) => {
             Repr::ack(psn & 0xff_ffff).with_mark(marked).with_sent_at(sent_at)
         }

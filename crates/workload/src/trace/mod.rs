@@ -88,7 +88,8 @@ pub struct TraceSpec {
     pub algorithm: Vec<AlgorithmFrom>,
 }
 
-/// The hosts of a job's ranks. A scenario that is written back with all its defaults keeps the variant.
+/// The places of a job's ranks: a list of hosts, or a rule. A resolved scenario has the form that its author used, so
+/// that a rule is not replaced by the hosts that follow from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RankHosts {

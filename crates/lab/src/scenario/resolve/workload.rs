@@ -224,7 +224,8 @@ fn pipeline(table: &Table, beside: f64) -> Result<PipelineSpec, Diagnostic> {
     Ok(PipelineSpec { bytes, load, persistent: table.get("persistent")?.unwrap_or_default() })
 }
 
-/// Reads the load of a part of the workload, `of`, beside the other parts, `others`.
+/// Reads the `load` of a part and checks that, with the load `beside` of the other parts, it stays within the maximum.
+/// `of` and `others` name the parts in the error.
 fn load_beside(table: &Table, of: &str, beside: f64, others: &str) -> Result<f64, Diagnostic> {
     let load: f64 = table.need("load")?;
     if load > 0.0 && beside + load <= MOST_LOAD {

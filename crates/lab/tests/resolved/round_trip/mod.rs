@@ -38,7 +38,7 @@ fn resolve(text: &str, files: &Folder, registry: &Registry) -> Result<Scenario, 
     }
 }
 
-/// The error in the round trip of a scenario; none if the scenario comes back unchanged.
+/// The problem when a scenario is written out and read again; None if it is unchanged.
 fn broken(scenario: &Scenario, registry: &Registry) -> Option<String> {
     let alone = match scenario.self_contained(registry) {
         Ok(alone) => alone,

@@ -45,7 +45,8 @@ fn a_path_that_trims_costs_no_timeout() {
     });
 }
 
-/// Where every packet is answered and order is kept, what is lost times out and is sent again, and nothing else is.
+/// If the path keeps the order and the receiver acknowledges every packet, each lost packet causes exactly one timeout
+/// and one retransmission, and no other packet is retransmitted.
 #[test]
 fn a_path_that_keeps_order_sees_only_what_it_lost_again() {
     check(lossy_schedule(), |schedule| {

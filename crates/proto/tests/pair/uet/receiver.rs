@@ -150,7 +150,7 @@ impl CheckedReceiver {
             Repr::Data { psn, sent_at: sent, retransmitted, .. } => {
                 prop_assert_eq!((sent_at, kind.retransmitted()), (sent, retransmitted));
                 prop_assert_eq!(cumulative.wrapping_add_signed(psn_offset.into()), psn);
-                // The bits and the cumulative PSN cover what the ACK is for.
+                // The SACK bitmap and the cumulative PSN together cover every PSN that was not yet reported.
                 let uncovered = self
                     .unreported
                     .iter()

@@ -86,8 +86,8 @@ const COLLECTIVES: [(&str, Option<Algorithm>); 6] = [
     ("BROADCAST", Some(Algorithm::BroadcastRing)),
 ];
 
-/// The end of an error about an unknown collective. It treats `REDUCE` as a collective that is not simulated, and not
-/// as a misspelt `ALLREDUCE`.
+/// The hint at the end of the error for an unknown collective. `REDUCE` is a collective that is not simulated, so that
+/// the hint does not suggest `ALLREDUCE` for it.
 fn near(kind: &str) -> String {
     let names = COLLECTIVES.map(|(name, _)| name);
     match names.iter().find(|name| is_misspelt(kind, name)) {
