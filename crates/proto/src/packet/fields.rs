@@ -1,7 +1,8 @@
 //! Fields of packets that are smaller than what they hold.
 
 /// The PSNs, among the 48 from its base on, whose entropy values an ACK carries. It replaces the values themselves,
-/// which do not fit into a [`Packet`](super::Packet): the sender looks them up. It has six bytes, so that a packet has 48.
+/// which do not fit into a [`Packet`](super::Packet): the sender looks them up. It has six bytes, so that a packet has
+/// 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CarriedEvs([u16; 3]);
 
@@ -26,7 +27,8 @@ impl CarriedEvs {
     }
 }
 
-/// The properties of the packet that caused a SACK or a [`Repr::UetAck`](super::Repr::UetAck). It has one byte, so that a packet has 48.
+/// The properties of the packet that caused a SACK or a [`Repr::UetAck`](super::Repr::UetAck). It has one byte, so that
+/// a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackCause(u8);
 

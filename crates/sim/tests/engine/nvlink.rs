@@ -150,7 +150,7 @@ fn a_hierarchical_allreduce_and_an_all_to_all_keep_to_the_rails() {
     assert!(few.jobs[0].cct_ps > to_all.jobs[0].cct_ps);
 }
 
-/// Of a depth, the clock may be the arrival, wherever data go.
+/// With `depth`, the clock may be the arrival (`clock = "delivered"`), over NVLink and over the network.
 #[test]
 fn a_depth_counts_transfers_of_every_kind() {
     let run = |more: &str| {

@@ -73,7 +73,7 @@ fn senders_to_one_rank_share_the_rate_at_which_it_receives() {
 #[test]
 fn a_transfer_that_finds_the_receiver_free_is_not_delayed() {
     let three = SERVER.replace("ranks = 2", "ranks = 4");
-    // Rank 1 sends when rank 0's bytes have all arrived but for the latency.
+    // Rank 1 sends once all bytes of rank 0 have left; their latency is still to come.
     let file = four([
         "s: send 100000b to 2",
         "c: calc 2000\ns: send 100000b to 2\ns requires c",

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 /// A buffer of B bytes is split into N blocks for N ranks. The blocks differ by at most one byte, and the longer ones
 /// come first. If there are fewer bytes than ranks, the last blocks are empty and are not sent.
 ///
-/// Rings and trees use the servers of a [`Layout`](super::Layout), in which each channel carries an equal part of every block. A
-/// channel's ring visits the servers one after the other, and enters and leaves them on the channel's rail. A channel's
+/// Rings and trees use the servers of a [`Layout`](super::Layout), in which each channel carries an equal part of every
+/// block. A channel's ring visits the servers one after the other, and enters and leaves them on the channel's rail. A
+/// channel's
 /// trees connect only one rank of a server, the one on the channel's rail, with other servers. The other algorithms use
 /// the ranks in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,9 +38,9 @@ pub enum Algorithm {
     /// AllReduce. Finally, each server distributes the result. Within a server, each rank sends to every other rank, or
     /// once to the NVLink switch if that reduces and multicasts (NVLS). `bytes` is the buffer of each rank.
     AllreduceHierarchical,
-    /// AllReduce with the algorithm and protocol that NCCL chooses for the size ([`nccl`](super::nccl)). The algorithm is a ring, a
-    /// double binary tree, or reduction by the servers' NVLink switches if they support it (NVLS and NVLSTree, which
-    /// are [`AllreduceHierarchical`](Algorithm::AllreduceHierarchical) here). A protocol adds the bytes of its flags
+    /// AllReduce with the algorithm and protocol that NCCL chooses for the size ([`nccl`](super::nccl)). The algorithm
+    /// is a ring, a double binary tree, or reduction by the servers' NVLink switches if they support it (NVLS and
+    /// NVLSTree, which are [`AllreduceHierarchical`](Algorithm::AllreduceHierarchical) here). A protocol adds the bytes of its flags
     /// and has no other effect. `bytes` is the buffer of each rank.
     AllreduceNccl,
     /// AllGather on a ring in N-1 steps. `bytes` is the result, of which each rank has its own block at the start.

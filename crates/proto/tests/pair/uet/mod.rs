@@ -263,7 +263,7 @@ fn trimming_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
     )
 }
 
-/// A path that loses what the sender sends, keeps order and carries every ACK, of which there is one a packet.
+/// A path that loses packets of the sender, keeps the order, and carries every ACK. The receiver acknowledges every packet.
 fn lossy_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
     (messages(), constant_ends(), timer_lag(), path(), 1u32..200, us(0..400), 0u32..4).prop_map(
         |(messages, ends, timer_lag, path, data_loss, until, doublings)| {
