@@ -73,6 +73,34 @@ kinds! {
 /// A user-defined transport with its parameters. These always include `payload`, `header`, `ack` and `rto`.
 pub type RegisteredTransport = Registered<TransportFactory>;
 
+/// The number of packets that one ACK answers at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckInterval {
+    /// At least 1.
+    pub packets: u32,
+    /// The parameter that sets it.
+    pub parameter: &'static str,
+    /// The value of the parameter, as in a scenario, with which every packet has an ACK of its own.
+    pub every_packet: &'static str,
+}
+
+impl AckInterval {
+    /// An ACK for every packet.
+    pub const EVERY_PACKET: AckInterval = AckInterval::of_packets(1);
+
+    /// An ACK for `packets` packets, as set by the parameter `ack_every`. Zero counts as 1.
+    pub const fn of_packets(packets: u32) -> AckInterval {
+        let packets = if packets == 0 { 1 } else { packets };
+        AckInterval { packets, parameter: "transport.ack_every", every_packet: "1" }
+    }
+}
+
+/// The number of packets that may be in flight where a packet is sent only if it fits into the window as a whole. One is
+/// always sent.
+pub(crate) fn whole_packets(window: u64, packet: u64) -> u64 {
+    (window / packet).max(1)
+}
+
 /// The functions that build the sender and the receiver of a queue pair.
 pub struct TransportFactory {
     /// Builds the sender, which owns the congestion control and the load balancer.
@@ -269,18 +297,20 @@ interface! {
         fn window(&self) -> Option<(Size, &'static str)> {
             None
         }
-        /// Whether a packet is sent only if it fits into the window as a whole. Otherwise a packet is sent while less
-        /// than the window is in flight.
-        fn sends_within_window(&self) -> bool {
-            false
+        /// The number of packets of `packet` bytes that a window of `window` bytes lets be in flight, at least. By default
+        /// a packet is sent while less than the window is in flight.
+        fn packets_in_window(&self, window: u64, packet: u64) -> u64 {
+            window.div_ceil(packet)
         }
         /// The window in BDPs that keeps a path busy.
         fn busy_window_bdps(&self) -> f64 {
             1.0
         }
-        /// The number of packets after which there is an ACK at the latest, unless the window requires one earlier.
-        fn ack_every(&self) -> u32 {
-            1
+        /// The number of packets after which the receiver acknowledges at the latest while the window has `window` bytes
+        /// and does not end before.
+        fn ack_interval(&self, window: u64) -> AckInterval {
+            let _ = window;
+            AckInterval::EVERY_PACKET
         }
         /// The number of round trips that each packet takes.
         fn round_trips(&self) -> u32 {

@@ -13,7 +13,8 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::transport::common::MAX_SPAN;
 use crate::transport::{
-    AnyReceiver, AnySender, Ends, NumberSpace, TransportProperties, bitmap, framing_and_rto, sent_at,
+    AckInterval, AnyReceiver, AnySender, Ends, NumberSpace, TransportProperties, bitmap, framing_and_rto,
+    sent_at,
 };
 use crate::{PathFacts, StateField};
 
@@ -42,8 +43,8 @@ impl TransportProperties for SackConfig {
         NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
     }
 
-    fn ack_every(&self) -> u32 {
-        self.ack_every.max(1)
+    fn ack_interval(&self, _window: u64) -> AckInterval {
+        AckInterval::of_packets(self.ack_every)
     }
 
     fn inherits(&self) -> Inherits {

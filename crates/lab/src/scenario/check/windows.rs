@@ -29,16 +29,15 @@ impl ShortWindows {
         let longest = workload.messages.iter().map(|message| message.bytes).max().unwrap_or(0);
         let packets =
             longest.div_ceil(u64::from(scheme.qps).max(1) * scheme.transport.framing().payload.0.max(1));
-        let holds = match scheme.transport.sends_within_window() {
-            true => (window.bytes / packet).max(1),
-            false => window.bytes.div_ceil(packet),
-        };
+        let holds = scheme.transport.packets_in_window(window.bytes, packet);
         if packets <= holds {
             return;
         }
         // An ACK arrives a round trip after its packet began. With one ACK for `every` packets, the first of these
-        // packets wait for the last.
-        let every = u64::from(scheme.transport.ack_every());
+        // packets wait for the last. The last packet of a window has an ACK at once: where ACKs for bytes and those for the
+        // ends of windows fall apart, they come more often than this.
+        let acks = scheme.transport.ack_interval(window.bytes);
+        let every = u64::from(acks.packets).min(holds);
         let path = facts.bdp.0 as f64 / packet as f64;
         let needed = path + (every - 1) as f64;
         let share = (holds * u64::from(scheme.qps)) as f64 / needed;
@@ -48,9 +47,10 @@ impl ShortWindows {
         let fits = holds as f64 >= NEARLY * path;
         let (parameter, problem, instead) = match fits {
             true => {
-                let problem =
-                    format!("= {every}: ACKs for every {every} packets come late for a window of {holds}");
-                ("transport.ack_every".to_owned(), problem, "1".to_owned())
+                let problem = format!(
+                    ": ACKs for every {every} packets come late for a window of {holds}: alone on it, a queue pair can fall to"
+                );
+                (acks.parameter.to_owned(), problem, acks.every_packet.to_owned())
             }
             false => {
                 let least = path.ceil() as u64;
@@ -60,7 +60,7 @@ impl ShortWindows {
                     false => (format!("\"{}\"", window.written), format!("\"{bdps}bdp\"")),
                 };
                 let problem = format!(
-                    "= {written} is a window of {holds} packet(s), and the longest path holds {least}"
+                    " = {written} is a window of {holds} packet(s), and the longest path holds {least}: alone on it, a queue pair comes to"
                 );
                 (window.of, problem, instead)
             }
@@ -77,20 +77,18 @@ impl ShortWindows {
 
     /// A warning for each window that is too small, with its place and what to write instead.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
-        let warning = |((scheme, parameter), (share, problem, instead)): (
-            (String, String),
-            (f64, String, String),
-        )| {
-            let message = format!(
-                "scheme {scheme:?}: {parameter} {problem}: alone on it, a queue pair comes to {:.0} % of its line rate",
-                share * 100.0
-            );
-            let (at, written) = origin.setting(&scheme, &parameter, &[]);
-            let help = origin
-                .beginning_with(&scheme, &parameter, &instead)
-                .unwrap_or_else(|| format!("{written} = {instead} below [set]"));
-            fault(&origin.file, at, message, Some(help.into()))
-        };
+        let warning =
+            |((scheme, parameter), (share, problem, instead)): ((String, String), (f64, String, String))| {
+                let message = format!(
+                    "scheme {scheme:?}: {parameter}{problem} {:.0} % of its line rate",
+                    share * 100.0
+                );
+                let (at, written) = origin.setting(&scheme, &parameter, &[]);
+                let help = origin
+                    .beginning_with(&scheme, &parameter, &instead)
+                    .unwrap_or_else(|| format!("{written} = {instead} below [set]"));
+                fault(&origin.file, at, message, Some(help.into()))
+            };
         self.0.into_iter().map(warning).collect()
     }
 }

@@ -17,7 +17,7 @@ fn warnings(scheme: &str, bytes: &str, set: &str) -> Vec<Diagnostic> {
 }
 
 /// The scheme, a setting, and the warning that follows the setting's name.
-const CASES: [(&str, &str, &str); 6] = [
+const CASES: [(&str, &str, &str); 7] = [
     (
         "sr-ecmp",
         "\"sr-ecmp.transport.window_packets\" = 6",
@@ -51,8 +51,14 @@ const CASES: [(&str, &str, &str); 6] = [
     (
         "reps-carry",
         "\"reps-carry.transport.ack_every\" = 16",
-        "transport.ack_every = 16: ACKs for every 16 packets come late for a window of 22: \
-         alone on it, a queue pair comes to 76 % of its line rate",
+        "transport.ack_every: ACKs for every 16 packets come late for a window of 22: \
+         alone on it, a queue pair can fall to 76 % of its line rate",
+    ),
+    (
+        "uet-nscc",
+        "\"uet-nscc.transport.sack_bytes\" = \"64KiB\"",
+        "transport.sack_bytes: ACKs for every 16 packets come late for a window of 20: \
+         alone on it, a queue pair can fall to 69 % of its line rate",
     ),
 ];
 

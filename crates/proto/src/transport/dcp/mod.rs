@@ -45,6 +45,7 @@ use crate::lb::AnyLb;
 use crate::packet::Msn;
 use crate::transport::{
     AnyReceiver, AnySender, Ends, Headers, NumberSpace, SenderCounter, TransportProperties, framing_and_rto,
+    whole_packets,
 };
 use crate::{PathFacts, StateField};
 
@@ -85,8 +86,8 @@ impl TransportProperties for DcpConfig {
         Some(Requests::new(self, window).packets(message).into())
     }
 
-    fn sends_within_window(&self) -> bool {
-        true
+    fn packets_in_window(&self, window: u64, packet: u64) -> u64 {
+        whole_packets(window, packet)
     }
 
     /// The window that keeps a path busy exceeds one BDP, because a packet counts as in flight until its whole request

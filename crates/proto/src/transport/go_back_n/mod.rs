@@ -11,7 +11,9 @@ mod sender;
 
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
-use crate::transport::{AnyReceiver, AnySender, Ends, Headers, TransportProperties, framing_and_rto};
+use crate::transport::{
+    AckInterval, AnyReceiver, AnySender, Ends, Headers, TransportProperties, framing_and_rto,
+};
 use crate::{PathFacts, StateField};
 
 pub use config::GoBackNConfig;
@@ -33,8 +35,8 @@ impl TransportProperties for GoBackNConfig {
         Vec::new()
     }
 
-    fn ack_every(&self) -> u32 {
-        self.ack_every.max(1)
+    fn ack_interval(&self, _window: u64) -> AckInterval {
+        AckInterval::of_packets(self.ack_every)
     }
 
     fn forwards_telemetry(&self) -> bool {

@@ -13,7 +13,9 @@ mod sender;
 
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
-use crate::transport::{AnyReceiver, AnySender, Ends, Headers, TransportProperties, framing_and_rto};
+use crate::transport::{
+    AckInterval, AnyReceiver, AnySender, Ends, Headers, TransportProperties, framing_and_rto,
+};
 use crate::{PathFacts, Size, Span, StateField};
 
 pub use config::IrnConfig;
@@ -40,8 +42,8 @@ impl TransportProperties for IrnConfig {
         vec![StateField::new("bitmaps", 5, packets)]
     }
 
-    fn ack_every(&self) -> u32 {
-        self.ack_every.max(1)
+    fn ack_interval(&self, _window: u64) -> AckInterval {
+        AckInterval::of_packets(self.ack_every)
     }
 
     fn window(&self) -> Option<(Size, &'static str)> {

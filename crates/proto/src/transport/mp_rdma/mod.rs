@@ -22,7 +22,9 @@ mod sender;
 
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
-use crate::transport::{AnyReceiver, AnySender, Ends, SenderCounter, TransportProperties, framing_and_rto};
+use crate::transport::{
+    AnyReceiver, AnySender, Ends, SenderCounter, TransportProperties, framing_and_rto, whole_packets,
+};
 use crate::{PathFacts, StateField};
 
 pub use config::MpRdmaConfig;
@@ -48,8 +50,8 @@ impl TransportProperties for MpRdmaConfig {
         fields
     }
 
-    fn sends_within_window(&self) -> bool {
-        true
+    fn packets_in_window(&self, window: u64, packet: u64) -> u64 {
+        whole_packets(window, packet)
     }
 
     /// ACKs clock out packets, so that there is no pacing.

@@ -13,7 +13,8 @@ mod sender;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::transport::{
-    AnyReceiver, AnySender, Ends, Headers, IrnReceiver, TransportProperties, bitmap, framing_and_rto, sent_at,
+    AckInterval, AnyReceiver, AnySender, Ends, Headers, IrnReceiver, TransportProperties, bitmap,
+    framing_and_rto, sent_at, whole_packets,
 };
 use crate::{PathFacts, Size, StateField};
 
@@ -45,15 +46,15 @@ impl TransportProperties for RackTlpConfig {
         ]
     }
 
-    fn ack_every(&self) -> u32 {
-        self.ack_every.max(1)
+    fn ack_interval(&self, _window: u64) -> AckInterval {
+        AckInterval::of_packets(self.ack_every)
     }
 
     fn window(&self) -> Option<(Size, &'static str)> {
         Some((self.window, "transport.window"))
     }
 
-    fn sends_within_window(&self) -> bool {
-        true
+    fn packets_in_window(&self, window: u64, packet: u64) -> u64 {
+        whole_packets(window, packet)
     }
 }

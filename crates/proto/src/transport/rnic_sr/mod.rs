@@ -11,7 +11,8 @@ mod sender;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::transport::{
-    AnyReceiver, AnySender, Ends, Headers, SenderCounter, TransportProperties, bitmap, framing_and_rto,
+    AckInterval, AnyReceiver, AnySender, Ends, Headers, SenderCounter, TransportProperties, bitmap,
+    framing_and_rto,
 };
 use crate::{PathFacts, Size, StateField};
 
@@ -38,8 +39,8 @@ impl TransportProperties for RnicSrConfig {
         vec![bitmap("received", packets), StateField::new("missing", 24, 1), StateField::new("latest", 24, 1)]
     }
 
-    fn ack_every(&self) -> u32 {
-        self.ack_every.max(1)
+    fn ack_interval(&self, _window: u64) -> AckInterval {
+        AckInterval::of_packets(self.ack_every)
     }
 
     fn window(&self) -> Option<(Size, &'static str)> {

@@ -14,6 +14,7 @@ use crate::lb::AnyLb;
 use crate::transport::common::MAX_SPAN;
 use crate::transport::{
     AnyReceiver, AnySender, Ends, Headers, NumberSpace, TransportProperties, bitmap, framing_and_rto,
+    whole_packets,
 };
 use crate::{Conflict, PathFacts, StateField};
 
@@ -45,8 +46,8 @@ impl TransportProperties for StrackConfig {
         NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
     }
 
-    fn sends_within_window(&self) -> bool {
-        true
+    fn packets_in_window(&self, window: u64, packet: u64) -> u64 {
+        whole_packets(window, packet)
     }
 
     /// A SACK counts only for the latest probe, so a SACK that takes longer than `probe_after` never counts.

@@ -18,8 +18,8 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::transport::common::MAX_SPAN;
 use crate::transport::{
-    AnyReceiver, AnySender, Ends, NumberSpace, PullPacer, TransportProperties, bitmap, framing_and_rto,
-    sent_at,
+    AckInterval, AnyReceiver, AnySender, Ends, NumberSpace, PullPacer, TransportProperties, bitmap,
+    framing_and_rto, sent_at, whole_packets,
 };
 use crate::{PathFacts, Span, StateField};
 use anabranch_base::Bytes;
@@ -88,8 +88,18 @@ impl TransportProperties for UetConfig {
         NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
     }
 
-    fn sends_within_window(&self) -> bool {
-        true
+    fn ack_interval(&self, window: u64) -> AckInterval {
+        if window < self.sack_bytes.0 {
+            return AckInterval::EVERY_PACKET;
+        }
+        let counted = (self.payload.0 + self.header.0).max(receiver::LEAST_COUNTED);
+        let packets = u32::try_from(self.sack_bytes.0.div_ceil(counted)).unwrap_or(u32::MAX);
+        AckInterval { packets, parameter: "transport.sack_bytes", every_packet: "\"1B\"" }
+    }
+
+    /// ACKs count received bytes in whole units, so that up to a unit less one byte seems to be in flight still.
+    fn packets_in_window(&self, window: u64, packet: u64) -> u64 {
+        whole_packets(window.saturating_sub(self.received_unit.0 - 1), packet)
     }
 
     /// The timeout doubles with each round, as often as it may.

@@ -38,7 +38,7 @@ pub struct UetReceiver {
 }
 
 /// ACK_Gen_Min_Pkt_Add.
-const LEAST_COUNTED: u64 = 1_024;
+pub(super) const LEAST_COUNTED: u64 = 1_024;
 
 /// Number of PSNs that one ACK covers.
 const SPAN: u32 = 64;
