@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     let Ok(network) = parse_astra("fuzz.yml", text) else { return };
-    // Larger ones take long to build.
+    // Larger networks take long to build.
     if network.npus() > 1 << 10 {
         return;
     }

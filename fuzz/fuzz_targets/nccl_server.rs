@@ -1,4 +1,4 @@
-//! Servers of NCCL: in an accepted one, each GPU has a NIC that is there.
+//! Topology files of NCCL: in an accepted server, the NIC of each GPU exists.
 #![no_main]
 
 use anabranch_fabric::parse_nccl;

@@ -1,5 +1,5 @@
-//! Frames of every format: bytes are an error that names its place, or a packet that is equal after encoding and decoding,
-//! and whose data can be trimmed.
+//! Frames of every format. Random bytes give an error that names its place, or a packet. The packet is equal after
+//! encoding and decoding, and can be trimmed if it is data.
 #![no_main]
 
 use anabranch_base::{Duration, HostId, Time};

@@ -32,7 +32,8 @@ pub fn check(root: &Path, target: &Path, package: &str) -> Result<()> {
     let folder = target.join("xtask");
     let mut build = cargo(root);
     build.args(["rustc", "--package", package, "--lib", "--crate-type", "cdylib", "--target", TARGET]);
-    // The package's own level would otherwise hold, and an optimiser leaves out what nothing in the module calls.
+    // The level that the workspace sets for this package would override the first setting. With optimisation, functions
+    // that nothing in the module calls would be left out.
     let own_level = format!("profile.dev.package.{package}.opt-level=0");
     build.args(["--config", "profile.dev.opt-level=0", "--config", &own_level]);
     build.arg("--target-dir").arg(&folder);

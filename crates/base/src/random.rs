@@ -56,7 +56,7 @@ pub enum Purpose {
     TimerJitter = 23,
     /// The frequency error of a device's clock.
     Clock = 24,
-    /// The times at which a cable or a switch fails that fails at a rate.
+    /// The times at which a cable or a switch with a failure rate fails.
     FaultTimes = 25,
 }
 

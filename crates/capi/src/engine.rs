@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An instant at which the engine pauses, after all events of the fabric at that time.
 pub struct Instant {
-    /// The time.
+    /// The simulated time.
     pub at: Time,
     /// The completions of messages at this instant.
     pub ends: Vec<InjectedEnd>,

@@ -3,7 +3,7 @@
 use anabranch_sim::scenario::Files;
 use std::path::PathBuf;
 
-/// The files of a folder, if one is given.
+/// The folder in which the files are. None if the caller names none.
 pub struct Folder(pub Option<PathBuf>);
 
 impl Folder {

@@ -17,7 +17,7 @@ pub fn is_campaign(folder: &Path) -> bool {
 /// The results in a folder: those of a scenario, or all runs that a campaign has finished so far.
 ///
 /// # Errors
-/// If the folder holds neither.
+/// The folder holds neither complete results nor a campaign.
 pub fn open(folder: &Path) -> Result<ResultSet, Failure> {
     if !is_campaign(folder) {
         return ResultSet::open(folder).map_err(input);

@@ -1,7 +1,7 @@
 //! The packets on chosen links, as a pcapng file.
 //!
-//! A recorder ([`Capture`]) keeps packets while a run goes on; afterwards [`frames`] makes bytes of them by the crate
-//! `anabranch-wire`, and [`mod@file`] writes them down.
+//! A recorder ([`Capture`]) keeps the packets during the run. After the run, [`frames`] encodes them as bytes with the
+//! crate `anabranch-wire`, and [`mod@file`] writes them to the file.
 
 mod file;
 mod frames;
@@ -26,7 +26,7 @@ pub use file::{Snapped, pcapng};
 pub struct Sent {
     /// The time at which the first bit was sent.
     pub at: Time,
-    /// The link.
+    /// The link on which the frame was sent.
     pub link: LinkId,
     /// The packet or pause frame.
     pub content: FrameContent,
@@ -57,7 +57,7 @@ pub struct Capture<'c> {
     /// The flag that requests the end of the run.
     cancel: &'c AtomicBool,
     sent: Vec<Sent>,
-    /// The lowest PSN of each message that its host has sent.
+    /// The lowest PSN of each message and request that was sent.
     firsts: Firsts,
 }
 
@@ -133,10 +133,10 @@ impl Observer for Capture<'_> {
     }
 }
 
-/// The PSNs at which messages begin, and requests of DCP.
+/// The first PSN of each message, and of each request of DCP.
 pub struct Firsts {
     by_message: BTreeMap<(QpId, MessageId), u32>,
-    /// By the number of the request.
+    /// Indexed by queue pair and number of the request.
     by_request: BTreeMap<(QpId, u32), u32>,
     is_dcp: bool,
 }
@@ -156,7 +156,8 @@ impl Firsts {
         }
     }
 
-    /// The places of a data packet in its message and in its request, in packets from 0. Without requests they are the same.
+    /// The position of a data packet in its message, and that in its request, in packets from 0. They are equal for
+    /// transports without requests.
     fn places(&self, packet: &Packet) -> [u32; 2] {
         let Repr::Data { psn, msn, message, .. } = packet.repr else { return [0; 2] };
         let place = |first: Option<&u32>| first.map_or(0, |first| psn - first);

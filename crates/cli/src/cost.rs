@@ -84,8 +84,8 @@ impl Cost {
 }
 
 /// The remaining time of many jobs that run one after the other. It follows from their costs and the speed of the jobs
-/// that were already simulated. The first few jobs are often the smallest and say little about the speed, so the
-/// estimate also counts a twentieth of all work to be simulated as done at the speed of a typical machine.
+/// that were already simulated. The first few jobs are often the smallest and say little about the speed. The estimate
+/// therefore also counts a twentieth of all work to be simulated as done at the speed of a typical machine.
 pub struct TimeLeft {
     costs: Vec<Cost>,
     threads: f64,

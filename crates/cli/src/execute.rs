@@ -73,7 +73,7 @@ impl Outcome {
 /// file in `spool`, so that memory holds only the curves of runs in progress.
 ///
 /// # Errors
-/// If threads cannot be started. A failed run is not an error, because it is part of the outcome.
+/// Threads cannot be started. A failed run is not an error, because it is part of the outcome.
 pub fn execute(
     points: &[RunPoint],
     threads: Option<u16>,

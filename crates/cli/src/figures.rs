@@ -65,7 +65,7 @@ pub fn league() -> Vec<FigureFile> {
 /// All figures of papers in `folder`, or the built-in ones, by paper and number.
 ///
 /// # Errors
-/// If the folder cannot be read.
+/// The folder cannot be read.
 pub fn all(folder: Option<&Path>) -> Result<Vec<FigureFile>, Failure> {
     let mut figures = match folder {
         None => built_in(&BUILT_IN),
@@ -189,7 +189,7 @@ impl FigureFile {
 /// the runs are left empty.
 ///
 /// # Errors
-/// If a claim itself is wrong.
+/// A claim itself is wrong.
 pub fn judge(figure: &Figure, scale: Scale, set: &ResultSet) -> Result<results::Figure, Failure> {
     Ok(results::Figure {
         id: figure.id.clone(),

@@ -8,7 +8,7 @@ static ASKED_TO_STOP: AtomicBool = AtomicBool::new(false);
 /// Installs a handler, so that Ctrl-C no longer ends the process immediately.
 ///
 /// # Errors
-/// If the operating system refuses the handler.
+/// The operating system refuses the handler.
 pub fn catch() -> Result<(), Failure> {
     ctrlc::set_handler(|| {
         if ASKED_TO_STOP.swap(true, Ordering::SeqCst) {

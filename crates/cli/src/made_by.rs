@@ -33,7 +33,7 @@ impl MadeBy {
     /// another program never reads an incomplete record.
     ///
     /// # Errors
-    /// If the folder is not writable.
+    /// The folder is not writable.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         whole_file::put(&folder.join(MADE_BY), serde_json::to_vec_pretty(self)?)
     }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// The item under which the results of a model are stored.
 ///
 /// # Errors
-/// A model that was read from a file never causes one.
+/// The model cannot be written as TOML, which does not happen with a model that was read from a file.
 pub fn item(name: String, spec: &ModelSpec) -> Result<Item, Failure> {
     let toml = toml::to_string(spec).map_err(input)?;
     Ok(Item {

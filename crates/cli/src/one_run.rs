@@ -29,7 +29,7 @@ pub fn load(
 /// The first run of a scenario.
 ///
 /// # Errors
-/// If the scenario has no run.
+/// The scenario has no run.
 pub fn first<'p>(prepared: &'p Prepared, scenario: &Path) -> Result<&'p RunPoint, Failure> {
     let none = || Failure::Input(format!("{}: there is nothing to run", scenario.display()));
     prepared.points.first().ok_or_else(none)
@@ -39,7 +39,7 @@ pub fn first<'p>(prepared: &'p Prepared, scenario: &Path) -> Result<&'p RunPoint
 /// directly.
 ///
 /// # Errors
-/// If the file cannot be written.
+/// The file cannot be written.
 pub fn write(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let refused = |error: io::Error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::NobodyReads,

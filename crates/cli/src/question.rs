@@ -71,8 +71,8 @@ impl Condition {
         Measure::parse(&self.text_with(0..self.text.len(), numbers)).map_err(|error| error.to_string())
     }
 
-    /// The text, or a part of it, with these numbers in place of the measures at the ends. The part must contain each
-    /// such measure completely or not at all.
+    /// The part `part` of the condition's text, with `numbers` in place of the measures at the ends of the searched
+    /// range. The boundaries of `part` must not divide such a measure.
     fn text_with(&self, part: Range<usize>, numbers: &[f64]) -> String {
         let mut text = self.text[part.clone()].to_owned();
         let within = |of: &Reference| part.contains(&of.from);
@@ -93,7 +93,7 @@ impl Condition {
         value(&self.sides.as_ref()?.measure, set)
     }
 
-    /// The other side of the comparison, with these numbers in place of the measures at the ends.
+    /// The other side of the comparison, with `numbers` in place of the measures at the ends of the searched range.
     pub fn bound(&self, numbers: &[f64]) -> Option<Measure> {
         Measure::parse(self.text_with(self.sides.as_ref()?.bound.clone(), numbers).trim()).ok()
     }

@@ -17,8 +17,8 @@ use tempfile::TempDir;
 
 /// The number of digits of the digest in a folder's name.
 const DIGITS: usize = 16;
-/// The prefix of folders that newer results replace. After the prefix, the name has the end of the newer folder's name
-/// and the final name of both folders.
+/// The prefix of the names of folders that newer results replace. The end of the newer folder's temporary name follows
+/// the prefix, and then the final name, which both folders have in turn.
 const REPLACED: &str = ".replaced-";
 /// The name of the folder of curves within a folder that is not complete yet.
 const SPOOL: &str = ".spool";
@@ -55,8 +55,8 @@ pub struct Store {
 pub struct Pending {
     temp: TempDir,
     target: PathBuf,
-    /// A lock that this program holds until it ends. A folder that is not locked was left by a program that was killed.
-    /// It is `None` if the file system has no locks. No other program has a lock there either, so nothing is removed.
+    /// A lock that this program holds until it ends. It shows other programs that the folder is in use: a folder
+    /// without a lock was left by a program that was killed. `None` if the file system has no locks.
     _lock: Option<File>,
 }
 

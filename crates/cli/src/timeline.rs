@@ -167,7 +167,7 @@ impl Writer {
             let track = self.track(&format!("fault {place}"), Some(process), false);
             for at in &fault.at.0 {
                 let from = Time::ZERO + *at;
-                // Failures at a rate happen at any time from here on.
+                // A fault with random failures may be in effect at any time from here on.
                 let until = fault.duration.filter(|_| fault.per_hour.is_none());
                 let until = until.map_or(self.end, |duration| (from + duration).min(self.end));
                 if from < self.end {

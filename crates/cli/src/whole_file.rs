@@ -12,7 +12,7 @@ pub const UNFINISHED: &str = ".unfinished-";
 /// directly.
 ///
 /// # Errors
-/// If the file cannot be written. An existing file stays unchanged.
+/// The file cannot be written. An existing file then stays unchanged.
 pub fn write(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let there = file.symlink_metadata().ok();
     if there.as_ref().is_some_and(|there| !there.is_file()) {
@@ -44,7 +44,7 @@ pub fn put(file: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
 /// A temporary folder in `root`, with the same read permissions as any other folder. It is removed when it is dropped.
 ///
 /// # Errors
-/// If it cannot be created.
+/// The folder cannot be created.
 pub fn hidden_folder(root: &Path) -> io::Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(UNFINISHED);

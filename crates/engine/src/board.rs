@@ -15,8 +15,8 @@ pub struct Board<'a> {
     posted: Vec<AtomicU64>,
     delivered: Vec<AtomicU64>,
     acknowledged: Vec<AtomicU64>,
-    /// For each message, the number of its parts that are not delivered yet and that of its parts that are not
-    /// acknowledged yet. Empty where messages are not split.
+    /// For each message, the numbers of its parts that are not delivered yet, and that are not acknowledged yet. Empty
+    /// if messages are not split.
     parts_left: Vec<[AtomicU8; 2]>,
     /// Messages that were added after the run began. They are numbered after those of the workload.
     added: boxcar::Vec<AddedMessage>,
@@ -109,7 +109,7 @@ impl<'a> Board<'a> {
         (self.workload.messages.len() + self.added.count()) as u32
     }
 
-    /// The added message with this number; none if the message belongs to the workload or does not exist.
+    /// The added message with this number. None if the message belongs to the workload or does not exist.
     #[cold]
     fn added(&self, message: MessageId) -> Option<&AddedMessage> {
         self.added.get(message.index().checked_sub(self.workload.messages.len())?)
@@ -285,7 +285,7 @@ impl Starts {
     }
 }
 
-/// The start time of a message; none if a gate starts it.
+/// The start time of a message. None if a gate starts it.
 pub fn start_time(workload: &Workload, message: MessageId) -> Option<Time> {
     match workload.messages[message.index()].start {
         Start::At(time) => Some(time),

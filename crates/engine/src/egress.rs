@@ -454,7 +454,7 @@ fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     at.observer.sent(out.link, at.now, until, &frame.packet);
 }
 
-/// A data packet trimmed to its header before the port `out`; none where switches do not trim, or for other packets.
+/// A data packet trimmed to its header before the port `out`. None if switches do not trim, and for other packets.
 pub fn trimmed(out: &Port, packet: &Packet, network: &Network<'_>) -> Option<Packet> {
     packet.cut(network.queues.trimmed_bytes?, network.is_host(out.peer))
 }

@@ -227,7 +227,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
     }
 
-    /// Runs in this thread, which is the only one, and returns the outcome when the run has ended. Returns none if the
+    /// Runs in this thread, which is the only one, and returns the outcome when the run has ended. Returns None if the
     /// run pauses because its injector is not ready.
     ///
     /// # Errors
@@ -309,7 +309,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         shard.run(&self.network, &window, &sources, slots);
     }
 
-    /// Does everything that concerns all nodes between two synchronisation windows. Returns how the run ended, or none
+    /// Does everything that concerns all nodes between two synchronisation windows. Returns how the run ended, or None
     /// after setting the next window.
     fn between_windows(&self, control: &Control) -> Option<Result<(), Failure>> {
         let mut state = lock(&self.state);

@@ -19,7 +19,6 @@ const EVEN: f64 = 0.5;
 /// The accepted probability that failed rounds in a row are taken for a stall.
 const UNLIKELY: f64 = 1e-6;
 
-/// A stalled run.
 pub(crate) struct Stalled<'a> {
     /// The transport of the run's messages.
     pub transport: &'a TransportConfig,
@@ -35,7 +34,6 @@ pub(crate) struct Stalled<'a> {
     pub routing_delay: Option<Duration>,
     /// The faults of the run.
     pub faults: &'a [FaultSpec],
-    /// The fabric.
     pub topology: &'a Topology,
     /// The file of the fabric, if it is read from a file.
     pub file: Option<&'a str>,

@@ -18,7 +18,7 @@ pub trait Injector: Send {
     /// were delivered or acknowledged at this instant. It is sorted by the number of the host that noticed this, and
     /// within a host by the order of events. Messages added to `messages` are posted at this instant, in their order.
     /// Returns the time of the next call, which must be after `now`. A message that ends earlier causes an earlier
-    /// call. With none, only the end of a message causes a call.
+    /// call. If it returns None, only the end of a message causes a call.
     ///
     /// The first call is at time 0. Later calls are at each instant that the injector has named and at each instant at
     /// which an injected message is delivered or acknowledged. The run ends when the injector has named no instant and

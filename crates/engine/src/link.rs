@@ -20,7 +20,7 @@ pub struct LinkKind {
     pub latency: Duration,
     /// The ECN marking of a switch's queue in front of the link.
     pub marking: Marking,
-    /// The most bytes of data in a switch's queue for the link; `u32::MAX` where the buffer is shared.
+    /// The most bytes of data in a switch's queue for the link. It is `u32::MAX` if the buffer is shared.
     pub data_limit: u32,
     /// The size classes for full packets and for ACKs.
     size_classes: [SizeClass; 2],
@@ -150,7 +150,7 @@ impl<'a> LinkKindTable<'a> {
     }
 }
 
-/// The most bytes of data in a queue; `last_hop`: for a link to a host.
+/// The most bytes of data in a queue. `last_hop` tells whether the link leads to a host.
 fn data_limit(fabric: &FabricSpec, facts: &PathFacts, last_hop: bool) -> u32 {
     let own = fabric.queue.filter(|_| fabric.shared_buffer.0 == 0);
     own.map_or(u32::MAX, |queue| {
@@ -212,7 +212,7 @@ fn clip(bytes: Bytes) -> u32 {
 pub struct QueueLimits {
     /// The largest number of control bytes.
     pub control: u32,
-    /// The size of a trimmed packet; none if switches drop packets.
+    /// The size of a trimmed packet. None if switches drop packets.
     pub trimmed_bytes: Option<u16>,
     /// Whether only trimmed packets use the control queue.
     pub acks_with_data: bool,

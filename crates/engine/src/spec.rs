@@ -560,7 +560,7 @@ parameters! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Largest simulated time.
+    /// The simulated time after which the run ends.
     pub max_time: Duration,
     /// The time without new deliveries after which a run with outstanding messages counts as stalled. A retransmission
     /// timeout and a round trip are added ([`Limits::patience`]). The time during which a temporary fault blocks or

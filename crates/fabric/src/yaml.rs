@@ -15,7 +15,7 @@ pub struct YamlDocument<'a> {
 pub struct YamlNode {
     /// The line, from 1.
     pub line: usize,
-    /// The value as text; empty for a list or a mapping.
+    /// The value as text. Empty for a list or a mapping.
     pub text: String,
 }
 

@@ -2,7 +2,7 @@
 
 use anabranch_base::Fix;
 
-/// Parameters of which each is in its range, but which contradict each other.
+/// A conflict between parameters, each of which is within its own range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conflict {
     /// The parameter to change, by its path: `lb.min_paths`.

@@ -50,7 +50,7 @@ pub enum Repr {
         stamps: u32,
         /// `dcp`: the packet's request of the send queue. `eqds` and `uet`: the pull up to which the sender has demand.
         msn: Msn,
-        /// `uet`: whether it was sent before.
+        /// `uet`: whether the packet is a retransmission.
         retransmitted: bool,
     },
     /// A data packet whose payload a switch cut off.
@@ -90,7 +90,7 @@ pub enum Repr {
         /// The time at which the packet that caused the NACK left the sender. With `sack`, the NACK does not refer to
         /// later copies of the packet.
         sent_at: Time,
-        /// `sack` and `uet`: whether the last switch before the receiver trimmed it.
+        /// `sack` and `uet`: whether the last switch before the receiver trimmed the packet.
         last_hop: bool,
         /// `uet`: whether the trimmed packet was marked.
         marked: bool,
@@ -126,29 +126,30 @@ pub enum Repr {
     UetAck {
         /// CACK_PSN: the receiver has every PSN below.
         cumulative: u32,
-        /// The PSN of bit 0 of `received`, less `cumulative`.
+        /// The PSN of bit 0 of `received`, minus `cumulative`.
         base_offset: u16,
-        /// The PSN of the packet that caused it, less `cumulative`.
+        /// The PSN of the packet that caused the ACK, minus `cumulative`.
         psn_offset: i16,
-        /// The bitmap of the PSNs from the base on: a bit is set if the receiver has the PSN. Other bits tell nothing.
+        /// The bitmap of the PSNs from the base on: a bit is set if the receiver has the PSN. A cleared bit carries no
+        /// information.
         received: u64,
         /// Bytes on the wire of all data packets received so far, without duplicates, modulo 2^32.
         bytes_received: u32,
         /// Number of packets received since the cumulative PSN last advanced.
         out_of_order: u16,
-        /// Properties of the packet that caused the SACK.
+        /// Properties of the packet that caused the ACK.
         cause: SackCause,
-        /// `sent_at` of the packet that caused the SACK.
+        /// `sent_at` of the packet that caused the ACK.
         sent_at: Time,
     },
-    /// Requests an immediate SACK (STrack, section 3.3.2). It queues with data, so that it experiences the same delay; that
-    /// of `uet` has the priority of an ACK.
+    /// Requests an immediate SACK (STrack, section 3.3.2). The probe queues with data, so that it experiences the same
+    /// delay. A probe of `uet` instead has the priority of an ACK.
     Probe {
         /// The PSN at which the SACK's bitmap starts.
         base: u32,
         /// The time at which the data packet left the sender.
         sent_at: Time,
-        /// Whether it has the priority of an ACK.
+        /// Whether the probe has the priority of an ACK.
         is_control: bool,
     },
     /// Credit (EQDS). The sender may send one packet for each pull by which this number exceeds the highest number that
@@ -257,7 +258,8 @@ impl Repr {
         Repr::Probe { base, sent_at: Time::ZERO, is_control: false }
     }
 
-    /// Ultra Ethernet's acknowledgement of every PSN below `cumulative`, and of nothing beyond, caused by the packet below.
+    /// Ultra Ethernet's acknowledgement of every PSN below `cumulative`, and of nothing beyond. The packet that caused
+    /// it has the PSN right below `cumulative`.
     #[inline]
     pub const fn uet_ack(cumulative: u32) -> Repr {
         Repr::UetAck {
@@ -315,7 +317,7 @@ impl Repr {
         self
     }
 
-    /// Sets whether the packet was sent before; for data.
+    /// Sets whether the packet is a retransmission. Only data packets have this field.
     #[inline]
     pub const fn with_retransmitted(mut self, was_sent: bool) -> Repr {
         match &mut self {
@@ -357,8 +359,8 @@ impl Repr {
         self
     }
 
-    /// Sets the bitmap of received PSNs from `from` on; for ACKs and SACKs. Those of `uet` begin at the cumulative PSN or
-    /// above it.
+    /// Sets the bitmap of received PSNs from `from` on. Only ACKs and SACKs have one. In an ACK of `uet`, it begins at
+    /// the cumulative PSN or above it.
     #[inline]
     pub const fn with_received(mut self, from: u32, bits: u64) -> Repr {
         match &mut self {
@@ -374,7 +376,7 @@ impl Repr {
         self
     }
 
-    /// Sets whether the causing packet was marked; for ACKs and NACKs.
+    /// Sets whether the packet that caused this one was marked. Only ACKs and NACKs have this field.
     #[inline]
     pub const fn with_mark(mut self, was_marked: bool) -> Repr {
         match &mut self {
@@ -385,7 +387,8 @@ impl Repr {
         self
     }
 
-    /// Sets whether the last switch before the receiver trimmed the packet; for trimmed packets and NACKs.
+    /// Sets whether the last switch before the receiver trimmed the packet. Only trimmed packets and NACKs have this
+    /// field.
     #[inline]
     pub const fn with_last_hop(mut self, is_last: bool) -> Repr {
         match &mut self {
@@ -405,8 +408,8 @@ impl Repr {
         self
     }
 
-    /// Sets the PSN of the packet that caused it; for ACKs of `uet`. One that is further away than the field reaches becomes
-    /// the furthest.
+    /// Sets the PSN of the packet that caused the ACK. Only ACKs of `uet` have this field. A distance from the
+    /// cumulative PSN that exceeds the field becomes the largest one that fits.
     #[inline]
     pub const fn with_psn(mut self, psn: u32) -> Repr {
         match &mut self {
@@ -426,7 +429,8 @@ impl Repr {
         self
     }
 
-    /// Sets the received bytes, the out-of-order count and the cause; for SACKs and ACKs of `uet`.
+    /// Sets the received bytes, the out-of-order count and the properties of the packet that caused the ACK. Only SACKs
+    /// and ACKs of `uet` have these fields.
     #[inline]
     pub const fn with_counts(mut self, bytes: u32, late: u16, by: SackCause) -> Repr {
         match &mut self {
@@ -500,7 +504,8 @@ impl Packet {
         self
     }
 
-    /// The trimmed form of a data packet; none for other types. `last_hop`: the receiver is the next node.
+    /// The trimmed form of a data packet. None for other packet types. `last_hop` tells whether the next node is the
+    /// receiver.
     #[inline]
     pub const fn cut(&self, wire_bytes: u16, last_hop: bool) -> Option<Packet> {
         match self.repr {

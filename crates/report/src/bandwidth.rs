@@ -7,19 +7,20 @@ use std::fmt::Write as _;
 /// The swept size of a collective.
 const SIZE: &str = "workload.bytes";
 
-/// A size with the time in µs and both bandwidths in GB/s, the means over the seeds.
+/// A row of the table: the size of the collective in bytes, and the means over the seeds of the time in µs and of the
+/// two bandwidths in GB/s.
 struct Line {
     bytes: u64,
     means: [f64; 3],
 }
 
-/// For each scheme, and each point of the other swept parameters, a table of sizes, times and bandwidths of the slowest job. Empty
-/// unless the sizes of a collective are swept.
+/// A table of sizes, times and bandwidths for each scheme and each point of the other swept parameters. Each row
+/// describes the slowest job of its runs. Empty unless the sizes of a collective are swept.
 pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
     let mut tables: Vec<(String, u32, Vec<Line>)> = Vec::new();
     for group in groups(set).iter().filter(|group| group.sweep.contains_key(SIZE)) {
         let slowest: Vec<&JobRow> = group.indices.iter().filter_map(|run| slowest_job(set, *run)).collect();
-        // A size that some seed did not finish has no mean.
+        // If a seed did not finish a size, that size has no mean and is left out.
         let Some(first) = slowest.first().filter(|_| slowest.len() == group.indices.len()) else { continue };
         let mut others = group.sweep.clone();
         others.remove(SIZE);
@@ -54,7 +55,7 @@ pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
     text
 }
 
-/// The job of a run with the least bus bandwidth; none unless all its jobs are collectives and finished.
+/// The job of a run with the smallest bus bandwidth. None unless all jobs of the run are collectives and have finished.
 fn slowest_job(set: &ResultSet, run: usize) -> Option<&JobRow> {
     let mut jobs = set.jobs.iter().filter(|job| job.run as usize == run).peekable();
     jobs.peek()?;

@@ -49,7 +49,7 @@ pub enum ClaimError {
 /// page can show all claims.
 ///
 /// # Errors
-/// If a claim itself is wrong: its measure cannot be read, or its `paper` does not fit its kind.
+/// A claim itself is wrong: its measure cannot be read, or its `paper` does not fit its kind.
 pub fn judge(specs: &[ClaimSpec], set: &ResultSet) -> Result<Vec<ClaimRow>, ClaimError> {
     let index = Index::new(set);
     specs.iter().map(|spec| judge_one(spec, &index)).collect()
@@ -106,7 +106,7 @@ fn beside_its_measure(error: &MeasureError) -> String {
 /// for every seed.
 ///
 /// # Errors
-/// If there is a pair instead of a number or a number instead of a pair, or if the paper's number is not above 0.
+/// There is a pair instead of a number or a number instead of a pair, or the paper's number is not above 0.
 pub fn outcome(kind: ClaimKind, paper: ClaimValue, measured: ClaimValue) -> Result<Outcome, String> {
     let whole = |holds| if holds { Outcome::Holds } else { Outcome::Differs };
     match (kind, paper, measured) {

@@ -79,7 +79,7 @@ pub struct Ratio {
 /// Compares named result sets with the first of them.
 ///
 /// # Errors
-/// If the sets have no scheme, no point of the sweep or no seed in common. The text lists the schemes, points or seeds
+/// The sets have no scheme, no point of the sweep or no seed in common. The text lists the schemes, points or seeds
 /// of each set.
 pub fn compare(sets: &[(String, &ResultSet)]) -> Result<Comparison, String> {
     let common_schemes = common(sets, "scheme", |set| schemes(set).into_iter().map(str::to_owned).collect())?;
@@ -335,7 +335,7 @@ impl Comparison {
         Verdict { sentences, notes: others.into_iter().flatten().chain(self.unlike()).collect() }
     }
 
-    /// A sentence that says so if the fabrics or the workloads of the sets differ.
+    /// A sentence that the fabrics or the workloads of the sets differ, if they do.
     fn unlike(&self) -> Option<String> {
         let differs = |section: &&str| {
             self.differences

@@ -2,7 +2,7 @@
 
 use anabranch_results::ResultSet;
 
-/// A sentence that says so if the settings of the schemes differ more than necessary, or none.
+/// A sentence that the settings of the schemes differ more than necessary, if they do.
 pub fn fairness_note(set: &ResultSet) -> Option<String> {
     set.facts.ground_differs.clone()
 }

@@ -49,8 +49,9 @@ pub(crate) fn ranked_quantity(set: &ResultSet) -> Quantity {
 pub(crate) const LEAST_LEAD: f64 = 0.01;
 
 /// The largest difference between schemes that tie, as a fraction of the first scheme's mean. The upper end of the 95 %
-/// interval of the difference is compared with it. A scheme that takes half as long again is slow, whatever a test
-/// cannot exclude. Without this limit, schemes would tie merely because their seeds show nothing.
+/// interval of the difference is compared with it. A scheme may tie with the first one only if its seeds exclude that
+/// it takes 1.5 times as long. Without this limit, schemes would tie merely because their seeds differ too much to show
+/// a difference.
 const MOST_APART: f64 = 0.5;
 
 /// The smallest number of seeds for a ranking. With two seeds, the t-test has one degree of freedom, so its result

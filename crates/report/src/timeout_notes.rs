@@ -184,9 +184,9 @@ mod tests {
         }
     }
 
-    /// By hand: in the runs of reps at 8 MiB (seeds 1 and 2), the slowest messages with a timeout take 90 and 110 us
-    /// (mean 100), and the slowest without take 40 and 60 us (mean 50). ops has no timeouts, and at 16 MiB the timeouts
-    /// cannot be attributed to messages.
+    /// By hand, for the runs of reps at 8 MiB with seeds 1 and 2: the slowest messages with a timeout take 90 and 110
+    /// us (mean 100). The slowest without a timeout take 40 and 60 us (mean 50). ops has no timeouts, and at 16 MiB the
+    /// timeouts cannot be attributed to messages.
     #[test]
     fn the_slowest_with_and_without_a_timeout_stand_beside_each_other() {
         let mut set = two_schemes();

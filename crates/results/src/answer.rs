@@ -40,6 +40,7 @@ pub struct Trial {
     pub value: String,
     /// The measured side. It is `None` if messages or jobs did not finish, or if the run has no such number.
     pub measured: Option<f64>,
-    /// The other side. It is `None` if it depends on a run at an end of the search range that did not finish.
+    /// The side with which the measured one is compared. It is `None` if it depends on a run at an end of the search
+    /// range that did not finish.
     pub bound: Option<f64>,
 }

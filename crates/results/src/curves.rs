@@ -47,7 +47,7 @@ impl CurveFile {
     /// Indexes the curves in the file at `path`. The results have `runs` runs.
     ///
     /// # Errors
-    /// If the file cannot be read, or does not hold the curves of `runs` runs in the order of the runs.
+    /// The file cannot be read, or does not hold the curves of `runs` runs in the order of the runs.
     pub(crate) fn open(path: &Path, runs: usize) -> Result<CurveFile, ResultsError> {
         let mut names: BTreeSet<Arc<str>> = BTreeSet::new();
         let mut ranges: Vec<RowRange> = Vec::new();
@@ -108,7 +108,7 @@ impl FiledCurves {
     /// Writes the curves of one run to a file at `path`, where they stay until the results are written.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// The file cannot be written.
     pub fn write(path: &Path, rows: &[SeriesRow]) -> Result<FiledCurves, ResultsError> {
         write_curves(path, rows)?;
         FiledCurves::open(path)
@@ -117,7 +117,7 @@ impl FiledCurves {
     /// The curves in a file at `path` that holds one run.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// The file cannot be read.
     pub fn open(path: &Path) -> Result<FiledCurves, ResultsError> {
         Ok(FiledCurves { run: 0, file: Arc::new(CurveFile::open(path, 1)?), run_in_file: 0 })
     }
@@ -135,7 +135,7 @@ impl FiledCurves {
     /// The points of all curves of a series, in the order of the rows.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// The file cannot be read.
     pub fn points(&self, series: &str) -> Result<Vec<CurvePoints>, ResultsError> {
         let selected: Vec<&RowRange> =
             self.file.of(self.run_in_file).iter().filter(|range| *range.series == *series).collect();

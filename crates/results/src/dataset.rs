@@ -41,7 +41,7 @@ impl Dataset {
     /// created if it does not exist. Several machines may do this at once, because they write the same content.
     ///
     /// # Errors
-    /// If the folder holds the runs of another plan, or is not writable.
+    /// The folder holds the runs of another plan, or is not writable.
     pub fn claim(
         folder: &Path,
         plan: &str,
@@ -102,7 +102,7 @@ impl Dataset {
     /// because both have the same results.
     ///
     /// # Errors
-    /// If the files of the run cannot be written.
+    /// The files of the run cannot be written.
     pub fn put(
         &self,
         number: usize,
@@ -128,7 +128,7 @@ impl ResultSet {
     /// names, and the report's page.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// A file cannot be written.
     pub fn write_whole(
         &self,
         dir: &Path,

@@ -1,5 +1,5 @@
-//! Columns of results. Each is declared once, at its field; the files, the digests and the reference follow from the
-//! declaration.
+//! Columns of results. Each column is declared once, at its field. The files, the digests and the reference follow from
+//! the declaration.
 
 use crate::encoder::Encoder;
 use std::borrow::Cow;

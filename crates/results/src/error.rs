@@ -43,7 +43,7 @@ pub enum ResultsError {
     /// The folder was written by a version of Anabranch with another file format.
     #[error("{}: results of format {found}, but this version reads format {expected}. Simulate them again: `anabranch run {}`, or `anabranch reproduce` where they are of a figure", path.display(), path.with_file_name("scenario.toml").display())]
     Format {
-        /// The manifest.
+        /// The path of the manifest.
         path: PathBuf,
         /// The format that the manifest names.
         found: u64,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The facts about a scenario, at each point of its sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScenarioFacts {
-    /// A sentence that says so if the settings of the schemes differ more than necessary.
+    /// A sentence that the settings of the schemes differ more than necessary, if they do.
     pub ground_differs: Option<String>,
     /// The points of the sweep, in the order of the sweep. Without a sweep there is one point.
     pub points: Vec<PointFacts>,

@@ -44,8 +44,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The format of the files. 5: the fields of runs that were JSON are columns, and all rows have the keys of their run.
-/// 6: baselines, ideal CCTs, recovery, peak queues, and missing runs. 7: data packets that faults hit. 8: `baseline`
-/// beside each point of a curve, faults numbered from 0, as paths do. 12: facts. 13: warnings of runs and causes of failures as values. 14: bandwidths of collectives.
+/// 6: baselines, ideal CCTs, recovery, peak queues, and missing runs. 7: data packets that faults hit. 8: each point of
+/// a curve has `baseline`, and faults are numbered from 0, as in the paths of keys. 12: facts. 13: warnings of runs and
+/// causes of failures are values. 14: bandwidths of collectives.
 const FORMAT: u64 = 14;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
@@ -67,7 +68,7 @@ impl ResultSet {
     /// To replace a folder atomically, write into a folder next to it and rename that folder.
     ///
     /// # Errors
-    /// If a file cannot be written, or a value of a row cannot be stored in its column.
+    /// A file cannot be written, or a value of a row cannot be stored in its column.
     pub fn write(&self, dir: &Path) -> Result<(), ResultsError> {
         let of_runs = |why: String| ResultsError::Encode { path: dir.join(RUNS), why };
         let keys = RunKeys::of(&self.runs).map_err(of_runs)?;
@@ -158,7 +159,7 @@ impl ResultSet {
     /// Reads the files that [`ResultSet::write`] wrote, including the curves.
     ///
     /// # Errors
-    /// If `dir` is not a folder of results, or if a file is missing, unreadable, in another format, or not the file
+    /// `dir` is not a folder of results, or a file is missing, unreadable, in another format, or not the file
     /// that was written.
     pub fn read(dir: &Path) -> Result<ResultSet, ResultsError> {
         let (mut set, manifest) = ResultSet::read_all_but_curves(dir)?;

@@ -14,9 +14,9 @@ const STRETCH: f64 = 5.0;
 /// The relative error that rounding may cause in a sum.
 const ROUNDING: f64 = 1e-9;
 
-/// The time to recover, in microseconds. It begins at `fault_ps`, the start of the first fault, and ends when goodput
-/// is back at 95 % of the goodput that the same run has without faults at the same progress, and stays there on
-/// average. It is 0 if goodput never fell below 95 %, and `None` if the run ended without having recovered.
+/// The time to recover, in microseconds. It begins at `fault_ps`, the start of the first fault. It ends when goodput is
+/// back at 95 % of the goodput that the same run has without faults at the same progress, and stays there on average.
+/// It is 0 if goodput never fell below 95 %, and `None` if the run ended without having recovered.
 ///
 /// `with` and `without` are the curves of the run and of its baseline. Each point is the time in picoseconds at which
 /// an interval ends, and the goodput ([`GOODPUT`]) in that interval. Both curves are smoothed over stretches: a stretch
@@ -29,7 +29,7 @@ const ROUNDING: f64 = 1e-9;
 /// that time.
 ///
 /// Goodput counts as fallen if the run takes longer than 1/0.95 of a stretch. It is back at the start of the next
-/// stretch that takes at most that long, provided that all data from there to 95 % of the total also takes at most that
+/// stretch that takes at most that long. From there on, all data up to 95 % of the total must also take at most that
 /// long on average. The time between two dips of a flapping link is therefore no recovery, and a few late messages at
 /// the end do not undo a recovery.
 pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u64) -> Option<f64> {

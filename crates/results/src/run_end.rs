@@ -56,7 +56,7 @@ pub enum RunWarning {
         series: String,
         /// The links, switches or queue pairs, as the scenario writes them.
         on: Option<String>,
-        /// The reason.
+        /// The reason why the measure has no values.
         reason: EmptyReason,
     },
 }
@@ -205,7 +205,7 @@ impl fmt::Display for SharedWarning {
 pub enum RunFailure {
     /// Some messages did not finish, and nothing new was delivered for too long.
     Stalled {
-        /// The simulated time.
+        /// The simulated time at which the run ended, in microseconds.
         at_us: f64,
         /// The condition that ended the run.
         reason: StallReason,
@@ -233,7 +233,7 @@ pub enum RunFailure {
     Limit {
         /// The key of the limit.
         limit: String,
-        /// The simulated time.
+        /// The simulated time at which the run ended, in microseconds.
         at_us: f64,
         /// The number of unfinished flows.
         unfinished: u64,
@@ -242,7 +242,7 @@ pub enum RunFailure {
     },
     /// The buffer of a lossless class had no room for a packet.
     LosslessDrop {
-        /// The simulated time.
+        /// The simulated time at which the run ended, in microseconds.
         at_us: f64,
         /// The link and its buffer, with a remedy.
         message: String,

@@ -85,7 +85,6 @@ impl RowSink {
         Ok(RowSink { path, keys, file, writer })
     }
 
-    /// Appends rows.
     pub(crate) fn rows(&mut self, rows: &[SeriesRow]) -> Result<(), ResultsError> {
         rows.chunks(ROWS_A_BATCH).try_for_each(|rows| {
             let batch = SeriesRow::encode(rows)

@@ -1,9 +1,9 @@
 //! A custom transport with its own type of packet: `cargo run --release --example own_transport`.
 //!
-//! The receiver answers each data packet with a report of 24 bytes, which contains its ePSN, the PSN of the data
-//! packet, the ECN mark, and a bitmap of the 127 PSNs from the ePSN on. Once a packet has arrived that is more than
-//! `reordering` PSNs ahead, the sender takes a packet for lost and retransmits it. The timeout repairs losses that no
-//! report shows.
+//! The receiver answers each data packet with a report of 24 bytes. The report contains the receiver's ePSN, the PSN of
+//! the data packet, the ECN mark, and a bitmap of the 127 PSNs from the ePSN on. Once a packet has arrived that is more
+//! than `reordering` PSNs ahead, the sender takes a packet for lost and retransmits it. The timeout repairs losses that
+//! no report shows.
 
 use anabranch_sim::base::{HostId, MessageId};
 use anabranch_sim::proto::cc::{AckReport, LossCause, LossReport};
@@ -59,7 +59,6 @@ struct Pending {
     retransmission: bool,
 }
 
-/// The sender.
 struct ReportSender {
     parts: SenderParts,
     payload: u64,
@@ -208,7 +207,6 @@ impl Sender for ReportSender {
     }
 }
 
-/// The receiver.
 struct ReportReceiver {
     ends: Ends,
     bytes: u16,

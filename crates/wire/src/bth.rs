@@ -81,11 +81,11 @@ pub struct Bth {
     pub opcode: u8,
     /// The solicited event bit.
     pub solicited: bool,
-    /// The migration state.
+    /// The migration state bit (MigReq).
     pub migrated: bool,
     /// The number of padding bytes after the payload, at most 3. They extend its length to a multiple of four.
     pub pad: u8,
-    /// The partition key.
+    /// The partition key (P_Key), with 16 bits.
     pub partition: u16,
     /// The forward ECN bit.
     pub fecn: bool,

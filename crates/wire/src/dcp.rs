@@ -13,8 +13,9 @@
 //! | 57-67 | SSN, offset, length of the message | Send | | |
 //!
 //! The paper specifies the fields of the data packet's first 57 bytes and their widths. It also specifies the RETH in
-//! every packet of a Write, the SSN in every packet of a Send and in the last packet of a Write-with-Immediate, the
-//! sRetryNo, the eMSN in an ACK, and two bits of the type of service. This module makes these choices:
+//! every packet of a Write, and the SSN in every packet of a Send and in the last packet of a Write-with-Immediate.
+//! Further fields of the paper are the sRetryNo, the eMSN in an ACK, and two bits of the type of service. This module
+//! makes these choices:
 //! - Numbers are in network byte order. MSN, eMSN and SSN have 24 bits.
 //! - The tag is in the two lowest bits of the DSCP, so that ECN keeps its own two bits.
 //! - sRetryNo is in reserved bits of the BTH, which a trimmed packet keeps. Its lower 7 bits are in byte 50, below

@@ -31,8 +31,8 @@ pub struct Received<'a> {
     pub payload: &'a [u8],
     /// The offset of the payload in the frame.
     pub payload_at: usize,
-    /// The offset in the message at which the payload belongs. None for packets without payload. With only the headers
-    /// of RoCEv2 it is none too, since `reth` has an address there or packets come in order.
+    /// The offset in the message at which the payload belongs. It is `None` for packets without payload. With only the
+    /// headers of RoCEv2 it is `None` too, since `reth` has an address instead or packets come in order.
     pub offset: Option<u32>,
     /// The RETH, if the packet has one.
     pub reth: Option<Reth>,

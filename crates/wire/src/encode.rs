@@ -91,7 +91,7 @@ fn dscp(format: &Format, packet: &Packet) -> u8 {
             Repr::Data { .. } => dcp::Tag::Data as u8,
             Repr::Trimmed { .. } | Repr::HeaderOnly { .. } => dcp::Tag::HeaderOnly as u8,
             Repr::Ack { .. } => dcp::Tag::Ack as u8,
-            // In the lowest bits, this DSCP has the tag of a packet of another protocol.
+            // The two lowest bits of this DSCP are DCP's tag for packets of other protocols.
             _ => CONTROL_CLASS,
         };
     }

@@ -40,7 +40,7 @@ pub enum Fault {
     /// Reserved bits are not 0.
     #[error("{found:#04x}, whose bits {reserved:#04x} are reserved and must be 0")]
     Reserved {
-        /// The byte.
+        /// The byte that has a reserved bit set.
         found: u8,
         /// The mask of its reserved bits.
         reserved: u8,

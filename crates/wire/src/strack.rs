@@ -44,7 +44,7 @@ const LOW_24: u32 = 0xff_ffff;
 /// The fields of figure 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SackFields {
-    /// The ePSN.
+    /// The ePSN: all packets before it have arrived.
     pub expected: u32,
     /// The PSN of bit 0 of `received`.
     pub base: u32,
@@ -61,7 +61,7 @@ pub struct SackFields {
 }
 
 impl SackFields {
-    /// The fields of a [`Repr::Sack`]; none for other packets.
+    /// The fields of a [`Repr::Sack`]. None for other packets.
     pub fn of(repr: &Repr) -> Option<SackFields> {
         let &Repr::Sack { expected, base, received, bytes_received, out_of_order, cause, sent_at } = repr
         else {

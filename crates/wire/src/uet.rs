@@ -9,7 +9,7 @@
 //!
 //! | Header | Bytes | Fields after the prologue |
 //! |---|---|---|
-//! | request | 12 | clear PSN offset (2, signed), PSN (4), SPDCID (2), DPDCID (2); with SYN the last is 1 bit, 3 reserved, PSN offset (12 bits) |
+//! | request | 12 | clear PSN offset (2, signed), PSN (4), SPDCID (2), DPDCID (2); with SYN, the DPDCID is replaced by the flag for a reserved PDC (1 bit), 3 reserved bits and the PSN offset (12 bits) |
 //! | request with CC state | 16 | the same, CCC (1), credit target (3) |
 //! | ACK | 12 | offset of the acknowledged PSN from CACK (2, signed) or the probe's number, CACK (4), SPDCID (2), DPDCID (2) |
 //! | ACK_CC | 32 | the same, CC type and flags (4 bits each), MPR (1), SACK offset (2, signed), SACK bitmap (8), CC state (8) |
@@ -188,7 +188,7 @@ pub struct Nack {
     pub psn: u32,
     /// The PDC at the source of the NACK.
     pub source: u16,
-    /// The PDC at the destination of the ACK.
+    /// The PDC at the destination of the NACK.
     pub destination: u16,
     /// A value whose meaning depends on the code.
     pub payload: u32,

@@ -3,8 +3,8 @@
 //!
 //! | Bytes | Field |
 //! |---|---|
-//! | 0-1 | PSN of bit 0 of the bitmap, less the cumulative PSN |
-//! | 2-3 | PSN of the packet that caused the ACK, less the cumulative PSN, signed |
+//! | 0-1 | PSN of bit 0 of the bitmap, minus the cumulative PSN |
+//! | 2-3 | PSN of the packet that caused the ACK, minus the cumulative PSN, signed |
 //! | 4-11 | bitmap of received PSNs |
 //! | 12-15 | received bytes, modulo 2^32 |
 //! | 16-17 | out-of-order count |
@@ -20,7 +20,7 @@ const MARKED: u8 = 1 << 0;
 const PROBE: u8 = 1 << 1;
 const RETRANSMITTED: u8 = 1 << 2;
 
-/// Appends the fields of a [`Repr::UetAck`]; nothing for other packets.
+/// Appends the fields of a [`Repr::UetAck`]. Other packets have no such fields, so nothing is appended.
 pub(crate) fn put(repr: &Repr, out: &mut Vec<u8>) {
     let &Repr::UetAck { base_offset, psn_offset, received, bytes_received, out_of_order, cause, .. } = repr
     else {

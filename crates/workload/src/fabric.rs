@@ -19,7 +19,7 @@ pub struct Fabric {
     pub file_nodes: Vec<Option<HostId>>,
     /// The number of hosts in each dimension ([`Topology::dims`]).
     pub dims: Vec<u32>,
-    /// The servers, if the topology has some.
+    /// The servers of the topology. None if it has no servers.
     pub servers: Option<Servers>,
     /// Whether the places for ranks are the GPUs of the servers instead of the hosts.
     pub of_gpus: bool,

@@ -22,21 +22,21 @@ const NANOSECONDS: u8 = 9;
 #[derive(Clone, Copy, Debug)]
 pub struct Snapped(pub u32);
 
-/// A capture that was not written.
+/// The error of a capture that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file cannot be written.
     #[error(transparent)]
     File(#[from] PcapError),
-    /// A packet has no bytes.
+    /// A packet cannot be encoded as bytes.
     #[error("a packet has no bytes: {0}")]
     Packet(#[from] WireError),
 }
 
-/// Writes `sent` of `links` to `out`. `about` says which run it was.
+/// Writes the frames `sent` on `links` to `out`. `about` describes the run.
 ///
 /// # Errors
-/// When `out` cannot be written, or a packet has no bytes.
+/// `out` cannot be written, or a packet cannot be encoded as bytes.
 pub fn pcapng(
     out: impl Write,
     wire: &Wire<'_>,

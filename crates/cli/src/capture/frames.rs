@@ -1,4 +1,5 @@
-//! The bytes of a simulated packet. Fields for which the simulator has no value are constants, listed in `docs/wire.md`.
+//! The bytes of a simulated packet. Fields for which the simulator has no value are constants, which `docs/wire.md`
+//! lists.
 
 use super::{FrameContent, Sent, Wire};
 use anabranch_base::{HostId, QpId};
@@ -11,17 +12,17 @@ use anabranch_wire::{
 /// The priority in pause frames.
 const PAUSED_PRIORITY: u8 = 3;
 
-/// Number of queue pairs that have numbers on the wire. Those of further ones are used again.
+/// The number of different queue pair numbers on the wire. If a run has more queue pairs, numbers are reused.
 const QPNS: u32 = (1 << 24) - FIRST_QPN;
 
-/// The payload, which the simulator does not have.
+/// The bytes of payloads, whose content the simulator does not have.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 impl Wire<'_> {
-    /// Writes the bytes of a frame to `out`, which is emptied first, without the check sequence.
+    /// Writes the bytes of a frame to `out`, which is cleared first. The frame check sequence is left out.
     ///
     /// # Errors
-    /// A number of a packet does not fit its field.
+    /// A number in a packet does not fit in its field.
     pub fn frame(&self, sent: &Sent, out: &mut Vec<u8>) -> Result<(), WireError> {
         match &sent.content {
             FrameContent::Pause { stop } => {
@@ -34,7 +35,7 @@ impl Wire<'_> {
         }
     }
 
-    /// The bytes of a packet, as long as in the simulator, if its headers are not longer than that.
+    /// Writes the bytes of a packet. The frame is as long as in the simulator, unless its headers alone are longer.
     fn packet(&self, packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError> {
         let format = Format::new(self.point.scheme.transport.headers());
         let route = self.route(packet);
@@ -44,7 +45,8 @@ impl Wire<'_> {
         let mut payload = Payload { range: self.range(&packet), memory, bytes: &[] };
         encode(&format, &route, &packet, &payload, out)?;
         if matches!(packet.repr, Repr::Data { .. }) {
-            // Whole words, since a payload is filled up to them; the rest fills up the frame.
+            // A payload is padded to whole words of four bytes, so it is rounded down to whole words here. Zeros then
+            // fill up the frame.
             payload.bytes = &ZEROS[..simulated.saturating_sub(out.len()) & !0b11];
             encode(&format, &route, &packet, &payload, out)?;
         }
@@ -60,7 +62,8 @@ impl Wire<'_> {
         Route { to_mac: mac(to), from_mac: mac(from), ip }
     }
 
-    /// The address of a message: its number in the upper half, so that the lower one is the offset.
+    /// The address of a message. Its upper half is the number of the message, and its lower half is 0, so that the
+    /// offset can be added.
     fn address(&self, packet: &Packet) -> u64 {
         match packet.repr {
             Repr::Data { message, .. } => u64::from(message.0) << 32,
@@ -68,8 +71,9 @@ impl Wire<'_> {
         }
     }
 
-    /// The part of its message that a data packet carries. The length of a split message, and of a request of DCP, is in
-    /// whole packets, except in its last packet.
+    /// The part of its message that a data packet carries. If a message is split over several queue pairs, or into
+    /// requests of DCP, its exact length is known only at the last packet. In other packets, the length is a whole
+    /// number of full packets.
     fn range(&self, packet: &Packet) -> PayloadRange {
         let Repr::Data { message, message_packets, .. } = packet.repr else { return PayloadRange::default() };
         let framing = self.point.scheme.transport.framing();
@@ -85,7 +89,7 @@ impl Wire<'_> {
             _ => whole,
         };
         let request_bytes = if self.firsts.is_dcp { whole } else { message_bytes };
-        // A RETH has 32 bits for a length, and the lower half of its address is the offset here.
+        // The length in a RETH has 32 bits, and so has the offset, since it is the lower half of the address.
         let low = |number: u64| number & u64::from(u32::MAX);
         PayloadRange {
             message,

@@ -131,7 +131,7 @@ fn whole(packet: &pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBloc
     bytes
 }
 
-/// Each frame decodes to the packet that it was made from, with its place in the message.
+/// Each frame can be decoded to the packet from which it was encoded, with the correct offset in the message.
 #[test]
 fn every_frame_is_read_back() {
     for point in points(INCAST) {
@@ -165,7 +165,7 @@ fn every_frame_is_read_back() {
                 };
                 assert_eq!((found, of), (psn, message), "{packet:?}");
                 assert!(sent_at <= sent.at);
-                // One queue pair per sender and one message: PSNs begin at 0.
+                // Each sender has one queue pair and one message, so that its PSNs begin at 0.
                 assert_eq!(u64::from(offset), u64::from(psn) * payload, "{packet:?}");
                 placed += 1;
             }

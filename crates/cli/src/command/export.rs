@@ -12,7 +12,7 @@ use std::path::Path;
 /// Writes a table of stored results.
 ///
 /// # Errors
-/// If the folder holds no complete results, or the file cannot be written.
+/// The folder holds no complete results, or the file cannot be written.
 pub fn export(args: &ExportArgs) -> Result<(), Failure> {
     let FormatArg::Csv = args.format;
     let table = match args.table {

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 /// Prints a list of names that a scenario or a command can use.
 ///
 /// # Errors
-/// If `--state` is given for a list without hardware state, or standard output cannot be written.
+/// `--state` is given for a list without hardware state, or standard output cannot be written.
 pub fn list(args: &ListArgs) -> Result<(), Failure> {
     if args.state && args.what != Listing::Schemes {
         return Err(Failure::Input(
@@ -166,7 +166,7 @@ pub const IN_FLIGHT: u32 = 128;
 /// NICs, with [`IN_FLIGHT`] packets in flight, and the state of its program in a switch.
 ///
 /// # Errors
-/// A built-in scheme never causes one.
+/// A built-in scheme cannot be resolved, which does not happen.
 pub fn state_bits() -> Result<BTreeMap<String, u64>, Failure> {
     let mut all = BTreeMap::new();
     for listing in schemes() {

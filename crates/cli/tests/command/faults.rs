@@ -135,7 +135,7 @@ fn each_fault_says_how_many_packets_of_each_scheme_it_hit() {
         assert_eq!(run["faults"][1]["on"], "tor:1/up:0, tor:1/up:1");
     }
     assert_eq!(json["warnings"], serde_json::json!([]));
-    // The table and the page have the same values, and also a report from stored results.
+    // The table and the page have these values, and so does a report from the stored results.
     let again = place.run(&["report", json["folder"].as_str().unwrap()]).expect(0).stdout;
     let lost = json["runs"][0]["faults"][0]["packets_lost"].as_u64().unwrap();
     let line =

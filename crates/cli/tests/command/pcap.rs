@@ -19,7 +19,8 @@ probability = 0.01
 "pfc-ecmp.fabric.pfc.buffer" = "3MB"
 "#;
 
-/// Fields of each packet that tshark decodes: protocols, opcode, ICRC, and whether it is malformed.
+/// The fields of each packet that tshark decodes, such as protocols, opcode and ICRC, and whether the packet is
+/// malformed.
 fn decoded(place: &Place, file: &str) -> Vec<String> {
     let mut tshark = Command::new("tshark");
     tshark.args(["-r", file, "-n", "-T", "fields", "-E", "separator=|"]);
@@ -87,7 +88,8 @@ fn tshark_decodes_every_packet_of_every_transport() {
                 assert!(protocols.starts_with("eth:ethertype:ip:udp:infiniband"), "{scheme}: {line}");
                 assert_eq!(checksum, "1", "{scheme}: {line}");
             }
-            // Trimmed packets, which have none, are the middle of a message. Behind an AETH tshark looks for nothing else.
+            // Packets with other opcodes need not show an ICRC: a middle packet of a message may be trimmed, and behind an
+            // AETH tshark does not look for one.
             if matches!(opcode, "6" | "8" | "10") {
                 assert!(icrc.len() == 10 && icrc != "0x00000000", "{scheme}: {line}");
             }

@@ -17,7 +17,7 @@ pub(super) struct Jitter {
 }
 
 impl Jitter {
-    /// The jitter of `node`; none unless the node is a host whose NIC has jitter.
+    /// The jitter of `node`. None unless the node is a host whose NIC has jitter.
     pub fn of(network: &Network<'_>, node: NodeId) -> Option<Jitter> {
         let most = network.scheme.fabric.nic_jitter;
         let random = || stream(network.seed, u64::from(node.0), Purpose::NicJitter);
@@ -218,7 +218,8 @@ impl<F: FreeTimes> Egress<F> {
                         // The next packet is sent as if this one had not existed.
                         self.drop_packet(port, frame, at);
                         if self.ports[usize::from(port)].has_work() {
-                            // It is sent a picosecond later, since a node has one such event per instant.
+                            // The next packet is sent a picosecond later, since a node has at most one event of this
+                            // kind per instant.
                             self.ports[usize::from(port)].busy = true;
                             self.free_times.push(DelayClass::NONE, at.now + Duration(1), port);
                         }

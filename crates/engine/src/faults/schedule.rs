@@ -6,9 +6,7 @@ use anabranch_base::{Duration, Time};
 /// The times at which a fault is in effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Schedule {
-    /// The begin.
     pub from: Time,
-    /// The final end.
     pub until: Time,
     /// The period, and the duration of each failure within it, counted from the begin. None for a fault that is in
     /// effect all the time.
@@ -34,8 +32,8 @@ impl Schedule {
         first < (began + down_for).min(self.until)
     }
 
-    /// The end of the interval that contains `time`. Between two intervals it is the end of the earlier one, and before
-    /// the first interval it is the end of that one.
+    /// The end of the interval that contains `time`. Between two intervals it is the end of the earlier one. Before the
+    /// first interval it is the end of the first.
     pub fn end_of_interval(&self, time: Time) -> Time {
         let Some((period, down_for)) = self.flap else { return self.until };
         let time = time.min(Time(self.until.0.saturating_sub(1))).max(self.from);

@@ -1,4 +1,5 @@
-//! The pulls of a host whose receivers grant credit (`eqds`). One pacer serves all its receivers.
+//! The pulls of a host whose receivers grant credit (`eqds`, and `uet` with credit). One pacer serves all its
+//! receivers.
 
 use super::{DONE, Host, PULLS};
 use crate::context::Context;
@@ -24,7 +25,7 @@ impl Pulls {
         Some(Pulls { pacer, armed: false })
     }
 
-    /// Takes note of a packet that arrives for a receiver.
+    /// Reports a packet that arrives for a receiver to the pacer.
     #[inline]
     pub fn observe(&mut self, now: Time, packet: &Packet) {
         self.pacer.observe(now, packet);

@@ -11,9 +11,9 @@ use std::cmp::Reverse;
 
 /// The ticks of a host whose timers are not exact.
 pub(super) struct Ticks {
-    /// The time between two ticks; 0 if timeouts do not wait for ticks.
+    /// The time between two ticks. It is 0 if timeouts do not wait for ticks.
     every: Duration,
-    /// The first tick.
+    /// The time of the first tick.
     first: Time,
     /// The largest random delay of a timeout after its tick.
     jitter: Duration,
@@ -21,7 +21,7 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
-    /// The ticks of a host; none if timers are exact.
+    /// The ticks of a host. None if timers are exact.
     pub fn new(network: &Network<'_>, host: HostId) -> Option<Ticks> {
         let (every, jitter) = (network.scheme.fabric.timer_tick, network.scheme.fabric.timer_jitter);
         if every == Duration::ZERO && jitter == Duration::ZERO {

@@ -62,9 +62,9 @@ impl Ideal<'_> {
     /// - The link of each host, once for the bytes that the host sends and once for those that it receives. Each
     ///   message counts from its earliest posting in the chain on, and the rest of the shortest path and the way back
     ///   are added.
-    /// - The links of each ToR to other switches, once for the bytes that its hosts send to other ToRs and once for
-    ///   those that they receive from them, at the total rate of these links. This bound matters in an oversubscribed
-    ///   fabric.
+    /// - The links of each ToR to other switches, at the total rate of these links: once for the bytes that its hosts
+    ///   send to other ToRs, and once for those that they receive from other ToRs. This bound matters in an
+    ///   oversubscribed fabric.
     /// - Each processor, and the NVLink pipes of each GPU, whose steps run one after the other.
     ///
     /// Each job's bound ignores the other jobs. Gates that other jobs open count as open, and so do gates that let one

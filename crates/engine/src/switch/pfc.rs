@@ -129,8 +129,8 @@ impl PfcError {
 }
 
 /// The bytes that can arrive at the end of `link` after the XOFF decision of its switch, including the triggering
-/// packet. Several delays add up: the pause frame may wait for a full packet and then has its own serialisation time,
-/// the sender may have just begun a full packet, and packets in flight or within the switch's latency still arrive.
+/// packet. Several delays add up. The pause frame may wait for a full packet, and then has its own serialisation time.
+/// The sender may have just begun a full packet, and packets in flight or within the switch's latency still arrive.
 ///
 /// The triggering packet ended its transmission at a time `e`. Later packets begin between `e` and the time at which
 /// the pause takes effect, which is `latency + switch latency + (full packet + frame at the rate back) + latency`
@@ -424,9 +424,9 @@ mod tests {
         assert_eq!((pfc.held(), pfc.shared.used), (0, 0));
     }
 
-    /// With an alpha of 1/2 and 9,000 B, a single port may hold x <= (9,000 - x)/2 before each packet: 0 <= 4,500,
-    /// 1,000+1,000 <= 4,000, 3,000 <= 3,500, 4,000 > 3,000. A second port then finds (9,000 - 3,000)/2 = 3,000: 1,000
-    /// fits, 2,000 <= 2,500 fits, 3,000 > 2,000 does not.
+    /// With an alpha of 1/2 and a buffer of 9,000 B, a packet is admitted if the port then holds at most half of the
+    /// bytes that were free before. The only port holds 1,000 <= 4,500, 2,000 <= 4,000 and 3,000 <= 3,500, but not
+    /// 4,000 > 3,000. A second port then holds 1,000 <= 3,000 and 2,000 <= 2,500, but not 3,000 > 2,000.
     #[test]
     fn a_dynamic_threshold_follows_what_is_left() {
         let mut pfc = pfc(Threshold::Dynamic(32_768), 9_000);

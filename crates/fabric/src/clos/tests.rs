@@ -47,7 +47,8 @@ fn paths(t: &Topology, src: u32, dst: u32) -> Option<(usize, usize)> {
 
 #[test]
 fn a_superpod_of_four_units_has_its_switches_and_cables() {
-    // DGX SuperPOD B200: 1,024 GPUs, 32 leaves, 16 spines, 1,024 + 1,024 cables, 64 ports a switch.
+    // DGX SuperPOD B200: 1,024 GPUs, 32 leaves and 16 spines with 64 ports each, and 1,024 cables in each of the two
+    // tiers.
     let t = built(ClosKind::Rails, ClosInput { radix: Some(64), ..input(128) });
     assert_eq!(
         (t.hosts, tiers(&t), cables(&t), ports(&t)),

@@ -43,7 +43,7 @@ fn gpus_use_the_nics_on_their_pci_switch() {
     let server = parse_nccl("s.xml", SERVER).unwrap();
     assert_eq!((server.gpus, server.nics, server.ports, server.link), (2, 2, 1, Rate::from_gbps(200)));
     assert_eq!(server.gpu_nics, [1, 0], "NICs are numbered by dev");
-    // 18 links of 20.6 GB/s.
+    // The server has 18 links of 20.6 GB/s per GPU.
     assert_eq!(server.nvlink, Some(Rate(2_966_400_000_000)));
 }
 

@@ -315,7 +315,7 @@ fn nvswitches_of_simai_are_the_nvlink_of_servers() {
     let servers = read(&twice).unwrap().servers.unwrap();
     assert_eq!(servers.nvlink, Some(crate::NvLink { rate: Rate::from_gbps(2900), ..nvlink }));
     assert_eq!(servers.domain_of(1), 0);
-    // Without NVSwitches servers have no NVLink.
+    // Without NVSwitches, servers have no NVLink.
     let none = read(
         "6 2 0 2 5 H20\n4 5\n0 4 1Gbps 1us 0\n1 5 1Gbps 1us 0\n2 4 1Gbps 1us 0\n3 5 1Gbps 1us 0\n\
         4 5 1Gbps 1us 0\n",

@@ -6,7 +6,7 @@ use crate::{ErrorRate, Topology};
 use anabranch_base::{HostId, NodeId};
 
 impl Selector {
-    /// The number or share at the end of the form, with its colon: `:3%`.
+    /// The number or share at the end of a form, including its colon: `:3%`.
     fn amount(&self) -> String {
         let behind = |text: &str| text.split_once(':').map(|(_, rest)| rest.trim().to_owned());
         let form = if self.cable { behind(&self.text) } else { Some(self.text.clone()) };

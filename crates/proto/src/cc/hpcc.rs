@@ -1,9 +1,9 @@
 //! HPCC (SIGCOMM 2019, section 3.2, Algorithm 1): a window from in-network telemetry.
 //!
-//! From two reports of each egress port on the path, a sender computes the bytes in flight over the link (its own and
-//! those of other flows) as a share U of the link's capacity in a base RTT. At every ACK (fast reaction) it sets its
-//! window such that U of the busiest link approaches `eta`. The window is always computed from a reference window that
-//! changes once per round trip, so that the sender does not react to the same queue twice.
+//! From two reports of each egress port on the path, a sender computes the bytes in flight over the link, both its own
+//! and those of other flows. U is their share of the link's capacity in a base RTT. At every ACK (fast reaction) it
+//! sets its window such that U of the busiest link approaches `eta`. The window is always computed from a reference
+//! window that changes once per round trip, so that the sender does not react to the same queue twice.
 //!
 //! Choices where the paper is silent:
 //!
@@ -24,10 +24,10 @@
 //! larger flow, and nearly cancels the 0.34 % by which `rate_ai` favours the smaller one. The remaining difference is
 //! less than the error of U, which is 1 % from one round trip to the next.
 //!
-//! This follows from Algorithm 1. A model that consists only of the published simulator's rules (rate and window, units
-//! of time and of telemetry) has a Jain's index of 0.77 to 0.92 in an 8:1 incast (means from 5 to 15 ms, eight starts);
-//! this code has one of 0.83 to 0.89. If U leaves out the queue, the index is 0.99 in both. Jitter, deviating clocks
-//! and the order of arrivals do not change it.
+//! The drift follows from Algorithm 1. A model was made that consists only of the published simulator's rules (rate and
+//! window, units of time and of telemetry). It has a Jain's index of 0.77 to 0.92 in an 8:1 incast (means from 5 to 15
+//! ms, eight starts), and this code has one of 0.83 to 0.89. If U leaves out the queue, the index is 0.99 in both.
+//! Jitter, deviating clocks and the order of arrivals do not change it.
 //!
 //! Eight flows keep equal shares if their increases together exceed about half a packet per round trip. This is so with
 //! a `rate_ai` four times as large as in the published scripts, or with packets of 250 B.

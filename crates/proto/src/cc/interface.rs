@@ -20,8 +20,8 @@ pub struct AckReport {
     pub marked: bool,
     /// RTT of the packet that caused the ACK.
     pub rtt: Duration,
-    /// Whether `rtt` is surely that of the copy that the sender takes for acknowledged. Only `uet` has ACKs of which that
-    /// is not known.
+    /// Whether `rtt` certainly belongs to the copy of the packet that the sender counts as acknowledged. Only the ACKs of
+    /// `uet` can leave this open.
     pub rtt_is_valid: bool,
     /// Bytes in flight after the ACK, headers included.
     pub in_flight: u64,
@@ -32,11 +32,12 @@ pub struct AckReport {
 pub struct LossReport {
     /// The time at which the sender learns of the loss.
     pub now: Time,
-    /// Bytes lost, headers included: of the packet where the transport reports each one, otherwise those of a full packet.
+    /// Bytes lost, headers included. They are the bytes of the lost packet if the transport reports each lost packet,
+    /// and otherwise those of a full packet.
     pub bytes: u64,
     /// The evidence of the loss.
     pub cause: LossCause,
-    /// The RTT of the trimmed packet and its NACK, where the cause is a trim.
+    /// The RTT of the trimmed packet and its NACK. None for other causes.
     pub rtt: Option<Duration>,
     /// Bytes in flight after the loss, headers included.
     pub in_flight: u64,
@@ -47,11 +48,11 @@ pub struct LossReport {
 pub enum LossCause {
     /// No acknowledgement came within the RTO.
     Timeout,
-    /// Later packets overtook it, or a receiver or a probe said that it is missing.
+    /// Later packets overtook the packet, or a receiver or a probe reported it missing.
     Inferred,
-    /// A switch trimmed it.
+    /// A switch trimmed the packet.
     Trimmed,
-    /// The last switch on its way trimmed it.
+    /// The last switch before the receiver trimmed the packet.
     TrimmedAtLastHop,
 }
 

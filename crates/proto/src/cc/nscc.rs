@@ -1,13 +1,14 @@
 //! NSCC, the sender-based congestion control of Ultra Ethernet (UET 1.0.3, section 3.6.13, constants of tables 3-76 and
 //! 3-82), read in a translation and in implementers' digests.
 //!
-//! A window in bytes that follows a queueing delay: acknowledged bytes gather an increase, which is applied when eight
-//! packets or a round trip have passed; marks beyond the target cut the window at most once a round trip; and "quick adapt"
-//! sets it to what a period delivered where that was little. An incast needs the last.
+//! The window counts bytes and follows the queueing delay. Acknowledged bytes add up to an increase, which is applied
+//! after eight packets or a round trip. Marked packets whose delay is above the target cut the window, at most once per
+//! round trip. If a period delivered few bytes, "quick adapt" sets the window to these bytes, which is needed in an
+//! incast.
 //!
-//! Not built: the receiver's penalty (step 3), by which a slow host requests a smaller window. No host here is slow.
-//! [`NsccRules::Htsim`] has the differences of the public simulator (uet-htsim), except that it computes the gains from the
-//! payload of a packet instead of its size, 1.5 % less.
+//! Not built: the receiver's penalty (step 3), by which a slow host requests a smaller window. No simulated host is
+//! slow. [`NsccRules::Htsim`] reproduces the differences of the public simulator (uet-htsim) except one: uet-htsim
+//! computes the gains from the payload of a packet instead of its size, which makes them 1.5 % smaller.
 
 use super::interface::{AckReport, CcProperties, CongestionControl, LossCause, LossReport, Windows};
 use super::{AnyCc, CcConfig};
@@ -78,11 +79,11 @@ parameters! {
     }
 }
 
-/// The samples of the average delay.
+/// The delays that enter the average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NsccAverage {
-    /// Each delay as measured.
+    /// The measured delay of each packet.
     #[default]
     Spec,
     /// A quarter of the base RTT for an unmarked packet whose delay is above the target.
@@ -99,16 +100,19 @@ impl NsccAverage {
 
 /// The rules of NSCC.
 ///
-/// uet-htsim differs in this: an ACK without a valid RTT counts, with the average delay; a timed-out or inferred loss
-/// does not count as bytes that quick adapt ignores; a period ends after its end, not at it; the bytes in flight that quick
-/// adapt ignores include the trimmed packet; a trim at the last hop that is no sign of congestion still causes quick adapt.
+/// uet-htsim differs from the specification in these points:
+/// - An ACK without a valid RTT counts, with the average delay as its delay.
+/// - The bytes of a timed-out or inferred loss do not count towards the bytes that quick adapt ignores.
+/// - A period of quick adapt is over after its end time, not at it.
+/// - The bytes in flight that quick adapt ignores include the trimmed packet.
+/// - A trim at the last hop that is no sign of congestion still causes quick adapt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NsccRules {
     /// UET 1.0.3, section 3.6.13.
     #[default]
     Spec,
-    /// The public simulator's.
+    /// The rules of the public simulator (uet-htsim).
     Htsim,
 }
 
@@ -155,9 +159,10 @@ pub struct NsccConstants {
     pub adjust_bytes: u64,
     /// adjust_period: config_base_rtt.
     pub adjust_period: Duration,
-    /// qa_gate.
+    /// qa_gate: quick adapt applies below MaxWnd over two to this power.
     pub qa_gate: u32,
-    /// qa_threshold; [`Duration`]'s largest value for never.
+    /// qa_threshold: the queueing delay above which quick adapt acts without a loss. The largest [`Duration`] stands
+    /// for never.
     pub qa_threshold: Duration,
     zero_delay: Duration,
     ewma: f64,
@@ -166,7 +171,7 @@ pub struct NsccConstants {
     last_hop_trims: bool,
 }
 
-/// The source of NSCC. Names follow the specification.
+/// The congestion control of a source. Names follow the specification.
 #[derive(Clone, Debug)]
 pub struct Nscc {
     cwnd: f64,
@@ -179,12 +184,13 @@ pub struct Nscc {
     /// Bytes acknowledged since the last evaluation.
     received: u64,
     last_adjust: Time,
-    /// None before the first decrease, which counts as infinitely long ago.
+    /// The time of the last decrease. None before the first one, so that the first decrease need not wait.
     last_decrease: Option<Time>,
-    /// fi_count: bytes acknowledged in a row without queueing, and whether they exceeded a window.
+    /// fi_count: bytes acknowledged in a row without queueing, and whether they have exceeded the window.
     fi_count: u64,
     increases_fast: bool,
-    /// Bytes acknowledged in the present period of quick adapt, and its end; none before the first.
+    /// Bytes acknowledged in the current period of quick adapt, and the end of that period. The end is None before the
+    /// first period.
     achieved: u64,
     qa_end: Option<Time>,
     trigger_qa: bool,
@@ -196,10 +202,10 @@ pub struct Nscc {
 }
 
 impl NsccConfig {
-    /// The names of the parameter sets.
+    /// The names of the published parameter sets.
     pub const PRESETS: [&'static str; 2] = ["spec", "htsim"];
 
-    /// UET 1.0.3 where switches trim.
+    /// The values of UET 1.0.3 for a fabric whose switches trim.
     pub fn spec() -> Self {
         NsccConfig {
             initial_window: Size::Bdp(1.5),
@@ -221,7 +227,7 @@ impl NsccConfig {
         }
     }
 
-    /// uet-htsim: its rules, its samples, and quick adapt at four times the target also where switches trim.
+    /// The rules and samples of uet-htsim. Quick adapt also acts at four times the target if switches trim.
     pub fn htsim() -> Self {
         let qa_threshold = Some(Span::Rtt(3.0));
         NsccConfig { qa_threshold, average: NsccAverage::Htsim, rules: NsccRules::Htsim, ..Self::spec() }
@@ -254,7 +260,7 @@ impl Nscc {
         }
     }
 
-    /// The constants.
+    /// The constants of this queue pair.
     pub fn constants(&self) -> &NsccConstants {
         &self.constants
     }
@@ -306,7 +312,7 @@ impl CongestionControl for Nscc {
         false
     }
 
-    /// UET 1.0.3, section 3.6.13, at an ACK. The transport counts the bytes in flight.
+    /// The actions of UET 1.0.3, section 3.6.13, on an ACK. The transport counts the bytes in flight.
     #[inline]
     fn handle_ack(&mut self, acked: &AckReport) {
         // Step 1.
@@ -329,13 +335,13 @@ impl CongestionControl for Nscc {
             (false, true) => self.inc += self.constants.fi * acked.bytes as f64,
             (false, false) => self.increase(acked.bytes, delay),
             (true, true) => self.decrease(acked.now),
-            // The load balancer moves away from the path.
+            // The window stays: the load balancer moves traffic away from this path instead.
             (true, false) => {}
         }
         self.evaluate(acked.now);
     }
 
-    /// UET 1.0.3, section 3.6.13, at a NACK, an inferred loss or a timeout.
+    /// The actions of UET 1.0.3, section 3.6.13, on a NACK, an inferred loss or a timeout.
     fn handle_loss(&mut self, lost: &LossReport) {
         if let LossCause::Trimmed | LossCause::TrimmedAtLastHop = lost.cause {
             return self.handle_trim(lost);
@@ -348,7 +354,7 @@ impl CongestionControl for Nscc {
 }
 
 impl Nscc {
-    /// Steps 2 and 5: the queueing delay of a packet. The shortest RTT is the base RTT.
+    /// Steps 2 and 5: returns the queueing delay of a packet, which is its RTT minus the shortest RTT so far.
     #[inline]
     fn measure(&mut self, rtt: Duration, marked: bool) -> Duration {
         self.lower_base_rtt(rtt);
@@ -374,7 +380,7 @@ impl Nscc {
         self.avg_delay = self.avg_delay * (1.0 - weight) + weight * delay_ps;
     }
 
-    /// Quick adapt. Returns whether the ACK or NACK is to have no other effect.
+    /// Applies quick adapt. Returns whether the ACK or NACK must have no further effect.
     #[inline]
     fn quick_adapt(
         &mut self,
@@ -410,8 +416,8 @@ impl Nscc {
         adapts
     }
 
-    /// Step 7, an unmarked packet below the target: fast increase after a window without queueing, otherwise proportional
-    /// increase.
+    /// Step 7 for an unmarked packet whose delay is below the target: a fast increase after a whole window without
+    /// queueing, and a proportional increase otherwise.
     #[inline]
     fn increase(&mut self, bytes: u64, delay: Duration) {
         if delay <= self.constants.zero_delay {
@@ -428,7 +434,7 @@ impl Nscc {
         self.inc += self.constants.alpha * bytes as f64 * below;
     }
 
-    /// Step 7, a marked packet beyond the target: at most once a round trip.
+    /// Step 7 for a marked packet whose delay is not below the target: a decrease, at most once per round trip.
     fn decrease(&mut self, now: Time) {
         (self.fi_count, self.increases_fast) = (0, false);
         let constants = &self.constants;
@@ -441,7 +447,7 @@ impl Nscc {
         }
     }
 
-    /// Step 8: applies the increase that has gathered.
+    /// Step 8: applies the accumulated increase.
     #[inline]
     fn evaluate(&mut self, now: Time) {
         let constants = &self.constants;
@@ -458,7 +464,7 @@ impl Nscc {
         (self.inc, self.received) = (0.0, 0);
     }
 
-    /// A NACK of a trimmed packet.
+    /// Handles the NACK of a trimmed packet.
     fn handle_trim(&mut self, lost: &LossReport) {
         if let Some(rtt) = lost.rtt {
             self.lower_base_rtt(rtt);
@@ -483,7 +489,7 @@ impl Nscc {
 }
 
 impl NsccConstants {
-    /// UET 1.0.3, tables 3-76 and 3-82.
+    /// The formulas of UET 1.0.3, tables 3-76 and 3-82.
     fn new(config: &NsccConfig, facts: &PathFacts) -> Self {
         let mtu = facts.packet.0.max(1) as f64;
         let target = config.target.on(facts);

@@ -211,7 +211,7 @@ impl Bitmap {
     }
 }
 
-/// The greatest common divisor.
+/// The greatest common divisor of `a` and `b`.
 fn common_divisor(mut a: u32, mut b: u32) -> u32 {
     while b != 0 {
         (a, b) = (b, a % b);
@@ -338,7 +338,8 @@ mod tests {
         assert!(lb.penalties.iter().all(|&p| p == 0));
     }
 
-    /// UET's example: a mark is one turn, and none is skipped while more than half are marked.
+    /// UET's example: a mark costs an entropy value one turn, and no value is skipped while more than half of them are
+    /// marked.
     #[test]
     fn nothing_is_skipped_beyond_the_limit() {
         let mut lb = sender(&BitmapConfig { max_penalty: 1, skip_limit: 0.5, ..CONFIG });
@@ -353,7 +354,7 @@ mod tests {
         assert_eq!(lb.penalised, lb.penalties.iter().filter(|&&penalty| penalty > 0).count() as u32);
     }
 
-    /// Without penalties it is oblivious: a permutation, drawn anew each round.
+    /// Without penalties, each round uses all entropy values once, in an order that is drawn anew for each round.
     #[test]
     fn without_penalties_it_is_oblivious() {
         let config = BitmapConfig { ecn_penalty: 0, trim_penalty: 0, timeout_penalty: 0, ..CONFIG };

@@ -94,8 +94,9 @@ interface! {
         fn handle_timeout(&mut self, now: Time, ev: Option<u16>) {
             let _ = (now, ev);
         }
-        /// Handles the notice of the receiver that a switch trimmed a packet with this entropy value (`fabric.trim`). Under
-        /// `uet` not for trims at the last hop, which say nothing of the path: these count as ACKs.
+        /// Handles the receiver's notice that a switch trimmed a packet with this entropy value (`fabric.trim`). Under
+        /// `uet`, a trim at the last hop causes a call of [`handle_ack`](Self::handle_ack) instead, since it says
+        /// nothing about the path.
         fn handle_trim(&mut self, now: Time, ev: u16) {
             let _ = (now, ev);
         }

@@ -1,5 +1,6 @@
-//! The mixed balancer of the public Ultra Ethernet simulator (uet-htsim, its default): an entropy value that came back unmarked
-//! is used again, and where there is none the bitmap chooses. UET 1.0.3, section 3.6.16, mandates no balancer.
+//! The mixed balancer, which is the default of the public Ultra Ethernet simulator (uet-htsim). An entropy value whose
+//! ACK was unmarked is used again. If there is none, the bitmap chooses. UET 1.0.3, section 3.6.16, mandates no
+//! balancer.
 
 use super::AnyLb;
 use super::bitmap::{Bitmap, BitmapConfig};
@@ -35,11 +36,11 @@ parameters! {
     }
 }
 
-/// A sender with entropy values to use again, and a bitmap.
+/// A sender that reuses entropy values, with a bitmap for when there are none.
 #[derive(Clone, Debug)]
 pub struct Mixed {
     bitmap: Bitmap,
-    /// Entropy values that came back unmarked, the oldest first.
+    /// Entropy values of unmarked ACKs that are not yet reused, the oldest first.
     good: VecDeque<u16>,
     buffer: usize,
 }
@@ -138,7 +139,7 @@ mod tests {
         ack(&mut lb, 1, true);
         let evs: Vec<u16> = (0..3).map(|_| lb.next_ev(at(2), 0)).collect();
         assert_eq!(evs, [5, 6, 7], "4 found the buffer full");
-        // A round of the bitmap, which skips 1 once.
+        // This is one round of the bitmap, which skips entropy value 1 once.
         let mut round: Vec<u16> = (0..7).map(|_| lb.next_ev(at(2), 0)).collect();
         round.sort_unstable();
         assert_eq!(round, [0, 2, 3, 4, 5, 6, 7]);
@@ -153,7 +154,7 @@ mod tests {
         lb.handle_timeout(at(1), None);
     }
 
-    /// 64 penalties of 4 bits, three numbers of the round, and 256 values of 6 bits.
+    /// The state consists of 64 penalties of 4 bits, three numbers of the round, and 256 entropy values of 6 bits.
     #[test]
     fn state_is_as_listed() {
         let config = MixedConfig { evs: 64, buffer: 256, ..CONFIG };

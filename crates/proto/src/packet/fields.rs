@@ -1,4 +1,4 @@
-//! Fields of packets that are smaller than what they hold.
+//! Packet fields that store their value in fewer bytes than its type would take, so that a packet has 48 bytes.
 
 /// The PSNs, among the 48 from its base on, whose entropy values an ACK carries. It replaces the values themselves,
 /// which do not fit into a [`Packet`](super::Packet): the sender looks them up. It has six bytes, so that a packet has
@@ -88,7 +88,7 @@ impl Msn {
         self.0 >> 8
     }
 
-    /// `eqds`: stores the pull up to which a sender has demand in the same four bytes.
+    /// Stores the pull up to which a sender of `eqds` or `uet` has demand, in the same four bytes.
     #[inline]
     pub const fn of_pull_target(target: u32) -> Self {
         Msn(target)

@@ -72,7 +72,7 @@ impl Sites {
 /// The context of a packet that passes a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Passage {
-    /// The time.
+    /// The current simulated time.
     pub now: Time,
     /// The host that sent the packet, by its IP header.
     pub src: HostId,
@@ -132,7 +132,7 @@ pub enum Held {
 /// The opening or the end of a queue pair, for programs with tables of queue pairs ([`Program::handle_qp`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QpNotice {
-    /// The time.
+    /// The current simulated time.
     pub now: Time,
     /// The queue pair.
     pub qp: QpId,

@@ -76,9 +76,9 @@ pub type RegisteredTransport = Registered<TransportFactory>;
 /// The number of packets that one ACK answers at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckInterval {
-    /// At least 1.
+    /// The number of packets, at least 1.
     pub packets: u32,
-    /// The parameter that sets it.
+    /// The parameter that determines `packets`.
     pub parameter: &'static str,
     /// The value of the parameter, as in a scenario, with which every packet has an ACK of its own.
     pub every_packet: &'static str,
@@ -95,8 +95,8 @@ impl AckInterval {
     }
 }
 
-/// The number of packets that may be in flight where a packet is sent only if it fits into the window as a whole. One is
-/// always sent.
+/// The number of packets of `packet` bytes that a window admits if a packet is sent only if it fits into the window as
+/// a whole. It is at least 1, since one packet is always sent.
 pub(crate) fn whole_packets(window: u64, packet: u64) -> u64 {
     (window / packet).max(1)
 }
@@ -297,8 +297,8 @@ interface! {
         fn window(&self) -> Option<(Size, &'static str)> {
             None
         }
-        /// The number of packets of `packet` bytes that a window of `window` bytes lets be in flight, at least. By default
-        /// a packet is sent while less than the window is in flight.
+        /// The least number of packets of `packet` bytes that a window of `window` bytes admits. By default a packet is
+        /// sent while less than the window is in flight.
         fn packets_in_window(&self, window: u64, packet: u64) -> u64 {
             window.div_ceil(packet)
         }
@@ -306,8 +306,8 @@ interface! {
         fn busy_window_bdps(&self) -> f64 {
             1.0
         }
-        /// The number of packets after which the receiver acknowledges at the latest while the window has `window` bytes
-        /// and does not end before.
+        /// The interval of the receiver's ACKs with a window of `window` bytes. The last packet of a window may be
+        /// acknowledged earlier.
         fn ack_interval(&self, window: u64) -> AckInterval {
             let _ = window;
             AckInterval::EVERY_PACKET

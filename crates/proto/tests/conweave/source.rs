@@ -16,7 +16,7 @@ fn a_reply_in_time_begins_the_next_epoch_on_the_same_path() {
     let (third, by) = pair.send(us(DEADLINE_US + 1), 2);
     assert!(is_init(&third) && !is_tail(&third) && by == port);
     assert_ne!(first.tag, third.tag, "another epoch");
-    // Its deadline counts from the INIT of its own epoch.
+    // The deadline of the second epoch counts from the INIT of that epoch.
     let (fourth, by) = pair.send(us(2 * DEADLINE_US + 1), 3);
     assert!(!is_tail(&fourth) && by == port);
     assert_eq!((pair.sent("reroutes"), pair.sent("replies_in_time")), (0, 1));

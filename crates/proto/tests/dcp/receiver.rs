@@ -203,8 +203,8 @@ fn a_trimmed_packet_causes_a_cnp_where_it_is_taken_for_a_mark() {
     }
 }
 
-/// If a message is counted anew, only packets beyond its fullest round count as new, so that the number of new packets
-/// is bounded even if the rounds never end. Packets of later messages count at once.
+/// If a new round counts a message again, only packets in excess of its largest earlier count are new. The number of
+/// new packets is thus bounded, even if the rounds never end. Packets of later messages are new at once.
 #[test]
 fn packets_of_a_later_round_are_not_new() {
     let mut receiver = Receiver::new(config());

@@ -243,7 +243,8 @@ mod sending {
         post_three(&mut sender);
         // 2,000 B in flight are below the window, so that a third packet is sent.
         assert_eq!(burst(&mut sender, us(0)), (psns(0..3), vec![2]));
-        // 2,000 B are in flight, and 2,064 B with the next packet, after which one more is sent.
+        // 2,000 B are in flight. The next packet has 64 B. The 2,064 B are still below the window, so that one more
+        // packet is sent.
         answer(&mut sender, us(1), ack(1));
         assert_eq!(burst(&mut sender, us(1)), (psns(3..5), vec![4]));
         // 2,064 B are in flight.

@@ -147,8 +147,8 @@ fn steps_of_the_algorithm() {
         // If the queue is reported again within the round trip, the sender does not react to it again.
         ((1, 12_500, 100_000, 620, 710), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
         ((1, 12_500, 100_000, 640, 720), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
-        // After a restart, more is acknowledged than was retransmitted. A second such report is not a second round
-        // trip.
+        // After a go-back-N restart, the acknowledged PSN (701) may exceed the next PSN (650). A second such report
+        // does not end another round trip.
         ((8, 47_500, 0, 701, 650), (0.475, 47_580.0, 47_580.0, 1)),
         ((8, 47_500, 0, 701, 660), (0.475, 47_620.0, 47_580.0, 1)),
     ];

@@ -154,8 +154,8 @@ fn a_late_ack_takes_a_packet_off_the_window() {
     assert_eq!(*log.lock().unwrap(), [marked.as_str(), &marked, "loss"]);
 }
 
-/// An ACK that could clock out a packet but finds none shrinks the window by a packet. It becomes 4.25 - 1, 3.56 - 1,
-/// 2.95 - 1, and finally 2.46 - 1 = 1.46.
+/// An ACK that could clock out a packet but finds none shrinks the window by a packet, after adding one over the
+/// window. From 4, the window becomes 4.25 - 1 = 3.25, 3.56 - 1 = 2.56, 2.95 - 1 = 1.95, and finally 2.46 - 1 = 1.46.
 #[test]
 fn window_that_is_not_used_is_lost() {
     let mut sender = sender(4.0);

@@ -1,11 +1,11 @@
-//! NSCC by hand: its constants, and each step of UET 1.0.3, section 3.6.13.
+//! NSCC, compared with values that were computed by hand: its constants, and each step of UET 1.0.3, section 3.6.13.
 
 use anabranch_base::{Bytes, Duration, Rate, Time};
 use anabranch_proto::PathFacts;
 use anabranch_proto::cc::{AckReport, CongestionControl, LossCause, LossReport, Nscc, NsccConfig, NsccRules};
 use std::fmt::Write;
 
-/// uet-htsim's fat tree: 100 Gb/s and 14 us, packets of 4,150 B.
+/// The path of uet-htsim's fat tree: 100 Gb/s, a base RTT of 14 us, and packets of 4,150 B.
 const FACTS: PathFacts = PathFacts {
     base_rtt: Duration::from_us(14),
     bdp: Bytes(175_000),
@@ -15,7 +15,7 @@ const FACTS: PathFacts = PathFacts {
 };
 const MTU: u64 = 4_150;
 
-/// A source at a time in nanoseconds, with acknowledgements of one packet.
+/// An NSCC source. Times are in nanoseconds, and each ACK acknowledges one packet.
 struct Source {
     cc: Nscc,
     in_flight: u64,
@@ -48,18 +48,18 @@ fn at(ns: u64) -> Time {
     Time::ZERO + Duration::from_ns(ns)
 }
 
-/// A configuration that averages nothing: the last sample counts.
+/// A configuration without averaging, in which only the last delay counts.
 fn sharp() -> NsccConfig {
     NsccConfig { ewma: 1.0, ..NsccConfig::spec() }
 }
 
-/// By hand, from a = 175,000 / 150,000 = 1.1667 and b = 10.5 / 12 = 0.875.
+/// Computed by hand, with a = 175,000 / 150,000 = 1.1667 and b = 10.5 / 12 = 0.875.
 #[test]
 fn the_constants_follow_from_bdp_target_and_packet() {
     let source = Source::new(&NsccConfig::spec());
     let constants = source.cc.constants();
     assert_eq!(constants.target, Duration::from_ns(10_500));
-    // 4 * 1.1667 * 0.875 * 4150 / 10.5 us = 1,614 B for each microsecond.
+    // alpha is 4 * 1.1667 * 0.875 * 4150 / 10.5 us = 1,614 B per microsecond.
     assert_eq!((constants.alpha * 1e6).round(), 1_614.0);
     assert_eq!(constants.fi.round(), 24_208.0);
     assert_eq!((constants.fi_scale * 1e3).round(), 292.0);
@@ -71,29 +71,29 @@ fn the_constants_follow_from_bdp_target_and_packet() {
     assert_eq!(Nscc::new(&NsccConfig::htsim(), &FACTS).constants().qa_threshold, Duration::from_us(42));
 }
 
-/// The bytes that one window of unmarked acknowledgements at a delay adds within a period.
+/// The bytes by which one window of unmarked ACKs with this delay raises the window within a period.
 fn gained_by_a_window(delay_ns: u64) -> f64 {
     let config = NsccConfig { eta: 0.0, initial_window: "1bdp".parse().unwrap(), ..NsccConfig::spec() };
     let mut source = Source::new(&config);
-    // Ends the first period.
+    // This ACK ends the first period.
     source.ack_of(0, 14_000, FACTS.base_rtt + Duration::from_ns(delay_ns), false, true);
     let before = source.cc.window();
-    // 175,000 B in parts of more than adjust_bytes, so that each is evaluated.
+    // The window of 175,000 B is acknowledged in parts above adjust_bytes, so that each part is evaluated.
     for part in 0..5 {
         source.ack_of(35_000, 14_001 + part, FACTS.base_rtt + Duration::from_ns(delay_ns), false, true);
     }
     (source.cc.window() - before) as f64
 }
 
-/// Half the target gives 2 * MTU * a * b = 8,473 B a window, beyond the target fi = 24,208 B. The
-/// window grows between the parts, so that the later ones gain a little less.
+/// At half the target, a window of ACKs adds 2 * MTU * a * b = 8,473 B. From the target on, it adds fi = 24,208 B. The
+/// window grows with each part, so that later parts add a little less.
 #[test]
 fn a_window_of_acknowledgements_raises_the_window_by_the_gains() {
     let half = gained_by_a_window(5_250);
     assert!((8_473.0 * 0.95..8_473.0).contains(&half), "{half}");
     let fair = gained_by_a_window(10_500);
     assert!((24_208.0 * 0.9..24_208.0).contains(&fair), "{fair}");
-    // In one part, exactly: the increase over the window that it applies to.
+    // With a single part, the increase is exactly its sum divided by the window.
     let mut source =
         Source::new(&NsccConfig { eta: 0.0, initial_window: "1bdp".parse().unwrap(), ..sharp() });
     source.ack_of(0, 14_000, FACTS.base_rtt + Duration::from_ns(5_250), false, true);
@@ -101,7 +101,7 @@ fn a_window_of_acknowledgements_raises_the_window_by_the_gains() {
     assert_eq!(source.cc.window(), 175_000 + 8_473);
 }
 
-/// eta = 726 B a period, whatever the marks.
+/// The window grows by eta = 726 B per period, whatever the marks.
 #[test]
 fn the_window_grows_by_eta_each_period() {
     let mut source = Source::new(&NsccConfig { initial_window: "1bdp".parse().unwrap(), ..sharp() });
@@ -112,7 +112,8 @@ fn the_window_grows_by_eta_each_period() {
     }
 }
 
-/// avg = 2 * target cuts to 0.6, 1.25 * target to 0.84, from 2.67 * target on to 0.5; at most once a base RTT.
+/// If the average delay is twice the target, the window is cut to 0.6. At 1.25 times the target it is cut to 0.84, and
+/// from 2.67 times on to 0.5. There is at most one cut per base RTT.
 #[test]
 fn the_decrease_follows_the_average_once_a_round_trip() {
     for (delay_ns, share) in [(21_000, 0.6_f64), (13_125, 0.84), (28_035, 0.5), (100_000, 0.5)] {
@@ -125,13 +126,13 @@ fn the_decrease_follows_the_average_once_a_round_trip() {
         source.ack(15_001, delay_ns, true);
         assert!(source.cc.window() < cut, "after it");
     }
-    // The average decides: a single late packet cuts nothing.
+    // The average delay decides, so that a single late packet causes no cut.
     let mut source = Source::new(&NsccConfig { eta: 0.0, ..NsccConfig::spec() });
     source.ack(1_000, 30_000, true);
     assert_eq!(source.cc.window(), 262_500);
 }
 
-/// After a window of bytes without queueing, each byte adds fi_scale at once.
+/// After a whole window of bytes without queueing, each acknowledged byte adds fi_scale at once.
 #[test]
 fn the_window_grows_fast_after_a_window_without_queueing() {
     let config = NsccConfig { alpha: 0.0, eta: 0.0, initial_window: "1packets".parse().unwrap(), ..sharp() };
@@ -139,7 +140,7 @@ fn the_window_grows_fast_after_a_window_without_queueing() {
     source.ack(1_000, 0, false);
     assert_eq!(source.cc.window(), MTU, "one window, no more");
     source.ack(1_100, 500, false);
-    // 4150 * 0.29167.
+    // One packet adds 4150 * 0.29167 = 1,210 B.
     assert_eq!(source.cc.window(), MTU + 1_210);
     source.ack(1_200, 0, false);
     assert_eq!(source.cc.window(), MTU + 2_421);
@@ -148,7 +149,8 @@ fn the_window_grows_fast_after_a_window_without_queueing() {
     assert_eq!(source.cc.window(), MTU + 2_421, "a queue ends it");
 }
 
-/// Quick adapt: less than MaxWnd / 8 in a period of base RTT and target, and a trim. The rest of what was in flight is ignored.
+/// Quick adapt acts after a trim, if a period of base RTT plus target delivered less than MaxWnd / 8. Until the bytes
+/// that were then in flight are answered, ACKs and NACKs have no further effect.
 #[test]
 fn a_trim_in_a_poor_period_sets_the_window_to_what_it_delivered() {
     let mut source = Source::new(&NsccConfig::spec());
@@ -160,13 +162,13 @@ fn a_trim_in_a_poor_period_sets_the_window_to_what_it_delivered() {
     source.in_flight = 100_000;
     source.lose(25_500, LossCause::Trimmed);
     assert_eq!(source.cc.window(), 3 * MTU, "what the period delivered");
-    // Marked acknowledgements and NACKs of the 100,000 B then in flight do nothing.
+    // Marked ACKs and NACKs for the 100,000 B that were then in flight have no effect.
     for n in 0..12 {
         source.ack(26_000 + n, 30_000, true);
         source.lose(27_000 + n, LossCause::Trimmed);
     }
     assert_eq!(source.cc.window(), 3 * MTU);
-    // 24 * 4150 B were less than that.
+    // The 24 answers above were for 24 * 4150 B = 99,600 B, less than the 100,000 B in flight.
     source.lose(28_000, LossCause::Trimmed);
     assert_eq!(source.cc.window(), 2 * MTU);
 }
@@ -178,13 +180,13 @@ fn a_rich_period_sees_no_quick_adapt() {
     (0..8).for_each(|n| source.ack(2_000 + n, 0, true));
     source.lose(25_500, LossCause::Trimmed);
     assert_eq!(source.cc.window(), 262_500 - MTU, "33,200 B are above the gate");
-    // The trigger of quick adapt remains set. The next period delivers less than the gate, so that its first ACK causes
-    // quick adapt.
+    // The trigger of quick adapt remains set. The next period delivers less than the gate (MaxWnd / 8), so that its
+    // first ACK causes quick adapt.
     source.ack(50_000, 0, true);
     assert_eq!(source.cc.window(), MTU);
 }
 
-/// A window is at least a packet, however many packets are lost.
+/// A loss shrinks the window by its bytes, down to one packet.
 #[test]
 fn a_loss_takes_its_bytes_off() {
     let mut source = Source::new(&NsccConfig::spec());
@@ -195,7 +197,7 @@ fn a_loss_takes_its_bytes_off() {
     assert_eq!(source.cc.window(), MTU);
 }
 
-/// Beside RCCC a trim at the last hop is the receiver's business.
+/// With RCCC, a trim at the last hop is no sign of congestion, since the receiver controls its own link.
 #[test]
 fn trims_at_the_last_hop_may_be_no_congestion() {
     let mut source = Source::new(&NsccConfig { last_hop_trims: false, ..NsccConfig::spec() });
@@ -203,7 +205,7 @@ fn trims_at_the_last_hop_may_be_no_congestion() {
     assert_eq!(source.cc.window(), 262_500);
     source.lose(1_000, LossCause::Trimmed);
     assert_eq!(source.cc.window(), 262_500 - MTU);
-    // uet-htsim adapts all the same.
+    // uet-htsim applies quick adapt nevertheless.
     let config = NsccConfig { last_hop_trims: false, rules: NsccRules::Htsim, ..NsccConfig::spec() };
     let mut source = Source::new(&config);
     source.ack(1_000, 0, true);
@@ -211,7 +213,7 @@ fn trims_at_the_last_hop_may_be_no_congestion() {
     assert_eq!(source.cc.window(), MTU);
 }
 
-/// Step 4: without a valid RTT only the counters change; uet-htsim goes on with the average.
+/// Step 4: without a valid RTT only the counters change. uet-htsim continues with the average delay.
 #[test]
 fn an_invalid_rtt_changes_no_window() {
     let mut source = Source::new(&NsccConfig { initial_window: "1bdp".parse().unwrap(), ..sharp() });
@@ -223,7 +225,7 @@ fn an_invalid_rtt_changes_no_window() {
     assert!(source.cc.window() > 175_000);
 }
 
-/// A shorter round trip than the configured one lowers MaxWnd by as much.
+/// A round trip shorter than the configured one lowers MaxWnd in proportion.
 #[test]
 fn a_shorter_path_has_a_smaller_largest_window() {
     let mut source = Source::new(&NsccConfig::spec());
@@ -231,7 +233,8 @@ fn a_shorter_path_has_a_smaller_largest_window() {
     assert_eq!(source.cc.window(), 131_250);
 }
 
-/// The window over an incast: delays that rise, trims, and the queue's end. A changed table changes results.
+/// The window during an incast, with rising delays, trims, and the end of the queue. If this table changes, results
+/// have changed.
 #[test]
 fn trajectory() {
     let mut table = String::from("event                  window\n");

@@ -14,7 +14,6 @@ pub fn constant() -> impl Strategy<Value = CcConfig> {
     window().prop_map(|window| CcConfig::Constant(ConstantConfig { window: bytes(window) }))
 }
 
-/// DCTCP.
 pub fn dctcp() -> impl Strategy<Value = CcConfig> {
     window().prop_map(|window| {
         CcConfig::Dctcp(DctcpConfig {

@@ -36,7 +36,6 @@ pub struct Plan {
     pub window: u32,
     pub ack_every: u32,
     pub program: ThemisSprayingConfig,
-    /// The paths.
     pub paths: Vec<Path>,
     /// The largest additional delay of the return path, beyond 1 us.
     pub control_jitter: Duration,

@@ -65,7 +65,7 @@ impl Measure {
     /// Parses a measure.
     ///
     /// # Errors
-    /// If the text is not in the measure language or names an unknown function.
+    /// The text is not in the measure language or names an unknown function.
     pub fn parse(text: &str) -> Result<Measure, MeasureError> {
         let root = parse::parse(text).map_err(|error| error.within(text))?;
         Ok(Measure { text: text.to_owned(), root })
@@ -74,8 +74,8 @@ impl Measure {
     /// Computes the measure from results.
     ///
     /// # Errors
-    /// If the measure names a scheme, parameter, series or extra number that the results lack, if messages that it
-    /// needs did not finish, or if it divides by zero.
+    /// The measure names a scheme, parameter, series or extra number that the results lack, needs messages that did not
+    /// finish, or divides by zero.
     pub fn evaluate(&self, set: &ResultSet) -> Result<ClaimValue, MeasureError> {
         self.evaluate_indexed(&Index::new(set))
     }

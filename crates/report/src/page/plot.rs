@@ -16,7 +16,8 @@ pub(super) struct Plot {
     pub title: String,
     /// The caption.
     pub note: String,
-    /// The title of the plot without the text that distinguishes this picture from the others, and that text.
+    /// The title without the text that distinguishes this picture from others of the same plot. The next field has that
+    /// text.
     pub whole: String,
     pub part: String,
     pub data: Vec<Json>,

@@ -18,9 +18,9 @@ pub(crate) use summary::{Head, Summary, summary};
 /// The width of a line in characters if the width of the terminal is not known.
 pub const USUAL_WIDTH: usize = 120;
 
-/// The verdict, and one row per scheme and sweep point, with notes below. If the settings of the schemes differ, a note on that
-/// comes first. Columns beyond a width of `width` characters are named in a note instead. Where sizes of a collective are swept,
-/// their bandwidths follow.
+/// The verdict, and one row per scheme and sweep point, with notes below. If the settings of the schemes differ, a note
+/// on that comes first. Columns beyond a width of `width` characters are named in a note instead. If the sizes of a
+/// collective are swept, their bandwidths follow.
 pub fn table(set: &ResultSet, width: usize) -> String {
     above(set, width) + &fit_to_width(summary(set), ranked_quantity(set), width) + &bandwidth_tables(set)
 }

@@ -103,8 +103,8 @@ fn one_ring_allreduce_ends_when_arithmetic_says() {
     assert!(wrong.is_empty(), "more than a packet time of {T} ps off: {wrong:?}");
 }
 
-/// If a rank may have only one chunk of one packet unacknowledged, each of its M k chunks waits for the ACK of the
-/// previous chunk, which takes a round trip of 2 (T + d) + 2 (A + d) without any other waiting. If a chunk only waits
+/// A rank may have only one chunk of one packet unacknowledged, so that each of its M k chunks waits for the ACK of the
+/// previous chunk. This takes a round trip of 2 (T + d) + 2 (A + d) without any other waiting. If a chunk only waits
 /// for the arrival of the previous one, it takes 2 (T + d), and an ACK may precede it on either link.
 #[test]
 fn one_chunk_at_a_time_takes_a_round_trip_each() {

@@ -35,8 +35,8 @@ const EXCEPTIONS: [(&str, f64, &str); 3] = [
     ("reps-reuse", 1.07, "the same"),
 ];
 
-/// Schemes that need not be as slow as their warning says. Their receivers count bytes from one ACK to the next, and an ACK
-/// that the end of a window requests begins the count anew, so that an ACK may come earlier than the interval.
+/// Schemes that may be faster than their warning says. Their receivers count bytes from one ACK to the next. The last
+/// packet of a window requests an ACK, which restarts the count, so that ACKs may be more frequent than the interval.
 const WARNED_BEFOREHAND: [&str; 5] =
     ["uet-nscc", "uet-nscc-bitmap", "uet-nscc-reps", "uet-nscc-oblivious", "uet-both"];
 
@@ -49,7 +49,7 @@ fn scenario_of(topology: &str, to: u32, bytes: u64, schemes: &[&str]) -> Scenari
     scenario_with(topology, to, bytes, schemes, "")
 }
 
-/// [`scenario_of`] with the settings `set`, lines of the table `[set]`.
+/// [`scenario_of`] with the lines `set` in the table `[set]`.
 fn scenario_with(topology: &str, to: u32, bytes: u64, schemes: &[&str], set: &str) -> Scenario {
     let text = format!(
         "schemes = {schemes:?}\n[topology]\n{topology}\n[workload]\nkind = \"messages\"\n[[workload.message]]\n\
@@ -136,7 +136,7 @@ fn a_window_of_few_packets_is_not_cut() {
     }
 }
 
-/// The hint of the warning, followed: with an ACK for every packet nothing stalls.
+/// The hint of the warning is followed: with an ACK for every packet, no window stalls.
 #[test]
 fn an_ack_for_every_packet_keeps_the_path_busy() {
     for (rate, latency) in [(1, 500), (10, 500), (25, 500), (40, 10), (800, 10)] {

@@ -50,7 +50,8 @@ fn single_switch(senders: u64, packets: u64, fault: &str) -> RunResult {
     )
 }
 
-/// Failures at a rate differ by seed and not by threads, and count as one fault that begins with the first of them.
+/// Random failures differ between seeds, but not between numbers of threads. They count as one fault, which begins with
+/// the first failure.
 #[test]
 fn failures_at_a_rate_are_drawn_for_each_seed() {
     let text = r#"
@@ -80,7 +81,8 @@ fn failures_at_a_rate_are_drawn_for_each_seed() {
     assert_eq!(begins.len(), 3, "{begins:?}");
     for (one, three) in runs[0].iter().zip(&runs[1]) {
         assert_eq!((&one.digest, one.flows_finished), (&three.digest, one.flows));
-        // Some 50 cables-times-milliseconds of 20 failures each, of which the first comes within a few microseconds.
+        // Each cable fails 20 times per millisecond on average. There are so many cables that the first failure comes
+        // within a few microseconds.
         assert!((10.0..30.0).contains(&one.faults[0].at_us), "{}", one.faults[0].at_us);
         assert!(one.faults[0].packets_lost > 100, "{}", one.faults[0].packets_lost);
     }

@@ -114,7 +114,7 @@ fn incasts_and_background_are_told_apart() {
 }
 
 /// Two switches with two hosts each. One of the hosts has a link of 10 Gb/s. Node numbers are those of the topology
-/// file, so the flow is between the two other hosts of a switch.
+/// file, so the flow is between the two hosts of the other switch.
 #[test]
 fn flows_of_a_file_go_between_nodes_of_the_topology_file() {
     let text = "schemes = [\"pfc-ecmp\"]\nsetup = \"hpcc-paper\"\nseeds = [1]\n[topology]\nkind = \"graph\"\nfile = \"t.txt\"\n\

@@ -1,5 +1,5 @@
-//! Messages that are injected while the run goes on. Neither the calls of the injector nor the results depend on the
-//! number of threads or on where the engine's synchronisation windows end.
+//! Messages that are injected during the run. Neither the calls of the injector nor the results depend on the number of
+//! threads or on where the engine's synchronisation windows end.
 
 use super::support::*;
 use anabranch_base::{HostId, Purpose, Stream, stream};
@@ -48,7 +48,8 @@ impl Injector for AtRandom {
             ends => self.random.below(2 * ends + 1),
         };
         (0..count).for_each(|_| self.draw(posts));
-        // It also posts messages when nothing has been in flight for a long time.
+        // The injector also requests a call within the next 300 us, so that it posts messages even if none is in
+        // flight.
         (self.left > 0).then(|| now + Duration(1 + u64::from(self.random.below(300_000_000))))
     }
 }
@@ -103,7 +104,7 @@ fn it_depends_neither_on_threads_nor_on_windows() {
     }
 }
 
-/// An injector that is ready only when its caller says so, once for each call.
+/// An injector that is ready only if its caller has allowed it, for one call each time.
 struct WhenAllowed {
     injector: AtRandom,
     is_allowed: Arc<AtomicBool>,
@@ -137,7 +138,7 @@ fn a_run_that_pauses_at_each_call_of_its_injector_has_the_same_result() {
         let end = loop {
             match paused.advance() {
                 Some(end) => break end.unwrap_or_else(|e| panic!("{scheme}: {e}")),
-                // A second pause at the same instant changes nothing.
+                // The run is continued without permission, and must pause again at the same instant.
                 None if pauses % 3 == 1 => pauses += 1,
                 None => {
                     pauses += 1;
@@ -164,7 +165,8 @@ fn an_injector_must_be_ready_in_a_run_that_cannot_pause() {
     assert!(error.contains("the injector of scheme \"reps\" panicked: it is not ready at"), "{error}");
 }
 
-/// Messages from one host to another on queue pairs of their own are as fast as those of a workload that gives each its own.
+/// Messages that each have an injected queue pair of their own are as fast as messages of a workload with one queue
+/// pair each.
 #[test]
 fn queue_pairs_are_shared_by_number_or_of_one_message() {
     for scheme in ["rocev2", "rocev2-4qp", "conweave", "reps"] {
@@ -182,7 +184,8 @@ fn queue_pairs_are_shared_by_number_or_of_one_message() {
         assert_eq!(numbered, [0, 1, 0], "{scheme}");
         let (own, longest, middle) = run([QueuePair::Own; 3]);
         assert_eq!(own, [0, 1, 2], "{scheme}");
-        // Queue pairs take turns, so that the middle message ends late; on one queue pair messages go one after the other.
+        // Queue pairs take turns, so that the middle message ends late. On one queue pair, messages are sent one after
+        // the other.
         assert!(middle > 0.8 * longest, "{scheme}: {middle} of {longest}");
         assert!((longest / alone - 1.0).abs() < 0.2, "{scheme}: {longest}, {alone}");
         let of_workload = own_queue_pairs(scheme);
@@ -190,7 +193,7 @@ fn queue_pairs_are_shared_by_number_or_of_one_message() {
     }
 }
 
-/// The longest FCT of three such messages of a workload, each on its own queue pair.
+/// The longest FCT of three equal messages of a workload, each on its own queue pair.
 fn own_queue_pairs(scheme: &str) -> f64 {
     let setup = paper(scheme);
     let message = format!("[[workload.message]]\nfrom = 3\nto = 9\nbytes = \"{}B\"\n", 50 * PAYLOAD);

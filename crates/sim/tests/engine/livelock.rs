@@ -96,7 +96,8 @@ fn lossy(scheme: &str, probability: f64, limits: &str) -> Result<RunResult, RunE
     attempt(&points(&text, &[])[0])
 }
 
-/// The first limits that a hint proposes are enough, or else the lower loss that it also proposes.
+/// A run that stalls under losses finishes with the limits that its first hint proposes, or else with the lower loss
+/// rate that this hint also proposes.
 #[test]
 fn the_first_hint_of_a_run_that_stalls_under_losses_lets_it_end() {
     let value = |help: &str, key: &str| {

@@ -270,10 +270,10 @@ fn a_run_waits_for_the_repair_of_a_link() {
 /// decides to pause, and no packet from the trunk leaves in the meantime.
 ///
 /// The trunk and the hosts run at 100 Gb/s. Hosts 7 to 10 fill the port to host 6 with 80 packets, which take until 80
-/// T. Then 40 packets of host 0 arrive over the trunk, one per T: 20 fit, and the 21st triggers XOFF. By hand, after
-/// the end of its transmission, further packets begin until the pause frame takes effect, which is `latency + switch +
-/// T (the packet before it) + frame + latency = 7 T + 160 ps` later: these are 8 packets. The headroom therefore needs
-/// 9 packets in total, which is 37,350 B and not one byte less.
+/// T. Then 40 packets of host 0 arrive over the trunk, one per T: 20 fit, and the 21st triggers XOFF. By hand, the
+/// pause frame takes effect `latency + switch + T (the packet before it) + frame + latency = 7 T + 160 ps` after the
+/// end of that packet's transmission. Until then, 8 further packets begin. The headroom therefore needs 9 packets in
+/// total, which is 37,350 B and not one byte less.
 pub mod worst {
     use super::*;
 

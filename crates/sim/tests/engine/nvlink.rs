@@ -1,4 +1,5 @@
-//! GPUs of servers: NVLink, rails, and data that reach a rail over NVLink (PXN), in closed forms.
+//! Servers whose GPUs are connected by NVLink, with rails and with messages that reach another rail over NVLink (PXN),
+//! compared with closed forms.
 
 use super::clusters::{AT_400G, ONE_RAIL_A_LEAF, acknowledged, scenario};
 use super::support::*;
@@ -8,12 +9,12 @@ use anabranch_sim::{Control, RunResult};
 const NVLINK: &str = "server = { link = \"3.6Tbps\", link_latency = \"25ns\" }";
 const LATENCY: u64 = 25_000;
 
-/// The serialization time over NVLink, in ps.
+/// The serialisation time over NVLink, in ps.
 fn nvlink(bytes: u64) -> u64 {
     (bytes * 8 * 10).div_ceil(36)
 }
 
-/// A message of `bytes` from GPU 0 to `to`, among eight.
+/// Runs one message of `bytes` bytes from GPU 0 to GPU `to`, among eight GPUs.
 fn send(to: u32, bytes: u64, server: &str) -> RunResult {
     let ranks = (0..8).map(|rank| match rank {
         0 => format!("rank 0 {{\ns: send {bytes}b to {to}\n}}\n"),
@@ -25,7 +26,7 @@ fn send(to: u32, bytes: u64, server: &str) -> RunResult {
     finish_one(&scenario("\"ecmp\"", ONE_RAIL_A_LEAF, &workload), &[("job", &goal)])
 }
 
-/// Packets and ACKs over so many links.
+/// The number of packet-hops if each packet and its ACK cross `links` links.
 fn packet_hops(packets: u64, links: u64) -> u64 {
     2 * packets * links
 }
@@ -35,12 +36,12 @@ fn data_for_another_rail_go_over_nvlink_first() {
     const BYTES: u64 = 128 << 10;
     let over = send(5, BYTES, NVLINK);
     let expected = nvlink(BYTES) + LATENCY + acknowledged(32, 2, AT_400G);
-    // The last byte is there at 4,071.11 ns, and its ACK two links later.
+    // The last byte arrives at 4,071.11 ns, and its ACK then crosses two links.
     assert_eq!((expected - 2 * (64 * AT_400G + 500_000)) / 10, 407_111);
     let cct = over.jobs[0].cct_ps.unwrap();
     assert!(cct.abs_diff(expected) <= 1, "{cct} {expected}");
     assert_eq!(over.jobs[0].ideal_cct_ps, cct);
-    // Nothing passes a spine: two links.
+    // No packet passes a spine, so each one crosses only two links.
     assert_eq!(over.run.packet_hops, packet_hops(32, 2));
 
     let off = NVLINK.replace("25ns\"", "25ns\", pxn = false");
@@ -58,13 +59,13 @@ fn rails_decide_how_many_switches_a_message_passes() {
     }
     let other = send(5, 1 << 20, &off);
     assert_eq!(other.jobs[0].cct_ps, Some(23_621_320 + 4 * (64 * AT_400G + 500_000)));
-    // In the server no packet is sent.
+    // Within a server, no packet is sent.
     let within = send(3, 1 << 20, NVLINK);
     assert_eq!((within.run.packet_hops, within.run.flows), (0, 0));
     assert!(within.jobs[0].cct_ps.unwrap().abs_diff(nvlink(1 << 20) + LATENCY) <= 1);
 }
 
-/// GPUs that share a NIC send each other over NVLink, and others from their NIC.
+/// GPUs that share a NIC send to each other over NVLink, and to other servers through their NIC.
 #[test]
 fn gpus_may_share_a_nic() {
     let shared = "kind = \"rails\"\nservers = 2\nnics = 2\ngpus = 4\nspines = 2\nuplinks = 2\nlink = \"400Gbps\"\ntiers = 2\nsegment = 2";
@@ -79,11 +80,12 @@ fn gpus_may_share_a_nic() {
     };
     let workload = format!("[workload]\nkind = \"trace\"\nformat = \"goal\"\nfile = \"job\"\n{NVLINK}\n");
     let run = |to: u32| finish_one(&scenario("\"ecmp\"", shared, &workload), &[("job", &goal(to))]);
-    // Both share the receiver's pipe.
+    // The two transfers share the rate at which the receiver receives.
     let within = run(3);
     let expected = 2 * nvlink(131_072) + LATENCY;
     assert!(within.jobs[0].cct_ps.unwrap().abs_diff(expected) <= 2, "{:?}", within.jobs[0]);
-    // GPUs 0 and 1 use NIC 0, and GPU 4 NIC 2 of the same rail: 64 packets one after the other.
+    // GPUs 0 and 1 use NIC 0, and GPU 4 uses NIC 2, which is on the same rail. NIC 0 sends the 64 packets one after the
+    // other.
     let across = run(4);
     assert_eq!(across.jobs[0].cct_ps, Some(acknowledged(64, 2, AT_400G)));
     assert_eq!(across.run.packet_hops, packet_hops(64, 2));
@@ -106,7 +108,7 @@ fn a_ring_in_one_server_sends_no_packet() {
     assert_eq!((result.run.packet_hops, result.run.flows), (0, 0));
 }
 
-/// On two servers of four, the NICs of each send 2 * 7/8 of the bytes, along the rails.
+/// With two servers of four GPUs, the NICs of each server together send 2 * 7/8 of the bytes, along the rails.
 #[test]
 fn a_ring_over_two_servers_leaves_each_once_per_rail() {
     const B: u64 = 1 << 20;
@@ -120,7 +122,8 @@ fn a_ring_over_two_servers_leaves_each_once_per_rail() {
     }
 }
 
-/// Along the rails each rank's share goes round a ring of servers: 2 * 1/2 of a quarter.
+/// Along each rail, a ring over the two servers reduces a quarter of the bytes, so each NIC sends 2 * 1/2 of that
+/// quarter.
 #[test]
 fn a_hierarchical_allreduce_and_an_all_to_all_keep_to_the_rails() {
     const B: u64 = 1 << 20;
@@ -133,14 +136,15 @@ fn a_hierarchical_allreduce_and_an_all_to_all_keep_to_the_rails() {
         let result = run("allreduce-hierarchical", &keys);
         assert_eq!(result.run.packet_hops, packet_hops(8 * (B / 4) / 4_096, 2), "{server}");
     }
-    // A tree leaves each server by one GPU per channel: up or down between the two.
+    // In each channel, one GPU of a server exchanges data with the other server: up the tree in one server, and down in
+    // the other.
     let tree = run("allreduce-double-binary-tree", &format!("{NVLINK}\nchunk = \"128KiB\""));
     assert_eq!(tree.run.packet_hops, packet_hops(2 * B / 4_096, 2));
     // Each GPU sends four blocks of an eighth to the other server.
     let to_all = run("alltoall", NVLINK);
     assert_eq!(to_all.run.packet_hops, packet_hops(8 * 4 * (B / 8) / 4_096, 2));
     let off = run("alltoall", &NVLINK.replace("25ns\"", "25ns\", pxn = false"));
-    // Of the four, three are for other rails.
+    // Three of these four blocks are for GPUs on other rails.
     let blocks = 8 * (B / 8) / 4_096;
     assert_eq!(off.run.packet_hops, packet_hops(blocks, 2) + 3 * packet_hops(blocks, 4));
     let few = collective(&format!(
@@ -150,7 +154,8 @@ fn a_hierarchical_allreduce_and_an_all_to_all_keep_to_the_rails() {
     assert!(few.jobs[0].cct_ps > to_all.jobs[0].cct_ps);
 }
 
-/// With `depth`, the clock may be the arrival (`clock = "delivered"`), over NVLink and over the network.
+/// With `depth`, a transfer may start when an earlier one has been acknowledged, or when it has arrived (`clock =
+/// "delivered"`). Both hold over NVLink as well as over the network.
 #[test]
 fn a_depth_counts_transfers_of_every_kind() {
     let run = |more: &str| {
@@ -164,7 +169,8 @@ fn a_depth_counts_transfers_of_every_kind() {
     }
 }
 
-/// The switch adds up and distributes: a GPU sends its bytes once and an eighth, where a ring sends 2 * 7/8 of them.
+/// An NVSwitch that reduces (NVLS) also distributes the sum, so that a GPU sends its bytes once, plus an eighth of
+/// them. In a ring, it sends 2 * 7/8 of them.
 #[test]
 fn a_switch_that_reduces_passes_the_rate_of_a_ring() {
     const B: u64 = 64 << 20;
@@ -205,7 +211,7 @@ fn threads_do_not_matter_to_servers() {
     }
 }
 
-/// The resolved form reads back, and has every default.
+/// The resolved scenario can be parsed again, and contains all defaults.
 #[test]
 fn servers_of_the_topology_are_resolved() {
     let text = |server: &str| {
@@ -222,7 +228,8 @@ fn servers_of_the_topology_are_resolved() {
     assert_eq!(run(&resolved), run(&text(NVLINK)));
 }
 
-/// NVLink stands in the topology, or in the file of SimAI that describes it, or in the workload, which goes before.
+/// NVLink may be described in the topology, in SimAI's topology file, or in the workload. The workload takes
+/// precedence.
 #[test]
 fn nvlink_of_the_topology_is_the_default() {
     let workload = |server: &str| {
@@ -250,7 +257,7 @@ fn nvlink_of_the_topology_is_the_default() {
     assert_eq!(told.jobs[0].ranks, 4);
 }
 
-/// nccl-tests is a sweep over sizes; each point is the collective of its size.
+/// The workload `nccl-tests` is a sweep over sizes. Each of its points is a collective of that size.
 #[test]
 fn nccl_tests_are_collectives_of_each_size() {
     let of = |keys: &str| {
@@ -275,7 +282,8 @@ fn nccl_tests_are_collectives_of_each_size() {
         let expected = result.jobs[0].bytes as f64 * 1e3 / result.jobs[0].cct_ps.unwrap() as f64 * 14.0 / 8.0;
         assert!((busbw - expected).abs() < 1e-9 * expected, "{busbw} {expected}");
     }
-    // Each GPU sends to the next one: three of four stay in the server, and the fourth changes its rail with PXN.
+    // Each GPU sends to the next one. Three of four messages stay within the server, and the fourth reaches its rail
+    // with PXN.
     let sent = finish_all(
         &of(
             "operation = \"sendrecv\"\nmin_bytes = \"128KiB\"\nmax_bytes = \"256KiB\"\nstep_bytes = \"128KiB\"\nchunk = \"1MiB\"",
@@ -288,7 +296,7 @@ fn nccl_tests_are_collectives_of_each_size() {
     assert_eq!(hops, [2 * packet_hops(32, 2), 2 * packet_hops(64, 2)]);
     let algbw = |result: &RunResult| (result.run.algbw_gbytes_per_sec, result.run.busbw_gbytes_per_sec);
     assert!(sent.iter().map(algbw).all(|(algbw, busbw)| algbw.is_some() && algbw == busbw));
-    // The resolved form is a sweep that reads back.
+    // The resolved scenario is a sweep too, and can be parsed again.
     let text = of("operation = \"alltoall\"\nmin_bytes = \"64KiB\"\nmax_bytes = \"128KiB\"");
     let resolved = read(&text, &[]).to_toml();
     assert!(resolved.contains("\"workload.bytes\" = [\"64KiB\", \"128KiB\"]"), "{resolved}");
@@ -341,8 +349,8 @@ fn wrong_servers_are_explained() {
     }
 }
 
-/// NCCL's choice runs: a tree with LL for a small size, which sends twice the bytes, and a ring with LL128, which sends 16 for
-/// every 15, for a larger one.
+/// The choice that NCCL would make is simulated. For a small size this is a tree with the protocol LL, which sends
+/// twice the bytes. For a larger size it is a ring with LL128, which sends 16 bytes for every 15.
 #[test]
 fn the_choice_of_nccl_is_simulated() {
     let run = |algorithm: &str, bytes: u64| {

@@ -399,10 +399,11 @@ const OVER_DEAD_UPLINKS: [u32; 128] = [
 /// OPS with 8 MiB per message on the fabric of [`REFERENCE`]. In each of four ToRs, the upward direction of one uplink
 /// is dead from 60 us on, so each loss costs a timeout and a packet of the window. The reference has no row for this
 /// case; 383 and 1,426 us are the mean and the P99 of the simulator published with REPS. This program's results are 3.1
-/// and 6.0 % below; two standard errors of the difference are 3.3 and 6.3 %. They were 22.6 and 62 % above (469.5 and
-/// 2,316 us) when the SACK bits of an ACK began at the acknowledged packet itself and the whole packet had to fit into
-/// the window. With the reference's base of these bits (the PSN itself if the packet was marked or carried an ACK
-/// request), they would be 0.9 and 4.4 % above.
+/// and 6.0 % below these; two standard errors of the difference are 3.3 and 6.3 %. The results depend on two rules.
+/// Suppose that the SACK bits of an ACK began at the acknowledged packet itself, and that the whole packet had to fit
+/// into the window. The results would then be 22.6 and 62 % above (469.5 and 2,316 us). If the bits began where they
+/// begin in the reference (at the PSN itself if the packet was marked or carried an ACK request), the results would be
+/// 0.9 and 4.4 % above.
 #[test]
 fn distributions_agree_where_uplinks_are_dead() {
     let lines = OVER_DEAD_UPLINKS.iter().enumerate();

@@ -1,4 +1,5 @@
-//! Ultra Ethernet on the fabric of uet-htsim: times that follow from arithmetic, and its published results.
+//! Ultra Ethernet on the fabric of uet-htsim, compared with times that follow from arithmetic and with uet-htsim's
+//! published results.
 
 use super::support::*;
 use anabranch_sim::proto::cc::{AckReport, CongestionControl, LossReport, Nscc, NsccConfig};
@@ -6,7 +7,8 @@ use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
 use anabranch_sim::{Control, Duration, Registry, RunResult, Time, run};
 use std::sync::{Arc, Mutex};
 
-/// uet-htsim's fat tree: 100 Gb/s, hops of 1 us, so that a round trip of 4,150 B and its ACK takes 14 us.
+/// A scenario on uet-htsim's fat tree with links of 100 Gb/s and hops of 1 us, where a packet of 4,150 B and its ACK
+/// take 14 us.
 fn scenario(schemes: &str, hosts: u32, set: &str, workload: &str) -> String {
     format!(
         r#"
@@ -39,7 +41,7 @@ fn messages(all: impl IntoIterator<Item = String>) -> String {
     format!("kind = \"messages\"\n{}", all.into_iter().collect::<String>())
 }
 
-/// Hosts anywhere in the fabric send 2 MB each to host 0, all at once.
+/// Hosts across the fabric, `senders` of them, send 2 MB each to host 0 at the same time.
 fn incast(senders: u32) -> String {
     format!("kind = \"incast\"\ndegree = {senders}\ntarget = 0\nbytes = \"2MB\"\n")
 }
@@ -47,7 +49,8 @@ fn incast(senders: u32) -> String {
 const ALL: [&str; 6] =
     ["uet-nscc", "uet-nscc-bitmap", "uet-nscc-reps", "uet-nscc-oblivious", "uet-rccc", "uet-both"];
 
-/// 490 packets of 4,150 B take 162.7 us, and the path 14 us. uet-htsim: 176.2 us for NSCC, 177.4 us for RCCC and for both.
+/// At 100 Gb/s, 490 packets of 4,150 B take 162.7 us, and the path adds 14 us. uet-htsim has 176.2 us for NSCC, and
+/// 177.4 us for RCCC and for both together.
 #[test]
 fn one_flow_takes_its_serialisation_and_a_round_trip() {
     for scheme in ALL {
@@ -57,7 +60,7 @@ fn one_flow_takes_its_serialisation_and_a_round_trip() {
     }
 }
 
-/// 10 and 100 packets: uet-htsim has 17.01 and 46.89 us.
+/// Messages of 10 and 100 packets take 17.01 us and 46.89 us in uet-htsim.
 #[test]
 fn short_flows_take_as_long_as_in_uet_htsim() {
     for (packets, us) in [(10, 17.01), (100, 46.89)] {
@@ -67,8 +70,9 @@ fn short_flows_take_as_long_as_in_uet_htsim() {
     }
 }
 
-/// 15 messages to one host need 2,440 us of its link, and the path's 14 us; uet-htsim has 2,478.5, 2,464.4 and 2,462.9 us. Under
-/// RCCC the flows end together, under NSCC the first at half the time.
+/// The link of the receiving host needs 2,440 us for 15 messages, and the path adds 14 us. uet-htsim has 2,478.5 us for
+/// NSCC, 2,464.4 us for RCCC and 2,462.9 us for both together. Under RCCC all flows end at about the same time. Under
+/// NSCC the first flow ends after about half the time.
 #[test]
 fn an_incast_of_15_keeps_the_link_of_its_target_busy() {
     for (scheme, first) in [("uet-nscc", 0.35..0.75), ("uet-rccc", 0.95..1.0), ("uet-both", 0.0..1.0)] {
@@ -81,7 +85,8 @@ fn an_incast_of_15_keeps_the_link_of_its_target_busy() {
     }
 }
 
-/// uet-htsim: 21,029 and 20,891 us, with 72,623 and 6,218 retransmissions.
+/// In uet-htsim, the incast takes 21,029 us with 72,623 retransmissions under NSCC, and 20,891 us with 6,218 under
+/// RCCC.
 #[test]
 fn an_incast_of_127_costs_nscc_many_more_retransmissions_than_rccc() {
     let [nscc, rccc] = ["uet-nscc", "uet-rccc"].map(|scheme| on_fat_tree(scheme, 128, "", &incast(127)).run);
@@ -96,7 +101,7 @@ fn an_incast_of_127_costs_nscc_many_more_retransmissions_than_rccc() {
     );
 }
 
-/// Ports to hosts may have queues of another length, and no marks.
+/// Ports to hosts may have queues of another length, and no ECN marking.
 #[test]
 fn the_last_hop_may_have_queues_of_its_own() {
     let run = |set: &str| {
@@ -128,8 +133,9 @@ bytes = "500KB"
     assert_eq!((longer.peak_queue_bytes, longer.ecn_marks), (20 * FULL, 0));
 }
 
-/// NSCC that records the window after its first quick adapt, if that is in the first 60 us. Later ones do not count: a trim of a
-/// rich period may adapt the window in the last period of a message, which is poor.
+/// NSCC that records the window after its first quick adapt, if this happens in the first 60 us. Later quick adapts do
+/// not count. The last period of a message delivers few bytes, so that a trim in an earlier period may cause a quick
+/// adapt there.
 struct Recorded {
     inner: Nscc,
     windows: Arc<Mutex<Vec<u64>>>,
@@ -162,7 +168,8 @@ impl CongestionControl for Recorded {
     }
 }
 
-/// The number of `senders` that adapt quickly at least once within 60 us, and the mean window right after, in packets.
+/// Runs an incast. Returns the number of senders with a quick adapt within 60 us, and the mean of their windows right
+/// after it, in packets.
 fn quick_adapts(senders: u32) -> (usize, f64) {
     let windows = Arc::new(Mutex::new(Vec::new()));
     let shared = Arc::clone(&windows);
@@ -180,8 +187,9 @@ fn quick_adapts(senders: u32) -> (usize, f64) {
     (windows.len(), sum as f64 / FULL as f64 / windows.len().max(1) as f64)
 }
 
-/// Under equal shares quick adapt needs a period of base RTT and target that delivers less than MaxWnd / 8: more than 9.3 senders.
-/// Four adapt almost never, 16 nearly all, to 1.75 BDP together, 4.7 packets each.
+/// Quick adapt requires a period of base RTT plus target that delivers less than MaxWnd / 8. At equal shares this needs
+/// more than 9.3 senders. Of four senders, at most one adapts. Of 16 senders, nearly all adapt, to 1.75 BDP together,
+/// which is 4.7 packets each.
 #[test]
 fn quick_adapt_needs_more_than_nine_senders() {
     let (few, _) = quick_adapts(4);
@@ -191,8 +199,8 @@ fn quick_adapt_needs_more_than_nine_senders() {
     assert!((2.4..=7.0).contains(&window), "{window} packets");
 }
 
-/// 1,024 hosts, eight links of the core at a quarter of their rate. uet-htsim: REPS 206.7 us with an ACK for each packet and 245.8
-/// with one for 16 KiB, the bitmap 220.3, oblivious 280.8.
+/// 1,024 hosts, with eight core links at a quarter of their rate. uet-htsim has 206.7 us for REPS with one ACK per
+/// packet, 245.8 us with one per 16 KiB, 220.3 us for the bitmap, and 280.8 us for oblivious spraying.
 #[test]
 fn slow_links_cost_oblivious_spraying_most() {
     if !long() {

@@ -318,8 +318,8 @@ fn what_chakra_has_and_is_not_simulated_is_named() {
     assert!(error.contains("cannot read \"job.0.et\", the file of rank 0"), "{error}");
 }
 
-/// The case covers one file for all ranks, hosts from a list and from a file, parallel streams, `runtime` as the
-/// duration, and `comm_size` as the number of bytes that a rank has before the collective.
+/// The case covers one file for all ranks, hosts from a list and from a file, and parallel streams. `runtime` is the
+/// duration, and `comm_size` is the number of bytes that a rank has before the collective.
 #[test]
 fn ranks_of_chakra_are_replicated_placed_and_have_streams() {
     let coll = |id, kind, after: &[u64]| {

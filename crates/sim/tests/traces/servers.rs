@@ -41,7 +41,8 @@ fn a_sender_sends_one_after_the_other_and_each_rank_by_itself() {
     assert_eq!(cct(4, &format!("{GOAL}{SERVER}"), &file), (2 + 4 + 3) * US + THERE + BACK);
 }
 
-/// Two ranks of a server that send to one share the rate of its NVLink; each to another one have a rate each.
+/// Two ranks of a server that send to the same rank share the rate of its NVLink. Ranks that send to different ranks
+/// have the full rate each.
 #[test]
 fn senders_to_one_rank_share_the_rate_at_which_it_receives() {
     let three = SERVER.replace("ranks = 2", "ranks = 4");
@@ -49,7 +50,7 @@ fn senders_to_one_rank_share_the_rate_at_which_it_receives() {
     let both = format!("{}{}", receive(0), receive(1));
     let file = four(["s: send 100000b to 2", "s: send 100000b to 2", &both, ""]);
     assert_eq!(cct(4, &format!("{GOAL}{three}"), &file), (2 + 2 + 3) * US);
-    // The second transfer is shorter than the latency and waits for the pipe alone.
+    // The second transfer is shorter than the latency, so it only waits until the receiver's pipe is free.
     let file = four([
         "s: send 100000b to 2",
         "s: send 50000b to 2",
@@ -69,11 +70,12 @@ fn senders_to_one_rank_share_the_rate_at_which_it_receives() {
     assert_eq!(cct(4, &format!("{GOAL}{three}"), &ring), (2 + 3) * US);
 }
 
-/// The receiver's pipe is busy from the arrival of the first byte on, so that what comes later waits only for its end.
+/// The receiver's pipe is busy from the arrival of the first byte on. A transfer that arrives later only waits until
+/// the pipe is free.
 #[test]
 fn a_transfer_that_finds_the_receiver_free_is_not_delayed() {
     let three = SERVER.replace("ranks = 2", "ranks = 4");
-    // Rank 1 sends once all bytes of rank 0 have left; their latency is still to come.
+    // Rank 1 sends when all bytes of rank 0 have left but have not arrived yet.
     let file = four([
         "s: send 100000b to 2",
         "c: calc 2000\ns: send 100000b to 2\ns requires c",

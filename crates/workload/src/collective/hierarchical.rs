@@ -114,7 +114,7 @@ fn from_switch(ranks: &[u32], ranges: &[(u64, u64)]) -> Vec<Transfer> {
     ranks.iter().zip(ranges).flat_map(from).collect()
 }
 
-/// Adds a ring AllReduce of each range among those ranks of all servers that have it.
+/// Adds a ring AllReduce for each range. Its ranks are those that hold this range, one of each server.
 fn along_rails(planner: &mut Planner, servers: &[Vec<u32>], ranges: &[(u64, u64)]) {
     let n = servers.len() as u32;
     for (action, first) in [(Action::Reduce, n - 1), (Action::Copy, n)] {

@@ -527,12 +527,12 @@ impl Pace {
         Pace { depth: depth as usize, of_pair: BTreeMap::new(), of_step: BTreeMap::new(), room: Vec::new() }
     }
 
-    /// The earlier sends that must be complete before send `number`, the next one of the plan, may start. The first of
-    /// them is the send `depth` positions earlier to the same rank.
+    /// The earlier sends that must be complete before send `number`, the next one of the plan, may start. One of them
+    /// is the send `depth` positions earlier to the same rank.
     ///
     /// The others are needed in exchanges, because a rank must not reduce received data into bytes that it has yet to
-    /// send. This concerns a send that waits for data which its rank received in a step in which the rank also sent the
-    /// same bytes. Such a send also waits for everything for which those own sends wait.
+    /// send. In an exchange, a rank sends and receives the same bytes in one step. A later send that waits for the
+    /// received data then also waits for the sends for which the rank's own send of these bytes waits.
     fn before(&mut self, plan: &Plan, number: u32) -> Vec<u32> {
         let send = &plan.sends[number as usize];
         let same_pair = self.of_pair.entry((send.src, send.dst)).or_default();

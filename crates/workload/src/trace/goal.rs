@@ -1,9 +1,9 @@
 //! GOAL, the group operation assembly language of LogGOPSim, as text.
 //!
-//! A file has `num_ranks N`, then `rank R { ... }` for each rank, with one statement per line. A statement is `[label:]
-//! send SIZEb to R [tag T]`, `recv SIZEb from R [tag T]` or `calc NANOSECONDS`, each optionally followed by `cpu C` and
-//! `nic C`, or it is `LABEL requires LABEL` or `LABEL irequires LABEL`. Comments are `//` to the end of the line and
-//! `/* */`.
+//! A file has `num_ranks N`, then `rank R { ... }` for each rank, with one statement per line. A statement is an
+//! operation or a dependency. An operation is `[label:] send SIZEb to R [tag T]`, `recv SIZEb from R [tag T]` or `calc
+//! NANOSECONDS`, each optionally followed by `cpu C` and `nic C`. A dependency is `LABEL requires LABEL` or `LABEL
+//! irequires LABEL`. Comments are `//` to the end of the line and `/* */`.
 //!
 //! A `cpu` (0 by default) executes one computation at a time, in the order in which the computations become ready.
 //! `nic` must be 0, since a host has one NIC. The `cpu` of a send or receive has no effect, since posting takes no

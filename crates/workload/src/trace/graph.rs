@@ -53,7 +53,7 @@ pub enum Op {
     },
     /// The node computes.
     Compute {
-        /// The duration.
+        /// The duration of the computation.
         takes: Duration,
         /// The processor of its rank that the node occupies, if any.
         processor: Option<u32>,

@@ -311,8 +311,8 @@ impl Find {
             return error;
         }
         if path != self.parameter {
-            // If the fix is to sweep another parameter, the search should use that parameter too. If the parameter is
-            // a PFC buffer of schemes without PFC, it is the queue.
+            // If the fix is to sweep another parameter, the search should use that parameter too. For a PFC buffer of
+            // schemes without PFC, that other parameter is the queue.
             let (line, column) = self.at.unzip();
             let path = match self.parameter.strip_suffix("fabric.pfc.buffer") {
                 Some(scheme) if value.starts_with('{') => format!("{scheme}fabric.queue"),

@@ -1,4 +1,4 @@
-//! Faults at a rate: their number is bounded.
+//! A check of faults with random failures (`per_hour`): the number of failures in a run is bounded.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -7,7 +7,7 @@ use anabranch_engine::{FaultSpec, FaultTargets};
 use anabranch_fabric::Topology;
 use std::collections::BTreeSet;
 
-/// The most failures that a fault may be expected to have: each is kept in memory.
+/// The largest expected number of failures of a fault. It is limited because each failure is kept in memory.
 const MOST_FAILURES: f64 = 1e6;
 
 /// Refuses a rate of failures that is too high for the longest permitted run.

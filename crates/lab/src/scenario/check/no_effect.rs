@@ -404,7 +404,7 @@ fn pauses_no_more(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
             return None;
         }
         let name = &scheme.name;
-        // The first clause of the needs of a lossless scheme is about PFC.
+        // The text on the needs of a lossless scheme begins with a clause about PFC.
         let need = scheme.needs.split(';').next().unwrap_or_default();
         let message =
             format!("\"{name}.fabric.queue\" turns PFC off: switches drop then, and {name} needs {need}");

@@ -1,6 +1,6 @@
-//! Warnings about queues and windows that do not fit their scheme: too short for a packet or for their own
-//! thresholds, or too long for a timeout. Also about balancers without a choice of paths, and delay targets that no
-//! packet reaches.
+//! Warnings about queues and windows that do not fit their scheme: too short for a packet or for their own thresholds,
+//! or too long for a timeout. Other warnings are about balancers without a choice of paths, and about delay targets
+//! that no packet reaches.
 
 use crate::scenario::check::pfc::round_up;
 use crate::scenario::read::source_map::Origin;

@@ -72,7 +72,7 @@ fn fault(spec: &FaultSpec) -> FaultFacts {
         switches,
         probability: spec.kind.probability(),
         starts_us: spec.at.0.iter().map(|at| at.as_us()).collect(),
-        // Failures at a rate happen at any time to the end of the run.
+        // A fault with random failures may be in effect at any time until the end of the run, so it has no duration.
         duration_us: spec.duration.filter(|_| spec.per_hour.is_none()).map(|duration| duration.as_us()),
         period_us: period.map(|period| period.as_us()),
         down_for_us: down_for.map(|down_for| down_for.as_us()),

@@ -22,7 +22,8 @@ pub struct Ground {
     pub needs: Vec<String>,
     /// The parameters in which the schemes differ.
     pub differences: Vec<GroundDifference>,
-    /// A sentence about the parameters that differ although no scheme needs it; none if there are no such parameters.
+    /// A sentence about the parameters that differ although no scheme needs the difference; none if there are no such
+    /// parameters.
     #[serde(rename = "not_the_same")]
     pub mismatch: Option<String>,
 }
@@ -36,7 +37,7 @@ pub struct GroundDifference {
     pub values: Vec<Option<String>>,
     /// For each scheme, whether the value follows from the scheme's needs.
     pub needed: Vec<bool>,
-    /// For each scheme, whether the scheme needs the value but the setup sets it, for all fabrics that pause or trim.
+    /// For each scheme, whether the scheme needs the value and the setup sets it on all fabrics that pause or trim.
     pub given: Vec<bool>,
     /// For each scheme, whether it has the parameter but ignores it, such as ECN thresholds if nothing reacts to ECN.
     pub unused: Vec<bool>,

@@ -1,4 +1,4 @@
-//! `kind = "nccl-tests"`: a collective at one size after the other, as the programs of nccl-tests measure it.
+//! `kind = "nccl-tests"`: a sweep over the sizes of a collective, as the programs of nccl-tests measure it.
 
 use crate::scenario::expand::sweep::Step;
 use crate::scenario::keys;
@@ -12,12 +12,12 @@ use anabranch_workload::collective::{Algorithm, Operation};
 pub(in crate::scenario) const KIND: &str = "nccl-tests";
 /// The parameter that the sizes sweep.
 pub(in crate::scenario) const SWEPT: &str = "workload.bytes";
-/// The most sizes.
+/// The largest number of sizes.
 const MOST_SIZES: usize = 1_000;
-/// The keys that become a collective's algorithm and sizes; the others are those of a collective.
+/// The keys that this kind has in addition to those of a collective, or whose values it replaces.
 const OWN: [&str; 6] = ["kind", "operation", "min_bytes", "max_bytes", "factor", "step_bytes"];
 
-/// The points for each size, if the workload of this point is one of nccl-tests; otherwise the point.
+/// If the workload of `step` is one of nccl-tests, the points for its sizes. Otherwise only `step` itself.
 pub(in crate::scenario) fn split(file: &str, step: Step) -> Result<Vec<Step>, Diagnostic> {
     let kind = |fields: &Fields| fields.get("kind").is_some_and(|kind| kind.value().as_str() == Some(KIND));
     let Some(node) = step.fields.get("workload").cloned() else { return Ok(vec![step]) };
@@ -45,7 +45,8 @@ pub(in crate::scenario) fn split(file: &str, step: Step) -> Result<Vec<Step>, Di
     sizes(&table)?.into_iter().map(with_size).collect()
 }
 
-/// The algorithm of the operation: that of the table, NCCL's choice where servers are known, or a ring.
+/// The algorithm for the operation. If the scenario gives none, it is NCCL's choice if the servers are known, and
+/// otherwise a ring.
 fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     let operation = table.word("operation", &Operation::ALL)?;
     if table.node("algorithm").is_none() {
@@ -65,7 +66,7 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     Err(table.wrong("algorithm", message, Fix::set("algorithm", format!("{instead:?}"))))
 }
 
-/// The sizes from `min_bytes` to `max_bytes`, each `factor` times the one before or `step_bytes` more.
+/// The sizes from `min_bytes` to `max_bytes`. Each size is the previous one times `factor`, or plus `step_bytes`.
 fn sizes(table: &Table) -> Result<Vec<Bytes>, Diagnostic> {
     let least: Bytes = table.need("min_bytes")?;
     table.above_zero("min_bytes", least)?;

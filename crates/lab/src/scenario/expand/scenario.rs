@@ -70,7 +70,6 @@ fn not_a_figure(table: &Table<'_>) -> Result<(), Diagnostic> {
 /// The folder of figures whose scenarios `anabranch league` runs.
 const LEAGUE: &str = "league";
 
-/// Resolves a document.
 pub(in crate::scenario) fn resolve(
     registry: &Registry,
     file: &str,

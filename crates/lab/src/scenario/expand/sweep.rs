@@ -117,7 +117,8 @@ impl<'a> Sweep<'a> {
         self.axes.iter().flatten().map(|(key, nodes)| (key.clone(), distinct(nodes))).collect()
     }
 
-    /// The swept parameters with their values, among them those that steps have of `key` without its being in `[sweep]`.
+    /// The swept parameters with their values. They include the values of `key` in `steps`, even if `[sweep]` does not
+    /// contain that key.
     pub(in crate::scenario) fn values_with(
         &self,
         key: &str,

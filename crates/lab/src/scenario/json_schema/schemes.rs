@@ -86,7 +86,7 @@ fn define_part(part: &str, kinds: &[KindListing], definitions: &mut Map<String, 
     define_kinds(part, by_kind(chain, otherwise), &meanings, objects, definitions);
 }
 
-/// The parameters of a kind. DCQCN has one more, the preset, which sets all its parameters at once.
+/// The parameters of a kind. DCQCN and NSCC have one more, the preset, which sets all their parameters at once.
 fn with_preset(part: &str, kind: &KindListing) -> Vec<Parameter> {
     let mut parameters = kind.parameters.clone();
     let of_cc = PRESET.split_once('.').is_some_and(|(of, _)| of == part);
@@ -98,7 +98,7 @@ fn with_preset(part: &str, kind: &KindListing) -> Vec<Parameter> {
     parameters
 }
 
-/// All parameters of a congestion control together, as a parameter.
+/// The parameter that sets all parameters of a congestion control to those of a published source.
 pub(super) fn preset(names: &'static [&'static str]) -> Parameter {
     let name = PRESET.rsplit('.').next().unwrap_or_default();
     let is_known = |preset: &String| names.contains(&preset.as_str());

@@ -56,7 +56,7 @@ const PER_HOUR: Key = key(
 )
 .with_example("3600000.0");
 
-/// The most failures per hour of a cable or switch: one in a microsecond.
+/// The largest permitted number of failures per hour of a cable or switch: one per microsecond.
 pub(in crate::scenario) const MOST_PER_HOUR: f64 = 3.6e9;
 
 /// The keys of all link faults, with this kind, followed by the keys of this kind only.

@@ -9,7 +9,6 @@ use serde::Serialize;
 pub struct SeriesKind {
     /// The name of the series in scenarios.
     pub name: &'static str,
-    /// The series.
     pub(in crate::scenario) series: Series,
     /// The kind of object to which a point of the series belongs.
     pub points: PointsOf,

@@ -38,9 +38,9 @@ pub(in crate::scenario) fn own_settings(table: &Table, scheme: &str) -> Result<V
     Ok(found.into_iter().map(own).collect())
 }
 
-/// Whether a node is a whole value, as opposed to a table that only groups values. A table with a `kind` is the value
-/// of a part. So is a table with all required keys of `fabric.pfc` or `mix`, and a table with keys of `fabric.wrr`,
-/// even an empty one.
+/// Whether a node is a whole value, as opposed to a table that only groups values. A table is a whole value if it has a
+/// `kind`, all required keys of `fabric.pfc` or `mix`, a key of `fabric.wrr`, or no key at all (`fabric.wrr` with its
+/// defaults).
 pub(in crate::scenario) fn whole_value(node: &Node) -> bool {
     let Item::Table(fields) = &node.item else { return true };
     let has = |key: &str| fields.contains_key(key);

@@ -67,7 +67,7 @@ impl Origin {
                         let is_larger = |value: &&toml::Value| value.as_str().and_then(bytes) > Some(least);
                         let larger: Vec<&toml::Value> = values.iter().filter(is_larger).collect();
                         match larger.is_empty() {
-                            // All values are below `least`, with which they should begin.
+                            // No value is above `least`, so a larger one is suggested.
                             true => vec![format!("\"{}\"", Bytes(10 * least.0))],
                             false => larger.into_iter().map(ToString::to_string).collect(),
                         }

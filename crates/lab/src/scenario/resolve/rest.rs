@@ -53,7 +53,8 @@ pub(in crate::scenario) fn fault(table: &Table, link: Option<Rate>) -> Result<Fa
     Ok(FaultSpec { kind, at, duration, per_hour })
 }
 
-/// The number of failures per hour, of which `at` is the first possible time, and which `until` does not end.
+/// The mean number of failures per hour. They are random from the time `at` on, so `at` must be a single time, and
+/// `until` is refused.
 fn per_hour(table: &Table, at: &Several<Duration>) -> Result<Option<f64>, Diagnostic> {
     let Some(per_hour) = table.get::<f64>("per_hour")? else { return Ok(None) };
     if !(per_hour > 0.0 && per_hour <= MOST_PER_HOUR) {

@@ -1,4 +1,4 @@
-//! `[workload.server]` as written.
+//! The table `[workload.server]`.
 
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
@@ -12,16 +12,16 @@ use anabranch_workload::ServerSpec;
 /// The servers of a topology.
 #[derive(Clone, Copy)]
 struct TopologyServers {
-    /// The GPUs of all servers.
+    /// The number of GPUs in all servers together.
     gpus: u32,
-    /// The NICs of the server that has most.
+    /// The number of NICs of the server with the most NICs.
     rails: u32,
     /// The NVLink of a GPU, if the topology gives it.
     nvlink: Option<NvLink>,
 }
 
 impl TopologyServers {
-    /// The servers of a topology; none if it has none.
+    /// The servers of a topology. None if the topology has no servers.
     fn of(cx: &Context, table: &Table, topology: &TopologySpec) -> Result<Option<Self>, Diagnostic> {
         if let Some((_, spec)) = topology.clos() {
             let (gpus, nvlink) = (spec.servers.saturating_mul(spec.gpus), spec.nvlink_of_gpu());
@@ -41,13 +41,14 @@ impl TopologyServers {
     }
 }
 
-/// The most ranks of a server.
+/// The largest number of ranks in a server.
 const MOST_RANKS: u64 = 1 << 20;
-/// The most channels, as NCCL has them.
+/// The largest number of channels, which is that of NCCL.
 const MOST_CHANNELS: u64 = 64;
 
-/// The servers of a job whose table goes by `name`, if it has some, and the number of GPUs if they are those of the topology, as
-/// they are without `ranks`. What the topology says of NVLink goes without saying.
+/// Reads the servers of a job from the table `server` of the table with this name, if there is one. Without the key
+/// `ranks`, the servers are those of the topology. The number of their GPUs is then returned as well, and values of
+/// NVLink that the topology gives are the defaults.
 pub(in crate::scenario) fn read(
     cx: &Context,
     (table, name): (&Table, &str),

@@ -22,7 +22,6 @@ pub(in crate::scenario) fn trace(
     job(cx, table, "workload", topology)
 }
 
-/// Reads several jobs.
 pub(in crate::scenario) fn jobs(
     cx: &Context,
     table: &Table,

@@ -111,7 +111,8 @@ pub(in crate::scenario) fn read(
         }
         Kind::Trace => Ok(WorkloadSpec::Trace(trace::trace(cx, table, topology)?)),
         Kind::Jobs => Ok(WorkloadSpec::Jobs { job: trace::jobs(cx, table, topology)? }),
-        // Its sizes are points of a sweep, each with a collective.
+        // The sizes are expanded into the points of a sweep, each with a `collective`. This arm is reached only inside
+        // such a point.
         Kind::NcclTests => {
             let message = "nccl-tests is a sweep over sizes, and a point of a sweep has one size";
             Err(table.wrong("kind", message, Fix::set("kind", "\"collective\"")))
@@ -322,7 +323,7 @@ fn collective(
     let algorithm = algorithm(table)?;
     only(table, &keys::of("collective"))?;
     let (server, gpus) = server::read(cx, (table, "workload"), topology)?.unzip();
-    // Without ranks of servers, ranks are the topology's GPUs.
+    // If the ranks per server are not given, the ranks are the topology's GPUs.
     let hosts = gpus.flatten().unwrap_or(hosts);
     let members = members(table, hosts)?;
     let to_all = algorithm == Algorithm::Alltoall;

@@ -331,7 +331,8 @@ fn absurd_sizes_are_refused_as_others_are() {
     }
 }
 
-/// A warning about a queue in place of PFC quotes the first clause of a scheme's needs.
+/// The warning about a queue in place of PFC quotes the first clause of a scheme's needs, so that clause must be about
+/// PFC.
 #[test]
 fn lossless_schemes_need_pfc_first() {
     let lossless = schemes().into_iter().filter(|listing| scheme(listing.name).unwrap().fabric.pfc.is_some());

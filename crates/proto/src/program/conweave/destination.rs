@@ -65,7 +65,6 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// Begins another epoch.
     fn begin(&mut self, epoch: Epoch) {
         (self.epoch, self.tail_done, self.old_path) = (epoch, false, None);
     }

@@ -37,7 +37,7 @@ use super::throttling::{FlowState, FlowStatus, Throttling};
 use anabranch_base::{Duration, HostId, QpId, Time};
 use std::collections::VecDeque;
 
-/// Both tables.
+/// The CNP_Cache and the CNP_Store of a switch.
 pub struct CnpTables {
     rules: Throttling,
     install_delay: Duration,

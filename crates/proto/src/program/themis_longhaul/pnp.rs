@@ -2,10 +2,10 @@
 //! packets from its own data centre, one round trip of the long link before the receiver's CNP could reach the sender.
 //!
 //! Choices where the paper is ambiguous or silent:
-//! - The register of a flow holds the time of its last mark by one sentence (section IV, aligning with DCQCN), and of
-//!   its last CNP by another (PNP overview). Here it holds the time of the last CNP. With the time of the last mark, a
-//!   steady stream of marked packets would never cause a second CNP. DCQCN's notification point also counts from the
-//!   last CNP.
+//! - According to one sentence (section IV, aligning with DCQCN), the register of a flow holds the time of its last
+//!   mark. According to another (PNP overview), it holds the time of its last CNP. Here it holds the time of the last
+//!   CNP. With the time of the last mark, a steady stream of marked packets would never cause a second CNP. DCQCN's
+//!   notification point also counts from the last CNP.
 //! - The mark of a packet without an entry is not cleared, so that the sender gets the receiver's CNP.
 //! - The CNP is sent when the packet that caused it leaves, and has that packet's entropy value, since it is made from
 //!   a copy of the packet. It has the size of an ACK, because the copy is truncated to its header. The authors'

@@ -46,7 +46,7 @@ pub struct Recirculation {
     dummies: VecDeque<Time>,
     /// Serialisation time of a dummy.
     dummy_time: Duration,
-    /// The end of the serialisation of the last packet.
+    /// The time of one revolution of the dummies, if no looping packet is among them.
     revolution: Duration,
     /// The end of the last packet's serialisation.
     free_at: Time,

@@ -11,10 +11,10 @@
 //!   behind looping packets. But packets return in the order of the queue, not of PSNs, so that a packet with one loop
 //!   would be released before an older one with more loops left. Therefore a recovering flow's packets still get
 //!   `loop_num` loops.
-//! - Another register of appendix D, the PSN of the last released packet, shortens this. A looping packet of a
-//!   recovering flow is released when it returns, however many loops it has left, if it directly follows that PSN. This
-//!   takes one loop if its predecessor was released before. If a PSN is missing, since the packet was lost before the
-//!   switch, the wait ends when the loops run out.
+//! - Another register of appendix D, the PSN of the last released packet, ends the looping of such packets earlier. A
+//!   looping packet of a recovering flow is released when it returns, however many loops it has left, if it directly
+//!   follows that PSN. This takes one loop if its predecessor was released before. If a PSN is missing, since the
+//!   packet was lost before the switch, the wait ends when the loops run out.
 //! - An arriving packet that needs no loop shows that no packet of the flow is in the port. Only then does the flow
 //!   return to normal, with `loop_num` 0. A CNP before that continues from the current `loop_num`. Thus `loop_num`
 //!   never falls while that could let a packet overtake another.

@@ -68,7 +68,7 @@ pub(in crate::transport) struct AnyOrder(SmallVec<[PartialMessage; 2]>);
 
 struct PartialMessage {
     id: MessageId,
-    /// Number of packets that have not arrived.
+    /// Number of packets of the message that have not arrived.
     left: u32,
 }
 
@@ -99,7 +99,7 @@ pub(in crate::transport) struct InOrder(VecDeque<OrderedMessage>);
 
 struct OrderedMessage {
     id: MessageId,
-    /// Number of packets that have not arrived.
+    /// Number of packets of the message that have not arrived.
     left: u32,
     /// One PSN of the message that has arrived. It is enough to order the messages, since their PSNs do not overlap.
     psn: u32,

@@ -6,7 +6,7 @@ use anabranch_base::MessageId;
 /// real buffers reads the payload from there, and a packet's headers carry the place to the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PayloadRange {
-    /// The message.
+    /// The message that contains the payload.
     pub message: MessageId,
     /// Offset of the first byte in the message.
     pub offset: u64,

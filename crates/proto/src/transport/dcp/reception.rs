@@ -36,7 +36,7 @@ pub enum Operation {
 pub struct Reth {
     /// Remote address of this packet's first byte.
     pub address: u64,
-    /// Remote key.
+    /// The key (R_Key) of the memory region that the Write accesses.
     pub key: u32,
     /// Length of the message in bytes.
     pub length: u32,

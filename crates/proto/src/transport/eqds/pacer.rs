@@ -6,16 +6,16 @@ use crate::packet::{Packet, Repr};
 use anabranch_base::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
-/// The pull pacer of a receiving host: pulls at a rate, round robin over the receivers with demand.
+/// The pull pacer of a receiving host. It sends pulls at a given rate, round robin over the receivers with demand.
 ///
-/// Drive it: [`observe`](Self::observe) for each packet to a receiver, and [`join`](Self::join) for a receiver that requests a
-/// pull; at [`next_timeout`](Self::next_timeout), [`take_turn`](Self::take_turn) until a receiver pulls, and
-/// [`pulled`](Self::pulled) when one did.
+/// To drive it, call [`observe`](Self::observe) for each packet to a receiver, and [`join`](Self::join) for a receiver
+/// that requests a pull. At [`next_timeout`](Self::next_timeout), call [`take_turn`](Self::take_turn) until a receiver
+/// pulls, and then [`pulled`](Self::pulled).
 #[derive(Clone, Debug)]
 pub struct PullPacer {
-    /// The rate of what is pulled.
+    /// The rate of the data that pulls request.
     rate: Rate,
-    /// The part that follows the fabric's congestion, if one does.
+    /// The adaptation of the rate to the fabric's congestion. None if the rate is fixed.
     adaptation: Option<Adaptation>,
     /// The earliest time of the next pull.
     free_at: Time,
@@ -23,17 +23,18 @@ pub struct PullPacer {
     waiting: VecDeque<u32>,
 }
 
-/// The share of the rate that an oversubscribed fabric carries (RCCC, as in uet-htsim).
+/// The share of the rate at which pulls are sent, since an oversubscribed fabric carries no more (RCCC, as in
+/// uet-htsim).
 #[derive(Clone, Debug)]
 struct Adaptation {
     share: f64,
     /// The average share of marked packets.
     marked: f64,
-    /// Periods in a row without a mark.
+    /// Number of consecutive periods without a mark.
     calm: u32,
     period: Duration,
     ends: Time,
-    /// Packets of the period: all, marked ones, and those trimmed before the last hop.
+    /// Numbers of packets in the current period: all of them, the marked ones, and those trimmed before the last hop.
     counts: [u32; 3],
 }
 
@@ -43,12 +44,12 @@ impl PullPacer {
         PullPacer::at_rate(config.pull_rate.on(facts))
     }
 
-    /// A pacer of this rate without waiting receivers.
+    /// A pacer with this rate, and without waiting receivers.
     pub fn at_rate(rate: Rate) -> Self {
         PullPacer { rate, adaptation: None, free_at: Time::ZERO, waiting: VecDeque::new() }
     }
 
-    /// Lets the rate follow marks, and trims before the last hop, once a period.
+    /// Makes the rate follow marks and trims before the last hop. It is adapted once per `period`.
     #[must_use]
     pub fn adapting(self, period: Duration) -> Self {
         let (share, ends) = (1.0, Time::ZERO + period);
@@ -56,7 +57,7 @@ impl PullPacer {
         PullPacer { adaptation: Some(adaptation), ..self }
     }
 
-    /// Takes note of a packet that arrives for a receiver.
+    /// Counts a packet that arrives for one of the receivers.
     #[inline]
     pub fn observe(&mut self, now: Time, packet: &Packet) {
         if let Some(adaptation) = &mut self.adaptation {
@@ -105,7 +106,8 @@ impl Adaptation {
         self.counts[2] += u32::from(trimmed);
     }
 
-    /// Handles the ends of periods until `now`. After some without a packet the share is 1.
+    /// Handles the period ends up to `now`. After enough periods without a packet the share is 1, so that further ones
+    /// are skipped.
     fn advance(&mut self, now: Time) {
         let mut periods = 0;
         while now >= self.ends && periods <= MOST_DOUBLINGS {
@@ -118,8 +120,9 @@ impl Adaptation {
         }
     }
 
-    /// uet-htsim: the share falls by that of trims, and with the average of marks where that is above 0.3; otherwise it rises by
-    /// a hundredth, twice as much after each further period without a mark.
+    /// The rule of uet-htsim. The share falls by the share of trimmed packets. If the average share of marked packets
+    /// is above 0.3, it also falls with that average. Otherwise it rises by a hundredth, and by twice as much after
+    /// each further period without a mark.
     fn adapt(&mut self) {
         let [all, marked, trimmed] = self.counts.map(f64::from);
         self.marked = 0.5 * self.marked + 0.5 * marked / all.max(1.0);
@@ -135,5 +138,5 @@ impl Adaptation {
     }
 }
 
-/// The share rises by all that is left then.
+/// The number of doublings after which a rise brings the share to 1 in any case.
 const MOST_DOUBLINGS: u32 = 7;

@@ -160,7 +160,8 @@ fn the_pacer_takes_turns_at_its_rate() {
     assert_eq!((pacer.take_turn(at(7)), pacer.next_timeout()), (Some(7), None));
 }
 
-/// RCCC under an oversubscribed fabric: half the packets marked, then a tenth trimmed on the way, then neither.
+/// RCCC in an oversubscribed fabric: at first all packets are marked, then a tenth is trimmed before the last hop, and
+/// then neither happens.
 #[test]
 fn an_adapting_pacer_follows_marks_and_trims() {
     let mut pacer = PullPacer::at_rate(Rate::from_gbps(8)).adapting(Duration::from_us(10));
@@ -179,15 +180,16 @@ fn an_adapting_pacer_follows_marks_and_trims() {
     for us in 0..10 {
         pacer.observe(at(us), &all_marked);
     }
-    // An average of 0.5: 1 - 0.2 / 2.
+    // The average share of marks is 0.5, so that the share becomes 1 - (0.5 - 0.3) / 2 = 0.9.
     assert!((gap(&mut pacer, 10) - 10.0 / 0.9).abs() < 0.01);
-    // Half of that again, 0.25 and below 0.3: two hundredths more, less what was trimmed before the last hop.
+    // The average share of marks halves to 0.25, which is below 0.3. The share rises by 0.02, and falls by the share of
+    // packets that were trimmed before the last hop.
     for us in 10..20 {
         let trimmed = plain.cut(64, us % 2 == 0).unwrap();
         pacer.observe(at(us), if us < 12 { &trimmed } else { &plain });
     }
     assert!((gap(&mut pacer, 29) - 10.0 / (0.9 - 0.1 + 0.02)).abs() < 0.01, "one of ten");
-    // A quiet fabric gives all back within eight periods.
+    // Without marks and trims, the share returns to 1 within eight periods.
     assert_eq!(gap(&mut pacer, 110), 10.0);
 }
 

@@ -158,8 +158,8 @@ impl IrnSender {
     /// By DCP, section 2.2, a packet is lost if a higher PSN was SACKed. It is retransmitted once per recovery, since
     /// an ACK does not tell which copy it acknowledges. The search continues where it stopped.
     ///
-    /// The papers do not specify whether this also holds for packets that were first sent in this recovery, above the
-    /// recovery PSN. The rule does not exclude them, so it is applied to them too.
+    /// The papers do not specify whether this rule also holds for packets that were first sent in this recovery, above
+    /// the recovery PSN. It does not exclude them, so it is applied to them too.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
         let recovery = self.recovery.as_mut()?;

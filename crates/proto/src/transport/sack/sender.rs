@@ -356,8 +356,8 @@ impl SackSender {
         Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
-    /// Whether nothing more can be sent before an ACK arrives. The packet then requests an ACK, since a sender with a
-    /// small window would otherwise wait for the RTO if the receiver coalesces ACKs.
+    /// Whether nothing more can be sent before an ACK arrives. If so, the packet just sent requests an ACK. If the
+    /// receiver coalesces ACKs, a sender with a small window would otherwise wait for the RTO.
     #[inline]
     fn is_blocked(&self) -> bool {
         !self.window_allows() || !self.has_backlog()

@@ -1,4 +1,4 @@
-//! The last copy of each packet in flight, and when it times out.
+//! The last copy of each packet in flight, and the time at which it times out.
 
 use anabranch_base::{Duration, Time};
 use std::cmp::Reverse;
@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 pub(super) struct Sent {
     pub at: Time,
     pub ev: u16,
-    /// The number of earlier copies.
+    /// Number of earlier copies of the packet.
     pub retransmissions: u8,
 }
 
@@ -20,9 +20,10 @@ const FIRST_SLOTS: usize = 128;
 
 /// The copies of the packets in flight.
 pub(super) struct Copies {
-    /// Indexed by PSN modulo its length.
+    /// The last copies, indexed by PSN modulo the length of the ring.
     ring: Vec<Sent>,
-    /// When each retransmission times out. The owner removes those that are no longer in flight when they reach the front.
+    /// The times at which retransmissions time out, with their PSNs. The owner removes entries that are no longer in
+    /// flight when they reach the front.
     resent: BinaryHeap<Reverse<(Time, u32)>>,
     rto: Duration,
     doublings: u32,
@@ -44,7 +45,7 @@ impl Copies {
         &mut self.ring[slot]
     }
 
-    /// Records the first copy of `psn`, where every PSN in flight is at or above `low`.
+    /// Records the first copy of `psn`. Every PSN in flight must be at or above `low`.
     #[inline]
     pub fn record_first(&mut self, low: u32, psn: u32, at: Time, ev: u16) {
         if (psn - low) as usize >= self.ring.len() {
@@ -61,7 +62,8 @@ impl Copies {
         self.resent.push(Reverse((self.due(psn), psn)));
     }
 
-    /// When the last copy of `psn` times out: RTO_Init_Time, doubled with each retransmission (UET 1.0.3, section 3.5).
+    /// The time at which the last copy of `psn` times out. The timeout is RTO_Init_Time, doubled with each
+    /// retransmission (UET 1.0.3, section 3.5).
     #[inline]
     pub fn due(&self, psn: u32) -> Time {
         let sent = self.of(psn);
@@ -73,7 +75,7 @@ impl Copies {
         self.resent.peek().map(|Reverse(first)| *first)
     }
 
-    /// Forgets the retransmission that times out first.
+    /// Removes the retransmission that times out first.
     pub fn pop_again(&mut self) {
         self.resent.pop();
     }

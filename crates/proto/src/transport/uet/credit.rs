@@ -1,12 +1,13 @@
 //! RCCC, the credit of receivers (UET 1.0.3, section 3.6.14). The text was not obtained: the rules are those of implementers'
 //! digests and of uet-htsim.
 //!
-//! A source sends while it has credit, which every packet spends. It starts with a window of speculative credit, of which the
-//! first answer cancels the rest. Data packets carry the pull up to which the source has demand; a source without credit sends it
-//! in a request. The destination's host paces the pulls of all its sources, round robin. Pulls and targets are cumulative, so that
-//! a later packet compensates for the loss of an earlier one.
+//! A source sends while it has credit, and every packet spends credit. A source starts with a window of speculative
+//! credit. The first answer cancels what is left of it. Data packets carry a target, which is the number of the last
+//! pull for which the source has data. A source without credit sends its target in a request. The destination's host
+//! paces the pulls of all its sources, round robin. Pulls and targets are cumulative, so that a later packet
+//! compensates for the loss of an earlier one.
 //!
-//! Not built: credit for idle sources, and dividing a source's demand by the number of destinations of its host.
+//! Not built: credit for idle sources, and the division of a source's demand by the number of destinations of its host.
 
 use crate::packet::{Packet, Repr};
 use crate::transport::PullPacer;
@@ -38,7 +39,7 @@ parameters! {
 }
 
 impl CreditConfig {
-    /// The pacer of a host.
+    /// The pacer of a host's pulls.
     pub(super) fn pacer(&self, facts: &PathFacts) -> PullPacer {
         let pacer = PullPacer::at_rate(self.rate.on(facts));
         if self.follows_fabric { pacer.adapting(Span::Rtt(1.5).on(facts)) } else { pacer }
@@ -52,15 +53,16 @@ fn units(bytes: u64) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
 
-/// The credit of a source.
+/// The state of a source's credit.
 pub(super) struct Credit {
-    /// Bytes that may be sent; below 0 by at most a packet.
+    /// Bytes that may be sent. The last packet may overdraw them, so that they may be negative.
     bytes: i64,
     is_speculative: bool,
-    /// The highest number of a pull.
+    /// The highest number of a pull that has arrived.
     pulled: u32,
     window: u64,
-    /// The last target that was sent to the destination, and the time of that packet or of the last answer.
+    /// The last target that was sent to the destination, and the later of two times: that of this packet and that of
+    /// the last answer.
     announced: u32,
     waiting_since: Time,
     rto: Duration,
@@ -90,7 +92,8 @@ impl Credit {
         self.bytes -= i64::from(bytes);
     }
 
-    /// The pull up to which there is demand, when `backlog` bytes wait that the sender's window admits.
+    /// The number of the last pull for which the source has data, if `backlog` bytes wait that the sender's window
+    /// admits.
     #[inline]
     pub fn target(&self, backlog: u64, packet: u64) -> u32 {
         let least = if self.is_speculative { packet } else { 0 };
@@ -104,12 +107,13 @@ impl Credit {
         self.waiting_since = now;
     }
 
-    /// Whether a source without credit must request what it needs: its demand was not announced.
+    /// Whether a source must send a request, because it has no credit and its demand is not announced yet.
     pub fn must_request(&self, target: u32) -> bool {
         !self.allows() && target > self.announced
     }
 
-    /// The first answer ends speculation: what is in flight is pulled further.
+    /// Ends speculation at the first answer: the remaining speculative credit is cancelled, and only pulls grant
+    /// further credit.
     #[inline]
     pub fn handle_answer(&mut self, now: Time) {
         if self.is_speculative {
@@ -134,7 +138,7 @@ impl Credit {
         (!self.allows()).then(|| self.waiting_since + self.rto)
     }
 
-    /// Lets the request be repeated if it is time.
+    /// Allows a repetition of the request when its time has come.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.next_request().is_some_and(|due| due <= now) {
             self.announced = 0;
@@ -145,7 +149,7 @@ impl Credit {
 
 /// The credit that a destination grants to a source.
 pub(super) struct Grants {
-    /// The highest pull that the source has demand for.
+    /// The number of the last pull for which the source has data.
     target: u32,
     granted: u32,
     /// Whether the receiver is in the pacer's queue.
@@ -175,12 +179,13 @@ impl Grants {
         self.target = self.target.max(target);
     }
 
-    /// Handles a trimmed packet, which has to be pulled once more. The source arrives at the same target when it gets the NACK.
+    /// Handles a trimmed packet, whose payload must be pulled once more. The source computes the same target when it
+    /// gets the NACK.
     pub fn handle_trim(&mut self, target: u32) {
         self.target = self.target.max(target).saturating_add(self.packet);
     }
 
-    /// Handles a request. Where everything was granted, the last pull was lost.
+    /// Handles a request. If all of its demand was granted already, the last pull was lost and is repeated.
     pub fn handle_request(&mut self, target: u32) {
         self.target = self.target.max(target);
         self.repeats = self.granted >= target;

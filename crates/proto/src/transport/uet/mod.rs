@@ -1,9 +1,10 @@
 //! `uet`: packet delivery of Ultra Ethernet (UET 1.0.3, section 3.5) in its mode RUD: reliable, in any order.
 //!
-//! A PDC (packet delivery context) is a queue pair here. The receiver coalesces selective acknowledgements, which carry the
-//! bytes that it has received; the sender subtracts these from what is in flight. A gap is no loss: packets are retransmitted
-//! after the NACK of a trimmed packet or after a timeout of their own, with a new entropy value each. Loss may be inferred from
-//! the number of packets that came out of order, which UET leaves open.
+//! A PDC (packet delivery context) is a queue pair here. The receiver coalesces selective acknowledgements. These carry
+//! the number of bytes that it has received, from which the sender computes the bytes in flight. A gap is not taken for
+//! a loss. A packet is retransmitted after a NACK, if it was trimmed, or after its own timeout, with a new entropy
+//! value. A loss may also be inferred from the number of packets that arrived out of order. UET leaves this option
+//! open.
 //!
 //! Not built: the modes ROD (in order) and UUD, set-up and tear-down of PDCs, changes of MPR, NACKs for other reasons than
 //! trimming, the receiver's penalty and its service time (hosts here consume at once).
@@ -68,7 +69,7 @@ impl TransportProperties for UetConfig {
         fields
     }
 
-    /// With credit, a request and its pull may come before the packet.
+    /// With credit, the exchange of a request and a pull may precede the packet.
     fn round_trips(&self) -> u32 {
         if self.credit.is_some() { 2 } else { 1 }
     }
@@ -97,12 +98,13 @@ impl TransportProperties for UetConfig {
         AckInterval { packets, parameter: "transport.sack_bytes", every_packet: "\"1B\"" }
     }
 
-    /// ACKs count received bytes in whole units, so that up to a unit less one byte seems to be in flight still.
+    /// ACKs count received bytes in whole units. Up to a unit minus one byte therefore still counts as in flight after
+    /// it has arrived.
     fn packets_in_window(&self, window: u64, packet: u64) -> u64 {
         whole_packets(window.saturating_sub(self.received_unit.0 - 1), packet)
     }
 
-    /// The timeout doubles with each round, as often as it may.
+    /// The timeout doubles with each round, at most `rto_doublings` times.
     fn timeouts_of_rounds(&self, rounds: f64) -> f64 {
         let (mut left, mut timeout, mut sum) = (rounds, 1.0, 0.0);
         for _ in 0..self.rto_doublings {

@@ -1,4 +1,4 @@
-//! The receiving end (UET 1.0.3, sections 3.5 and 3.6.9).
+//! The receiver of the `uet` transport (UET 1.0.3, sections 3.5 and 3.6.9).
 
 use super::config::UetConfig;
 use super::credit::Grants;
@@ -7,10 +7,10 @@ use crate::packet::{Packet, Repr, SackCause};
 use crate::transport::common::{Answers, AnyOrder, Arrivals, Cause, Ends, Pull, Receiver};
 use anabranch_base::{MessageId, Time};
 
-/// The receiving end of a PDC.
+/// The receiver of a PDC.
 ///
-/// Drive it: [`handle_packet`](Self::handle_packet) for each data packet, trimmed packet or probe, then
-/// [`poll_transmit`](Self::poll_transmit) until it returns none.
+/// To drive it, call [`handle_packet`](Self::handle_packet) for each data packet, trimmed packet or probe, then
+/// [`poll_transmit`](Self::poll_transmit) until it returns None.
 pub struct UetReceiver {
     arrivals: Arrivals,
     /// rcvd_bytes: bytes on the wire of distinct data packets.
@@ -19,11 +19,11 @@ pub struct UetReceiver {
     out_of_order: u16,
     /// Bytes that arrived since the last ACK, duplicates included, each packet with at least [`LEAST_COUNTED`].
     bytes_since_ack: u64,
-    /// The lowest and the highest PSN that arrived since the last ACK, which lie within the span of its bitmap, and the last
-    /// packet. None: none arrived.
+    /// The lowest and the highest PSN that arrived since the last ACK, and the last packet. The bitmap of one ACK can
+    /// cover both PSNs. None if no packet arrived since then.
     recent: Option<Recent>,
-    /// The PSN after the highest one that requested an ACK when packets below it were missing; 0: none. The ACK comes once they
-    /// are there.
+    /// The PSN after the highest one that requested an ACK while packets below it were missing, or 0. The ACK is sent
+    /// once these packets have arrived.
     requested_end: u32,
     open: AnyOrder,
     due: Option<PendingAnswer>,
@@ -33,11 +33,11 @@ pub struct UetReceiver {
     received_unit: u64,
     acks: Answers,
     nacks: Answers,
-    /// The credit that it grants, under RCCC.
+    /// The credit that the receiver grants. None without RCCC.
     grants: Option<Box<Grants>>,
 }
 
-/// ACK_Gen_Min_Pkt_Add.
+/// ACK_Gen_Min_Pkt_Add: the least number of bytes that a packet counts towards the next ACK.
 pub(super) const LEAST_COUNTED: u64 = 1_024;
 
 /// Number of PSNs that one ACK covers.
@@ -60,9 +60,9 @@ struct Trigger {
 
 #[derive(Clone, Copy)]
 enum PendingAnswer {
-    /// For all that arrived since the last one.
+    /// An ACK for all packets that arrived since the last one.
     Ack,
-    /// To a probe: its base.
+    /// An ACK for a probe, with the base that the probe requests.
     ProbeAck(u32, Trigger),
     Nack {
         psn: u32,
@@ -72,7 +72,7 @@ enum PendingAnswer {
 }
 
 impl UetReceiver {
-    /// The receiving end of a PDC between `ends`.
+    /// The receiver of a PDC between `ends`.
     pub fn new(config: &UetConfig, facts: &PathFacts, ends: Ends) -> Self {
         let grants = |credit| Grants::new(credit, facts, ends, config.control);
         UetReceiver {
@@ -95,7 +95,7 @@ impl UetReceiver {
 }
 
 impl Receiver for UetReceiver {
-    /// Handles a received packet; returns the message that it completes.
+    /// Handles a received packet, and returns the message that the packet completes.
     #[inline]
     fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
@@ -109,8 +109,9 @@ impl Receiver for UetReceiver {
                 let kind = SackCause::new(cause.marked, false).with_retransmitted(retransmitted);
                 self.record(Trigger { psn, cause, kind });
                 self.bytes_since_ack += u64::from(packet.wire_bytes).max(LEAST_COUNTED);
-                // UET 1.0.3, section 3.5. uet-htsim also acknowledges the first packet, retransmissions, and what a packet that
-                // requested an ACK had overtaken: without that, the tail of a sprayed message waits for its timeout.
+                // The rules are those of UET 1.0.3, section 3.5. Like uet-htsim, the receiver also acknowledges at once
+                // the first packet, retransmissions, and the packet that closes the gap below a packet with an ACK
+                // request. Otherwise the tail of a sprayed message would wait for its timeout.
                 let closes_gap = self.requested_end > 0 && self.arrivals.expected >= self.requested_end;
                 if ack_now && psn >= self.arrivals.expected {
                     self.requested_end = self.requested_end.max(psn + 1);
@@ -130,7 +131,7 @@ impl Receiver for UetReceiver {
                 }
                 let cause = Cause::new(packet, sent_at);
                 if self.arrivals.contains(psn) {
-                    // Another copy has arrived: a duplicate.
+                    // This packet is a duplicate: an untrimmed copy has already arrived.
                     self.record(Trigger { psn, cause, kind: SackCause::new(cause.marked, false) });
                     self.due = Some(PendingAnswer::Ack);
                 } else {
@@ -194,7 +195,7 @@ impl Receiver for UetReceiver {
 }
 
 impl UetReceiver {
-    /// Marks `psn` as arrived; false for a duplicate.
+    /// Marks `psn` as arrived. Returns false for a duplicate.
     #[inline]
     fn accept(&mut self, psn: u32, bytes: u16) -> bool {
         let Some(advance) = self.arrivals.accept(psn) else { return false };
@@ -203,8 +204,8 @@ impl UetReceiver {
         true
     }
 
-    /// Records a packet for the next ACK. One that the bitmap cannot cover together with the earlier ones has these
-    /// acknowledged first: UET permits an ACK for every packet, and one that no bitmap covers would time out.
+    /// Records a packet for the next ACK. If the bitmap cannot cover this packet together with the earlier ones, these
+    /// are acknowledged first. UET permits an ACK for every packet, and a packet that no bitmap covers would time out.
     #[inline]
     fn record(&mut self, last: Trigger) {
         let psn = last.psn;
@@ -221,8 +222,9 @@ impl UetReceiver {
         };
     }
 
-    /// The PSN of bit 0: 63 below the highest, but not below the ePSN. The bits look back, so that later ACKs repeat a lost one.
-    /// uet-htsim begins at the PSN itself where the packet was marked or requested the ACK.
+    /// The PSN of bit 0 of an ACK: 63 below the highest PSN, but not below the ePSN. The bits look back, so that later
+    /// ACKs repeat the content of a lost one. In uet-htsim, the bitmap begins at the packet's own PSN if the packet was
+    /// marked or requested the ACK.
     #[inline]
     fn base(&self, high: u32) -> u32 {
         high.saturating_sub(SPAN - 1).max(self.arrivals.expected)

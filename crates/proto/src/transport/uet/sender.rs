@@ -1,4 +1,4 @@
-//! The sending end (UET 1.0.3, sections 3.5 and 3.6.13).
+//! The sender of the `uet` transport (UET 1.0.3, sections 3.5 and 3.6.13).
 
 mod demand;
 
@@ -13,37 +13,37 @@ use crate::psn_set::PsnSet;
 use crate::transport::common::{Ends, OutOfPsns, Outgoing, Pacer, PayloadRange, Sender, SenderCounters};
 use anabranch_base::{Duration, MessageId, Time};
 
-/// The sending end of a PDC.
+/// The sender of a PDC.
 ///
-/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each ACK or NACK,
-/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
+/// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each ACK or NACK and
+/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout). After each of these, call
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns None. Whenever the wire is free, call
 /// [`poll_transmit`](Self::poll_transmit).
-// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
+// The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct UetSender {
-    /// Bytes sent, less those that the receiver has counted and those declared lost. Below 0 for a while where packets were
-    /// declared lost that had arrived.
+    /// Bytes that were sent, minus those that the receiver has counted and those declared lost. It is negative for a
+    /// while if packets were declared lost that had arrived.
     in_flight: i64,
-    /// `bytes_received` of the newest ACK in full; the wire carries its lower 32 bits.
+    /// `bytes_received` of the newest ACK in full. The wire carries its lower 32 bits.
     received: u64,
-    /// CACK_PSN: every PSN below is acknowledged.
+    /// CACK_PSN: every PSN below it is acknowledged.
     unacked: u32,
     /// The first PSN that was never sent.
     next: u32,
-    /// Number of PSNs that are sent, and neither acknowledged nor declared lost.
+    /// Number of PSNs that were sent, and neither acknowledged nor declared lost.
     outstanding: u32,
     /// Number of lost PSNs that wait for retransmission, and a PSN below which there is none.
     lost_count: u32,
     lost_from: u32,
-    /// The lowest PSN that may be on its first transmission and outstanding.
+    /// A PSN below which no packet on its first transmission is outstanding.
     oldest: u32,
     /// The PSN after the highest one that is known to have arrived.
     received_end: u32,
-    /// The recovery of inferred losses lasts until every PSN below is acknowledged.
+    /// The end of the recovery of inferred losses, which lasts until every PSN below this one is acknowledged.
     recovery_end: u32,
     mpr: u32,
-    /// Whether the congestion control gives a rate, which `pacer` enforces.
+    /// Whether the congestion control sets a rate, which `pacer` enforces.
     paces: bool,
     probe_is_due: bool,
     copies: Copies,
@@ -53,28 +53,28 @@ pub struct UetSender {
     cc: AnyCc,
     lb: AnyLb,
     lost: PsnSet,
-    /// The time at which the timer was last handled, or the first packet sent after an idle period.
+    /// The time at which the timer was last handled, or at which the first packet after an idle period was sent.
     timer_from: Time,
     rto: Duration,
     sack_bytes: u64,
     ends: Ends,
     loss_packets: u64,
     loss_windows: f64,
-    /// Time without an answer after which a probe is sent; none where there are no probes.
+    /// Time without an answer after which a probe is sent. None if there are no probes.
     probe_after: Option<Duration>,
-    /// The last answer, or probe, or the first packet after an idle period.
+    /// The start of the probe timer: the last answer, the last probe, or the first packet after an idle period.
     probe_from: Time,
-    /// The time of the last probe if no answer came since; never otherwise.
+    /// The time of the last probe if no answer has arrived since then. Otherwise [`Time::NEVER`].
     probe_sent: Time,
     control_bytes: u16,
-    /// The credit of the receiver, under RCCC.
+    /// The credit that the receiver has granted. None without RCCC.
     credit: Option<Box<Credit>>,
     pacer: Pacer,
     counters: SenderCounters,
 }
 
 impl UetSender {
-    /// The sending end of a PDC between `ends`.
+    /// The sender of a PDC between `ends`.
     pub fn new(config: &UetConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         UetSender {
             in_flight: 0,
@@ -140,8 +140,8 @@ impl Sender for UetSender {
         self.outgoing.payload_range(psn)
     }
 
-    /// The next packet, if there is one and window and rate allow it now: a probe, then lost packets by rising PSN, then new
-    /// ones.
+    /// The next packet, if there is one and if window and rate allow it now. A probe comes first, then lost packets in
+    /// the order of their PSNs, then new packets.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.probe_is_due {
@@ -213,7 +213,7 @@ impl Sender for UetSender {
                     in_flight: self.in_flight(),
                 });
                 if self.paces && cause.marked() {
-                    // This transport has no CNPs: a marked ACK stands for one.
+                    // This transport has no CNPs, so a marked ACK takes the place of one.
                     self.cc.handle_cnp(now);
                 }
                 self.infer_losses(now, out_of_order, cause.probe() && sent_at == self.probe_sent);
@@ -234,11 +234,11 @@ impl Sender for UetSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due; none while everything sent is acknowledged or declared
-    /// lost and no paced packet waits.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if no paced packet waits and everything
+    /// that was sent is acknowledged or declared lost.
     ///
-    /// It never decreases, except for a paced packet: the timer is due at least once an RTO, since a packet that is sent for the
-    /// first time may time out before one that was sent again.
+    /// It never decreases, except for a paced packet. The timer is due at least once per RTO, since a packet on its
+    /// first transmission may time out before an earlier retransmission does.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let mut paced = if self.paces { self.pacer.next_timeout() } else { None };
@@ -277,8 +277,8 @@ impl Sender for UetSender {
         self.paces
     }
 
-    /// Declares lost the packets whose timeouts are over, and triggers a probe if no answer has come for long. A paced packet
-    /// whose time has come may be sent.
+    /// Declares lost the packets that have timed out, and triggers a probe if no answer has arrived for `probe_after`.
+    /// A paced packet that is due may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         self.timer_from = now;
@@ -316,7 +316,7 @@ impl Sender for UetSender {
         self.counters
     }
 
-    /// Received packets only postpone the timeout, except where they end credit.
+    /// Received packets only postpone the timeout, unless they end the speculative credit.
     #[inline]
     fn advances_timer(&self) -> bool {
         self.credit.is_some()
@@ -324,8 +324,8 @@ impl Sender for UetSender {
 }
 
 impl UetSender {
-    /// UET 1.0.3, section 3.6.13: a packet is sent while a full packet fits into the window. One may always be outstanding, so
-    /// that a small window cannot stop the queue pair.
+    /// UET 1.0.3, section 3.6.13: a packet is sent if a full packet fits into the window. One packet may always be
+    /// outstanding, so that a small window cannot stop the queue pair.
     #[inline]
     fn window_allows(&self) -> bool {
         let room = self.cc.window().saturating_sub(self.in_flight());
@@ -337,8 +337,8 @@ impl UetSender {
         self.next < self.outgoing.end() && self.next - self.unacked < self.mpr
     }
 
-    /// Whether the packet that was just counted requests an ACK (flag AR): nothing more can be sent without one, or the window
-    /// is below what the receiver waits for.
+    /// Whether the packet that was just counted requests an ACK (flag AR). It does if nothing more can be sent without
+    /// an ACK, or if the window is below the number of bytes for which the receiver waits.
     #[inline]
     fn requests_ack(&self) -> bool {
         !self.window_allows()
@@ -407,8 +407,9 @@ impl UetSender {
         }
     }
 
-    /// NSCC, step 2: the RTT is valid where the packet was sent once and the receiver saw no retransmission, or twice and it did.
-    /// There is no record of packets that an ACK has overtaken.
+    /// NSCC, step 2: the RTT is valid in two cases. Either the packet was sent once and the ACK names no
+    /// retransmission, or it was sent twice and the ACK names one. The sender keeps no record of packets that an ACK
+    /// has overtaken.
     #[inline]
     fn is_rtt_valid(&self, psn: u32, cause: SackCause) -> bool {
         let is_known = (self.unacked..self.next).contains(&psn);
@@ -427,7 +428,7 @@ impl UetSender {
         self.lost_count > 0 && self.lost.contains(psn)
     }
 
-    /// When the oldest packet on its first transmission was sent, which is `self.oldest`.
+    /// The time at which the oldest packet on its first transmission was sent. That packet becomes `self.oldest`.
     #[inline]
     fn oldest_first_transmission(&mut self) -> Option<Time> {
         self.oldest = self.oldest.max(self.unacked);
@@ -441,7 +442,7 @@ impl UetSender {
         None
     }
 
-    /// When the first retransmission times out.
+    /// The time at which the first retransmission times out.
     fn oldest_retransmission(&mut self) -> Option<Time> {
         while let Some((due, psn)) = self.copies.first_again() {
             if self.is_outstanding(psn) && self.copies.due(psn) == due {
@@ -457,7 +458,7 @@ impl UetSender {
         self.lose(now, psn, LossCause::Timeout, None);
     }
 
-    /// UET 1.0.3, section 3.6.16: to the balancer a trim at the last hop is an ACK, since every path ends there.
+    /// UET 1.0.3, section 3.6.16: the balancer gets a trim at the last hop as an ACK, since all paths end there.
     fn handle_trim(&mut self, now: Time, psn: u32, ev: u16, marked: bool, last_hop: bool) {
         self.counters.nacks += 1;
         let rtt = now.since(self.copies.of(psn).at);
@@ -490,9 +491,10 @@ impl UetSender {
         self.cc.handle_loss(&LossReport { now, bytes, cause, rtt, in_flight });
     }
 
-    /// Infers losses from the number of packets that came out of order, or from a probe that nothing else overtook (optional in
-    /// UET; the rule is that of uet-htsim with -sleek). All packets that arrived ones have overtaken, within a window from the
-    /// cumulative PSN, are retransmitted once in a recovery.
+    /// Infers losses from the number of packets that arrived out of order, or from the answer to a probe that no other
+    /// answer preceded. This is optional in UET, and the rule is that of uet-htsim with -sleek. Every missing packet
+    /// below the highest PSN that has arrived, within a window from the cumulative PSN, is retransmitted, once per
+    /// recovery.
     #[inline]
     fn infer_losses(&mut self, now: Time, out_of_order: u16, is_probed: bool) {
         if self.loss_packets == 0 || self.outstanding == 0 || self.unacked < self.recovery_end {
@@ -517,7 +519,7 @@ impl UetSender {
         }
     }
 
-    /// Handles the acknowledgements of an ACK; returns the number of newly acknowledged packets.
+    /// Handles the acknowledgements of an ACK, and returns the number of newly acknowledged packets.
     #[inline]
     fn acknowledge(&mut self, cumulative: u32, base: u32, received: u64) -> u32 {
         let packets = self.acknowledge_below(cumulative) + self.acknowledge_bits(base, received);
@@ -528,7 +530,8 @@ impl UetSender {
         packets
     }
 
-    /// Bytes by which this ACK raises the count of received bytes; 0 for an ACK that a newer one overtook.
+    /// Number of bytes by which this ACK raises the count of received bytes. It is 0 for an ACK that a newer one
+    /// overtook.
     #[inline]
     fn count_received(&mut self, bytes_received: u32) -> u64 {
         let more = bytes_received.wrapping_sub(self.received as u32);
@@ -542,7 +545,7 @@ impl UetSender {
         let cumulative = cumulative.min(self.next);
         let mut packets = 0;
         while self.unacked < cumulative {
-            // Skip PSNs that were acknowledged by bits.
+            // This skips PSNs that bits of earlier ACKs acknowledged.
             self.unacked = self.acked.take_run(self.unacked);
             if self.unacked < cumulative {
                 self.acknowledge_one(self.unacked);
@@ -566,13 +569,13 @@ impl UetSender {
         packets
     }
 
-    /// Marks `psn`, which was not acknowledged before, as acknowledged.
+    /// Marks `psn` as acknowledged. It must not have been acknowledged before.
     #[inline]
     fn acknowledge_one(&mut self, psn: u32) {
         self.acked.insert(psn);
         if self.is_lost(psn) {
-            // The packet was not lost: the received bytes include it, and what was sent must too. UET leaves it subtracted twice;
-            // the window would be too wide by it for good.
+            // The packet was not lost. The received bytes include it, so the sent bytes must include it too. UET leaves
+            // it subtracted twice, so that the window would stay too wide by this packet.
             self.lost.remove(psn);
             self.lost_count -= 1;
             self.in_flight += i64::from(self.outgoing.packet_info(psn).bytes);

@@ -135,10 +135,10 @@ impl Ends for DcpEnds {
         }
     }
 
-    /// At the end of the last network fault, the current timeout may have doubled up to the time that the faults
-    /// lasted. A request then needs one round in which all of its packets arrive. While the timeout is below the spread
-    /// of the delays, rounds may overlap, but after seven rounds it doubles. Sixteen rounds suffice for the paths that
-    /// are generated.
+    /// Timeouts double during network faults, so that the current one may then be as long as all faults together. After
+    /// that, a request needs one round in which all of its packets arrive. While the timeout is below the spread of the
+    /// delays, rounds may overlap, but after seven rounds it doubles. Sixteen rounds suffice for the paths that are
+    /// generated.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let turn = schedule.turn();

@@ -1,4 +1,4 @@
-//! The `uet` transport, with its own congestion control and balancers, and with others.
+//! The `uet` transport with its own and with other congestion controls and balancers.
 
 mod receiver;
 mod sender;
@@ -25,7 +25,8 @@ fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Whatever the delays, duplicates and marks: a gap is no loss, and nothing waits for a timeout.
+/// On a path that delays, duplicates and marks packets but loses none, a gap is not taken for a loss, and no packet
+/// waits for a timeout.
 #[test]
 fn a_path_that_loses_nothing_sees_no_retransmission() {
     check(harmless_schedule(), |schedule| {
@@ -35,7 +36,7 @@ fn a_path_that_loses_nothing_sees_no_retransmission() {
     });
 }
 
-/// Where switches trim and lose nothing, each trimmed packet is sent again once, without a timeout.
+/// If switches trim packets but lose none, each trimmed packet is retransmitted once, without a timeout.
 #[test]
 fn a_path_that_trims_costs_no_timeout() {
     check(trimming_schedule(), |schedule| {
@@ -56,7 +57,8 @@ fn a_path_that_keeps_order_sees_only_what_it_lost_again() {
     });
 }
 
-/// Inferred loss finds one lost packet, alone, without a timeout, where enough packets follow it.
+/// Inferred loss finds a single lost packet without a timeout, if enough packets follow it. Only that packet is
+/// retransmitted.
 #[test]
 fn inferred_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> {
     for loss_packets in [1, 5, 20] {
@@ -71,7 +73,7 @@ fn inferred_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// The tail, which nothing follows, is found by a probe.
+/// A probe finds a lost packet near the end of the message, where too few packets follow it.
 #[test]
 fn a_probe_finds_what_no_packet_follows() -> Result<(), TestCaseError> {
     let ends = UetEnds {
@@ -89,7 +91,7 @@ fn a_probe_finds_what_no_packet_follows() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Where credit alone decides, packets come at the pacer's rate once the first window is out.
+/// If only credit limits the sender, packets arrive at the pacer's rate after the first window.
 #[test]
 fn packets_come_at_the_rate_of_the_pulls() -> Result<(), TestCaseError> {
     for (percent, grant) in [(100, 4), (50, 4), (50, 1), (10, 4)] {
@@ -101,7 +103,7 @@ fn packets_come_at_the_rate_of_the_pulls() -> Result<(), TestCaseError> {
         };
         let outcome = Run::new(&calm_schedule(1_000, ends)).finish()?;
         prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (0, 0));
-        // 900 packets of 100 ns each at the line rate.
+        // The credit window covers 100 packets. The other 900 take 100 ns each at the line rate.
         let least = Duration::from_ns(900 * 100 * 100 / u64::from(percent));
         let took = outcome.finished.since(Time::ZERO);
         prop_assert!(took >= least, "{} at {} %", took, percent);
@@ -110,7 +112,7 @@ fn packets_come_at_the_rate_of_the_pulls() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The timeout of a packet doubles with each loss, as often as it may.
+/// The timeout of a packet doubles with each loss, at most `doublings` times.
 #[test]
 fn timeouts_double() -> Result<(), TestCaseError> {
     for (doublings, us) in
@@ -125,12 +127,12 @@ fn timeouts_double() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The parameters of the two ends.
+/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 pub struct UetEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// Full packets that make an ACK due; 0: any packet does.
+    /// Number of full packets that make an ACK due. With 0, every packet makes one due.
     sack_every: u64,
     received_unit: u64,
     mpr: u32,
@@ -138,7 +140,7 @@ pub struct UetEnds {
     loss_packets: u32,
     loss_windows: f64,
     probe_after: Option<Duration>,
-    /// Packets of the credit window, those of a pull, and the pull rate in percent of the line rate.
+    /// The credit window in packets, the packets per pull, and the pull rate in percent of the line rate.
     credit: Option<(u32, u32, u32)>,
     rto: Duration,
 }
@@ -152,8 +154,8 @@ impl Ends for UetEnds {
         (CheckedSender::new(schedule), CheckedReceiver::new(schedule))
     }
 
-    /// After the last fault each packet takes its turn at the lowest rate, with its longest timeout: sent, given up and
-    /// retransmitted, which is answered at once.
+    /// The time by which every message must be complete. After the last network fault, each packet may be sent at the
+    /// lowest rate, reach its longest timeout and be retransmitted. The retransmission is acknowledged at once.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let UetEnds { rto, doublings, cc, credit, .. } = &schedule.ends;
         let (longest, round) = (*rto * (1 << doublings) + schedule.timer_lag, schedule.path.longest_round());
@@ -221,7 +223,7 @@ fn calm_ends(window: u64) -> UetEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, and all kinds of network faults at once.
 fn any_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
     let credit = prop::option::of((1u32..100, 1u32..8, 1u32..=100));
     let ends = (ends(), rto(), 0u32..4, inferred(), (prop::option::of(us(1..100)), credit));
@@ -239,8 +241,8 @@ fn any_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
     )
 }
 
-/// A path that reorders, duplicates and marks but loses nothing, with an RTO beyond anything that it does and a window that never
-/// shrinks: the last packet requests an ACK.
+/// A path that reorders, duplicates and marks packets but loses none. The RTO exceeds every delay of the path. The
+/// window is constant, so that the last packet that it admits requests an ACK.
 fn harmless_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
     (messages(), constant_ends(), timer_lag(), path(), chance(), chance()).prop_map(
         |(messages, ends, timer_lag, path, duplication, marking)| {
@@ -263,7 +265,7 @@ fn trimming_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
     )
 }
 
-/// A path that loses packets of the sender, keeps the order, and carries every ACK. The receiver acknowledges every packet.
+/// A path that loses data packets, keeps the order, and carries every ACK. The receiver acknowledges every packet.
 fn lossy_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
     (messages(), constant_ends(), timer_lag(), path(), 1u32..200, us(0..400), 0u32..4).prop_map(
         |(messages, ends, timer_lag, path, data_loss, until, doublings)| {
@@ -284,7 +286,7 @@ fn constant_ends() -> impl Strategy<Value = UetEnds> {
     (ends(), constant()).prop_map(|(ends, cc)| UetEnds { cc, ..ends })
 }
 
-/// All parameters except the times and those of inferred losses.
+/// Random parameters of a sender and a receiver. The times and the parameters of inferred losses are set later.
 fn ends() -> impl Strategy<Value = UetEnds> {
     let mixed =
         (1u32..=64, 0u32..=255, 1u32..=255, 1u32..=64).prop_map(|(evs, penalty, max_penalty, buffer)| {

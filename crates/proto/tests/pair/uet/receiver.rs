@@ -1,4 +1,4 @@
-//! The receiver compared with a plain model of it.
+//! The receiver, compared with a simple model of it.
 
 use super::{CONTROL, UetEnds};
 use crate::pair::run::Receiving;
@@ -8,25 +8,25 @@ use anabranch_proto::transport::{Pull, PullPacer, Receiver as _, UetReceiver};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`UetReceiver`] whose every answer is compared with the model's.
+/// A [`UetReceiver`] whose every answer is compared with that of the model.
 pub struct CheckedReceiver {
     receiver: UetReceiver,
     planned: Vec<Planned>,
     sack_bytes: u64,
     unit: u64,
-    /// Indexed by PSN.
+    /// Whether each PSN has arrived, indexed by PSN.
     arrived: Vec<bool>,
     cumulative: u32,
     received: u64,
     out_of_order: u16,
-    /// Arrived since the last ACK.
+    /// PSNs that arrived since the last ACK.
     unreported: Vec<u32>,
     bytes: u64,
-    /// The highest PSN that requested an ACK above a gap.
+    /// The highest PSN that requested an ACK while packets below it were missing.
     requested: Option<u32>,
     left: Vec<u32>,
     delivered: Vec<usize>,
-    /// The pacer of the host, where the receiver grants credit.
+    /// The pull pacer of the receiver's host. None without credit.
     pacer: Option<PullPacer>,
     rate: Rate,
     /// The sender's demand, and the credit granted so far, in units of 256 B.
@@ -73,7 +73,8 @@ impl CheckedReceiver {
         self.arrived.get(psn as usize).is_some_and(|&arrived| arrived)
     }
 
-    /// A packet joins the unreported ones. Returns whether these need an ACK of their own first.
+    /// Adds a packet to those that no ACK has reported. Returns whether the earlier ones need an ACK of their own
+    /// first, because one bitmap cannot cover them all.
     fn report(&mut self, psn: u32) -> bool {
         let is_far = self.unreported.iter().any(|&other| psn.abs_diff(other) >= 64);
         if is_far {
@@ -84,8 +85,8 @@ impl CheckedReceiver {
         is_far
     }
 
-    /// Takes a data packet in; returns whether there is an ACK of the packets before it and one of its own, and the message that
-    /// it completes.
+    /// Handles a data packet. Returns whether the packets before it get an ACK of their own, whether an ACK follows for
+    /// this packet, and the message that it completes.
     fn accept(&mut self, packet: &Packet) -> ([bool; 2], Option<usize>) {
         let Repr::Data { psn, ack_now, retransmitted, .. } = packet.repr else { return ([false; 2], None) };
         let is_first = self.received == 0;
@@ -134,7 +135,8 @@ impl CheckedReceiver {
         Ok(())
     }
 
-    /// Checks what an ACK says of the packet that caused it, and that it covers all that is unreported.
+    /// Checks the fields of an ACK that describe the packet that caused it. Also checks that the ACK covers all packets
+    /// that were not reported before.
     fn check_cause(&self, answer: &Packet, cause: &Packet) -> Result<(), TestCaseError> {
         let Repr::UetAck { cumulative, base_offset, psn_offset, cause: kind, sent_at, .. } = answer.repr
         else {
@@ -172,7 +174,7 @@ impl Receiving for CheckedReceiver {
         let answers: Vec<_> = std::iter::from_fn(|| self.receiver.poll_transmit()).collect();
         let more = match packet.repr {
             Repr::Data { msn, .. } => [msn.pull_target().into(), 0],
-            // What was cut off has to be pulled once more.
+            // Payload that was cut off has to be pulled once more.
             Repr::Trimmed { msn, .. } => [msn.pull_target().into(), PACKET.div_ceil(256)],
             Repr::Rts { target } => [target.into(), 0],
             _ => [0, 0],
@@ -180,7 +182,7 @@ impl Receiving for CheckedReceiver {
         self.demanded = self.demanded.max(more[0]) + more[1];
         self.ask();
         if let Repr::Rts { target } = packet.repr {
-            // What was granted is granted again at once, as the last pull was lost.
+            // If all demand was granted, the last pull was lost, and is repeated at once.
             let again = (self.granted >= target.into()).then_some(Repr::Pull { number: self.granted as u32 });
             let answers: Vec<Repr> = answers.iter().map(|answer| answer.repr).collect();
             prop_assert_eq!((answers, whole), (Vec::from_iter(again), None));

@@ -1,4 +1,4 @@
-//! The sender compared with a plain model of it.
+//! The sender, compared with a simple model of it.
 
 use super::{CONTROL, UetEnds};
 use crate::pair::run::Sending;
@@ -10,8 +10,8 @@ use anabranch_proto::transport::{PayloadRange, Sender as _, SenderCounters, UetC
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`UetSender`] whose every answer is compared with the model's. Its congestion control and balancer have copies, which the
-/// model drives.
+/// A [`UetSender`] whose every answer is compared with that of the model. The model calls its own copies of the
+/// congestion control and the load balancer.
 pub struct CheckedSender {
     sender: UetSender,
     cc: AnyCc,
@@ -19,18 +19,19 @@ pub struct CheckedSender {
     config: UetConfig,
     rto: Duration,
     planned: Vec<Planned>,
-    /// By PSN.
+    /// The state of each packet, indexed by PSN.
     packets: Vec<Known>,
     posted: u32,
     sent: u32,
-    /// Below, every PSN is acknowledged.
+    /// The lowest unacknowledged PSN.
     unacked: u32,
     received_end: u32,
     recovery_end: u32,
     in_flight: i64,
     received: u64,
     probe_sent: Option<Time>,
-    /// With credit: the bytes left, whether they are speculative, the highest pull, and the credit window.
+    /// The bytes of credit left, whether they are speculative, the highest number of a pull that has arrived, and the
+    /// credit window in bytes. None without credit.
     credit: Option<(i64, bool, u64, i64)>,
     last_timeout: Time,
     left: Vec<u32>,
@@ -118,7 +119,7 @@ impl CheckedSender {
         self.cc.handle_loss(&LossReport { now, bytes, cause, rtt, in_flight });
     }
 
-    /// Answers with the message that this makes whole.
+    /// Marks `psn` as acknowledged. Returns the message that this completes.
     fn acknowledge(&mut self, psn: u32) -> Result<Option<usize>, TestCaseError> {
         prop_assert!(psn < self.sent, "{psn} was acknowledged and never sent");
         let Planned { bytes, message, .. } = self.planned[psn as usize];
@@ -171,7 +172,7 @@ impl CheckedSender {
         let in_flight = self.in_flight.max(0) as u64;
         self.cc.handle_ack(&AckReport { now, packets, bytes, probe, marked, rtt, rtt_is_valid, in_flight });
         if marked {
-            // Only those with a rate react.
+            // Only congestion controls that set a rate react to this call.
             self.cc.handle_cnp(now);
         }
         self.infer(now, out_of_order, probe && Some(sent_at) == self.probe_sent);
@@ -326,7 +327,7 @@ impl Sending for CheckedSender {
         self.sender.handle_timeout(now);
         let mut over: Vec<u32> =
             self.in_state(State::InFlight).filter(|&psn| self.expiry(psn) <= now).collect();
-        // First transmissions, then retransmissions in the order of their timeouts.
+        // First transmissions time out in the order of PSNs, then retransmissions in the order of their timeouts.
         over.sort_by_key(|&psn| match self.packets[psn as usize].retransmissions {
             0 => (Time::ZERO, psn),
             _ => (self.expiry(psn), psn),

@@ -125,8 +125,8 @@ impl Entry<'_> {
         self.lists.iter().try_for_each(|(path, nodes)| apply(file, fields, path, &nodes[place]))
     }
 
-    /// The error for a table whose first values are not the figure's own. It is about the first parameter for which
-    /// `changes` tells that its first value changes the scenario.
+    /// The error for a table whose first values are not the figure's own. The error names the first parameter whose
+    /// first value changes the scenario, according to `changes`.
     pub(in crate::scenario) fn not_the_default(
         &self,
         file: &str,

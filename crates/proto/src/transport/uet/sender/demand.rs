@@ -1,4 +1,4 @@
-//! The demand of a source for the credit of its receiver (RCCC).
+//! The demand of a source, from which its receiver grants credit (RCCC).
 
 use super::UetSender;
 use crate::packet::{Msn, Packet, Repr};
@@ -15,14 +15,14 @@ impl UetSender {
         self.lost_count > 0 || self.can_send_new()
     }
 
-    /// The pull up to which there is demand: for all that waits, as far as the window admits it.
+    /// The number of the last pull for which the source has data, as far as the window admits the data that waits.
     pub(super) fn target(&self, credit: &Credit) -> u32 {
         let packet = u64::from(self.outgoing.packet_bytes());
         let waiting = u64::from(self.outgoing.end() - self.next + self.lost_count) * packet;
         credit.target(waiting.min(self.cc.window().saturating_add(packet)), packet)
     }
 
-    /// The demand that a data packet announces.
+    /// The demand that the next data packet announces.
     #[inline]
     pub(super) fn demand(&mut self, now: Time) -> Msn {
         let Some(credit) = &self.credit else { return Msn::NONE };
@@ -33,7 +33,7 @@ impl UetSender {
         Msn::of_pull_target(target)
     }
 
-    /// A request for credit, if the demand was not announced.
+    /// A request for credit, if the demand is not announced yet.
     #[cold]
     pub(super) fn request(&mut self, now: Time) -> Option<Packet> {
         let target = self.credit.as_ref().map(|credit| self.target(credit))?;
