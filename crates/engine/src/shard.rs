@@ -6,6 +6,7 @@
 //! in the full order (time, node, kind, port).
 
 mod cluster;
+mod tournament;
 
 use crate::backlog::Backlogs;
 use crate::context::{Context, Counters, Effects, Notice};

@@ -1,5 +1,6 @@
 //! Clusters: nodes whose events are merged and run in the full order (time, node, kind, port).
 
+use super::tournament::Tournament;
 use super::{NodeIndex, NodeLocations, count_victims};
 use crate::context::Context;
 use crate::far_calendar::FarCalendar;
@@ -11,8 +12,6 @@ use crate::node::{self, Node};
 use crate::observer::Observer;
 use crate::switch::Switch;
 use anabranch_base::{HostId, Time};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Nodes sorted by number, whose events are merged.
 pub struct Cluster {
@@ -20,14 +19,11 @@ pub struct Cluster {
     inboxes: Vec<Inbox>,
     /// The injection of messages, if there is one. The cluster then begins with all hosts.
     pub injection: Option<Injection>,
-    /// The instant at which the injector was not ready, if the cluster has paused within a synchronisation window. It
-    /// comes with the turns that remain in the window.
-    paused: Option<(Time, TurnQueue)>,
+    /// For each node, the time of its next event in the present synchronisation window. [`Time::NEVER`] if it has none.
+    turns: Tournament,
+    /// The instant at which the injector was not ready, if the cluster has paused within a synchronisation window.
+    paused: Option<Time>,
 }
-
-/// The nodes of a cluster with an event in a synchronisation window: the time of the event and the node's position. An
-/// entry is stale if the node has run since it was added, so a node may be in the queue twice.
-type TurnQueue = BinaryHeap<Reverse<(Time, u32)>>;
 
 /// The next turn in a cluster that has an injection.
 enum Turn {
@@ -43,7 +39,7 @@ impl Cluster {
     /// A cluster before its first event.
     pub fn new(positions: Vec<NodeIndex>, injection: Option<Injection>) -> Self {
         let inboxes = positions.iter().map(|_| Inbox::default()).collect();
-        Cluster { positions, inboxes, injection, paused: None }
+        Cluster { positions, inboxes, injection, turns: Tournament::default(), paused: None }
     }
 
     /// Whether the cluster waits within a synchronisation window until its injector is ready.
@@ -61,33 +57,25 @@ impl Cluster {
         bound: Order,
         at: &mut Context<'_, O>,
     ) {
-        let mut queue = match self.paused.take() {
-            Some((instant, queue)) => {
-                at.now = instant;
-                queue
-            }
+        match self.paused.take() {
+            Some(instant) => at.now = instant,
             None => self.open((hosts, switches), (sources, far_calendar, start), bound),
-        };
+        }
         loop {
-            match self.inject_next(&mut queue, hosts, bound, at) {
+            match self.inject_next(hosts, bound, at) {
                 Turn::Called => continue,
                 Turn::Paused => {
-                    self.paused = Some((at.now, queue));
+                    self.paused = Some(at.now);
                     return;
                 }
                 Turn::OfNode => {}
             }
-            let Some(Reverse((time, within))) = queue.pop() else { break };
-            let inbox = &mut self.inboxes[within as usize];
-            let own = match self.positions[within as usize] {
-                NodeIndex::Host(index) => hosts[index as usize].next(),
-                NodeIndex::Switch(index) => switches[index as usize].next(),
-            };
-            if own.min(inbox.next()).time() != time {
-                // The entry is stale: the node has run since, after another node had posted a message at this node.
-                continue;
+            let (time, within) = self.turns.first();
+            if time == Time::NEVER {
+                break;
             }
             let until = Order::before(Time(time.0 + 1));
+            let inbox = &mut self.inboxes[within as usize];
             let own = match self.positions[within as usize] {
                 NodeIndex::Host(index) => {
                     let host = &mut hosts[index as usize];
@@ -102,50 +90,47 @@ impl Cluster {
                     own
                 }
             };
-            let next = own.min(inbox.next());
-            if next < bound {
-                queue.push(Reverse((next.time(), within)));
-            }
-            start_remote_work(&mut queue, hosts, position_of, bound, at);
+            self.schedule(within, own, bound);
+            self.start_remote_work(hosts, position_of, bound, at);
         }
     }
 
-    /// Sorts the arrivals of a synchronisation window. Returns the nodes that have an event in it.
+    /// Sorts the arrivals of a synchronisation window, and schedules the nodes that have an event in it.
     fn open(
         &mut self,
         (hosts, switches): (&[Host], &[Switch]),
         (sources, far_calendar, start): (&Sources<'_>, &FarCalendar, Time),
         bound: Order,
-    ) -> TurnQueue {
-        let mut queue = TurnQueue::new();
-        for (within, position) in self.positions.iter().enumerate() {
+    ) {
+        self.turns.refill(self.positions.iter().zip(&mut self.inboxes).map(|(position, inbox)| {
             let (node, own) = match position {
                 NodeIndex::Host(index) => (hosts[*index as usize].node(), hosts[*index as usize].next()),
                 NodeIndex::Switch(index) => {
                     (switches[*index as usize].node(), switches[*index as usize].next())
                 }
             };
-            self.inboxes[within].open(sources, node, start, far_calendar.due_at(node), |_| {});
-            let first = own.min(self.inboxes[within].next());
-            if first < bound {
-                queue.push(Reverse((first.time(), within as u32)));
-            }
-        }
-        queue
+            inbox.open(sources, node, start, far_calendar.due_at(node), |_| {});
+            time_before(own.min(inbox.next()), bound)
+        }));
     }
 
-    /// Calls the injector if there is one, if its next call is before the event of any node in `queue`, and if it is
-    /// ready.
+    /// Schedules a node whose own next event is `own`.
+    #[inline]
+    fn schedule(&mut self, within: u32, own: Order, bound: Order) {
+        let next = own.min(self.inboxes[within as usize].next());
+        self.turns.set(within, time_before(next, bound));
+    }
+
+    /// Calls the injector if there is one, if its next call is before the event of any node, and if it is ready.
     fn inject_next<O: Observer>(
         &mut self,
-        queue: &mut TurnQueue,
         hosts: &mut [Host],
         bound: Order,
         at: &mut Context<'_, O>,
     ) -> Turn {
         let Some(injection) = &mut self.injection else { return Turn::OfNode };
         let instant = if at.effects.injected_ends.is_empty() { injection.due() } else { at.now };
-        let others_are_later = queue.peek().is_none_or(|Reverse((time, _))| *time > instant);
+        let others_are_later = self.turns.first().0 > instant;
         if instant >= bound.time() || !others_are_later {
             return Turn::OfNode;
         }
@@ -153,53 +138,56 @@ impl Cluster {
         if !injection.is_ready(at) {
             return Turn::Paused;
         }
+        let (turns, inboxes) = (&mut self.turns, &self.inboxes);
         injection.call(hosts, at, |host| {
-            let next = host.next();
-            if next < bound {
-                // The cluster begins with all hosts, so the position of a host is its number.
-                queue.push(Reverse((next.time(), host.node().0)));
-            }
+            // The positions of the cluster start with all hosts, so that the position of a host is its number.
+            let within = host.node().0;
+            let next = host.next().min(inboxes[within as usize].next());
+            turns.set(within, time_before(next, bound));
         });
         Turn::Called
     }
+
+    /// Posts messages and begins steps at other hosts of a node's cluster, which the node made ready. This happens at the
+    /// same instant.
+    fn start_remote_work<O: Observer>(
+        &mut self,
+        hosts: &mut [Host],
+        position_of: &NodeLocations,
+        bound: Order,
+        at: &mut Context<'_, O>,
+    ) {
+        let time = at.now;
+        let mut visit =
+            |host: HostId, at: &mut Context<'_, O>, visit: &dyn Fn(&mut Host, &mut Context<'_, O>)| {
+                let Some((NodeIndex::Host(index), _, within)) = position_of[host.index()] else {
+                    unreachable!("a gate opens something of a host outside of its cluster")
+                };
+                at.now = time;
+                visit(&mut hosts[index as usize], at);
+                self.schedule(within, hosts[index as usize].next(), bound);
+            };
+        let mut messages = std::mem::take(&mut at.effects.remote_messages);
+        let mut steps = std::mem::take(&mut at.effects.remote_steps);
+        // Work that begins at one host may make more work ready at other hosts.
+        while !messages.is_empty() || !steps.is_empty() {
+            let workload = at.network.workload;
+            for message in messages.drain(..) {
+                let src = workload.qps[workload.messages[message.index()].qp.index()].src;
+                visit(src, at, &|host, at| host.post(message, at));
+            }
+            for step in steps.drain(..) {
+                visit(workload.steps[step as usize].host, at, &|host, at| host.begin_remote_step(step, at));
+            }
+            std::mem::swap(&mut messages, &mut at.effects.remote_messages);
+            std::mem::swap(&mut steps, &mut at.effects.remote_steps);
+        }
+        (at.effects.remote_messages, at.effects.remote_steps) = (messages, steps);
+    }
 }
 
-/// Posts messages and begins steps at other hosts of a node's cluster, which the node made ready. This happens at the
-/// same instant.
-fn start_remote_work<O: Observer>(
-    queue: &mut TurnQueue,
-    hosts: &mut [Host],
-    position_of: &NodeLocations,
-    bound: Order,
-    at: &mut Context<'_, O>,
-) {
-    let time = at.now;
-    let mut visit =
-        |host: HostId, at: &mut Context<'_, O>, visit: &dyn Fn(&mut Host, &mut Context<'_, O>)| {
-            let Some((NodeIndex::Host(index), _, within)) = position_of[host.index()] else {
-                unreachable!("a gate opens something of a host outside of its cluster")
-            };
-            at.now = time;
-            visit(&mut hosts[index as usize], at);
-            let next = hosts[index as usize].next();
-            if next < bound {
-                queue.push(Reverse((next.time(), within)));
-            }
-        };
-    let mut messages = std::mem::take(&mut at.effects.remote_messages);
-    let mut steps = std::mem::take(&mut at.effects.remote_steps);
-    // Work that begins at one host may make more work ready at other hosts.
-    while !messages.is_empty() || !steps.is_empty() {
-        let workload = at.network.workload;
-        for message in messages.drain(..) {
-            let src = workload.qps[workload.messages[message.index()].qp.index()].src;
-            visit(src, at, &|host, at| host.post(message, at));
-        }
-        for step in steps.drain(..) {
-            visit(workload.steps[step as usize].host, at, &|host, at| host.begin_remote_step(step, at));
-        }
-        std::mem::swap(&mut messages, &mut at.effects.remote_messages);
-        std::mem::swap(&mut steps, &mut at.effects.remote_steps);
-    }
-    (at.effects.remote_messages, at.effects.remote_steps) = (messages, steps);
+/// The time of `next` if it is before `bound`, otherwise [`Time::NEVER`].
+#[inline]
+fn time_before(next: Order, bound: Order) -> Time {
+    if next < bound { next.time() } else { Time::NEVER }
 }
