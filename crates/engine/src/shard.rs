@@ -405,11 +405,14 @@ fn mark_called(called: &mut [u64], position_of: &NodeLocations, nodes: impl Iter
 fn find_active(called: &mut [u64], (first, next): (&[Order], &[Order]), bound: Order, active: &mut Vec<u32>) {
     active.clear();
     for (block, (called, first)) in called.iter_mut().zip(first.iter()).enumerate() {
-        let called = std::mem::take(called);
-        if called != 0 || *first < bound {
-            let units = (block * BLOCK..).zip(&next[block * BLOCK..]).take(BLOCK);
-            let is_active = |unit: usize, next: Order| called >> (unit % BLOCK) & 1 == 1 || next < bound;
-            active.extend(units.filter(|(unit, next)| is_active(*unit, **next)).map(|(unit, _)| unit as u32));
+        let mut units = std::mem::take(called);
+        if *first < bound {
+            let orders = next[block * BLOCK..].iter().take(BLOCK).enumerate();
+            units |= orders.fold(0, |units, (unit, next)| units | u64::from(*next < bound) << unit);
+        }
+        while units != 0 {
+            active.push((block * BLOCK) as u32 + units.trailing_zeros());
+            units &= units - 1;
         }
     }
 }
