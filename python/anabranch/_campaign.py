@@ -118,7 +118,7 @@ def campaign(
 
 
 def _told(failed: Sequence[Failure], runs: int) -> str:
-    """Which runs failed: the first with why, and the names of some others."""
+    """The message for failed runs: the first with its error, and the names of up to ten others."""
     (name, why), *others = failed
     text = f"{len(failed)} of {runs} runs failed: {name}: {why}"
     if others:

@@ -339,7 +339,7 @@ pub struct LeagueArgs {
     pub scenarios: Vec<String>,
     #[arg(long, help = "How large to run them", value_enum, default_value_t = ScaleArg::Quick)]
     pub scale: ScaleArg,
-    /// Run with this seed instead of the scenarios' [repeat for more]
+    /// Run with this seed instead of the seeds of the scenarios [repeat for more]
     #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
     #[command(flatten)]

@@ -219,7 +219,7 @@ mod tests {
         RunOutcome { result, filed: None }
     }
 
-    /// Two programs that carry out the same scenario store its runs in one folder.
+    /// Several programs, here as four threads, simulate the same scenario and store each run in the same folder.
     #[test]
     fn several_programs_keep_the_same_run_at_once() {
         let place = tempfile::tempdir().unwrap();

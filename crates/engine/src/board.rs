@@ -197,7 +197,7 @@ impl<'a> Board<'a> {
         &self.workload.gate_starts[from..from + gate.starts_len as usize]
     }
 
-    /// Records the begin of a step.
+    /// Records the start of a step.
     pub fn begin_step(&self, step: u32, at: Time) {
         self.steps[step as usize][0].store(at.0, Relaxed);
     }

@@ -141,8 +141,8 @@ impl Stalled<'_> {
         (over <= Limits::MAX_TIME).then_some(Longer { stall, max_time })
     }
 
-    /// The advice if no run is long enough: a loss at which half of the rounds of `packets` packets succeed, and a
-    /// stall limit that suits it.
+    /// The advice if even the longest permitted limits are too short: a loss probability at which half of the rounds of
+    /// `packets` packets succeed, and a stall limit that suits this probability.
     fn even_loss(&self, packets: u64, rounds: u64) -> String {
         let crossings = self.losses().map(|(_, crossings)| crossings).sum::<f64>().max(1.0);
         let crossings = crossings * self.round_trips() * (packets + 1) as f64 / 2.0;

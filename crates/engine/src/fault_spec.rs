@@ -17,9 +17,8 @@ pub struct FaultSpec {
     /// The duration of the fault from each begin. Without it, the fault lasts until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
-    /// The mean number of failures per hour of simulated time, for each selected cable or switch by itself. Failures
-    /// are random from the begin on, and each lasts for the duration. Without this rate there is one failure at each
-    /// begin.
+    /// The mean number of failures per hour of simulated time, for each selected cable or switch by itself. Failures are
+    /// random from the start on, and each lasts for the duration. Without this rate there is one failure at each begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_hour: Option<f64>,
 }
@@ -84,7 +83,7 @@ pub enum FaultKind {
         /// Whether the fault affects both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         both_directions: Option<bool>,
-        /// The time from the begin of one failure to the begin of the next.
+        /// The time from the start of one failure to the start of the next.
         period: Duration,
         /// The duration of each failure, less than the period.
         down_for: Duration,

@@ -5,7 +5,7 @@ use crate::observer::Observer;
 use anabranch_base::{HostId, MessageId, Time};
 use anabranch_workload::Step;
 
-/// An activity of a host with its begin and end.
+/// An activity of a host with its start and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The host. For a message, this is the sender.

@@ -124,7 +124,7 @@ pub enum Repr {
     },
     /// Acknowledgement of Ultra Ethernet with the state of NSCC (ACK_CC; UET 1.0.3, sections 3.5 and 3.6.13).
     UetAck {
-        /// CACK_PSN: the receiver has every PSN below.
+        /// CACK_PSN + 1: the receiver has every PSN below it.
         cumulative: u32,
         /// The PSN of bit 0 of `received`, minus `cumulative`.
         base_offset: u16,

@@ -9,21 +9,21 @@ use std::fmt;
 pub enum RunWarning {
     /// The run ended before the fault began.
     FaultAfterEnd {
-        /// The number of the fault.
+        /// The number of the fault, counted from 0, as in `fault.0`.
         fault: u32,
         /// The kind of the fault and its links.
         on: String,
     },
     /// The fault did not lose, refuse or slow any packet.
     FaultWithoutPackets {
-        /// The number of the fault.
+        /// The number of the fault, counted from 0, as in `fault.0`.
         fault: u32,
         /// The kind of the fault and its links.
         on: String,
     },
     /// The fault affected packets, but no data packets.
     FaultWithoutData {
-        /// The number of the fault.
+        /// The number of the fault, counted from 0, as in `fault.0`.
         fault: u32,
         /// The kind of the fault and its links.
         on: String,
@@ -32,7 +32,7 @@ pub enum RunWarning {
     },
     /// The run ended before the last times of the fault.
     FaultTimesAfterEnd {
-        /// The number of the fault.
+        /// The number of the fault, counted from 0, as in `fault.0`.
         fault: u32,
         /// The kind of the fault and its links.
         on: String,
@@ -258,7 +258,7 @@ pub enum RunFailure {
     },
     /// Another error, for example because a fabric cannot be built.
     Other {
-        /// The error.
+        /// The error's message.
         message: String,
     },
 }

@@ -113,7 +113,7 @@ pub struct JobCollective {
 pub struct Step {
     /// The host that executes the step.
     pub host: HostId,
-    /// The time from the begin of the step to its end.
+    /// The time from the start of the step to its end.
     pub takes: Duration,
     /// The shortest time from when the step is ready to its end. It applies only to a step that
     /// [receives](Step::is_receiving).

@@ -157,7 +157,8 @@ impl<'m> PortInbox<'m> {
         }
     }
 
-    /// Sorts arrivals by egress port and part of the window by counting, and then by insertion.
+    /// Sorts arrivals in two passes: a counting sort by egress port and part of the window, then an insertion sort by the
+    /// full key.
     fn sort_many(&mut self, ports: usize) {
         let PortInbox { unsorted, sorted, ends, .. } = self;
         ends.clear();

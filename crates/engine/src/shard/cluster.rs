@@ -17,7 +17,8 @@ use anabranch_base::{HostId, Time};
 pub struct Cluster {
     pub positions: Vec<NodeIndex>,
     inboxes: Vec<Inbox>,
-    /// The injection of messages, if there is one. The cluster then begins with all hosts.
+    /// The injection of messages, if there is one. `positions` then starts with all hosts in order, so that a host's
+    /// position is its number.
     pub injection: Option<Injection>,
     /// For each node, the time of its next event in the present synchronisation window. [`Time::NEVER`] if it has none.
     turns: Tournament,

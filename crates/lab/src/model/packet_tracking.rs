@@ -21,8 +21,8 @@ pub(super) fn run(spec: &PacketTracking) -> Vec<RunResult> {
         rows.push(result("linked-chunks", degree, spec, linked_chunks(spec, degree)));
     }
     for &degree in &spec.degrees {
-        // A message finds its counter in the way in which a PSN finds its bit, and incrementing the counter costs as
-        // much as setting the bit.
+        // Looking up a message's counter costs as much as looking up a PSN's bit, and incrementing it as much as setting the
+        // bit.
         let cost = Cost { bytes: dcp["transport_bytes"], cycles: f64::from(spec.access_cycles) };
         let mut result = result("dcp", degree, spec, cost);
         let of_messages = dcp.iter().filter(|(name, _)| *name != "transport_bytes");

@@ -52,7 +52,8 @@ parameters! {
         /// Quick adapt sets the window to what a period delivered if that is below MaxWnd over two to this power (qa_gate).
         #[param(0..=16; example = 3; source = "UET 1.0.3, table 3-82")]
         pub qa_gate: u32,
-        /// Queueing delay above which quick adapt acts without a loss (qa_threshold); without it never.
+        /// Queueing delay above which quick adapt acts even without a loss (qa_threshold). If it is not set, quick adapt
+        /// acts only after a loss.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "3rtt"; source = "UET 1.0.3, section 3.6.13: never where switches trim, otherwise four times the target")]
         pub qa_threshold: Option<Span>,

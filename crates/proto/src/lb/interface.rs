@@ -22,7 +22,7 @@ pub struct Environment {
 pub struct NicPorts {
     /// The number of ports.
     pub count: u16,
-    /// The ports that can take a packet at once, as a mask: bit `p` stands for port `p`.
+    /// The ports that are idle, as a mask: bit `p` stands for port `p`.
     pub free: u16,
 }
 

@@ -460,7 +460,7 @@ impl Plan {
     ) {
         let mut qps: BTreeMap<(u32, u32), QpId> = BTreeMap::new();
         let first = builder.messages();
-        // The number of sends of each rank that may still start at the begin of the job.
+        // The number of sends of each rank that may still start when the job starts.
         let mut at_once = vec![self.per_rank.unwrap_or(0); self.ranks as usize];
         let mut queued: Vec<Vec<MessageId>> = vec![Vec::new(); self.ranks as usize];
         let mut pace = self.per_pair.map(|(depth, on)| (Pace::new(depth), on));

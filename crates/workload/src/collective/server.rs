@@ -112,7 +112,7 @@ pub(crate) enum Transfer {
     Message(MessageId),
     /// A message over the network from the NIC of another rank. That NIC is on this host.
     Relayed(MessageId, HostId),
-    /// A transfer over NVLink, with the gate of the step at whose end the receiver has the data.
+    /// A transfer over NVLink. The receiver has the data when the step ends to which this gate belongs.
     NvLink(GateId),
 }
 

@@ -217,8 +217,7 @@ mod tests {
         );
         let is_rare = |said: Vec<String>| said.iter().any(|said| said.contains("is expected to hit"));
         assert!(!is_rare(warned("409600B", "tor:0/down:0", "0.002")));
-        // Each of the 4 senders of ToR 1 sends a quarter of its packets over each uplink, which is 100 packets per
-        // uplink.
+        // Each of the 4 senders of ToR 1 sends 25 of its 100 packets over each uplink, so 100 packets cross each uplink.
         let said = warned("409600B", "tor:1/up:0", "0.01");
         assert!(
             said.iter().any(|said| said.contains("hit 1 data packets") && said.contains("about 100 cross")),

@@ -358,7 +358,7 @@ fn flatten(at: &str, value: &toml::Value, found: &mut impl FnMut(String, String)
     }
 }
 
-/// A value on a fabric, in plain units.
+/// A parameter's value on the fabric of `facts`, converted to bytes, a time or a rate if it is relative (`2bdp`, `5rtt`).
 fn known(text: &str, facts: &PathFacts) -> Known {
     let size = || {
         let size = text.parse::<Threshold>().ok()?.on(facts, Some(facts.queue));

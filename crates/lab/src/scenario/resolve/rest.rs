@@ -74,9 +74,9 @@ fn per_hour(table: &Table, at: &Several<Duration>) -> Result<Option<f64>, Diagno
     Ok(Some(per_hour))
 }
 
-/// Other words for a component that is down.
+/// Words in an unknown kind that suggest a component that is down.
 const BROKEN: [&str; 7] = ["fail", "down", "dead", "crash", "kill", "cut", "outage"];
-/// Other words for a switch.
+/// Words in an unknown kind that suggest a switch.
 const SWITCHES: [&str; 7] = ["switch", "node", "spine", "leaf", "tor", "core", "router"];
 
 /// The error for a kind that describes, in other words, a switch or a link that is down; none for any other kind.

@@ -42,20 +42,21 @@ parameters! {
         /// five; here the last timeout is repeated.
         #[param(0..=16; example = 5; source = "UET 1.0.3, section 3.5; uet-htsim: 0")]
         pub rto_doublings: u32,
-        /// Packets are inferred lost once this many packets have arrived out of order; 0: never, a gap is no loss.
+        /// Packets are inferred lost once this many packets have arrived out of order. With 0, a gap never means loss.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(0..=65_535; example = 5; source = "unspecified in UET 1.0.3 (optional); uet-htsim: 0, or 5 with -sleek"; default = 0)]
         pub loss_packets: u32,
-        /// With `loss_packets`: and at least this many windows of them.
+        /// Number of congestion windows of data that must also have arrived out of order before `loss_packets` takes effect.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(0.0..=1000.0; example = 1.5; source = "unspecified in UET 1.0.3; uet-htsim with -sleek: 1.5"; default = 0.0)]
         pub loss_windows: f64,
-        /// A probe, which an ACK answers at once, after this long without an answer; without it none. With `loss_packets` an
-        /// answer to the last probe that nothing else came before means loss.
+        /// Time without an answer after which the source sends a probe. The receiver answers a probe immediately with an
+        /// ACK. If the time is not set, no probes are sent. With `loss_packets`, an answer to the last probe that nothing
+        /// else came before means loss.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "3rtt"; source = "unspecified in UET 1.0.3 (optional); uet-htsim with -sleek")]
         pub probe_after: Option<Span>,
-        /// Credit of receivers (RCCC); without it none is needed.
+        /// Credit of receivers (RCCC). If it is not set, a source needs no credit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(table)]
         pub credit: Option<CreditConfig>,

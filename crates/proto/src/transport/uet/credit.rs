@@ -21,7 +21,8 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct CreditConfig {
-        /// Speculative credit of a new source, the most credit that it may hold, and the most demand beyond it (MaxWnd).
+        /// One size with three uses: the speculative credit of a new source, the upper limit of its credit, and the upper
+        /// limit of its demand in excess of its credit (MaxWnd).
         #[param(AboveZero; example = "1.5bdp"; source = "uet-htsim; UET 1.0.3: up to a BDP at the start")]
         pub window: Size,
         /// The rate of all pulls of a host together.
@@ -30,8 +31,8 @@ parameters! {
         /// The most credit of a pull.
         #[param(AboveZero; example = "4packets"; source = "uet-htsim: 4 MSS")]
         pub grant: Size,
-        /// The rate follows marks, and trims before the last hop, every 1.5 base RTTs: for oversubscribed fabrics, where the
-        /// link of the receiver is not the bottleneck.
+        /// Whether the pull rate is adapted every 1.5 base RTTs to ECN marks and to trims before the last hop. It is meant
+        /// for oversubscribed fabrics, where the link of the receiver is not the bottleneck.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "uet-htsim, with oversubscription; its period is drawn around that"; default = false)]
         pub follows_fabric: bool,

@@ -27,7 +27,7 @@ pub struct UetSender {
     in_flight: i64,
     /// `bytes_received` of the newest ACK in full. The wire carries its lower 32 bits.
     received: u64,
-    /// CACK_PSN: every PSN below it is acknowledged.
+    /// CACK_PSN + 1: every PSN below it is acknowledged.
     unacked: u32,
     /// The first PSN that was never sent.
     next: u32,
