@@ -212,7 +212,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// The begin and end of a step, as far as they are known.
+    /// The start and end of a step, as far as they are known.
     pub fn step_times(&self, step: u32) -> [Option<Time>; 2] {
         let known = |time: &AtomicU64| Some(Time(time.load(Relaxed))).filter(|time| *time != Time::NEVER);
         let [begun, over] = &self.steps[step as usize];

@@ -12,9 +12,10 @@ use std::path::Path;
 
 const SHORTER: &str = "give the fault a shorter duration";
 
-/// The probability of success of a round above which the default stall limit is long enough.
+/// If each round succeeds with at least this probability, the default stall limit is long enough.
 const FREQUENT: f64 = 0.9;
-/// The probability of success of a round at losses that a run easily outlasts.
+/// The probability with which a series of packets succeeds under the loss that the advice proposes. A run easily outlasts
+/// such a loss.
 const EVEN: f64 = 0.5;
 /// The accepted probability that failed rounds in a row are taken for a stall.
 const UNLIKELY: f64 = 1e-6;

@@ -12,7 +12,7 @@ pub struct Span {
     pub host: HostId,
     /// The activity.
     pub activity: Activity,
-    /// The begin. For a message, this is the time of posting.
+    /// The start. For a message, this is the time of posting.
     pub from: Time,
     /// The end. For a message, this is the time of its acknowledgement. None if it did not end.
     pub until: Option<Time>,

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 struct UnloadedTimes {
     /// The bytes of the message on the wire, with headers.
     wire: u64,
-    /// The time from posting until the ACK of the last byte reaches the sender: first the arrival of the last byte at
-    /// the receiver, then that of its ACK.
+    /// Two times from posting on: until the last byte arrives at the receiver (`arrival`), and until its ACK reaches the
+    /// sender (`acknowledged`).
     arrival: u64,
     acknowledged: u64,
     /// The earliest times at which the first bit enters the first, second, last but one and last link.

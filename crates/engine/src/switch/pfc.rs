@@ -289,8 +289,8 @@ fn threshold(spec: &PfcSpec, class: Option<&PfcClass>, rate: Rate, facts: &PathF
 }
 
 impl SwitchPfc {
-    /// Whether no port is paused or about to be paused, even if all arriving data waited at once. `arriving` has the
-    /// bytes of that data for each ingress port.
+    /// Whether no port is paused or about to be paused, even if all arriving data waited at the same time. `arriving` has
+    /// the bytes of that data for each ingress port.
     pub(super) fn is_calm(&self, arriving: &[u64]) -> bool {
         let used = self.shared.used + arriving.iter().sum::<u64>();
         let fullest = Shared { used: used.min(self.shared.size), ..self.shared };
