@@ -24,7 +24,7 @@ pub(super) struct Destination {
 /// The counters of Themis-D.
 #[derive(Default)]
 pub(super) struct DestinationCounters {
-    /// NACKs forwarded at once.
+    /// NACKs forwarded immediately.
     pub(super) valid: u64,
     /// NACKs that were dropped, since their packet was delivered.
     pub(super) invalid: u64,
