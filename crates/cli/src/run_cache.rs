@@ -141,7 +141,7 @@ impl RunCache {
             .or_else(|error| if self.folder.exists() { Ok(()) } else { Err(error) })
     }
 
-    /// Stores a finished run, unless it is stored already. Several programs may store the same run at once, because
+    /// Stores a finished run, unless it is stored already. Several programs may store the same run at the same time, because
     /// they have the same results.
     pub fn keep(&self, index: usize, ran: &mut RunOutcome) {
         let folder = self.run(index);

@@ -145,9 +145,9 @@ pub enum Repr {
     /// Requests an immediate SACK (STrack, section 3.3.2). The probe queues with data, so that it experiences the same
     /// delay. A probe of `uet` instead has the priority of an ACK.
     Probe {
-        /// The PSN at which the SACK's bitmap starts.
+        /// The PSN at which the requested bitmap starts.
         base: u32,
-        /// The time at which the data packet left the sender.
+        /// The time at which the probe left the sender.
         sent_at: Time,
         /// Whether the probe has the priority of an ACK.
         is_control: bool,

@@ -1,9 +1,8 @@
 //! The memory, and the time for each packet, that a receiver needs to track which packets have arrived (DCP, section
 //! 4.5).
 //!
-//! Three methods are compared: bitmaps for all packets in flight, which are allocated at once; bitmaps in chunks,
-//! which are linked as packets arrive further out of order; and DCP's counters, with the size that its transport
-//! declares.
+//! Three methods are compared: bitmaps for all packets in flight, which are allocated from the start; bitmaps in chunks,
+//! which are linked as packets arrive further out of order; and DCP's counters, with the size that its transport declares.
 
 use super::{of_transport, row};
 use crate::scenario::{PacketTracking, scheme};

@@ -84,7 +84,7 @@ pub struct CollectiveSpec {
 pub enum Clock {
     /// The sender has received the chunk's acknowledgement.
     Ack,
-    /// The receiver has the whole chunk. The sender knows this at once, as if the receiver requested the next chunk
+    /// The receiver has the whole chunk. The sender knows this immediately, as if the receiver requested the next chunk
     /// without any delay.
     Delivered,
 }

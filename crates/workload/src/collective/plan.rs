@@ -13,7 +13,7 @@ pub struct Plan {
     pub sends: Vec<Send>,
     /// The dependencies of all sends, as positions in `sends`. Each send has a range of this list.
     pub waits: Vec<u32>,
-    /// The largest number of sends in flight per rank, if it is limited. The first sends start at once, and each
+    /// The largest number of sends in flight per rank, if it is limited. The first sends start immediately, and each
     /// acknowledgement starts the next send in the order of `sends`.
     pub per_rank: Option<u32>,
     /// The largest number of sends in flight per pair of ranks, if it is limited, and the event that completes a send.
@@ -44,8 +44,8 @@ pub struct Send {
     pub step: u32,
     /// The position of its first dependency in [`Plan::waits`].
     pub waits_from: u32,
-    /// The number of its dependencies. The sender must have received them before the send starts. With 0 it starts at
-    /// once.
+    /// The number of its dependencies. The sender must have received them before the send starts. With 0 it starts
+    /// immediately.
     pub waits_len: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The parameters.
+//! The parameters of the `uet` transport.
 
 use super::credit::CreditConfig;
 use crate::Span;
@@ -24,22 +24,22 @@ parameters! {
         /// Size of a NACK, of a control packet (a probe) and of a trimmed packet.
         #[param(Bytes(1)..=Bytes(65_535); example = "62B"; source = "UET 1.0.3, section 3.5: PDS of 16 B, of 82 with IPv6; uet-htsim: 64")]
         pub control: Bytes,
-        /// An ACK once packets of this many bytes have arrived since the last one (ACK_Gen_Trigger); each counts at least
-        /// 1 KiB. There is also one at once for a packet that is marked, a duplicate, a retransmission, the first, or that
-        /// requests it.
+        /// Number of bytes after whose arrival the receiver sends an ACK (ACK_Gen_Trigger), counted from the last ACK. Each
+        /// packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, is a duplicate, a
+        /// retransmission or the first of its queue pair, or requests an ACK.
         #[param(AboveZero; example = "16KiB"; source = "UET 1.0.3, section 3.5: 16 KiB, at most 32 KiB")]
         pub sack_bytes: Bytes,
         /// The unit in which ACKs count received bytes.
         #[param(Bytes(1)..=Bytes(4_096); example = "256B"; source = "UET 1.0.3, section 3.6.9; uet-htsim: 1")]
         pub received_unit: Bytes,
-        /// The PSNs from the cumulative one on that may be in flight (MPR).
+        /// Number of PSNs, from the lowest unacknowledged one on, that may be in flight (MPR).
         #[param(128..=32_640; example = 1_024; source = "UET 1.0.3, section 3.5: 8 times 128")]
         pub mpr: u32,
         /// Retransmission timeout of each packet (RTO_Init_Time).
         #[param(AboveZero; example = "100us"; source = "unspecified; uet-htsim: 15 us and six full queues")]
         pub rto: Span,
-        /// The timeout of a packet doubles with each of its retransmissions, at most this many times. UET gives up after
-        /// five; here the last timeout is repeated.
+        /// Largest number of times that the timeout of a packet doubles. It doubles with each retransmission of the packet.
+        /// UET gives up after five retransmissions; here the last timeout is repeated.
         #[param(0..=16; example = 5; source = "UET 1.0.3, section 3.5; uet-htsim: 0")]
         pub rto_doublings: u32,
         /// Packets are inferred lost once this many packets have arrived out of order. With 0, a gap never means loss.

@@ -28,7 +28,7 @@ parameters! {
         /// The rate of all pulls of a host together.
         #[param(AboveZero; example = "0.99line"; source = "uet-htsim; UET 1.0.3: just below the link's rate")]
         pub rate: Pace,
-        /// The most credit of a pull.
+        /// Upper limit of the credit that one pull grants.
         #[param(AboveZero; example = "4packets"; source = "uet-htsim: 4 MSS")]
         pub grant: Size,
         /// Whether the pull rate is adapted every 1.5 base RTTs to ECN marks and to trims before the last hop. It is meant
@@ -62,8 +62,8 @@ pub(super) struct Credit {
     /// The highest number of a pull that has arrived.
     pulled: u32,
     window: u64,
-    /// The last target that was sent to the destination, and the later of two times: that of this packet and that of
-    /// the last answer.
+    /// The last target that was sent to the destination (`announced`), and the later of two times (`waiting_since`): when
+    /// this target was sent, and when the last answer arrived.
     announced: u32,
     waiting_since: Time,
     rto: Duration,
@@ -186,7 +186,7 @@ impl Grants {
         self.target = self.target.max(target).saturating_add(self.packet);
     }
 
-    /// Handles a request. If all of its demand was granted already, the last pull was lost and is repeated.
+    /// Handles a request. If all demand of the source was granted already, the last pull was lost and is repeated.
     pub fn handle_request(&mut self, target: u32) {
         self.target = self.target.max(target);
         self.repeats = self.granted >= target;

@@ -182,7 +182,7 @@ impl Receiving for CheckedReceiver {
         self.demanded = self.demanded.max(more[0]) + more[1];
         self.ask();
         if let Repr::Rts { target } = packet.repr {
-            // If all demand was granted, the last pull was lost, and is repeated at once.
+            // If all demand was granted, the last pull was lost, and is repeated immediately.
             let again = (self.granted >= target.into()).then_some(Repr::Pull { number: self.granted as u32 });
             let answers: Vec<Repr> = answers.iter().map(|answer| answer.repr).collect();
             prop_assert_eq!((answers, whole), (Vec::from_iter(again), None));
