@@ -387,7 +387,7 @@ impl Find {
         matches!(self.values, Values::List(_))
     }
 
-    /// The search as one line, which is different for different searches.
+    /// The search as one line of text, which identifies it: different searches have different texts.
     pub fn text(&self) -> String {
         let values = match &self.values {
             Values::List(list) => format!("{list:?}"),
