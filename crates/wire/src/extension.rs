@@ -39,7 +39,7 @@ const STAMPS: u8 = 1 << 5;
 const FLAGS: u8 = 1 << 6;
 const RESERVED: u8 = !(TIME | MESSAGE | NUMBER | BITMAP | CARRIED | STAMPS | FLAGS);
 
-/// The flag of a data packet that was sent before.
+/// The flag of a data packet that is a retransmission.
 pub const RETRANSMITTED: u8 = 1 << 0;
 /// The flag of a packet that the last switch before the receiver trimmed, and of its NACK.
 pub const LAST_HOP: u8 = 1 << 1;
