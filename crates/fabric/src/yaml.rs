@@ -96,7 +96,7 @@ impl<'a> YamlDocument<'a> {
         })
     }
 
-    /// An error at `line`.
+    /// An error in this file, at `line`.
     pub fn at(&self, line: usize, problem: impl Into<Problem>) -> TopologyError {
         TopologyError::file(self.file, line, problem)
     }

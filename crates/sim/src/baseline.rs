@@ -53,7 +53,7 @@ fn is_of(fault: &FaultSpec, error_rates: &BTreeSet<u64>) -> bool {
     rate.is_some_and(|rate| error_rates.contains(&rate.to_bits()))
 }
 
-/// A key that is the same only for a run and its baseline.
+/// A key that runs share if they differ only in their faults, and that their baseline has too.
 fn key(point: &RunPoint) -> String {
     let mut key = format!("{:?} {}", point.scheme.name, point.seed);
     for (name, value) in point.sweep.iter().filter(|(name, _)| !is_of_faults(name)) {

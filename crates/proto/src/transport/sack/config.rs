@@ -1,4 +1,4 @@
-//! The parameters of the `sack` transport.
+//! The parameters of the `sack` transport, which a scheme sets under `transport`.
 
 use crate::Span;
 use anabranch_base::{AboveZero, Bytes, parameter_choices, parameters};
