@@ -1,6 +1,8 @@
-"""Writes `anabranch/builders.py`, the typed calls that build a scenario up, from what the program declares: `anabranch list keys --json` and its like.
+"""Writes `anabranch/builders.py`, the typed methods that build a scenario.
 
-    python3 python/tools/builders.py           # from anywhere; --check says whether the file is fresh
+It reads the output of `anabranch list keys --json` and similar commands.
+
+    python3 python/tools/builders.py           # works in any folder; with --check it exits with 1 if the file is stale
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ NESTED = {
 
 @dataclass
 class Key:
-    """A key or a parameter, as its row has it."""
+    """A key of a scenario or a parameter of a scheme, from a row of `anabranch list`."""
 
     name: str
     type: str
@@ -96,7 +98,7 @@ class Key:
 
 
 def listed(*what: str) -> dict[str, Any]:
-    """What `anabranch list` prints: of the program at `$ANABRANCH`, or of this repository's."""
+    """The JSON output of `anabranch list`, from the program at `$ANABRANCH` or else from the program of this repository."""
     program = os.environ.get("ANABRANCH")
     command = [program] if program else ["cargo", "run", "--quiet", "--package", "anabranch-cli", "--"]
     printed = subprocess.run([*command, "list", *what, "--json"], cwd=ROOT, stdout=subprocess.PIPE, check=True)
@@ -108,12 +110,12 @@ def literal(names: list[str]) -> str:
 
 
 def choices(key: dict[str, Any]) -> list[str]:
-    """The words that a key may be."""
+    """The words that a key accepts as values."""
     return key["type"]["choice"]
 
 
 def type_of(of: Any, named: dict[str, list[str]]) -> str:
-    """The type of a key, or of a value in its list; a list of words that has a name goes by it."""
+    """The Python type of a key, or of the elements of its list. For choices in `named` it is the name of their type."""
     if isinstance(of, str):
         return TYPES[of]
     ((name, inner),) = of.items()
@@ -157,13 +159,13 @@ def parameter_of(row: dict[str, Any]) -> Key:
 
 
 def told(key: Key) -> str:
-    """A line of a docstring on a key."""
+    """The line on a key in a docstring: name, meaning, unit and default."""
     default = "needed" if key.needed else f"unless said: {key.default}"
     return f"{key.name}: {key.meaning} ({'; '.join(part for part in (key.unit, default) if part)})"
 
 
 def docstring(meaning: str, keys: list[Key], indent: str) -> list[str]:
-    """A docstring of a sentence and the keys."""
+    """The lines of a docstring with a sentence and a line for each key."""
     lines = textwrap.wrap(f'"""{meaning}', WIDTH, initial_indent=indent, subsequent_indent=indent)
     if keys:
         lines.append("")
@@ -177,7 +179,7 @@ def docstring(meaning: str, keys: list[Key], indent: str) -> list[str]:
 
 
 def typed_dict(name: str, meaning: str, keys: list[Key]) -> list[str]:
-    """A `TypedDict` of needed and other keys, as Python 3.10 takes it."""
+    """The lines of a `TypedDict` of needed and other keys, which is valid in Python 3.10."""
     needed = [key for key in keys if key.needed]
     other = [key for key in keys if not key.needed]
     base = "TypedDict"
@@ -199,7 +201,7 @@ def typed_dict(name: str, meaning: str, keys: list[Key]) -> list[str]:
 
 
 def call(method: str, first: str, keys: list[Key], meaning: str) -> list[str]:
-    """An overload: the first argument, then the keys by name."""
+    """The lines of an overload of `method`. `first` is a positional argument, and keys are keyword arguments."""
     needed = [f"{key.name}: {key.type}" for key in keys if key.needed]
     other = [f"{key.name}: {key.type} = ..." for key in keys if not key.needed]
     arguments = ["self: S", first, "*", *needed, *other] if keys else ["self: S", first]
@@ -218,7 +220,7 @@ def camel(name: str) -> str:
 
 
 def keys_part(named: dict[str, list[str]]) -> tuple[list[str], dict[str, list[str]], dict[str, list[Key]]]:
-    """The tables below others, the overloads by method, and the keys of `limits` and `find`."""
+    """The lines of the `TypedDict`s of nested tables, those of the overloads by method, and the keys of `limits` and `find`."""
     dicts: list[str] = []
     calls: dict[str, list[str]] = {"topology": [], "workload": [], "fault": [], "measure": []}
     single: dict[str, list[Key]] = {}
@@ -233,7 +235,7 @@ def keys_part(named: dict[str, list[str]]) -> tuple[list[str], dict[str, list[st
         elif table == "measure":
             calls["measure"] = measures([key_of(row, named) for row in rows if row["name"] != "series"])
         elif table in calls:
-            # The first key says the kind, and is the argument without a name.
+            # The first key is `kind`, which is the positional argument.
             kind, *keys = (key_of(row, named) for row in rows)
             assert kind.name == "kind", heading
             calls[table] += call(table, f"kind: {kind.type}", keys, section["meaning"])
@@ -241,7 +243,7 @@ def keys_part(named: dict[str, list[str]]) -> tuple[list[str], dict[str, list[st
 
 
 def measures(keys: list[Key]) -> list[str]:
-    """The overloads of `measure`: by what a series has points of."""
+    """The lines of the overloads of `measure`. Series with the same sort of points and the same key share an overload."""
     by_name = {key.name: key for key in keys}
     by_points: dict[tuple[str, str], list[str]] = {}
     for row in listed("series")["series"]:
@@ -262,7 +264,7 @@ def measures(keys: list[Key]) -> list[str]:
 
 
 def nested_dicts(name: str, meaning: str, keys: list[Key], optional: bool) -> list[str]:
-    """`TypedDict`s of parameters whose names are paths, such as `pfc.at[].buffer`: one per table."""
+    """The lines of the `TypedDict`s of parameters whose names are paths, such as `pfc.at[].buffer`. Each table has its own."""
     lines: list[str] = []
     here: list[Key] = []
     below: dict[str, list[Key]] = {}
@@ -276,7 +278,7 @@ def nested_dicts(name: str, meaning: str, keys: list[Key], optional: bool) -> li
         plain = head.removesuffix("[]")
         child = f"{name}{camel(plain)}"
         several = head.endswith("[]")
-        # Elements of a list are whole; a table may change what the base has.
+        # Elements of a list need all their keys. A table may leave out keys, which then have the values of the base.
         lines += nested_dicts(child, f"`{plain}` of this part.", inner, optional and not several)
         a_type = f"Sequence[{child}]" if several else child
         here.append(Key(plain, a_type, False, "those of the base", "A table of its own."))
@@ -284,7 +286,7 @@ def nested_dicts(name: str, meaning: str, keys: list[Key], optional: bool) -> li
 
 
 def schemes_part() -> tuple[list[str], list[str], list[str]]:
-    """The parts of schemes: their `TypedDict`s, the arguments of `scheme`, and the paths of all parameters."""
+    """The lines of the `TypedDict`s of schemes' parts, the arguments of `scheme`, and the paths of all parameters."""
     kinds: dict[str, list[tuple[str, str, list[Key]]]] = {}
     fabric: list[Key] = []
     top: list[Key] = []
@@ -354,7 +356,7 @@ OWN = '''class OwnBalancer(dict[str, Any]):
 
 
 def written() -> str:
-    """The file."""
+    """The text of `anabranch/builders.py`."""
     collective = listed("keys", "collective")["keys"]
     algorithms, placements = (
         choices(next(row for row in collective if row["name"] == name)) for name in ("algorithm", "placement")
@@ -417,7 +419,7 @@ def written() -> str:
 
 
 def main() -> int:
-    """Writes the file, or with `--check` says how it differs."""
+    """Writes the file. With `--check`, prints the differences instead, and returns 1 if there are any."""
     text = written()
     if "--check" not in sys.argv[1:]:
         TARGET.write_text(text, encoding="utf-8")
