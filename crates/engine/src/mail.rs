@@ -57,9 +57,11 @@ struct Mailbox {
     window: u64,
     /// The index of the first run.
     first: u32,
-    /// The last run: its first index (`last`), the index of the next arrival (`next`), and the end of the run (`end`).
+    /// The index of the first arrival of the last run.
     last: u32,
+    /// The index of the next arrival in the last run.
     next: u32,
+    /// The index after the last arrival for which the last run has room.
     end: u32,
     arrivals: u32,
 }
@@ -326,10 +328,11 @@ pub struct LinkMail {
     block: Block,
     /// The number of the block within that slot.
     number: u32,
-    /// Three indexes within the block: `first` is that of the first arrival since [`turn_to`](Self::turn_to), `next` that of
-    /// the next arrival, and `end` that of the end of the run.
+    /// The index within the block of the first arrival since [`turn_to`](Self::turn_to).
     first: u32,
+    /// The index within the block of the next arrival.
     next: u32,
+    /// The index within the block of the end of the run.
     end: u32,
 }
 

@@ -85,8 +85,8 @@ pub struct Shard<O> {
     next: Vec<Order>,
     /// The earliest `next` of each block of work units. Whole blocks are skipped if they have nothing to do.
     first: Vec<Order>,
-    /// The index here, the work unit and the position in that unit of each node of the fabric. None for other shards'
-    /// nodes.
+    /// For each node of the fabric, its index in this shard, its work unit and its position in the work unit. None for nodes
+    /// of other shards.
     position_of: Vec<Option<(NodeIndex, u32, u32)>>,
     inbox: Inbox,
     port_scratch: PortScratch,

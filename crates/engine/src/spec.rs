@@ -65,7 +65,7 @@ parameters! {
         /// A title in one line.
         #[param(part)]
         pub title: String,
-        /// The source of its parameters.
+        /// The source of the scheme's parameters, such as a paper.
         #[param(part)]
         pub source: String,
         /// The requirements of the scheme on any setup, in words. Empty if there are none.

@@ -18,7 +18,7 @@ pub struct PfcPlan {
     headrooms: Vec<u32>,
     /// For each port, the ingress threshold. The index is that of the port's outgoing link.
     thresholds: Vec<Threshold>,
-    /// For each switch, the shared part of its buffer, and its first outgoing link.
+    /// For each switch, the number of bytes in the shared part of its buffer, and the number of its first outgoing link.
     switches: Vec<(u64, u32)>,
     resume: u32,
 }

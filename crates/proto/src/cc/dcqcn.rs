@@ -163,8 +163,9 @@ pub struct Dcqcn {
     byte_counter: u64,
     /// Bytes sent since the last expiry of the byte counter.
     bytes: u64,
-    /// Number of expiries of the timer (T) and of the byte counter (BC) since the last cut.
+    /// Number of expiries of the timer since the last cut (T).
     timer_stage: u32,
+    /// Number of expiries of the byte counter since the last cut (BC).
     byte_stage: u32,
     target: f64,
     alpha: f64,

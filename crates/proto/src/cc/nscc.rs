@@ -189,12 +189,13 @@ pub struct Nscc {
     last_adjust: Time,
     /// The time of the last decrease. None before the first one, so that the first decrease need not wait.
     last_decrease: Option<Time>,
-    /// fi_count, the bytes acknowledged in a row without queueing, and whether these bytes have exceeded the window.
+    /// fi_count: the bytes acknowledged in a row without queueing.
     fi_count: u64,
+    /// Whether `fi_count` has exceeded the window, so that the window increases fast.
     increases_fast: bool,
-    /// Bytes acknowledged in the current period of quick adapt, and the end of that period. The end is None before the
-    /// first period.
+    /// Bytes acknowledged in the current period of quick adapt.
     achieved: u64,
+    /// The end of the current period of quick adapt. None before the first period.
     qa_end: Option<Time>,
     trigger_qa: bool,
     bytes_to_ignore: u64,

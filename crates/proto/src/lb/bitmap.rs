@@ -62,9 +62,11 @@ pub struct Bitmap {
     penalties: Box<[u8]>,
     /// Number of entropy values with a penalty.
     penalised: u32,
-    /// The entropy value of the last turn, the distance to the next one, and the number of turns left in the round.
+    /// The entropy value of the last turn.
     at: u32,
+    /// The distance from the entropy value of one turn to that of the next.
     stride: u32,
+    /// The number of turns left in the round.
     turns: u32,
     /// The times and entropy values of the packets that were sent in the last RTO.
     sent: VecDeque<(Time, u16)>,

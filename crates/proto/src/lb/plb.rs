@@ -40,8 +40,9 @@ pub struct Plb {
     ev: u16,
     /// Number of consecutive congested rounds.
     congested: u8,
-    /// The number of ACKs in this round, and the number of those that echo a mark.
+    /// The number of ACKs in this round.
     acks: u32,
+    /// The number of ACKs in this round that echo a mark.
     marks: u32,
     /// Arrival of the first ACK of this round.
     round_start: Time,

@@ -148,9 +148,9 @@ pub struct Reps {
     number_of_valid: u8,
     explore_counter: u8,
     is_freezing: bool,
-    /// The number of packets for which an entry is used (`lifespan`), and the number of packets that have used the
-    /// oldest valid entry so far (`used`).
+    /// The number of packets for which an entry is used.
     lifespan: u8,
+    /// The number of packets that have used the oldest valid entry so far.
     used: u8,
     exit_freezing: Time,
     /// The time at which freezing is forced. It is [`Time::NEVER`] after that.

@@ -19,8 +19,10 @@ const MOST_PAIRS: usize = 20_000;
 /// The findings at the points examined so far.
 #[derive(Default)]
 pub(in crate::scenario) struct RareLoss {
-    /// For each fault, its rarest loss, and the number of points at which a loss is too rare.
+    /// For each fault, its rarest loss, and the number of points at which a loss is too rare. The key is the number of the
+    /// fault.
     rarest: BTreeMap<usize, (Rare, usize)>,
+    /// The number of points examined so far.
     points: usize,
 }
 

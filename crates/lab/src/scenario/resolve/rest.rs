@@ -104,7 +104,7 @@ fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {
     if let (Some(node), false) = (table.node("links"), known.contains(&"links")) {
         let message = "this kind of fault is about switches, not about links";
         let value = node.value();
-        // The name of a switch has neither a side nor an amount of links.
+        // Only selectors of links contain these characters, so the value may be the name of a switch without them.
         let a_switch = value.as_str().filter(|name| !name.contains(['/', '-', '>']) && *name != "all");
         let help = match a_switch {
             Some(name) if !name.starts_with("host") => format!("switches = {name:?} instead of links"),

@@ -62,9 +62,9 @@ pub(super) struct Credit {
     /// The highest number of a pull that has arrived.
     pulled: u32,
     window: u64,
-    /// The last target that was sent to the destination (`announced`), and the later of two times (`waiting_since`): when
-    /// this target was sent, and when the last answer arrived.
+    /// The last target that was sent to the destination.
     announced: u32,
+    /// The time at which `announced` was sent, or at which the last answer arrived, whichever is later.
     waiting_since: Time,
     rto: Duration,
 }

@@ -140,7 +140,8 @@ pub struct UetEnds {
     loss_packets: u32,
     loss_windows: f64,
     probe_after: Option<Duration>,
-    /// The credit window in packets, the packets per pull, and the pull rate in percent of the line rate.
+    /// The credit window in packets, the number of packets per pull, and the pull rate in percent of the line rate. None
+    /// without credit.
     credit: Option<(u32, u32, u32)>,
     rto: Duration,
 }

@@ -29,8 +29,9 @@ pub struct CheckedReceiver {
     /// The pull pacer of the receiver's host. None without credit.
     pacer: Option<PullPacer>,
     rate: Rate,
-    /// The sender's demand, and the credit granted so far, in units of 256 B.
+    /// The sender's demand, in units of 256 B.
     demanded: u64,
+    /// The credit granted so far, in units of 256 B.
     granted: u64,
     /// The time of the last pull, and its bytes.
     last_pull: Option<(Time, u64)>,
