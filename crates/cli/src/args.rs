@@ -157,7 +157,7 @@ payloads are zeros. The book's page docs/traces.md says what stands in each fiel
   anabranch man | man -l -
   anabranch man > ~/.local/share/man/man1/anabranch.1")]
     Man,
-    /// One bench case in a process of its own, so that its peak memory is its own
+    /// One bench case in a separate process, whose peak memory is that of the case
     #[command(hide = true)]
     BenchCase {
         /// The case's name.

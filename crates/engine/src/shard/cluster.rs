@@ -141,7 +141,8 @@ impl Cluster {
         }
         let (turns, inboxes) = (&mut self.turns, &self.inboxes);
         injection.call(hosts, at, |host| {
-            // The positions of the cluster start with all hosts, so that the position of a host is its number.
+            // The nodes of this cluster start with all hosts of the fabric, so the position of a host in the cluster is its
+            // number.
             let within = host.node().0;
             let next = host.next().min(inboxes[within as usize].next());
             turns.set(within, time_before(next, bound));

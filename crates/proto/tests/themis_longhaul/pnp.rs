@@ -105,7 +105,7 @@ fn cnps_are_further_apart_than_the_interval() {
     assert_eq!(counters.map(|name| esw.counter(name)), [10, 4, 6]);
 }
 
-/// Figure 16, without the minimum interval between CNPs.
+/// A setting of figure 16: without a minimum interval between CNPs, every marked packet causes a CNP.
 #[test]
 fn without_an_interval_every_mark_has_a_cnp() {
     assert_eq!("0us".parse(), Ok(Span::Time(Duration::ZERO)), "as scenarios write it");
@@ -117,7 +117,7 @@ fn without_an_interval_every_mark_has_a_cnp() {
     assert_eq!((esw.counter("pnp_cnps"), esw.counter("marks_within_interval")), (4, 0));
 }
 
-/// Figure 16, without clearing the marks.
+/// A setting of figure 16: the mark of a packet that causes a CNP is not cleared. The interval between CNPs still applies.
 #[test]
 fn without_clearing_the_mark_goes_on_beside_the_cnp() {
     let mut esw = Esw::new(&PnpConfig { clear_marks: false, ..config() });

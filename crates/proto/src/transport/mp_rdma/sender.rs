@@ -225,7 +225,7 @@ impl Sender for MpRdmaSender {
         self.counters
     }
 
-    /// A received packet may restart an idle window, whose timer was stopped.
+    /// True, because a received packet may restart an idle window, whose timer was stopped.
     #[inline]
     fn advances_timer(&self) -> bool {
         true
