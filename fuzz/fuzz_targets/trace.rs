@@ -36,7 +36,8 @@ fuzz_target!(|text: &str| {
         format,
         ends: format.ends(),
         bytes: Some(Bytes(4096)),
-        // Large, as the allowed millions of chunks need more memory than a fuzzer has.
+        // Chunks are large, because small chunks would be millions, which are permitted but need more memory than a fuzzer
+        // has.
         chunk: Some(Bytes(1 << 40)),
         without_pipeline: true,
         ..spec

@@ -52,7 +52,7 @@ fn check(format: &Format, reference: &Reference, bytes: &[u8]) {
     };
     let is_data = matches!(read.packet.repr, Repr::Data { .. });
     assert!(read.payload.is_empty() || is_data);
-    // Headers of RoCEv2 alone do not say where a payload belongs.
+    // Headers of RoCEv2 alone do not contain the offset of a payload in its message.
     if matches!(format.headers, Headers::InOrder | Headers::Direct) {
         return;
     }

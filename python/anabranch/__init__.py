@@ -49,19 +49,19 @@ __all__ = [
     "sweep",
 ]
 
-#: What is given as a scenario: a dict of its keys, a path to a TOML file, or TOML text (which has a line break). Files that
-#: it names are looked for in the folder of that file; those of a dict or a text in the working directory.
+#: The forms of a scenario: a dict of its keys, a path to a TOML file, or TOML text, which must contain a line break. Relative
+#: paths in a TOML file are relative to the folder of the file. In a dict or a text they are relative to the working directory.
 Source = Union["Scenario", Mapping[str, Any], str, "os.PathLike[str]"]
-#: Is told how many runs are done, how many there are, and the packet-hops so far.
+#: A function that is called with the number of runs that have ended, the number of all runs, and the packet-hops so far.
 Progress = Callable[[int, int, int], None]
-#: Rows of a table that a notebook shows.
+#: The largest number of rows that a notebook shows of a table.
 ROWS_SHOWN = 10
-#: Names of own load balancers, with what makes one for a queue pair.
+#: The user's own load balancers: the name of each, and a class or function that makes the load balancer of a queue pair.
 Balancers = Mapping[str, Callable[..., Any]]
 
 
 class Scenario(Builder):
-    """A scenario, built up call by call. It is the dict of its keys; `anabranch.builders` has those of each kind.
+    """A scenario that is built by method calls. It is a dict of the scenario's keys; `anabranch.builders` has the methods.
 
     >>> scenario = (
     ...     Scenario("Permutation", schemes=["reps", "ops"], seeds=[1, 2, 3])
@@ -90,29 +90,29 @@ class Scenario(Builder):
         return self
 
     def sweep(self, parameter: str, values: Sequence[Any]) -> Scenario:
-        """Runs everything at each of these values of a parameter, such as ``"workload.bytes"``."""
+        """Runs every scheme and seed with each of these values of a parameter, such as ``"workload.bytes"``."""
         self.setdefault("sweep", {})[parameter] = list(values)
         return self
 
 
 class RunFailed(RuntimeError):
-    """A run stalled, hit a limit, or failed otherwise. What the others came to is in `result`."""
+    """The error if a run stalled, hit a limit, or failed otherwise. `result` has the results of the other runs."""
 
     def __init__(self, message: str, result: Result | None) -> None:
         super().__init__(message)
-        #: What there is; none of a campaign, whose folder has it.
+        #: The results of the other runs. It is None for a campaign, which stores results in its folder.
         self.result = result
 
 
 class Table:
-    """Rows as columns. Polars, pandas, PyArrow, DuckDB and others take it as it is, without a copy."""
+    """A table, stored by columns. Polars, pandas, PyArrow, DuckDB and others read it without a copy."""
 
     def __init__(self, columns: _anabranch.Columns) -> None:
         self._columns = columns
 
     @property
     def names(self) -> list[str]:
-        """The columns' names, which carry units."""
+        """The names of the columns, each with the unit at its end, such as `fct_max_us`."""
         return self._columns.names()
 
     def __len__(self) -> int:
@@ -122,7 +122,7 @@ class Table:
         return f"<anabranch.Table of {len(self)} rows: {', '.join(self.names)}>"
 
     def _repr_html_(self) -> str:
-        """As a notebook shows it: the first rows, where Polars, pandas or PyArrow is there to read them."""
+        """The table in a notebook. It shows the first rows if Polars or PyArrow is installed to read them."""
         names, rows = self.names, self._first(ROWS_SHOWN)
         head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
         body = "".join(
@@ -139,7 +139,7 @@ class Table:
         )
 
     def _first(self, rows: int) -> list[tuple[object, ...]] | None:
-        """The first rows; none where nothing is there that reads Arrow."""
+        """At most the first `rows` rows. None if neither Polars nor PyArrow is installed."""
         try:
             import polars
         except ImportError:
@@ -160,24 +160,24 @@ class Table:
         return self._columns.__arrow_c_stream__(requested_schema)
 
     def to_polars(self) -> Any:
-        """As a Polars data frame."""
+        """The table as a Polars data frame."""
         import polars
 
         return polars.DataFrame(self)
 
     def to_arrow(self) -> Any:
-        """As a PyArrow table, which DuckDB queries by its variable's name."""
+        """The table as a PyArrow table. A DuckDB query can use the name of the Python variable as the table's name."""
         import pyarrow
 
         return pyarrow.table(self)
 
     def to_pandas(self) -> Any:
-        """As a pandas data frame."""
+        """The table as a pandas data frame."""
         return self.to_arrow().to_pandas()
 
 
 class Result:
-    """What runs came to."""
+    """The results of the runs of a scenario."""
 
     def __init__(self, results: _anabranch.Results) -> None:
         self._results = results
@@ -189,7 +189,7 @@ class Result:
 
     @property
     def runs(self) -> Table:
-        """A row per run: scheme, seed, swept values, and what it came to."""
+        """A row per run: its scheme, its seed, its values of swept parameters, and its results."""
         return Table(self._results.table("runs"))
 
     @property
@@ -204,7 +204,7 @@ class Result:
 
     @property
     def parts(self) -> Table:
-        """A row per rank and collective of a job from a trace: what it computes, and what is exposed."""
+        """A row per rank and per collective of a job from a trace, with times of computation and exposed communication."""
         return Table(self._results.table("parts"))
 
     @property
@@ -214,27 +214,27 @@ class Result:
 
     @property
     def faults(self) -> Table:
-        """A row per fault of each run: what it did."""
+        """A row per fault of each run, with the numbers of packets that it affected."""
         return Table(self._results.table("faults"))
 
     @property
     def digests(self) -> list[str]:
-        """The digest of each run, the same wherever it ran."""
+        """The digest of each run. A run has the same digest on every machine."""
         return self._results.digests()
 
     @property
     def verdict(self) -> list[str]:
-        """Which scheme is fastest, by how much, and how sure that is: the sentences of the command."""
+        """The sentences that the command prints: which scheme is fastest, by how much, and with what certainty."""
         return self._results.verdict()
 
     @property
     def missing(self) -> list[tuple[str, str | None]]:
-        """Runs that failed or never ran, with why."""
+        """The names of the runs that failed or did not start, with the reasons."""
         return self._results.missing()
 
     @property
     def warnings(self) -> list[str]:
-        """What cannot mean much."""
+        """The warnings about the scenario and its runs, a sentence each."""
         return self._results.warnings()
 
     @property
@@ -243,13 +243,14 @@ class Result:
         return self._results.scenario()
 
     def page(self) -> str:
-        """The page of the report, which stands by itself."""
+        """The HTML text of the report, which needs no other files."""
         return self._results.page(_today())
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Writes Parquet files, the resolved scenario with the files that it names, and the page into a new folder.
 
-        The command and `load` read it; `run(folder / "scenario.toml")` gives the same digests. Raises `FileExistsError` where something of that name is there. Nothing is half-written.
+        The command and `load` read the folder, and `run(folder / "scenario.toml")` gives the same digests. If writing fails,
+        no folder is left behind. Raises `FileExistsError` if a file or folder of that name exists.
         """
         target = Path(folder)
         if target.exists():
@@ -280,24 +281,24 @@ class Result:
 
 
 class Checked:
-    """What there is to say of a scenario before it runs."""
+    """The facts about a scenario that are known before it runs."""
 
     def __init__(self, job: _anabranch.Job) -> None:
-        #: What cannot mean much, a sentence each.
+        #: The warnings about the scenario, a sentence each.
         self.warnings: list[str] = job.warnings()
-        #: The runs by name.
+        #: The names of the runs, without the runs without faults that serve for comparison.
         self.runs: list[str] = [job.name(index) for index in range(job.actual())]
         #: The resolved scenario, as TOML with every default.
         self.resolved: str = job.resolved()
 
 
 class Sweep:
-    """Runs under way. Iterating gives the result of each as it ends, in whatever order; `result` what all came to."""
+    """Runs that are under way. Iteration yields the result of each run when it ends, so in no fixed order."""
 
     def __init__(self, job: _anabranch.Job, threads: int, progress: bool | Progress = False) -> None:
         self._job = job
         self._progress = _printed if progress is True else (progress or None)
-        #: How many have ended, over all iterations.
+        #: The number of runs that have ended, counted over all iterations.
         self._done = 0
         job.start(threads)
 
@@ -310,7 +311,7 @@ class Sweep:
                 yield Result(self._job.result(index))
 
     def result(self) -> Result:
-        """Waits for the rest, and gives all."""
+        """Waits until all runs have ended, and returns all results."""
         for _ in self._rest():
             pass
         return Result(self._job.results())
@@ -321,7 +322,7 @@ class Sweep:
             yield index
 
     def cancel(self) -> None:
-        """Ends the runs soon. What is finished stays."""
+        """Cancels the runs, which end soon after. The results of finished runs stay available."""
         self._job.cancel()
 
 
@@ -332,7 +333,7 @@ def check(
     seeds: Sequence[int] = (),
     balancers: Balancers | None = None,
 ) -> Checked:
-    """Reads a scenario and builds its fabrics, without running it. Raises `ScenarioError`."""
+    """Reads a scenario and builds its fabrics, without running it. Raises `ScenarioError` if the scenario is wrong."""
     return Checked(_read(scenario, schemes, seeds, balancers))
 
 
@@ -346,14 +347,15 @@ def run(
     balancers: Balancers | None = None,
     allow_missing: bool = False,
 ) -> Result:
-    """Simulates a scenario, and the same without its faults where it has some.
+    """Simulates a scenario. If it has faults, the runs are also carried out without faults, for comparison.
 
-    `schemes` and `seeds` stand in place of the scenario's own; without seeds it is 1, 2 and 3. `threads` are for
-    all runs (0: one per core); with fewer runs than threads each has several. `balancers` are load balancers of your own, which the scenario names as
-    ``lb = { kind = "..." }``; they are slow, as each packet asks the interpreter.
+    `schemes` and `seeds` replace the schemes and seeds of the scenario. If neither the call nor the scenario has seeds, the
+    seeds are 1, 2 and 3. `threads` is the number of threads for all runs (0: one per core); if there are fewer runs than
+    threads, a run has several. `balancers` are your own load balancers, which the scenario selects with
+    ``lb = { kind = "NAME" }``. They are slow, because every packet calls the Python interpreter.
 
-    Raises `ScenarioError` where the scenario is wrong, `RunFailed` where a run failed (unless `allow_missing`), and
-    `KeyboardInterrupt` within a moment of Ctrl-C, with what was finished in its attribute `result`.
+    Raises `ScenarioError` if the scenario is wrong, and `RunFailed` if a run failed, unless `allow_missing` is true. Ctrl-C
+    raises `KeyboardInterrupt`, whose attribute `result` has the results of the finished runs.
     """
     job = _read(scenario, schemes, seeds, balancers)
     job.start(threads)
@@ -380,22 +382,25 @@ def sweep(
     progress: bool | Progress = False,
     balancers: Balancers | None = None,
 ) -> Sweep:
-    """Starts all runs of a scenario; iterate over it to take each as it ends. `progress` is told meanwhile."""
+    """Starts all runs of a scenario. Iterate over the returned `Sweep` to get each result when its run ends.
+
+    `progress` is called during the iteration. The other parameters are those of `run`.
+    """
     return Sweep(_read(scenario, schemes, seeds, balancers), threads, progress)
 
 
 def load(folder: str | os.PathLike[str]) -> Result:
-    """What is in a folder of results, of `Result.save` or of the command. Raises `OSError` where it is not whole."""
+    """The results in a folder that `Result.save` or the command wrote. Raises `OSError` if files are missing or damaged."""
     return Result(_anabranch.load(folder))
 
 
 def schemes() -> dict[str, str]:
-    """The schemes that come with the package: what each is, by its name."""
+    """The name and the title of each scheme that comes with the package."""
     return dict(_anabranch.schemes())
 
 
 def setups() -> dict[str, str]:
-    """The setups that come with the package: what each is, by its name."""
+    """The name and the title of each setup that comes with the package."""
     return dict(_anabranch.setups())
 
 
@@ -431,7 +436,7 @@ def _read(
 
 
 def _text(scenario: Source) -> tuple[str, str, Path]:
-    """The TOML of a scenario, what messages call it, and the folder of the files that it names."""
+    """The TOML text of a scenario, its name in error messages, and the folder of the files that it names."""
     if isinstance(scenario, Mapping):
         return _anabranch.to_toml(json.dumps(scenario)), "<dict>", Path.cwd()
     if isinstance(scenario, str) and "\n" in scenario:
@@ -442,5 +447,5 @@ def _text(scenario: Source) -> tuple[str, str, Path]:
     return path.read_text(encoding="utf-8"), str(path), path.parent.resolve()
 
 
-# At the end, as it is made of what stands above.
+# This import is at the end, because `_campaign` uses names that are defined above.
 from ._campaign import Dataset, campaign  # noqa: E402

@@ -1,7 +1,8 @@
-"""Campaigns: the runs of one scenario, with all its sweeps, on one machine, on Ray, or as an array of Slurm.
+"""Campaigns: the runs of one scenario with all its sweeps, on one machine, on a Ray cluster, or as a job array of Slurm.
 
-Each run is written into a folder of its own, whole or not at all. What is there is not run again, so that a campaign that was
-killed, on whichever machine, goes on where it was. A run's digest is the same wherever it ran.
+The files of a run are written into a folder of their own, either all of them or none. Runs that are stored already are not
+carried out again. So a campaign that was killed continues with the runs that are missing, even on another machine. The digest
+of a run is the same on every machine.
 """
 
 from __future__ import annotations
@@ -22,41 +23,44 @@ from ._places import Folder, Place, place
 
 __all__ = ["Dataset", "campaign", "slurm_script"]
 
-#: Most runs of a task of Ray: with fewer, short runs would cost more than they take.
+#: The largest number of runs in a task of Ray. If each short run were a task, starting tasks would take longer than the runs.
 RUNS_A_TASK = 10
-#: How often a task of Ray whose worker ends is sent again without a run done in between.
+#: How many times in a row the worker of a Ray task may end without completing a run. Then the runs of the task are sent one by
+#: one; a run that was sent alone has failed.
 ATTEMPTS = 5
-#: A run that failed, by name, with why.
+#: The name of a run that failed, and the reason.
 Failure = tuple[str, Union[str, None]]
 
 
 class Dataset:
-    """The results of a campaign in a folder or in object storage: a folder per run, `task=000017`, with the Parquet files of
-    the command."""
+    """The results of a campaign in a folder or in object storage.
+
+    Each run has a folder such as `task=000017`, with the same Parquet files that the command `anabranch run` writes.
+    """
 
     def __init__(self, folder: str | os.PathLike[str], runs: int) -> None:
         self._place = place(folder)
-        #: Where it is: a folder, or the URL of object storage.
+        #: The folder of the results, or the URL of the object storage.
         self.folder = self._place.folder if isinstance(self._place, Folder) else os.fspath(folder)
-        #: How many runs there are to be.
+        #: The number of runs of the whole campaign, whether they are stored already or not.
         self.runs = runs
 
     @property
     def done(self) -> list[int]:
-        """The runs that are there, by number."""
+        """The numbers of the runs that are stored, in ascending order. The first run of a campaign has the number 0."""
         return self._place.done()
 
     @property
     def missing(self) -> list[int]:
-        """The runs that are not."""
+        """The numbers of the runs of the campaign that are not stored."""
         return sorted(set(range(self.runs)) - set(self.done))
 
     def paths(self, table: str) -> list[Path | str]:
-        """The files of a table: runs, flows, jobs, parts, series or faults."""
+        """The Parquet files of a table, one per stored run. `table` is runs, flows, jobs, parts, series or faults."""
         return [self._place.file(number, f"{table}.parquet") for number in self.done]
 
     def scan(self, table: str) -> Any:
-        """A table of all runs as a Polars lazy frame, with the number of the run as `task`."""
+        """A table of all stored runs as a Polars lazy frame. The column `task` has the number of the run."""
         import polars
 
         return polars.scan_parquet(
@@ -65,7 +69,7 @@ class Dataset:
 
     @property
     def digests(self) -> dict[int, str]:
-        """The digest of each run, by number."""
+        """The digest of each stored run, with the number of the run as the key."""
         frame = self.scan("runs").select("task", "digest").collect()
         return {int(task): digest for task, digest in frame.iter_rows()}
 
@@ -86,18 +90,23 @@ def campaign(
 ) -> Dataset:
     """Carries out every run of a scenario (schemes x points of its sweep x seeds) that is not in the folder `out` yet.
 
-    `sample` takes so many of the runs, drawn under `sample_seed`; `missing` of what is given counts all of them still.
+    `sample` limits the call to this number of runs, drawn at random with `sample_seed`. `missing` of the returned `Dataset`
+    nevertheless lists every run of the campaign that is not stored.
 
-    `share` is which part of how many this call does: `(3, 8)` the fourth of eight, as a task of a Slurm array does. `ray` is
-    the address of a Ray cluster (`"auto"`, or `"local"` to start one); its machines must see `out` under the same path, and
-    have this package; `threads` are then the cores of a task (0: one). A task whose machine dies is done again elsewhere; a run
-    whose worker ends each time, as one without the memory for it, is given up and named. Ctrl-C ends the tasks.
+    `share` limits the call to a part of the runs: `(3, 8)` is the fourth of eight parts. Each task of a Slurm array carries
+    out one part.
 
-    `out` may be object storage, such as `"s3://bucket/name"` (`pip install obstore`; keys and addresses come from the
-    environment, `AWS_ACCESS_KEY_ID` and the like, on every machine).
+    `ray` is the address of a Ray cluster (`"auto"`, or `"local"` to start one). The machines of the cluster must see `out`
+    under the same path and must have this package. With `ray`, `threads` is the number of cores of a task (0: one); without,
+    it is the number of threads for all runs (0: one per core). If a machine dies, its task is carried out again on another
+    one. If the worker of a run ends each time, for example for lack of memory, the run counts as failed. Ctrl-C ends all
+    tasks.
 
-    Raises `ScenarioError`, `ValueError` where `out` holds another campaign, and `RunFailed` where runs failed; the others
-    are there, and a later call tries those again.
+    `out` may be object storage, such as `"s3://bucket/name"`. This needs `pip install obstore`. On every machine, environment
+    variables such as `AWS_ACCESS_KEY_ID` contain the keys and addresses.
+
+    Raises `ScenarioError` if the scenario is wrong, `ValueError` if `out` holds another campaign, and `RunFailed` if runs
+    failed. The results of the other runs are stored even then, and a later call tries the failed runs again.
     """
     number, of = share
     if not 0 <= number < of:
@@ -118,7 +127,7 @@ def campaign(
 
 
 def _told(failed: Sequence[Failure], runs: int) -> str:
-    """Which runs failed: the first with why, and the names of some others."""
+    """The message for failed runs: the first run with its error, and the names of up to ten other runs."""
     (name, why), *others = failed
     text = f"{len(failed)} of {runs} runs failed: {name}: {why}"
     if others:
@@ -128,9 +137,9 @@ def _told(failed: Sequence[Failure], runs: int) -> str:
 
 
 def slurm_script(plan: str | os.PathLike[str], out: str | os.PathLike[str], shares: int, *options: str) -> str:
-    """A job script for `sbatch`: an array of so many tasks, each of which does its share of a campaign.
+    """A job script for `sbatch`: a job array with `shares` tasks, each of which carries out one part of a campaign.
 
-    `options` are for Slurm, such as `"--time=02:00:00"`.
+    `options` are options of `sbatch`, such as `"--time=02:00:00"`.
     """
     if shares < 1:
         raise ValueError(f"an array has a task at least, not {shares}")
@@ -154,7 +163,7 @@ def _here(
     threads: int,
     progress: bool | anabranch.Progress = False,
 ) -> list[Failure]:
-    """Carries out these runs in this process; those that failed, with why."""
+    """Carries out these runs in this process. Returns the runs that failed."""
     failed: list[Failure] = []
     job.start(threads, list(numbers))
     report = anabranch._printed if progress is True else (progress or None)
@@ -163,14 +172,14 @@ def _here(
         if result.missing:
             failed += result.missing
             continue
-        # Another machine may have done the same run, as happens when a task is done again: then nothing changes.
+        # Another machine may have stored the same run, if its task was carried out twice. Then `put` changes nothing.
         out.put(number, result._results, job.resolved(), anabranch._today())
     return failed
 
 
-#: What a scenario was read from: its text, what messages call it, and its folder.
+#: The source of a scenario: its TOML text, its name in error messages, and the folder of the files that it names.
 _Source = tuple[str, str, Path]
-#: Carries out runs on a worker; those that failed, and packet-hops.
+#: A function that carries out runs on a worker and returns the runs that failed and the number of packet-hops.
 _Task = Callable[[_Source, Union[Path, str], Sequence[int], int], tuple[list[Failure], int]]
 
 
@@ -183,7 +192,7 @@ def _task(source: _Source, out: Path | str, numbers: Sequence[int], threads: int
 
 
 def _guided(numbers: Sequence[int], workers: int) -> list[list[int]]:
-    """Runs in tasks that get smaller to the end, so that no worker waits for ten runs of another."""
+    """Splits runs into tasks. Later tasks have fewer runs, so that at the end no worker is idle while another has many left."""
     tasks: list[list[int]] = []
     at = 0
     while at < len(numbers):
@@ -204,9 +213,9 @@ def _on_ray(
     progress: bool | anabranch.Progress = False,
     task: _Task = _task,
 ) -> list[Failure]:
-    """Carries out these runs on a Ray cluster; those that failed, with why."""
+    """Carries out these runs on a Ray cluster. Returns the runs that failed."""
     try:
-        # Of its functions some have types and some have not.
+        # Only some functions of Ray have type annotations, so the module is `Any`.
         ray: Any = importlib.import_module("ray")
     except ImportError as error:
         raise ImportError("Ray is not installed; write: pip install ray") from error
@@ -214,10 +223,11 @@ def _on_ray(
         ray.init(address=None if address == "local" else address, log_to_driver=False)
     out = dataset.folder.resolve() if isinstance(dataset.folder, Path) else dataset.folder
     cores = max(1, threads)
-    # Ray would try a run that takes all memory for ever, and say nothing: tasks are sent again from here.
+    # If a run needs more memory than there is, Ray would retry it for ever, without a message. So Ray does not retry tasks,
+    # and this function sends them again.
     remote = ray.remote(num_cpus=cores, max_retries=0)(task)
     workers = max(1, int(ray.cluster_resources().get("CPU", 1)) // cores)
-    #: The tasks under way, each with its runs and how often it ended without one of them done.
+    #: The runs of each task that is under way, and how many times in a row its worker ended without completing one of them.
     waiting: dict[Any, tuple[list[int], int]] = {}
 
     def send(runs: list[int], attempts: int) -> None:
@@ -237,14 +247,14 @@ def _on_ray(
                 except (ray.exceptions.RayTaskError, ray.exceptions.TaskCancelledError):
                     raise
                 except ray.exceptions.RayError as error:
-                    # The worker or its machine ended. What it has done stays.
+                    # The worker or its machine ended. The runs that it completed are stored.
                     left = [run for run in runs if not dataset._place.has(run)]
                     done += len(runs) - len(left)
                     attempts = attempts + 1 if len(left) == len(runs) else 1
                     if attempts < ATTEMPTS:
                         send(left, attempts) if left else None
                     elif len(left) > 1:
-                        # Which of them it was: each alone.
+                        # Each run is sent alone, with two attempts, to find the one that ends the worker.
                         for run in left:
                             send([run], ATTEMPTS - 2)
                     else:
@@ -264,7 +274,7 @@ def _on_ray(
 
 
 def main(words: Iterable[str] | None = None) -> int:
-    """`python -m anabranch.campaign`."""
+    """The program `python -m anabranch.campaign`. `words` are its arguments; by default, those of the command line."""
     parser = argparse.ArgumentParser(prog="python -m anabranch.campaign", description="Carries out the runs of a scenario.")
     parser.add_argument("plan", help="a scenario's TOML file, with its sweep")
     parser.add_argument("--out", required=True, help="the folder of the results, or object storage: s3://BUCKET/NAME")

@@ -1,4 +1,4 @@
-"""Where the runs of a campaign go: a folder that every machine sees, or object storage."""
+"""The place where the runs of a campaign are stored: a folder that every machine sees, or object storage."""
 
 from __future__ import annotations
 
@@ -11,33 +11,36 @@ from typing import Any, Protocol
 
 from . import _anabranch
 
-#: The scenario of a campaign, resolved.
+#: The file with the resolved scenario of a campaign.
 PLAN = "plan.toml"
-#: A run in object storage is there when this one of its files is, which is written last.
+#: The file of a run that is written last. A run in object storage is complete if this file exists.
 LAST = "runs.parquet"
 
 
 class Place(Protocol):
-    """A place that takes runs, each whole or not at all."""
+    """A place that stores either all files of a run or none."""
 
     def claim(self, job: _anabranch.Job) -> None:
-        """Says there that it holds the runs of this scenario; raises `ValueError` where it holds another's."""
+        """Marks the place as the one that holds the runs of this scenario.
+
+        Raises `ValueError` if it holds the runs of another scenario.
+        """
 
     def put(self, number: int, results: _anabranch.Results, plan: str, date: str) -> None:
-        """Puts a run there. Where another machine was faster nothing changes: both have the same."""
+        """Stores a run. If another machine has stored it already, nothing changes, since the results are the same."""
 
     def has(self, number: int) -> bool:
-        """Whether that run is there."""
+        """Whether the run with this number is stored."""
 
     def done(self) -> list[int]:
-        """The runs that are there, by number."""
+        """The numbers of the stored runs, in ascending order."""
 
     def file(self, number: int, name: str) -> Path | str:
-        """A file of a run, as readers of Parquet name it."""
+        """The path or URL of a file of a run, in the form that readers of Parquet files take."""
 
 
 def place(out: str | os.PathLike[str]) -> Place:
-    """The place of this name: a folder, or object storage where it is a URL such as `s3://bucket/campaign`."""
+    """The object storage at the URL `out`, such as `s3://bucket/campaign`, or the folder with the path `out`."""
     name = os.fspath(out)
     return Bucket(name) if "://" in name else Folder(Path(name))
 
@@ -66,7 +69,10 @@ class Folder:
 
 
 class Bucket:
-    """Object storage, by obstore: S3, Google's, Azure's. Keys and addresses are in the environment, as those have them."""
+    """Object storage of Amazon (S3), Google or Azure, accessed with obstore.
+
+    Keys and addresses are in the environment variables that these services define.
+    """
 
     def __init__(self, url: str) -> None:
         try:
@@ -88,7 +94,8 @@ class Bucket:
             job.claim(Path(scratch))
             plan = job.resolved().encode()
             if (there := self._plan()) is None:
-                # The plan comes last and where there is none: what another machine wrote meanwhile is compared.
+                # The plan is written last, and only if there is none. A plan that another machine has written meanwhile is
+                # compared with this one.
                 self._upload(Path(scratch), "", but=PLAN)
                 try:
                     self._store.put(PLAN, plan, mode="create")
@@ -136,7 +143,7 @@ class Bucket:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Refusals of the storage, in a line that names it."""
+        """Turns errors of the storage into an `OSError` with a message of one line that contains the URL."""
         from obstore.exceptions import BaseError
 
         try:

@@ -1,7 +1,7 @@
-"""`python -m anabranch.campaign`, and what belongs to the function `anabranch.campaign`.
+"""The program `python -m anabranch.campaign`, and the names that belong to the function `anabranch.campaign`.
 
-The package does not import this module, so that it can be run; where it is imported, it takes the place of the function and is
-called as that.
+The package does not import this module, so that it can be run as a program. If a user imports it, the module replaces the
+function of the same name in the package. So the module can be called like the function.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["Dataset", "campaign", "main", "slurm_script"]
 
 
 class _Callable(ModuleType):
-    """A module that is called as its function is."""
+    """A module that can be called like the function `campaign` in it."""
 
     def __call__(self, *args: Any, **keys: Any) -> Dataset:
         return campaign(*args, **keys)

@@ -13,7 +13,7 @@ import anabranch
 
 
 def trial(trial: optuna.Trial) -> float:
-    """The mean over seeds of the slowest sender's FCT in us, plus a fifteenth of the time paused."""
+    """The FCT of the slowest sender in us plus a fifteenth of the time that switches pause, averaged over the seeds."""
     dcqcn = {
         "increase_timer": f"{trial.suggest_int('increase_timer_us', 10, 300, log=True)}us",
         "rate_ai": f"{trial.suggest_float('rate_ai_percent', 0.1, 10, log=True) / 100}line",

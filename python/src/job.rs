@@ -28,7 +28,7 @@ struct Shared {
     /// The files that the scenario names.
     inputs: Arc<BTreeMap<String, String>>,
     started: OnceLock<RunPlan>,
-    /// The number of runs in [`RunPlan::order`] that have begun.
+    /// The number of runs in [`RunPlan::order`] that have started.
     next: AtomicUsize,
 }
 
@@ -203,8 +203,7 @@ impl Job {
         self.shared.cancel();
     }
 
-    /// The number of packet-hops so far, the number of completed messages, and the number of all messages in the runs
-    /// that have begun.
+    /// The sums over the runs that have started: packet-hops so far, completed messages, and all messages.
     fn progress(&self) -> (u64, u64, u64) {
         let sum = |of: fn(&Control) -> &std::sync::atomic::AtomicU64| {
             self.shared.controls().iter().map(|control| of(control).load(Ordering::Relaxed)).sum()

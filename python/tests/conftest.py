@@ -1,4 +1,4 @@
-"""What a long run of the tests left out is said at its end."""
+"""Lists skipped long tests at the end of a test run."""
 
 import os
 
@@ -6,7 +6,7 @@ import pytest
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """With `ANABRANCH_LONG` set, names the tests on Ray and Slurm that did not run, with why."""
+    """If `ANABRANCH_LONG` is set, prints the tests on Ray and Slurm that were skipped, each with the reason."""
     if not os.environ.get("ANABRANCH_LONG"):
         return
     for report in terminalreporter.stats.get("skipped", []):

@@ -1,4 +1,4 @@
-"""The package as people use it. `ANABRANCH` names the command, whose digests and words are the same."""
+"""The public functions of the package. The command at the path in `ANABRANCH` must print the same digests and sentences."""
 
 import json
 import os
@@ -22,7 +22,7 @@ SMALL: dict[str, Any] = {
     "topology": {"kind": "fat-tree", "hosts": 16, "link": "100Gbps"},
     "workload": {"kind": "permutation", "bytes": "256KB"},
 }
-#: Takes minutes, so that it can be interrupted.
+#: A scenario whose run takes minutes, so that a test can interrupt it.
 LONG = {**SMALL, "schemes": ["reps"], "seeds": [1], "workload": {"kind": "permutation", "bytes": "8GB"}}
 TEXT = """
 title = "Small"
@@ -230,7 +230,7 @@ def test_results_are_saved_as_the_command_saves_them(tmp_path: Path) -> None:
 
 
 class Sticky:
-    """Stays on a path until an ACK comes back marked."""
+    """Keeps the entropy value until `patience` of its ACKs came back marked, or until a timeout."""
 
     parameters = {"patience": 1}
 

@@ -1,4 +1,5 @@
-"""The typed calls that build a scenario up: fresh, what type checkers refuse, and what the program itself says of them."""
+"""The typed methods that build a scenario: their file is fresh, their words are those of the program, and type checkers reject
+others."""
 
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from anabranch import builders
 
 PYTHON = Path(__file__).parents[1]
 
-#: Each line of it is right.
+#: Calls without type errors.
 GOOD = """
 from anabranch import OwnBalancer, Scenario
 
@@ -42,7 +43,7 @@ from anabranch import OwnBalancer, Scenario
     .sweep("workload.bytes", ["64KB"])
 )
 """
-#: Each of these is wrong.
+#: Calls with a type error in each line.
 BAD = """
 topology("fat-tre", hosts=16, link="100Gbps")
 topology("fat-tree", hostz=16, link="100Gbps")
@@ -92,7 +93,7 @@ def test_a_type_checker_takes_what_is_right_and_refuses_every_line_that_is_wrong
 
 
 def wrong(scenario: dict[str, Any]) -> str:
-    """What the program says against a scenario."""
+    """The message of the error that `check` raises for a scenario."""
     with pytest.raises(anabranch.ScenarioError) as error:
         anabranch.check(scenario)
     return str(error.value)

@@ -1,4 +1,4 @@
-"""Campaigns on one machine; on Ray and Slurm where `ANABRANCH_LONG` is set (`test_clusters.py`)."""
+"""Campaigns on one machine, and with a stand-in for Ray. `test_clusters.py` tests them on real clusters."""
 
 import os
 import signal
@@ -141,26 +141,29 @@ def test_tasks_get_smaller_to_the_end() -> None:
 
 
 class RayError(Exception):
-    """Of the stand-in below."""
+    """The base class of errors in the stand-in for Ray, `stand_in`."""
 
 
 class WorkerCrashedError(RayError):
-    """A worker ended."""
+    """The error of a task whose worker ended."""
 
 
 class RayTaskError(RayError):
-    """A task raised."""
+    """The error of a task that raised an exception."""
 
 
 class Sent:
-    """A task that was sent."""
+    """A task that was sent to the stand-in for Ray, with its arguments."""
 
     def __init__(self, task: Any, args: Any) -> None:
         self.task, self.args = task, args
 
 
 def stand_in(cancelled: list[Any]) -> Any:
-    """As much of Ray as a campaign uses, in this process: a task that raises `MemoryError` has lost its worker."""
+    """A module with the functions of Ray that a campaign uses. Tasks run in this process.
+
+    If a task raises `MemoryError`, the campaign gets the error of a worker that ended. Cancelled tasks go to `cancelled`.
+    """
     ray: Any = types.ModuleType("ray")
     ray.exceptions = types.SimpleNamespace(
         RayError=RayError, RayTaskError=RayTaskError, TaskCancelledError=type("TaskCancelledError", (RayError,), {})

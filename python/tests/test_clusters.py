@@ -1,4 +1,4 @@
-"""Campaigns on a real Ray cluster and a real Slurm of one node, where `ANABRANCH_LONG` is set: `make test-long`."""
+"""Campaigns on a real Ray cluster and on a real Slurm of one node. They run if `ANABRANCH_LONG` is set: `make test-long`."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ from anabranch.campaign import slurm_script
 
 pytestmark = pytest.mark.skipif(not os.environ.get("ANABRANCH_LONG"), reason="long: set ANABRANCH_LONG")
 
-#: A thousand runs of some 10 ms each.
+#: A thousand runs of some 10 ms each: 2 schemes, 5 sizes and 100 seeds.
 PLAN = """
 schemes = ["reps", "ecmp"]
 topology = { kind = "fat-tree", hosts = 32, link = "100Gbps" }
@@ -32,12 +32,12 @@ seeds = [%s]
 """ % ", ".join(map(str, range(1, 101)))
 
 
-#: For so long nothing new may happen; how fast a machine is does not matter.
+#: Seconds that may pass without progress before a test fails. The limit is generous, so that slow machines pass too.
 PATIENCE = 300
 
 
 def until(what: Callable[[], bool], progress: Callable[[], object] = lambda: None) -> None:
-    """Waits for something, as long as `progress` changes now and then."""
+    """Waits until `what` returns true. Fails if `progress` returns the same value for `PATIENCE` seconds."""
     before, end = progress(), time.monotonic() + PATIENCE
     while not what():
         if (now := progress()) != before:
@@ -48,8 +48,9 @@ def until(what: Callable[[], bool], progress: Callable[[], object] = lambda: Non
 
 @pytest.fixture
 def ray_of_two() -> Iterator[Any]:
-    """A Ray cluster of two workers of a core each."""
-    # Read when Ray is imported: on a machine that others use, a node takes longer to start than Ray waits.
+    """A Ray cluster of two workers with a core each."""
+    # On a busy machine, a node may take longer to start than Ray waits by default. Ray reads these variables when it is
+    # imported.
     os.environ.setdefault("RAY_raylet_start_wait_time_s", str(PATIENCE))
     os.environ.setdefault("RAY_gcs_server_request_timeout_seconds", str(PATIENCE))
     ray: Any = pytest.importorskip("ray", reason="Ray is not installed")
@@ -103,7 +104,7 @@ def test_a_thousand_runs_on_ray_with_a_worker_killed(tmp_path: Path, ray_of_two:
 def test_a_run_that_ends_its_worker_on_ray_is_named_and_the_others_are_there(tmp_path: Path, ray_of_two: Any) -> None:
     cluster, _ = ray_of_two
 
-    # Within the function, so that Ray sends it as it is.
+    # A function within a function is sent to workers by value, so they need not import this file.
     def on_a_worker(source: Any, out: Any, numbers: Any, threads: int) -> Any:
         import os
 
@@ -127,7 +128,7 @@ def test_a_run_that_ends_its_worker_on_ray_is_named_and_the_others_are_there(tmp
 
 @pytest.fixture
 def slurm(tmp_path: Path) -> Iterator[Path]:
-    """A Slurm of one node, with its own folders and ports."""
+    """A Slurm of one node, with folders and ports that no other Slurm uses. The value is the path of its configuration."""
     if not all(shutil.which(name, path="/usr/sbin:/usr/bin") for name in ("slurmctld", "slurmd", "munged")):
         pytest.skip("slurmctld, slurmd or munge is not installed")
     if os.geteuid() != 0:

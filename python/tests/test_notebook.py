@@ -1,4 +1,4 @@
-"""The notebook of the book runs as it stands."""
+"""The notebook of the documentation runs without errors."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Campaigns into object storage: a server of S3's protocol on the loopback interface."""
+"""Campaigns whose results go to object storage: a server on the loopback interface that speaks the protocol of S3."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from anabranch.campaign import main, slurm_script
 
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A place of its own for each test: the servers of a process share what they hold."""
+    """A URL of object storage that only this test uses. All servers of a process share objects, so the URLs must differ."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

@@ -1,4 +1,4 @@
-"""The timeline of `anabranch trace`, read with Perfetto's own definitions. `ANABRANCH` names the command."""
+"""Reads the timeline of `anabranch trace` with the definitions of Perfetto. `ANABRANCH` is the path of the command."""
 
 import os
 import subprocess
@@ -48,6 +48,6 @@ def test_perfetto_reads_what_is_written(tmp_path: Path) -> None:
             curves[track.name] = curves.get(track.name, 0) + 1
     assert not any(begun.values()), "what begins ends"
     assert [one for one in slices if one[0] == "faults"] == [("faults", "link-down", 2_000, 11_000)]
-    # Each of 16 ranks passes on 30 chunks, in messages to the next host.
+    # A ring AllReduce has 2 (16 - 1) = 30 steps. In each step, each of the 16 ranks sends a chunk to the next host.
     assert sum(parent.startswith("host ") and name.startswith("to ") for parent, name, *_ in slices) >= 16 * 30
     assert [name for name in curves if "queue_depth_bytes" in name]

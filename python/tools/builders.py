@@ -1,6 +1,8 @@
-"""Writes `anabranch/builders.py`, the typed calls that build a scenario up, from what the program declares: `anabranch list keys --json` and its like.
+"""Writes `anabranch/builders.py`, the typed methods that build a scenario.
 
-    python3 python/tools/builders.py           # from anywhere; --check says whether the file is fresh
+It reads the output of `anabranch list keys --json` and similar commands.
+
+    python3 python/tools/builders.py           # works in any folder; with --check it exits with 1 if the file is stale
 """
 
 from __future__ import annotations
@@ -21,12 +23,12 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "python" / "anabranch" / "builders.py"
 WIDTH = 118
 
-HEAD = '''"""The calls that build a scenario up, with the kinds, keys and values that there are: type checkers and editors refuse others.
+HEAD = '''"""The methods that build a scenario. Their types list all kinds, keys and values, so type checkers and editors reject others.
 
-This file is generated: `python3 python/tools/builders.py` renews it, from the declarations of keys and parameters.
+This file is generated from the declarations of keys and parameters: `python3 python/tools/builders.py` renews it.
 
-A value that a call has not is not in the scenario, which then has the default. Where a kind is a variable, write the table as
-it is, `scenario["topology"] = {...}`: it is checked when the scenario is read.
+If a call leaves out a value, the scenario has the default. If the kind is a variable, set the table instead, such as
+`scenario["topology"] = {...}`. Its keys are checked when the scenario is read.
 """
 
 from __future__ import annotations
@@ -34,13 +36,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, TypeVar, Union, overload
 
-#: A size in quotes, with its unit: `"8MiB"`, `"100KB"`. Sizes of schemes also in `bdp` or `packets`, thresholds in `queue`.
+#: A size in quotes, with its unit: `"8MiB"`, `"100KB"`. A size of a scheme may also be in `bdp` or `packets`, and a threshold
+#: in `queue`.
 Size = str
-#: A time in quotes, with its unit: `"20us"`. Times of schemes also in `rtt`, or in full queues: `"2rtt+5queue"`.
+#: A time in quotes, with its unit: `"20us"`. A time of a scheme may also be in `rtt`, or in full queues: `"2rtt+5queue"`.
 Time = str
-#: A rate in quotes, with its unit: `"400Gbps"`. Rates of schemes also in `line`.
+#: A rate in quotes, with its unit: `"400Gbps"`. A rate of a scheme may also be in `line`, the rate of a host's link.
 Rate = str
-#: The name of a file, from the scenario's folder; of a dict, from the working directory.
+#: The path of a file, relative to the scenario's folder, or to the working directory if the scenario is a dict.
 File = str
 '''
 
@@ -85,7 +88,7 @@ NESTED = {
 
 @dataclass
 class Key:
-    """A key or a parameter, as its row has it."""
+    """A key of a scenario or a parameter of a scheme, from a row of `anabranch list`."""
 
     name: str
     type: str
@@ -96,7 +99,7 @@ class Key:
 
 
 def listed(*what: str) -> dict[str, Any]:
-    """What `anabranch list` prints: of the program at `$ANABRANCH`, or of this repository's."""
+    """The JSON output of `anabranch list`, from the program at `$ANABRANCH` or else from the program of this repository."""
     program = os.environ.get("ANABRANCH")
     command = [program] if program else ["cargo", "run", "--quiet", "--package", "anabranch-cli", "--"]
     printed = subprocess.run([*command, "list", *what, "--json"], cwd=ROOT, stdout=subprocess.PIPE, check=True)
@@ -108,12 +111,12 @@ def literal(names: list[str]) -> str:
 
 
 def choices(key: dict[str, Any]) -> list[str]:
-    """The words that a key may be."""
+    """The words that a key accepts as values."""
     return key["type"]["choice"]
 
 
 def type_of(of: Any, named: dict[str, list[str]]) -> str:
-    """The type of a key, or of a value in its list; a list of words that has a name goes by it."""
+    """The Python type of a key, or of the elements of its list. For choices in `named` it is the name of their type."""
     if isinstance(of, str):
         return TYPES[of]
     ((name, inner),) = of.items()
@@ -157,13 +160,13 @@ def parameter_of(row: dict[str, Any]) -> Key:
 
 
 def told(key: Key) -> str:
-    """A line of a docstring on a key."""
-    default = "needed" if key.needed else f"unless said: {key.default}"
+    """The line on a key in a docstring: name, meaning, unit and default."""
+    default = "needed" if key.needed else f"default: {key.default}"
     return f"{key.name}: {key.meaning} ({'; '.join(part for part in (key.unit, default) if part)})"
 
 
 def docstring(meaning: str, keys: list[Key], indent: str) -> list[str]:
-    """A docstring of a sentence and the keys."""
+    """The lines of a docstring with a sentence and a line for each key."""
     lines = textwrap.wrap(f'"""{meaning}', WIDTH, initial_indent=indent, subsequent_indent=indent)
     if keys:
         lines.append("")
@@ -177,7 +180,7 @@ def docstring(meaning: str, keys: list[Key], indent: str) -> list[str]:
 
 
 def typed_dict(name: str, meaning: str, keys: list[Key]) -> list[str]:
-    """A `TypedDict` of needed and other keys, as Python 3.10 takes it."""
+    """The lines of a `TypedDict` of needed and other keys, which is valid in Python 3.10."""
     needed = [key for key in keys if key.needed]
     other = [key for key in keys if not key.needed]
     base = "TypedDict"
@@ -199,7 +202,7 @@ def typed_dict(name: str, meaning: str, keys: list[Key]) -> list[str]:
 
 
 def call(method: str, first: str, keys: list[Key], meaning: str) -> list[str]:
-    """An overload: the first argument, then the keys by name."""
+    """The lines of an overload of `method`. `first` is a positional argument, and keys are keyword arguments."""
     needed = [f"{key.name}: {key.type}" for key in keys if key.needed]
     other = [f"{key.name}: {key.type} = ..." for key in keys if not key.needed]
     arguments = ["self: S", first, "*", *needed, *other] if keys else ["self: S", first]
@@ -218,7 +221,7 @@ def camel(name: str) -> str:
 
 
 def keys_part(named: dict[str, list[str]]) -> tuple[list[str], dict[str, list[str]], dict[str, list[Key]]]:
-    """The tables below others, the overloads by method, and the keys of `limits` and `find`."""
+    """The lines of the `TypedDict`s of nested tables, those of the overloads by method, and the keys of `limits` and `find`."""
     dicts: list[str] = []
     calls: dict[str, list[str]] = {"topology": [], "workload": [], "fault": [], "measure": []}
     single: dict[str, list[Key]] = {}
@@ -233,7 +236,7 @@ def keys_part(named: dict[str, list[str]]) -> tuple[list[str], dict[str, list[st
         elif table == "measure":
             calls["measure"] = measures([key_of(row, named) for row in rows if row["name"] != "series"])
         elif table in calls:
-            # The first key says the kind, and is the argument without a name.
+            # The first key is `kind`, which is the positional argument.
             kind, *keys = (key_of(row, named) for row in rows)
             assert kind.name == "kind", heading
             calls[table] += call(table, f"kind: {kind.type}", keys, section["meaning"])
@@ -241,7 +244,7 @@ def keys_part(named: dict[str, list[str]]) -> tuple[list[str], dict[str, list[st
 
 
 def measures(keys: list[Key]) -> list[str]:
-    """The overloads of `measure`: by what a series has points of."""
+    """The lines of the overloads of `measure`. Series with the same sort of points and the same key share an overload."""
     by_name = {key.name: key for key in keys}
     by_points: dict[tuple[str, str], list[str]] = {}
     for row in listed("series")["series"]:
@@ -262,7 +265,7 @@ def measures(keys: list[Key]) -> list[str]:
 
 
 def nested_dicts(name: str, meaning: str, keys: list[Key], optional: bool) -> list[str]:
-    """`TypedDict`s of parameters whose names are paths, such as `pfc.at[].buffer`: one per table."""
+    """The lines of the `TypedDict`s of parameters whose names are paths, such as `pfc.at[].buffer`. Each table has its own."""
     lines: list[str] = []
     here: list[Key] = []
     below: dict[str, list[Key]] = {}
@@ -276,15 +279,15 @@ def nested_dicts(name: str, meaning: str, keys: list[Key], optional: bool) -> li
         plain = head.removesuffix("[]")
         child = f"{name}{camel(plain)}"
         several = head.endswith("[]")
-        # Elements of a list are whole; a table may change what the base has.
+        # Elements of a list need all their keys. A table may leave out keys, which then have the values of the base.
         lines += nested_dicts(child, f"`{plain}` of this part.", inner, optional and not several)
         a_type = f"Sequence[{child}]" if several else child
-        here.append(Key(plain, a_type, False, "those of the base", "A table of its own."))
+        here.append(Key(plain, a_type, False, "the table of the base", "A table with keys of its own."))
     return lines + typed_dict(name, meaning, here)
 
 
 def schemes_part() -> tuple[list[str], list[str], list[str]]:
-    """The parts of schemes: their `TypedDict`s, the arguments of `scheme`, and the paths of all parameters."""
+    """The lines of the `TypedDict`s of schemes' parts, the arguments of `scheme`, and the paths of all parameters."""
     kinds: dict[str, list[tuple[str, str, list[Key]]]] = {}
     fabric: list[Key] = []
     top: list[Key] = []
@@ -305,7 +308,7 @@ def schemes_part() -> tuple[list[str], list[str], list[str]]:
         names: list[str] = []
         every: dict[str, Key] = {}
         for kind_name, meaning, keys in kinds[where]:
-            a_kind = Key("kind", literal([kind_name]), True, "required", "Which it is.")
+            a_kind = Key("kind", literal([kind_name]), True, "required", "The kind of this part.")
             names.append(f"{prefix}{camel(kind_name)}")
             lines += nested_dicts(names[-1], meaning, [a_kind, *keys], False)
             for key in keys:
@@ -316,17 +319,17 @@ def schemes_part() -> tuple[list[str], list[str], list[str]]:
                 elif key.type not in known.type.split(" | "):
                     every[key.name] = Key(key.name, f"{known.type} | {key.type}", False, "", key.meaning, key.unit)
         some = [Key(key.name, key.type, False, "that of the base", key.meaning, key.unit) for key in every.values()]
-        lines += nested_dicts(f"{prefix}Settings", f"Parameters of the base's `{where}`, whichever kind it is.", some, True)
+        lines += nested_dicts(f"{prefix}Settings", f"Parameters of the base's `{where}`, of any kind.", some, True)
         own = ["OwnBalancer"] if where == "lb" else []
         lines += [f"{prefix} = Union[", *(f"    {name}," for name in [*names, f"{prefix}Settings", *own]), "]", "", ""]
     paths += [f"fabric.{key.name}" for key in fabric]
     whole = [key for key in fabric if key.name != "program_at"]
-    program = Key("program", "Program", False, "none", "What the switches run.")
+    program = Key("program", "Program", False, "none", "The program that the switches run.")
     at = [key for key in fabric if key.name == "program_at"]
-    lines += nested_dicts("Fabric", "What the switches are, and how they route.", [*whole, *at, program], True)
+    lines += nested_dicts("Fabric", "The parameters of switches, their queues and their routing.", [*whole, *at, program], True)
     every_n = [Key(key.name.removeprefix("mix."), key.type, True, key.default, key.meaning, key.unit) for key in top if "." in key.name]
-    balancer = Key("lb", "Lb", True, "required", "Their load balancer.")
-    lines += typed_dict("Mix", "Some hosts have another load balancer than the others.", [*every_n, balancer])
+    balancer = Key("lb", "Lb", True, "required", "The load balancer of these hosts.")
+    lines += typed_dict("Mix", "A load balancer that only some of the hosts have.", [*every_n, balancer])
     qps = next(key for key in top if key.name == "qps")
     arguments = [
         f"qps: {qps.type} = ...",
@@ -340,7 +343,7 @@ def schemes_part() -> tuple[list[str], list[str], list[str]]:
 
 
 OWN = '''class OwnBalancer(dict[str, Any]):
-    """A load balancer of one's own: its name among `balancers`, and its parameters.
+    """The table of a load balancer that the user wrote: its name in `balancers`, and its parameters.
 
     >>> OwnBalancer("sticky", patience=8)
     {'kind': 'sticky', 'patience': 8}
@@ -354,7 +357,7 @@ OWN = '''class OwnBalancer(dict[str, Any]):
 
 
 def written() -> str:
-    """The file."""
+    """The text of `anabranch/builders.py`."""
     collective = listed("keys", "collective")["keys"]
     algorithms, placements = (
         choices(next(row for row in collective if row["name"] == name)) for name in ("algorithm", "placement")
@@ -364,15 +367,15 @@ def written() -> str:
     schemes = sorted(row["name"] for row in listed("schemes")["schemes"])
     lines = [HEAD]
     for name, meaning, names in (
-        ("Algorithm", "How a collective is done.", algorithms),
-        ("Placement", "How ranks are put on hosts.", placements),
+        ("Algorithm", "The algorithms of collectives.", algorithms),
+        ("Placement", "The ways to place ranks on hosts.", placements),
         ("Base", "The schemes that come with the package.", schemes),
-        ("Parameter", "The paths of schemes' parameters.", paths),
+        ("Parameter", "The paths of the parameters of schemes.", paths),
     ):
         lines += [f"#: {meaning}", f"{name} = Literal[", *(f'    "{word}",' for word in names), "]"]
     lines += ["", OWN.rstrip("\n"), "", "", *dicts, *of_schemes]
     lines += ['S = TypeVar("S", bound="Builder")', "", "", "class Builder(dict[str, Any]):"]
-    lines += ['    """A scenario\'s tables, call by call."""', ""]
+    lines += ['    """A scenario. Each method sets or adds one of its tables."""', ""]
     does = {
         "topology": ("kind", "Sets the fabric.", 'self["topology"] = {"kind": kind, **keys}'),
         "workload": ("kind", "Sets the traffic.", 'self["workload"] = {"kind": kind, **keys}'),
@@ -383,7 +386,7 @@ def written() -> str:
         lines += calls[method]
         kinds = re.findall(rf"^        {first}: Literal\[(.*)\],$", "\n".join(calls[method]), re.MULTILINE)
         all_kinds = ", ".join(dict.fromkeys(re.findall(r'"([a-z0-9-]+)"', ", ".join(kinds))))
-        sentence = textwrap.wrap(f"{meaning} There are: {all_kinds}.", WIDTH, subsequent_indent="        ")
+        sentence = textwrap.wrap(f"{meaning} `{first}` is one of: {all_kinds}.", WIDTH, subsequent_indent="        ")
         lines += [f"    def {method}(self: S, {first}: str, **keys: Any) -> S:"]
         lines += [f'        """{sentence[0]}', *sentence[1:]]
         lines[-1] += '"""'
@@ -394,16 +397,16 @@ def written() -> str:
         lines += ["    ) -> S: ...", ""]
     lines += [
         "    def scheme(self: S, name: str, base: str, *, parameters: Mapping[Any, Any] = {}, **settings: Any) -> S:",
-        '        """Adds a scheme that is another one with these settings, and runs it.',
+        '        """Adds a scheme to those that run. It is the scheme `base` with these settings.',
         "",
-        "        `transport`, `cc`, `lb` and `fabric` are tables: one with a `kind` is whole, with every parameter that its kind",
-        "        needs; one without changes parameters of the base. `parameters` names them by their paths: `{\"lb.buffer\": 16}`.",
+        "        `transport`, `cc`, `lb` and `fabric` are tables. A table with a `kind` needs every parameter that the kind requires.",
+        "        A table without a `kind` changes parameters of the base. `parameters` sets others by path: `{\"lb.buffer\": 16}`.",
         '        """',
         '        self.setdefault("scheme", []).append({"name": name, "base": base, "set": {**settings, **parameters}})',
         "        return self",
         "",
     ]
-    for method, meaning in (("limits", "Says when a run that does not end is ended."), ("find", "Asks a question for `anabranch find`.")):
+    for method, meaning in (("limits", "Sets the limits that end a run."), ("find", "Sets the search of `anabranch find`.")):
         keys = sorted(single[method], key=lambda key: not key.needed)
         lines += [f"    def {method}(", "        self: S,", "        *,"]
         lines += [f"        {key.name}: {key.type}{'' if key.needed else ' = _UNSAID'}," for key in keys]
@@ -412,12 +415,12 @@ def written() -> str:
         lines += [f'            "{key.name}": {key.name},' for key in keys]
         lines += ["        }", f'        self["{method}"] = {{key: value for key, value in keys.items() if value is not _UNSAID}}']
         lines += ["        return self", ""]
-    text = "\n".join(lines).replace('S = TypeVar("S"', '#: What a call leaves out.\n_UNSAID: Any = object()\nS = TypeVar("S"')
+    text = "\n".join(lines).replace('S = TypeVar("S"', '#: The value of arguments that a call leaves out.\n_UNSAID: Any = object()\nS = TypeVar("S"')
     return re.sub(r"\n{4,}", "\n\n\n", text).rstrip("\n") + "\n"
 
 
 def main() -> int:
-    """Writes the file, or with `--check` says how it differs."""
+    """Writes the file. With `--check`, prints the differences instead, and returns 1 if there are any."""
     text = written()
     if "--check" not in sys.argv[1:]:
         TARGET.write_text(text, encoding="utf-8")

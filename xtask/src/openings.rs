@@ -1,4 +1,4 @@
-//! Doc comments that begin with a relative clause. Such a line has no subject, so a reader has to begin again.
+//! Doc comments that begin with a relative clause. Such a line has no subject, so a reader has to read it twice.
 
 use crate::comments;
 use crate::recorded::{Finding, Findings};

@@ -108,7 +108,7 @@ pub fn for_tests(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// The attributes of an item that can stand under `#[cfg(test)]`.
+/// The attributes of an item. Empty for kinds of items that are not examined for `#[cfg(test)]`.
 pub fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,

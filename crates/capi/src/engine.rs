@@ -31,7 +31,7 @@ pub struct Answer {
     pub due: Option<Time>,
 }
 
-/// An engine that pauses at an instant, or has failed.
+/// An engine that is paused at an instant and waits for [`Engine::resume`], or that has failed.
 pub struct Engine {
     /// The run. `None` after a failure. It refers to `point`, and is dropped before it.
     run: Option<PausableRun<'static>>,

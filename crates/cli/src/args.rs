@@ -54,7 +54,7 @@ All schemes stand on the setup `common`. Runs that finished are kept: what was s
 The folder has runs as task=000017, each whole or not there, with the files of `anabranch run`; Python's \
 `anabranch.campaign` writes and reads the same. A run's digest is the same wherever it ran.")]
     Campaign(CampaignArgs),
-    /// Name the schemes, setups, figures, workloads, topologies, faults, series, examples, parameters or terms there are
+    /// List the schemes, setups, figures, workloads, topologies, faults, series, examples, parameters or terms that exist
     #[command(after_help = "Examples:
   anabranch list schemes
   anabranch list schemes --state           bits of hardware state, field by field
@@ -89,7 +89,7 @@ checked by `taplo lint`. `anabranch check` checks more: rules between values, an
   anabranch report results/permutation-1024-0123456789abcdef
   anabranch report runs                    all runs of a campaign that are there")]
     Report(ReportArgs),
-    /// Find the smallest or largest value of a parameter for which something still holds
+    /// Find the smallest or largest value of a parameter for which a condition still holds
     #[command(after_help = "The scenario has a question beside everything else:
   [find]
   parameter = \"*.fabric.queue\"         any path that [set] or [sweep] takes
@@ -157,7 +157,7 @@ payloads are zeros. The book's page docs/traces.md says what stands in each fiel
   anabranch man | man -l -
   anabranch man > ~/.local/share/man/man1/anabranch.1")]
     Man,
-    /// One bench case in a process of its own, so that its peak memory is its own
+    /// One bench case in a separate process, whose peak memory is that of the case
     #[command(hide = true)]
     BenchCase {
         /// The case's name.
@@ -166,9 +166,9 @@ payloads are zeros. The book's page docs/traces.md says what stands in each fiel
         scheme: String,
         /// Threads to run on.
         threads: u16,
-        /// The number of hosts, where not the case's.
+        /// The number of hosts, if it differs from that of the case.
         hosts: Option<u32>,
-        /// The bytes of a message, where not the case's.
+        /// The bytes of a message, if they differ from those of the case.
         bytes: Option<u64>,
     },
 }
@@ -198,13 +198,13 @@ impl Command {
 pub struct RunArgs {
     /// The scenario's TOML file; `-` reads it from standard input
     pub scenario: PathBuf,
-    /// Run this scheme instead of the scenario's [repeat for more]
+    /// Run this scheme instead of the schemes of the scenario [repeat for more]
     #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
-    /// Run with this seed instead of the scenario's, or of 1, 2 and 3 where it names none [repeat for more]
+    /// Run with this seed instead of the seeds of the scenario (1, 2 and 3 if it names none) [repeat for more]
     #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
-    /// Do not simulate a scenario that has faults without them too, for comparison
+    /// Leave out the runs without faults, with which runs with faults are compared
     #[arg(long)]
     pub no_baseline: bool,
     /// Print a table of each run by itself, too
@@ -223,10 +223,10 @@ pub struct CampaignArgs {
     /// Put the runs into this folder, which may have some of them
     #[arg(long = "out", value_name = "DIR")]
     pub folder: PathBuf,
-    /// Do this part of the runs: 3/8 is the fourth of eight
+    /// Carry out this part of the runs: 3/8 is the fourth of eight
     #[arg(long, value_name = "NUMBER/OF", default_value = "0/1", value_parser = share)]
     pub share: (usize, usize),
-    /// Carry out so many of the runs, drawn by --sample-seed [default: all]
+    /// Carry out only this number of runs, drawn at random with --sample-seed [default: all]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub sample: Option<usize>,
     /// Draw the sample under this seed
@@ -235,10 +235,10 @@ pub struct CampaignArgs {
     /// Use this many threads for all runs [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Run nothing; say how many runs are there
+    /// Run nothing; print how many runs are stored already
     #[arg(long)]
     pub status: bool,
-    /// Run nothing; print a job script for sbatch, an array of so many tasks
+    /// Run nothing; print a job script for sbatch, with an array of this many tasks
     #[arg(long, value_name = "TASKS", value_parser = at_least_one, conflicts_with_all = ["status", "share", "json"])]
     pub slurm: Option<usize>,
     /// An option of sbatch for that script, such as --time=02:00:00 [repeat for more]
@@ -305,7 +305,7 @@ at a time; its runs are kept below --out and used again."
 /// Arguments of `anabranch reproduce`.
 #[derive(Debug, Args)]
 pub struct ReproduceArgs {
-    /// Papers (`reps`) or figures (`reps/figure-2`); none: says what there is
+    /// Papers (`reps`) or figures (`reps/figure-2`); none: prints a list of them
     #[arg(value_name = "PAPER[/FIGURE]")]
     pub figures: Vec<String>,
     /// Every figure of every paper
@@ -334,12 +334,12 @@ impl ReproduceArgs {
 /// Arguments of `anabranch league`.
 #[derive(Debug, Args)]
 pub struct LeagueArgs {
-    /// Scenarios of the league; none: all
+    /// Scenarios of the league; none: all of them
     #[arg(value_name = "SCENARIO")]
     pub scenarios: Vec<String>,
     #[arg(long, help = "How large to run them", value_enum, default_value_t = ScaleArg::Quick)]
     pub scale: ScaleArg,
-    /// Run with this seed instead of the scenarios' [repeat for more]
+    /// Run with this seed instead of the seeds of the scenarios [repeat for more]
     #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
     #[command(flatten)]
@@ -349,9 +349,9 @@ pub struct LeagueArgs {
 /// The sizes at which figures run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ScaleArg {
-    /// Smaller fabrics and messages: seconds
+    /// Smaller fabrics and messages; takes seconds
     Quick,
-    /// The paper's own sizes: minutes; the outcome that counts
+    /// The sizes of the paper; takes minutes; only these outcomes count
     Paper,
 }
 
@@ -396,7 +396,7 @@ pub struct ListArgs {
 pub enum Listing {
     /// Transport, congestion control and load balancer under one name
     Schemes,
-    /// Grounds on which schemes stand: `setup = "common"` in a scenario
+    /// Conditions under which schemes run: `setup = "common"` in a scenario
     Setups,
     /// Figures of papers that `anabranch reproduce` runs
     Figures,
@@ -408,7 +408,7 @@ pub enum Listing {
     Faults,
     /// Values of `series` in `[[measure]]`
     Series,
-    /// Scenarios to begin with
+    /// Example scenarios
     Examples,
     /// Words of tables and verdicts
     Terms,
@@ -427,7 +427,7 @@ pub enum SchemaFile {
     Scenario,
     /// A scheme in a file of its own
     Scheme,
-    /// The ground of schemes
+    /// The conditions under which schemes run
     Setup,
     /// A figure of a paper, which `anabranch reproduce` runs
     Figure,
@@ -467,10 +467,10 @@ pub struct ReportArgs {
 pub struct FindArgs {
     /// The scenario's TOML file, which has a table `[find]`; `-` reads it from standard input
     pub scenario: PathBuf,
-    /// Ask for this scheme instead of the scenario's [repeat for more]
+    /// Search with this scheme instead of the schemes of the scenario [repeat for more]
     #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
-    /// Ask with this seed instead of the scenario's, or of 1, 2 and 3 where it names none [repeat for more]
+    /// Search with this seed instead of the seeds of the scenario (1, 2 and 3 if it names none) [repeat for more]
     #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
     #[command(flatten)]
@@ -482,10 +482,10 @@ pub struct FindArgs {
 pub struct TraceArgs {
     /// The scenario's TOML file; `-` reads it from standard input
     pub scenario: PathBuf,
-    /// Run this scheme instead of the scenario's first
+    /// Run this scheme instead of the first scheme of the scenario
     #[arg(long, value_name = "NAME")]
     pub scheme: Option<String>,
-    /// Run with this seed instead of the scenario's first
+    /// Run with this seed instead of the first seed of the scenario
     #[arg(long, value_name = "N", value_parser = one_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Simulate on this many threads; the timeline does not depend on it
@@ -504,10 +504,10 @@ pub struct PcapArgs {
     /// Capture what these links carry, named as in scenarios (`host:5`, `tor:0/up:3`, `cable:tor:0/up:3`) [repeat for more]
     #[arg(long = "link", value_name = "LINK", value_delimiter = ',', required = true)]
     pub links: Vec<String>,
-    /// Run this scheme instead of the scenario's first
+    /// Run this scheme instead of the first scheme of the scenario
     #[arg(long, value_name = "NAME")]
     pub scheme: Option<String>,
-    /// Run with this seed instead of the scenario's first
+    /// Run with this seed instead of the first seed of the scenario
     #[arg(long, value_name = "N", value_parser = one_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Keep this many bytes of a frame; all headers fit into 96
@@ -527,7 +527,7 @@ pub struct PcapArgs {
 /// Arguments of `anabranch compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// Folders that `anabranch run` or `anabranch reproduce` wrote; all are held against the first
+    /// Folders that `anabranch run` or `anabranch reproduce` wrote; all are compared with the first
     #[arg(value_name = "DIR", num_args = 2.., required = true)]
     pub folders: Vec<PathBuf>,
     /// Write the page to this file
@@ -568,14 +568,14 @@ pub enum TableArg {
     Parts,
     /// A row per point of a measured curve
     Series,
-    /// A row per fault of each run: what it did
+    /// A row per fault of each run, with the numbers of packets that it affected
     Faults,
 }
 
 /// The formats of exported tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FormatArg {
-    /// Comma-separated values with a line of names; nothing where there is no value
+    /// Comma-separated values with a line of column names; a missing value is an empty cell
     Csv,
 }
 

@@ -92,8 +92,9 @@ pub struct TimeLeft {
     begun: Instant,
     /// The time at which the current job began.
     since: Instant,
-    /// The time in seconds of the jobs that were simulated: on a typical machine, and as measured here.
+    /// The time in seconds that the simulated jobs take on a typical machine.
     usual: f64,
+    /// The measured time in seconds that the simulated jobs took on this machine.
     here: f64,
     /// The time in seconds on a typical machine of the jobs whose results were stored.
     stored: f64,

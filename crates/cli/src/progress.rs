@@ -80,7 +80,7 @@ impl Progress {
         }
     }
 
-    /// Records that run number `index` begins.
+    /// Records that the run with the number `index` starts.
     pub fn begin(&self, index: usize, name: &str) {
         let bar = match &self.bars {
             Some(bars) => bars.add(ProgressBar::new(STEPS)),

@@ -39,8 +39,9 @@ struct Sides {
 
 /// A measure that is evaluated at one end of the range.
 struct Reference {
-    /// The first byte of the measure in the text, and the byte after its last one.
+    /// The position of the first byte of the measure in the text.
     from: usize,
+    /// The position after the last byte of the measure in the text.
     to: usize,
     pub at_largest: bool,
     measure: Measure,

@@ -141,7 +141,7 @@ impl RunCache {
             .or_else(|error| if self.folder.exists() { Ok(()) } else { Err(error) })
     }
 
-    /// Stores a finished run, unless it is stored already. Several programs may store the same run at once, because
+    /// Stores a finished run, unless it is stored already. Several programs may store the same run at the same time, because
     /// they have the same results.
     pub fn keep(&self, index: usize, ran: &mut RunOutcome) {
         let folder = self.run(index);
@@ -219,7 +219,7 @@ mod tests {
         RunOutcome { result, filed: None }
     }
 
-    /// Two programs that carry out the same scenario store its runs in one folder.
+    /// Several programs, here as four threads, simulate the same scenario and store each run in the same folder.
     #[test]
     fn several_programs_keep_the_same_run_at_once() {
         let place = tempfile::tempdir().unwrap();

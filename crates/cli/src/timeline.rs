@@ -1,4 +1,5 @@
-//! A run as a timeline for the Perfetto UI: the sending and computing of hosts, jobs, faults, and curves as counters.
+//! A run as a timeline for the Perfetto UI: jobs, faults, the activities of hosts (sending, computing), and curves as
+//! counters.
 //!
 //! This module declares the protobuf messages of Perfetto's trace format that a timeline needs. Times are whole
 //! nanoseconds.

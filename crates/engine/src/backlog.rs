@@ -59,7 +59,7 @@ fn step_of(bytes: u32) -> usize {
     (shift * STEPS + (bytes >> shift)) as usize
 }
 
-/// The largest length of a step.
+/// The largest number of bytes that falls into a step.
 fn most_of(step: usize) -> u64 {
     let (step, steps) = (step as u64, u64::from(STEPS));
     let shift = (step / steps).saturating_sub(1);

@@ -197,7 +197,7 @@ impl<'a> Board<'a> {
         &self.workload.gate_starts[from..from + gate.starts_len as usize]
     }
 
-    /// Records the begin of a step.
+    /// Records the start of a step.
     pub fn begin_step(&self, step: u32, at: Time) {
         self.steps[step as usize][0].store(at.0, Relaxed);
     }
@@ -212,7 +212,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// The begin and end of a step, as far as they are known.
+    /// The start and end of a step, as far as they are known.
     pub fn step_times(&self, step: u32) -> [Option<Time>; 2] {
         let known = |time: &AtomicU64| Some(Time(time.load(Relaxed))).filter(|time| *time != Time::NEVER);
         let [begun, over] = &self.steps[step as usize];

@@ -39,7 +39,7 @@ pub struct Context<'w, O> {
     pub effects: &'w mut Effects,
 }
 
-/// Effects of a thread's nodes that are not frames.
+/// Effects that a thread's nodes have on other nodes otherwise than by frames.
 #[derive(Default)]
 pub struct Effects {
     /// Messages of other hosts of the cluster that this host made ready. They are posted now.

@@ -33,7 +33,7 @@ pub struct Port {
     pub data_bytes: u32,
     /// Bytes in `control`.
     pub control_bytes: u32,
-    /// The most bytes that have waited at once.
+    /// The most bytes that have waited at the same time.
     pub peak: u32,
     /// The node at the other end of the link.
     pub peer: NodeId,

@@ -12,9 +12,10 @@ use std::path::Path;
 
 const SHORTER: &str = "give the fault a shorter duration";
 
-/// The probability of success of a round above which the default stall limit is long enough.
+/// If each round succeeds with at least this probability, the default stall limit is long enough.
 const FREQUENT: f64 = 0.9;
-/// The probability of success of a round at losses that a run easily outlasts.
+/// The probability with which a series of packets succeeds under the loss that the advice proposes. A run easily outlasts
+/// such a loss.
 const EVEN: f64 = 0.5;
 /// The accepted probability that failed rounds in a row are taken for a stall.
 const UNLIKELY: f64 = 1e-6;
@@ -141,8 +142,8 @@ impl Stalled<'_> {
         (over <= Limits::MAX_TIME).then_some(Longer { stall, max_time })
     }
 
-    /// The advice if no run is long enough: a loss at which half of the rounds of `packets` packets succeed, and a
-    /// stall limit that suits it.
+    /// The advice if even the longest permitted limits are too short: a loss probability at which half of the rounds of
+    /// `packets` packets succeed, and a stall limit that suits this probability.
     fn even_loss(&self, packets: u64, rounds: u64) -> String {
         let crossings = self.losses().map(|(_, crossings)| crossings).sum::<f64>().max(1.0);
         let crossings = crossings * self.round_trips() * (packets + 1) as f64 / 2.0;

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// in which the last synchronisation window ended are in a heap.
 #[derive(Default)]
 pub struct FarCalendar {
-    /// The arrivals in bins before `horizon`: their times, and their indexes in `slab`.
+    /// The arrivals in bins before `horizon`. Each entry has the time and the index in `slab`.
     near: BinaryHeap<Reverse<(Time, u32)>>,
     slab: Vec<Option<FarArrival>>,
     free: Vec<u32>,

@@ -14,12 +14,12 @@ pub struct FaultSpec {
     pub kind: FaultKind,
     /// The time at which the fault begins, or several such times.
     pub at: Several<Duration>,
-    /// The duration of the fault from each begin. Without it, the fault lasts until the end of the run.
+    /// The duration of the fault from each start on. Without a duration, the fault lasts until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
-    /// The mean number of failures per hour of simulated time, for each selected cable or switch by itself. Failures
-    /// are random from the begin on, and each lasts for the duration. Without this rate there is one failure at each
-    /// begin.
+    /// The mean number of failures per hour of simulated time, for each selected cable or switch by itself. Failures are
+    /// random from the time `at` on, and each lasts for the duration. Without this rate, there is one failure at each time
+    /// of `at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_hour: Option<f64>,
 }
@@ -36,8 +36,8 @@ impl FaultSpec {
         FaultSpec { kind, at: Duration::ZERO.into(), duration: None, per_hour: None }
     }
 
-    /// The error rates of a topology file by which a packet loss names its links. The packet loss replaces the losses
-    /// that the file gives these links.
+    /// If this fault is a packet loss that selects links by their error rate in the topology file: these error rates. The
+    /// fault replaces the losses that the file gives these links.
     pub fn replaced_error_rates(&self) -> impl Iterator<Item = f64> {
         let names: &[String] = match &self.kind {
             FaultKind::PacketLoss { links, .. } => &links.0,
@@ -84,7 +84,7 @@ pub enum FaultKind {
         /// Whether the fault affects both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         both_directions: Option<bool>,
-        /// The time from the begin of one failure to the begin of the next.
+        /// The time from the start of one failure to the start of the next.
         period: Duration,
         /// The duration of each failure, less than the period.
         down_for: Duration,

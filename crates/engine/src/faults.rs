@@ -54,7 +54,7 @@ struct LinkHealth {
 
 /// One fault on one link.
 struct Interval {
-    /// The number of the fault.
+    /// The number of the fault, counted from 0, as in `fault.0`.
     fault: u16,
     schedule: Schedule,
     effect: Effect,

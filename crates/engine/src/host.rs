@@ -270,7 +270,7 @@ impl Host {
         self.senders = slots.map(|slot| slot.with_sender(&with)).collect();
     }
 
-    /// The sums of the counters of all its queue pairs.
+    /// The sums of the counters of all senders of the host.
     pub fn counters(&self) -> Totals {
         self.open_qps()
             .fold(self.totals, |totals, qp| totals.add(self.senders[qp.index as usize].sender.counters()))
@@ -286,7 +286,7 @@ impl Host {
         }
     }
 
-    /// The number of data packets that its receivers have received for the first time, which is the progress that
+    /// The number of data packets that the host's receivers have received for the first time, which is the progress that
     /// applications see.
     pub fn fresh_packets(&self) -> u64 {
         let open_qps = self.incoming.iter().filter(|qp| qp.index < DONE);

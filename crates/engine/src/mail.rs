@@ -57,9 +57,11 @@ struct Mailbox {
     window: u64,
     /// The index of the first run.
     first: u32,
-    /// The last run: its first index, the index of the next arrival, and its end.
+    /// The index of the first arrival of the last run.
     last: u32,
+    /// The index of the next arrival in the last run.
     next: u32,
+    /// The index after the last arrival for which the last run has room.
     end: u32,
     arrivals: u32,
 }
@@ -81,10 +83,10 @@ fn blank_block() -> Block {
 #[derive(Default)]
 pub struct Blocks(Vec<Block>);
 
-/// An arena for the arrivals of a synchronisation window. Runs are allocated one after the other and freed all at once.
-/// The index of an arrival is the number of its block times [`BLOCK`], plus its index within the block. Blocks move
-/// between the windows of a thread. Memory that has just been read is therefore written next, and all windows together
-/// use no more memory than the frames in flight need.
+/// An arena for the arrivals of a synchronisation window. Runs are allocated one after the other and freed together. The
+/// index of an arrival is the number of its block times [`BLOCK`], plus its index within the block. Blocks move between the
+/// windows of a thread. Memory that has just been read is therefore written next, and all windows together use no more
+/// memory than the frames in flight need.
 ///
 /// A vector per mailbox would keep the capacity of its fullest window. At a hundred thousand nodes, this would be most
 /// of a run's memory, and the kernel's clearing of that memory would take most of the time of a short run. The first
@@ -326,10 +328,11 @@ pub struct LinkMail {
     block: Block,
     /// The number of the block within that slot.
     number: u32,
-    /// Three indexes within the block: of the first arrival since [`turn_to`](Self::turn_to), of the next arrival, and
-    /// of the end of the run.
+    /// The index within the block of the first arrival since [`turn_to`](Self::turn_to).
     first: u32,
+    /// The index within the block of the next arrival.
     next: u32,
+    /// The index within the block of the end of the run.
     end: u32,
 }
 

@@ -85,8 +85,8 @@ pub struct Shard<O> {
     next: Vec<Order>,
     /// The earliest `next` of each block of work units. Whole blocks are skipped if they have nothing to do.
     first: Vec<Order>,
-    /// The index here, the work unit and the position in that unit of each node of the fabric. None for other shards'
-    /// nodes.
+    /// For each node of the fabric, its index in this shard, its work unit and its position in the work unit. None for nodes
+    /// of other shards.
     position_of: Vec<Option<(NodeIndex, u32, u32)>>,
     inbox: Inbox,
     port_scratch: PortScratch,
@@ -107,15 +107,15 @@ pub struct Shard<O> {
     pub counters: Counters,
     /// The histogram of the bytes that data packets found waiting at the shard's switches.
     pub backlogs: Backlogs,
-    /// Effects of the shard's nodes that are not frames.
+    /// Effects that the shard's nodes have on other nodes otherwise than by frames.
     pub effects: Effects,
     /// The time of the shard's latest event.
     pub latest: Time,
 }
 
 impl<O: Observer> Shard<O> {
-    /// A shard of these nodes. It has all nodes of `clusters`, each sorted by number. With `injection`, the first has
-    /// all hosts.
+    /// A shard of these nodes. It has all nodes of `clusters`, and the nodes of each cluster are sorted by number. With
+    /// `injection`, the first cluster consists of all hosts.
     pub fn new(
         network: &Network<'_>,
         (hosts, switches): (Vec<Host>, Vec<Switch>),

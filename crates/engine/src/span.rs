@@ -5,14 +5,14 @@ use crate::observer::Observer;
 use anabranch_base::{HostId, MessageId, Time};
 use anabranch_workload::Step;
 
-/// An activity of a host with its begin and end.
+/// An activity of a host with its start and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The host. For a message, this is the sender.
     pub host: HostId,
     /// The activity.
     pub activity: Activity,
-    /// The begin. For a message, this is the time of posting.
+    /// The start. For a message, this is the time of posting.
     pub from: Time,
     /// The end. For a message, this is the time of its acknowledgement. None if it did not end.
     pub until: Option<Time>,

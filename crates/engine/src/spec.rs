@@ -65,7 +65,7 @@ parameters! {
         /// A title in one line.
         #[param(part)]
         pub title: String,
-        /// The source of its parameters.
+        /// The source of the scheme's parameters, such as a paper.
         #[param(part)]
         pub source: String,
         /// The requirements of the scheme on any setup, in words. Empty if there are none.
@@ -249,7 +249,8 @@ parameters! {
         /// Marking probability just below `ecn_kmax` (Pmax). The probability rises to it from 0 at `ecn_kmin`.
         #[param(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), section 3.1")]
         pub ecn_pmax: f64,
-        /// Whether ports to hosts mark. Where receivers grant credit, a queue there is no sign of a congested path.
+        /// Whether ports to hosts mark packets. Where receivers grant credit, a queue at such a port is no sign of a
+        /// congested path.
         #[serde(default = "is_on", skip_serializing_if = "std::clone::Clone::clone")]
         #[param(any; example = false; source = "UET 1.0.3, section 3.6.14, and MRC (OCP 1.0): false"; default = true)]
         pub last_hop_ecn: bool,
@@ -568,7 +569,7 @@ pub struct Limits {
     pub stall: Duration,
     /// Largest number of events.
     pub max_events: u64,
-    /// Largest number of packets that exist at once.
+    /// Largest number of packets that exist at the same time.
     pub max_packets: u64,
 }
 

@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn in_a_graph_latency_and_rate_decide() {
-        // ToRs 4, 5 and 6 in a row; host 1 has a slow link to ToR 4, and host 3 is on ToR 6.
+        // ToRs 4, 5 and 6 in a row; host 1 has a link of high latency to ToR 4, and host 3 is on ToR 6.
         let text = |last: &str| {
             format!(
                 "7 3 6\n4 5 6\n0 4 100Gbps 1us 0\n1 4 100Gbps 9us 0\n2 5 100Gbps {last} 0\n\

@@ -180,8 +180,8 @@ fn dead_ports(topology: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Vec<u16> {
     (0..topology.hosts).map(HostId).map(mask).collect()
 }
 
-/// A breadth-first search that starts from 64 destination ToRs at once: bit d of a word represents destination `first
-/// + d`.
+/// A breadth-first search that starts from 64 destination ToRs at the same time: bit d of a word represents destination
+/// `first + d`.
 struct Search {
     /// The first port of each switch, counted without the ports of hosts, followed by the number of switch ports.
     port_base: Vec<u32>,

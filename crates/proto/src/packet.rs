@@ -124,7 +124,7 @@ pub enum Repr {
     },
     /// Acknowledgement of Ultra Ethernet with the state of NSCC (ACK_CC; UET 1.0.3, sections 3.5 and 3.6.13).
     UetAck {
-        /// CACK_PSN: the receiver has every PSN below.
+        /// CACK_PSN + 1: the receiver has every PSN below it.
         cumulative: u32,
         /// The PSN of bit 0 of `received`, minus `cumulative`.
         base_offset: u16,
@@ -145,9 +145,9 @@ pub enum Repr {
     /// Requests an immediate SACK (STrack, section 3.3.2). The probe queues with data, so that it experiences the same
     /// delay. A probe of `uet` instead has the priority of an ACK.
     Probe {
-        /// The PSN at which the SACK's bitmap starts.
+        /// The PSN at which the requested bitmap starts.
         base: u32,
-        /// The time at which the data packet left the sender.
+        /// The time at which the probe left the sender.
         sent_at: Time,
         /// Whether the probe has the priority of an ACK.
         is_control: bool,

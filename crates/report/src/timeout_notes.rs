@@ -10,8 +10,9 @@ const MOST: usize = 6;
 
 /// A comparison of the messages of a group that had a timeout with the others.
 struct TimeoutDelays {
-    /// The number of messages that finished, and the number of those that had a timeout.
+    /// The number of messages that finished.
     messages: usize,
+    /// The number of finished messages that had a timeout.
     with: usize,
     /// The FCT in microseconds of the slowest message with a timeout: the mean over the runs that have such a message.
     slowest_with_us: f64,

@@ -167,7 +167,7 @@ impl FiledCurves {
         Ok(curves)
     }
 
-    /// Passes all rows to `to` in batches, with the run's index in the result set in each row.
+    /// Passes all rows to `to` in batches. In each row, the number of the run is its index in the result set.
     pub(crate) fn copy(
         &self,
         mut to: impl FnMut(RecordBatch) -> Result<(), ResultsError>,

@@ -145,7 +145,7 @@ pub struct Explanation {
     pub measure: String,
     /// The name of the quantity in the plot, if the measure's own name is not clear enough.
     pub called: Option<String>,
-    /// The reason for this choice, in a sentence that does not claim a cause.
+    /// The reason why this quantity is plotted, in a sentence that does not claim a cause.
     pub says: String,
 }
 

@@ -9,21 +9,21 @@ use std::fmt;
 pub enum RunWarning {
     /// The run ended before the fault began.
     FaultAfterEnd {
-        /// The number of the fault.
+        /// The number of the fault, counted from 0, as in `fault.0`.
         fault: u32,
         /// The kind of the fault and its links.
         on: String,
     },
     /// The fault did not lose, refuse or slow any packet.
     FaultWithoutPackets {
-        /// The number of the fault.
+        /// The number of the fault, counted from 0, as in `fault.0`.
         fault: u32,
         /// The kind of the fault and its links.
         on: String,
     },
     /// The fault affected packets, but no data packets.
     FaultWithoutData {
-        /// The number of the fault.
+        /// The number of the fault, counted from 0, as in `fault.0`.
         fault: u32,
         /// The kind of the fault and its links.
         on: String,
@@ -32,7 +32,7 @@ pub enum RunWarning {
     },
     /// The run ended before the last times of the fault.
     FaultTimesAfterEnd {
-        /// The number of the fault.
+        /// The number of the fault, counted from 0, as in `fault.0`.
         fault: u32,
         /// The kind of the fault and its links.
         on: String,
@@ -168,8 +168,8 @@ impl SharedWarning {
         SharedWarning { warning: warning.clone(), packets: [warning.packets(); 2], schemes: Vec::new() }
     }
 
-    /// Adds the warning of a run of `scheme`, which has `of_runs` runs. Returns false if the warning is a different
-    /// one.
+    /// Adds the warning of a run of `scheme`, which has `of_runs` runs. Returns false, and adds nothing, if `warning` is not
+    /// like the warning of this entry.
     pub(crate) fn add(&mut self, warning: &RunWarning, scheme: &str, of_runs: usize) -> bool {
         if !self.warning.is_like(warning) {
             return false;
@@ -258,7 +258,7 @@ pub enum RunFailure {
     },
     /// Another error, for example because a fabric cannot be built.
     Other {
-        /// The error.
+        /// The error's message.
         message: String,
     },
 }

@@ -78,17 +78,18 @@ columns! {
         /// jobs.
         #[column("us")]
         pub ideal_cct_max_us: f64,
-        /// Bytes of a collective over its CCT, of the finished job with the least bus bandwidth. None without collectives.
+        /// Bytes of a collective divided by its CCT, for the finished job with the smallest bus bandwidth. None without
+        /// collectives.
         #[column("GB/s", last)]
         pub algbw_gbytes_per_sec: Option<f64>,
-        /// Its bus bandwidth: `algbw_gbytes_per_sec` by the factor of nccl-tests, which makes collectives of any number of ranks
-        /// comparable with the rate of a rank's links: 2(n-1)/n for an AllReduce, (n-1)/n for AllGather, ReduceScatter and
-        /// AllToAll, 1 for a Broadcast.
+        /// Bus bandwidth of the same job: `algbw_gbytes_per_sec` times a factor of nccl-tests, so that collectives of any
+        /// number of ranks are comparable with the rate of a rank's links. For n ranks the factor is 2(n-1)/n for an
+        /// AllReduce, (n-1)/n for AllGather, ReduceScatter and AllToAll, and 1 for a Broadcast.
         #[column("GB/s", last)]
         pub busbw_gbytes_per_sec: Option<f64>,
         /// Time from the start of the first fault until smoothed goodput is back at 95 % of the baseline's at the same
-        /// progress (as many bytes delivered), and stays there on average. It is 0 if goodput never fell below 95 %.
-        /// There is none if the run ended without having recovered, and without faults or a baseline.
+        /// progress (as many bytes delivered), and stays there on average. It is 0 if goodput never fell below 95 %. None if
+        /// the run ended without having recovered, has no faults, or has no baseline.
         #[column("us", last)]
         pub time_to_recover_us: Option<f64>,
         /// 99th percentile, over the data packets that arrived at a port of a switch, of the number of bytes that
@@ -374,10 +375,10 @@ columns! {
         /// acknowledgement never arrived.
         #[column("ps", digest)]
         pub cct_ps: Option<u64>,
-        /// Bytes of the collective over its CCT; none for a job from a trace, and for one that did not finish.
+        /// Bytes of the collective divided by its CCT. None for a job from a trace, and for a job that did not finish.
         #[column("GB/s")]
         pub algbw_gbytes_per_sec: Option<f64>,
-        /// Its bus bandwidth, as `busbw_gbytes_per_sec` of its run.
+        /// Bus bandwidth of the job, computed like `busbw_gbytes_per_sec` of the run.
         #[column("GB/s")]
         pub busbw_gbytes_per_sec: Option<f64>,
     }

@@ -53,7 +53,7 @@ fn is_of(fault: &FaultSpec, error_rates: &BTreeSet<u64>) -> bool {
     rate.is_some_and(|rate| error_rates.contains(&rate.to_bits()))
 }
 
-/// A key that is the same only for a run and its baseline.
+/// A key that runs share if they differ only in their faults, and that their baseline has too.
 fn key(point: &RunPoint) -> String {
     let mut key = format!("{:?} {}", point.scheme.name, point.seed);
     for (name, value) in point.sweep.iter().filter(|(name, _)| !is_of_faults(name)) {
@@ -86,7 +86,7 @@ pub fn recoveries(points: &[RunPoint], actual: usize, curves: &[Option<Curve>]) 
     for (index, point) in runs.iter().enumerate() {
         let Some(&baseline) = indexes.get(&key(point)) else { continue };
         let kept = error_rates(&points[baseline]);
-        // Failures at a rate have no common begin from which a recovery could be counted.
+        // Failures at a rate have no common start from which a recovery could be counted.
         let own = point.faults.iter().filter(|fault| !is_of(fault, &kept) && fault.per_hour.is_none());
         let Some(fault) = own.flat_map(|fault| &fault.at.0).map(|at| at.0).min() else { continue };
         if let (Some(with), Some(without)) = (&curves[index], &curves[baseline]) {

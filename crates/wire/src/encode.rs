@@ -133,7 +133,7 @@ fn bth(format: &Format, at: usize, packet: &Packet, payload: &Payload<'_>) -> Re
             header(opcode, expected.wrapping_sub(1))
         }
         Repr::UetAck { cumulative, .. } => header(opcode::UET_ACK, cumulative.wrapping_sub(1)),
-        // A probe is a Write of no bytes, which is answered at once.
+        // A probe is a Write of no bytes, which is answered immediately.
         Repr::Probe { base, .. } => Bth { ack_request: true, ..header(opcode::WRITE_ONLY, base) },
         Repr::Pull { .. } => header(opcode::PULL, 0),
         Repr::Rts { .. } => header(opcode::RTS, 0),

@@ -39,7 +39,7 @@ const STAMPS: u8 = 1 << 5;
 const FLAGS: u8 = 1 << 6;
 const RESERVED: u8 = !(TIME | MESSAGE | NUMBER | BITMAP | CARRIED | STAMPS | FLAGS);
 
-/// The flag of a data packet that was sent before.
+/// The flag of a data packet that is a retransmission.
 pub const RETRANSMITTED: u8 = 1 << 0;
 /// The flag of a packet that the last switch before the receiver trimmed, and of its NACK.
 pub const LAST_HOP: u8 = 1 << 1;
@@ -51,7 +51,7 @@ pub const CONTROL: u8 = 1 << 3;
 /// The fields of an extension header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extension {
-    /// Bits of programs in switches.
+    /// The packet's tag, by which programs in switches exchange information.
     pub tag: u16,
     /// A time, in the lowest 32 bits of its ticks.
     pub time: Option<u32>,
@@ -63,7 +63,7 @@ pub struct Extension {
     pub bitmap: Option<(u32, u64)>,
     /// The PSNs whose entropy values are echoed.
     pub carried: Option<CarriedEvs>,
-    /// Timestamps of programs in switches.
+    /// The packet's timestamps, by which programs in switches exchange times.
     pub stamps: Option<u32>,
     /// [`RETRANSMITTED`], [`LAST_HOP`], [`MARKED`] and [`CONTROL`]. With none of them, the field is absent.
     pub flags: u8,

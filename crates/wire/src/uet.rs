@@ -158,14 +158,14 @@ pub enum CcState {
         penalty: u8,
         /// The received bytes in units of 256 B, with 24 bits.
         received: u32,
-        /// The out-of-order count.
+        /// The number of packets received since CACK last advanced.
         out_of_order: u16,
     },
     /// The state of RCCC.
     Credit {
         /// The cumulative credit in units of 256 B, with 24 bits.
         credit: u32,
-        /// The out-of-order count.
+        /// The number of packets received since CACK last advanced.
         out_of_order: u16,
     },
 }
@@ -175,9 +175,9 @@ pub enum CcState {
 pub struct Nack {
     /// The header that follows, with 4 bits.
     pub next_header: u8,
-    /// Whether the acknowledged packet was ECN-marked.
+    /// Whether the packet that caused the NACK was ECN-marked.
     pub marked: bool,
-    /// Whether the acknowledged packet was a retransmission.
+    /// Whether the packet that caused the NACK was a retransmission.
     pub retransmitted: bool,
     /// The reason: 1 for trimmed, 2 for trimmed on the last hop, 0x0b for outside of the PSN window, and others (table
     /// 3-58).

@@ -264,8 +264,8 @@ fn incast(
 /// The largest load. Some overload is a legitimate experiment, but a larger load is probably meant as a percentage.
 pub const MOST_LOAD: f64 = 1.5;
 
-/// Checks that a load is above 0, and that it is not too large together with the other loads. Their sum is `beside`,
-/// and errors call them `whose`.
+/// Checks that a load is above 0, and that it is not too large together with the other loads. The sum of the other loads is
+/// `beside`, and errors call them `whose`.
 fn share_in_all(key: &'static str, load: f64, whose: &str, beside: f64) -> Result<(), WorkloadError> {
     if load > 0.0 && load + beside <= MOST_LOAD {
         return Ok(());
@@ -278,8 +278,8 @@ fn share_in_all(key: &'static str, load: f64, whose: &str, beside: f64) -> Resul
 }
 
 /// A background of messages. Each host starts messages after exponentially distributed gaps, to uniformly distributed
-/// destinations, with sizes from a distribution. Incasts and then a pipeline are added after the background, so that
-/// its messages, their numbers and its random numbers do not depend on them.
+/// destinations, with sizes from a distribution. Incasts and then a pipeline are added after the background, so that the
+/// messages of the background, their numbers and their random numbers depend on neither.
 struct Poisson<'a> {
     sizes: SizeDistribution,
     load: f64,

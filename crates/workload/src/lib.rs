@@ -93,8 +93,8 @@ pub struct JobCollective {
     pub bytes: u64,
     /// The position of the collective in the trace: its line, or the node of its first rank.
     pub place: u64,
-    /// The ranks of the collective. Each has the steps at whose begin it joins the collective and at whose end the
-    /// collective is complete on that rank.
+    /// The ranks of the collective, each with the gates of two steps. The rank joins the collective when the first step
+    /// begins, and the collective is complete on the rank when the second step ends.
     pub members: Vec<(u32, [GateId; 2])>,
 }
 
@@ -102,8 +102,8 @@ pub struct JobCollective {
 /// as many activations as it needs, and begins when its processor is free. At its end it posts the gate's messages,
 /// then activates further gates.
 ///
-/// All of this happens on one host: the activations of its gate, the messages that it starts, and the gates that it
-/// activates. Only [`Step::IDLE`] steps and steps on NVLink pipes may activate gates of other hosts.
+/// Everything about a step happens on one host: the activations of its gate, the messages that it starts, and the gates that
+/// it activates. Only [`Step::IDLE`] steps and steps on NVLink pipes may activate gates of other hosts.
 ///
 /// A transfer over NVLink consists of two steps. The first is on the pipe of the sending GPU, and its end makes the
 /// second ready, which is on the pipe of the receiving GPU. The second may begin before it is ready, since data arrives
@@ -113,7 +113,7 @@ pub struct JobCollective {
 pub struct Step {
     /// The host that executes the step.
     pub host: HostId,
-    /// The time from the begin of the step to its end.
+    /// The time from the start of the step to its end.
     pub takes: Duration,
     /// The shortest time from when the step is ready to its end. It applies only to a step that
     /// [receives](Step::is_receiving).
@@ -211,7 +211,7 @@ pub struct Message {
     pub bytes: u64,
     /// The queue pair of the message.
     pub qp: QpId,
-    /// The position of its first activation in [`Workload::activations`].
+    /// The position of the message's first activation in [`Workload::activations`].
     pub activations_from: u32,
     /// The number of gate activations by this message.
     pub activations_len: u32,
@@ -249,7 +249,7 @@ pub enum Done {
 /// A condition that holds messages back until enough other messages or steps have activated it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// The position of its first message in [`Workload::gate_starts`].
+    /// The position of the gate's first message in [`Workload::gate_starts`].
     pub starts_from: u32,
     /// The number of messages that the gate starts.
     pub starts_len: u32,

@@ -27,7 +27,7 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
         ScaleArg::Paper => Scale::Paper,
     };
     let files = choose(&args.scenarios)?;
-    // All scenarios are read before the first one runs, so that an error is reported at once.
+    // All scenarios are read before the first one runs, so that an error is reported immediately.
     let scenarios: Vec<LeagueScenario<'_>> = files
         .iter()
         .map(|file| LeagueScenario::read(file, scale, &args.seeds))

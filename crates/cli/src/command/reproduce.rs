@@ -31,7 +31,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         return super::sensitivity::vary(args, scale);
     }
     let chosen = figures::choose(figures::all(args.figures_dir.as_deref())?, args.selection())?;
-    // All figures are read before the first one runs, so that an error is reported at once.
+    // All figures are read before the first one runs, so that an error is reported immediately.
     let chosen: Vec<Figure> = chosen.iter().map(|file| file.read(scale)).collect::<Result<_, _>>()?;
     interrupt::catch()?;
     let mut claims = Vec::new();

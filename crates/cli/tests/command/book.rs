@@ -61,7 +61,7 @@ const BASES: [(&str, &str); 6] = [
 /// A page with its code blocks, links and anchors.
 struct Page {
     path: PathBuf,
-    /// The language with the options after it, and the text.
+    /// The code blocks: the language with the options after it, and the text.
     code: Vec<(String, String)>,
     links: Vec<String>,
     /// The names by which links refer to headings.

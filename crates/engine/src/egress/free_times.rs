@@ -12,7 +12,7 @@ pub trait FreeTimes {
     fn is_one_port(&self) -> bool;
     /// Adds the time at which `port` becomes free. The time is the present plus the delay of `class`.
     fn push(&mut self, class: DelayClass, time: Time, port: u16);
-    /// The earliest of the times, as a position among the node's events.
+    /// The sort key of the next event at which a port becomes free, [`Order::NEVER`] if there is none.
     fn first(&self) -> Order;
     /// Removes the earliest time, which must exist, and returns its port.
     fn pop(&mut self) -> u16;

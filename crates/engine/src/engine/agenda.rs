@@ -108,7 +108,7 @@ impl<O: Observer> Engine<'_, O> {
                 match task {
                     Task::Purge(node, fault) => tasks.push((node, NodeTask::Purge(fault))),
                     Task::SettlePause(link) if self.network.scheme.fabric.pfc.is_some() => {
-                        // Whether a link is paused is decided by the node that receives on it.
+                        // The node that receives on a link decides whether the link is paused.
                         let back = topology.reverse(link);
                         let up = faults.is_up(link, window.start) && faults.is_up(back, window.start);
                         let port = &topology.ports[link.index()];

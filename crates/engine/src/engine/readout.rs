@@ -44,8 +44,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         shards.iter().map(lasting).fold(totals(&shards).pause_time, |sum, time| sum + time)
     }
 
-    /// The most bytes that waited at a switch port at once, with the link of that port. If several ports reached this
-    /// number, the first one is named. None if nothing ever waited.
+    /// The most bytes that waited at a switch port at the same time, with the link of that port. If several ports reached
+    /// this number, the first one is named. None if nothing ever waited.
     pub fn peak_queue(&self) -> Option<(u32, LinkId)> {
         let shards = self.locked();
         let switches = shards.iter().flat_map(|shard| shard.switches());

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 const HOUR: f64 = 3_600e12;
 
 /// The times before `max_time` at which a fault begins. With a failure rate, each cable or switch fails by itself after
-/// exponentially distributed times. The first such time counts from the begin of the fault, and each later one from the
-/// end of the previous failure.
+/// exponentially distributed times. The first such time counts from the start of the fault, and each later one from the end
+/// of the previous failure.
 pub(super) fn begins(
     spec: &FaultSpec,
     fault: u16,

@@ -33,7 +33,7 @@ pub(super) struct SeveralPorts {
 #[derive(Clone, Copy)]
 pub(super) struct PortsNow {
     several: SeveralPorts,
-    /// The ports that can take a packet at once.
+    /// The ports of the NIC, and which of them are idle.
     pub nic: NicPorts,
     /// A bit mask of the ports whose links are up, as far as the NIC knows.
     up: u16,

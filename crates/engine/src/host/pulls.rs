@@ -25,7 +25,7 @@ impl Pulls {
         Some(Pulls { pacer, armed: false })
     }
 
-    /// Reports a packet that arrives for a receiver to the pacer.
+    /// Reports to the pacer that a packet for a receiver has arrived.
     #[inline]
     pub fn observe(&mut self, now: Time, packet: &Packet) {
         self.pacer.observe(now, packet);

@@ -17,14 +17,15 @@ pub struct SenderSlot {
     ready: bool,
     /// Whether the queue pair was done while the sender was in the round robin.
     done: bool,
-    /// The number of its data packets that wait at ports of the NIC.
+    /// The number of the sender's data packets that wait at ports of the NIC.
     pub at_ports: u8,
     /// The value of `at_ports` at which the sender gets no further turn.
     most_at_ports: u8,
     /// The time of the next timer event; [`Time::NEVER`] if there is none.
     pub timer: Time,
-    /// The time of the timer event after `timer`. With it, a timeout that lies behind the pacing of packets need not be
-    /// scheduled anew for each of them. Timer events at any other time are stale.
+    /// The time of the timer event after `timer`, if one is scheduled. While pacing schedules an earlier event for each
+    /// packet, this field keeps the event of the later timeout valid, so that it is not scheduled again for each packet. An
+    /// event at any other time is stale.
     pub later: Time,
     /// The entropy value of the sender's last data packet.
     ev: Option<u16>,
@@ -65,7 +66,7 @@ impl SenderSlot {
         self.path_changes += u32::from(before.is_some_and(|before| before != ev));
     }
 
-    /// The entropy value of its last data packet.
+    /// The entropy value of the sender's last data packet, if it has sent any.
     #[inline]
     pub fn last_ev(&self) -> Option<u16> {
         self.ev
@@ -139,7 +140,7 @@ impl Round {
         Some(slot)
     }
 
-    /// Marks the queue pair of the sender at `slot` as done. Returns true if the slot is free at once. Otherwise it
+    /// Marks the queue pair of the sender at `slot` as done. Returns true if the slot is free immediately. Otherwise it
     /// becomes free when its turn comes.
     pub fn leave(&mut self, senders: &mut [SenderSlot], slot: u32) -> bool {
         let sender = &mut senders[slot as usize];

@@ -10,13 +10,14 @@ use std::collections::BTreeMap;
 struct UnloadedTimes {
     /// The bytes of the message on the wire, with headers.
     wire: u64,
-    /// The time from posting until the ACK of the last byte reaches the sender: first the arrival of the last byte at
-    /// the receiver, then that of its ACK.
+    /// The time from posting until the last byte arrives at the receiver.
     arrival: u64,
+    /// The time from posting until the last ACK reaches the sender.
     acknowledged: u64,
-    /// The earliest times at which the first bit enters the first, second, last but one and last link.
+    /// The earliest times at which the first bit enters the first, second, second-last and last link.
     leads: [u64; 4],
-    /// The times from when the last bit leaves each of these links until the ACK reaches the sender.
+    /// The times from when the last bit leaves the first, second, second-last and last link until the ACK reaches the
+    /// sender.
     tails: [u64; 4],
     /// Whether the message leaves the ToR of its sender.
     crosses: bool,
@@ -183,12 +184,13 @@ fn busiest_processor(workload: &Workload, job: &Job) -> u64 {
 struct Activations {
     /// The number of messages and steps, of any job, that activate the gate.
     all: u32,
-    /// The number of messages and steps of the present job that activate the gate, and the number of those that have
-    /// not activated it yet.
+    /// The number of messages and steps of the present job that activate the gate.
     inside: u32,
+    /// The number of messages and steps of the present job that have not activated the gate yet.
     left: u32,
-    /// The earliest and the latest activation so far.
+    /// The time of the earliest activation so far.
     earliest: u64,
+    /// The time of the latest activation so far.
     latest: u64,
 }
 

@@ -23,7 +23,8 @@ pub struct PortInbox<'m> {
 /// An arrival in a [`PortInbox`].
 #[derive(Clone, Copy)]
 pub struct Entry<'m> {
-    /// Egress port, offset within the window in its highest bits, ingress port, number of the thread that sent it.
+    /// The sort key. From the highest bits down, it has the egress port, the offset within the window, the ingress port and
+    /// the number of the sending thread. The offset is shifted left as far as its bits allow.
     key: u64,
     /// The arrival, which stays in the mail.
     pub arrival: &'m Arrival,
@@ -60,13 +61,13 @@ impl<'m> Entry<'m> {
         (self.key >> (OFFSET_BITS + PORT_BITS + THREAD_BITS)) as u16
     }
 
-    /// The egress port and the [`PARTS`]th of the window.
+    /// The egress port and the part of the window, as one number.
     #[inline]
     fn part(&self) -> usize {
         (self.key >> (OFFSET_BITS - PARTS.ilog2() + PORT_BITS + THREAD_BITS)) as usize
     }
 
-    /// The egress port and the offset within the window.
+    /// The egress port and the offset within the window, as one number.
     #[inline]
     fn instant(&self) -> u64 {
         self.key >> (PORT_BITS + THREAD_BITS)
@@ -111,7 +112,8 @@ impl<'m> PortInbox<'m> {
     ) {
         self.unsorted.clear();
         let unsorted = &mut self.unsorted;
-        // The highest bit that an offset may have becomes the highest of its bits in the key.
+        // Offsets are shifted so that the largest one in this window uses the highest of the offset's bits in the key. The
+        // highest bits then number the parts of the window.
         let length = end.since(start).0;
         let shift = (OFFSET_BITS + length.leading_zeros()).saturating_sub(u64::BITS);
         let of_threads = sources.slots.iter().enumerate().flat_map(|(thread, mail)| {
@@ -157,7 +159,8 @@ impl<'m> PortInbox<'m> {
         }
     }
 
-    /// Sorts arrivals by egress port and part of the window by counting, and then by insertion.
+    /// Sorts arrivals in two passes: a counting sort by egress port and part of the window, then an insertion sort by the
+    /// full key.
     fn sort_many(&mut self, ports: usize) {
         let PortInbox { unsorted, sorted, ends, .. } = self;
         ends.clear();

@@ -30,7 +30,7 @@ const MOST_PARTS: usize = 1024;
 
 /// A contiguous block of arrivals in the mail of one sender.
 struct InboxRun {
-    /// The number after that of the run's last arrival.
+    /// The number of the run's last arrival, plus one.
     end: u32,
     /// The difference, in wrapping arithmetic, between the index of an arrival in the sender's mail and its number in
     /// this inbox. It is the same for all arrivals of this contiguous block.

@@ -107,8 +107,8 @@ fn a_slot_that_is_used_again_takes_no_more_room() {
 fn slots_of_a_thread_share_their_blocks() {
     let (mut slots, mut free, mut far) = ([0; 3].map(|_| WindowMail::new(1)), Blocks::default(), Vec::new());
     for window in 1..=20 {
-        // Like the engine before each window. The slot that is reused for the window after the next one belonged to the
-        // previous window.
+        // The slots are reused as the engine reuses them before each window. The slot that is reused for the window after
+        // the next one belonged to the previous window.
         let index = |ahead: u64| (window + ahead) as usize % 3;
         slots[index(2)].reuse_for(window + 2, &mut free);
         slots[index(1)].reuse_for(window + 1, &mut free);

@@ -1,9 +1,9 @@
-//! The curves of one series. The number of a link or queue pair leads to its curve without a search.
+//! The curves of one series. The number of a link, switch or queue pair leads to its curve without a search.
 
 use anabranch_base::Time;
 use anabranch_results::SeriesRow;
 
-/// A curve of one link or queue pair.
+/// A curve of one link, switch or queue pair.
 pub(super) trait CurveData: Clone {
     /// Whether the curve has recorded anything. When two observers are joined, the curve with data is kept.
     fn has_data(&self) -> bool;

@@ -17,7 +17,8 @@ use anabranch_base::{HostId, Time};
 pub struct Cluster {
     pub positions: Vec<NodeIndex>,
     inboxes: Vec<Inbox>,
-    /// The injection of messages, if there is one. The cluster then begins with all hosts.
+    /// The injection of messages, if there is one. `positions` then starts with all hosts in order, so that a host's
+    /// position is its number.
     pub injection: Option<Injection>,
     /// For each node, the time of its next event in the present synchronisation window. [`Time::NEVER`] if it has none.
     turns: Tournament,
@@ -140,7 +141,8 @@ impl Cluster {
         }
         let (turns, inboxes) = (&mut self.turns, &self.inboxes);
         injection.call(hosts, at, |host| {
-            // The positions of the cluster start with all hosts, so that the position of a host is its number.
+            // The nodes of this cluster start with all hosts of the fabric, so the position of a host in the cluster is its
+            // number.
             let within = host.node().0;
             let next = host.next().min(inboxes[within as usize].next());
             turns.set(within, time_before(next, bound));

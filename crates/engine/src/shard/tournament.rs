@@ -2,12 +2,12 @@
 
 use anabranch_base::Time;
 
-/// The times of numbered entries. Changing one takes a comparison per level of the tree, without the entries that a
-/// heap would keep until they come to its top.
+/// The times of numbered entries, from 0. Changing a time takes one comparison per level of the tree. A heap would keep the
+/// old time as well until it reaches the top.
 #[derive(Default)]
 pub struct Tournament {
-    /// A binary tree whose leaves are the entries. The children of node `k` are `2k` and `2k + 1`, and each inner node has
-    /// the earlier of them. Node 0 is unused.
+    /// A binary tree whose leaves are the entries. The children of node `k` are `2k` and `2k + 1`, and each inner node
+    /// equals the earlier one of its children. Node 0 is unused.
     nodes: Vec<(Time, u32)>,
     /// The index of the first leaf, a power of two.
     leaves: usize,
@@ -25,8 +25,8 @@ impl Tournament {
         (1..self.leaves).rev().for_each(|node| self.play(node));
     }
 
-    /// The earliest time, [`Time::NEVER`] if no entry has one, with its entry. Of entries with equal times it is the one
-    /// with the lowest number.
+    /// The earliest time, and the entry that has it. Among entries with equal times, the one with the lowest number is
+    /// returned. The time is [`Time::NEVER`] if no entry has another time.
     #[inline]
     pub fn first(&self) -> (Time, u32) {
         self.nodes[1]
@@ -43,7 +43,7 @@ impl Tournament {
         }
     }
 
-    /// Lets the children of `node` play against each other.
+    /// Sets `node` to the earlier one of its children.
     #[inline]
     fn play(&mut self, node: usize) {
         let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);

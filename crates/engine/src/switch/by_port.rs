@@ -136,8 +136,8 @@ impl Switch {
         are_routed && self.is_calm(arriving)
     }
 
-    /// Whether no threshold is crossed even if all arriving data waits at once. `arriving` has the bytes of that data
-    /// for each ingress port.
+    /// Whether no threshold is crossed even if all arriving data waits at the same time. `arriving` has the bytes of that
+    /// data for each ingress port.
     fn is_calm(&self, arriving: &[u64]) -> bool {
         let fits = |shared: &SharedQueues| {
             let longest = self.egress.ports.iter().map(|port| port.data_bytes).max().unwrap_or(0);

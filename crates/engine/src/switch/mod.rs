@@ -377,7 +377,7 @@ impl Switch {
         }
     }
 
-    /// Sets whether a pause frame is pending at `port`. A pending frame is sent at once, or after the packet that is
+    /// Sets whether a pause frame is pending at `port`. A pending frame is sent immediately, or after the packet that is
     /// being sent.
     fn set_pause_pending<O: Observer>(&mut self, port: u16, pending: bool, at: &mut Context<'_, O>) {
         let out = self.egress.port(port);
@@ -398,9 +398,9 @@ impl Switch {
     /// paused from now on. Without a reset, a lost XON would leave it paused for ever, and a lost XOFF would overflow
     /// the headroom.
     ///
-    /// This is called between two synchronisation windows at the time of the fault, after all events before that time
-    /// and before the events at that time. Faults of one instant are handled in the order of the agenda. The state of
-    /// the other end changes at once, before its own events.
+    /// This is called between two synchronisation windows at the time of the fault, after all events before that time and
+    /// before the events at that time. Faults of one instant are handled in the order of the agenda. The state of the other
+    /// end changes at the same instant, before that end's own events.
     pub fn settle_pause(&mut self, port: u16, up: bool) -> bool {
         let Some(pfc) = &mut self.pfc else { return false };
         let stop = pfc.settle(port, up);

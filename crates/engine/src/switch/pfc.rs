@@ -18,7 +18,7 @@ pub struct PfcPlan {
     headrooms: Vec<u32>,
     /// For each port, the ingress threshold. The index is that of the port's outgoing link.
     thresholds: Vec<Threshold>,
-    /// For each switch, the shared part of its buffer, and its first outgoing link.
+    /// For each switch, the number of bytes in the shared part of its buffer, and the number of its first outgoing link.
     switches: Vec<(u64, u32)>,
     resume: u32,
 }
@@ -289,8 +289,8 @@ fn threshold(spec: &PfcSpec, class: Option<&PfcClass>, rate: Rate, facts: &PathF
 }
 
 impl SwitchPfc {
-    /// Whether no port is paused or about to be paused, even if all arriving data waited at once. `arriving` has the
-    /// bytes of that data for each ingress port.
+    /// Whether no port is paused or about to be paused, even if all arriving data waited at the same time. `arriving` has
+    /// the bytes of that data for each ingress port.
     pub(super) fn is_calm(&self, arriving: &[u64]) -> bool {
         let used = self.shared.used + arriving.iter().sum::<u64>();
         let fullest = Shared { used: used.min(self.shared.size), ..self.shared };

@@ -389,7 +389,7 @@ impl Switch {
 
     fn send_emitted<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let Some(attached) = self.attached() else { return };
-        // A packet that is sent at once passes the egress hook, and that hook may emit more packets.
+        // A packet that is sent without waiting passes the egress hook, and that hook may emit more packets.
         let mut out = std::mem::take(&mut attached.out);
         for Emitted { packet, held } in out.drain(..) {
             let from = match held {

@@ -117,9 +117,9 @@ mod tests {
 
     #[test]
     fn the_weight_follows_from_radix_and_sizes() {
-        // (16 - 1) / (21.833 - 16 + 1) = 2.1951
+        // The weight is (16 - 1) / (21.833 - 16 + 1) = 2.1951, here in units of 2^-16.
         assert_eq!(on_one_switch(16, WrrSpec::default()), Ok(vec![143_859]));
-        // (22 - 1) / (21.833 - 22 + 1) = 25.2
+        // The weight is (22 - 1) / (21.833 - 22 + 1) = 25.2, here in units of 2^-16.
         assert_eq!(on_one_switch(22, WrrSpec::default()), Ok(vec![1_651_507]));
         let by_hand = WrrSpec { radix: None, weight: Some(0.5) };
         assert_eq!(on_one_switch(64, by_hand), Ok(vec![32_768]));

@@ -47,7 +47,7 @@ pub(super) fn check(kind: ClosKind, spec: &ClosSpec) -> Result<(), TopologyError
     check_radix(kind, spec, &shape)
 }
 
-/// Checks the numbers of servers, NICs and segments.
+/// Checks the counts of servers, NICs, GPUs and ports, and the sizes of segments and NVLink domains.
 pub(super) fn check_counts(spec: &ClosSpec) -> Result<(), TopologyError> {
     let counts = [
         ("servers", spec.servers),

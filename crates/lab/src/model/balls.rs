@@ -216,7 +216,7 @@ impl<'a> Game<'a> {
         }
     }
 
-    /// REPS, Appendix B: a ball that leaves a bin at or below tau returns to it at once.
+    /// REPS, Appendix B: a ball that leaves a bin at or below tau returns to it immediately.
     fn round_of_the_proof(&mut self) {
         let mut fresh = 0;
         for bin in &mut self.bins {
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(game.last_change, 0);
     }
 
-    /// A ball comes back when its colour's turn comes, not at once. A bin that more than b colours remember therefore
+    /// A ball comes back when its colour's turn comes, not immediately. A bin that more than b colours remember therefore
     /// grows, and a bin that fewer colours remember runs empty. Below the threshold no mechanism corrects this.
     #[test]
     fn memories_that_do_not_fit_pull_bins_apart() {

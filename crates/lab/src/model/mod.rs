@@ -86,7 +86,7 @@ pub enum ModelError {
     /// The user stopped the computation.
     #[error("stopped")]
     Cancelled,
-    /// The product of the model's numbers is too large to compute.
+    /// The model has more balls or colours than the limit.
     #[error("the model has {count} {what}, more than {most}; lower {keys}")]
     TooLarge {
         /// The objects that are too many, in the plural.

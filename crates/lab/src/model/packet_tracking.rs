@@ -1,9 +1,8 @@
 //! The memory, and the time for each packet, that a receiver needs to track which packets have arrived (DCP, section
 //! 4.5).
 //!
-//! Three methods are compared: bitmaps for all packets in flight, which are allocated at once; bitmaps in chunks,
-//! which are linked as packets arrive further out of order; and DCP's counters, with the size that its transport
-//! declares.
+//! Three methods are compared: bitmaps for all packets in flight, which are allocated from the start; bitmaps in chunks,
+//! which are linked as packets arrive further out of order; and DCP's counters, with the size that its transport declares.
 
 use super::{of_transport, row};
 use crate::scenario::{PacketTracking, scheme};
@@ -21,8 +20,8 @@ pub(super) fn run(spec: &PacketTracking) -> Vec<RunResult> {
         rows.push(result("linked-chunks", degree, spec, linked_chunks(spec, degree)));
     }
     for &degree in &spec.degrees {
-        // A message finds its counter in the way in which a PSN finds its bit, and incrementing the counter costs as
-        // much as setting the bit.
+        // Looking up a message's counter costs as much as looking up a PSN's bit, and incrementing it as much as setting the
+        // bit.
         let cost = Cost { bytes: dcp["transport_bytes"], cycles: f64::from(spec.access_cycles) };
         let mut result = result("dcp", degree, spec, cost);
         let of_messages = dcp.iter().filter(|(name, _)| *name != "transport_bytes");

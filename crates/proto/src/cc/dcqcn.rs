@@ -163,8 +163,9 @@ pub struct Dcqcn {
     byte_counter: u64,
     /// Bytes sent since the last expiry of the byte counter.
     bytes: u64,
-    /// Number of expiries of the timer (T) and of the byte counter (BC) since the last cut.
+    /// Number of expiries of the timer since the last cut (T).
     timer_stage: u32,
+    /// Number of expiries of the byte counter since the last cut (BC).
     byte_stage: u32,
     target: f64,
     alpha: f64,
@@ -226,9 +227,8 @@ impl DcqcnConfig {
         }
     }
 
-    /// The parameters of published htsim, for links of any rate. It has no lowest rate, so the lowest possible value, 1
-    /// bit per second, is used. Its receivers also send a CNP at the end of an interval (`trailing_cnp` of
-    /// `go-back-n`).
+    /// The parameters of published htsim, for links of any rate. htsim has no lowest rate, so the lowest possible value, 1
+    /// bit per second, is used. Its receivers also send a CNP at the end of an interval (`trailing_cnp` of `go-back-n`).
     ///
     /// Two of its properties are not modelled. All its flows share one alpha, and each decay of alpha schedules further
     /// decays, so that alpha falls even faster.
@@ -506,8 +506,8 @@ impl Dcqcn {
     }
 
     fn cut(&mut self, now: Time) {
-        // This is DCQCN, equation 1. If there was no increase since the last cut, the simulators keep the target,
-        // because their option to lower it then is off.
+        // This is DCQCN, equation 1. If there was no increase since the last cut, the simulators keep the target, because
+        // their option to lower the target in this case is off.
         if self.decrease_interval == Duration::ZERO || self.timer_stage.max(self.byte_stage) > 0 {
             self.target = self.rate;
         }
@@ -533,9 +533,9 @@ impl Dcqcn {
             return self.increase_as_htsim(low, high);
         }
         if low > self.fast_recovery {
-            // This is the hyper increase. The paper takes its size from QCN: i steps at once, where i is 1 when the
-            // lower count is F and grows by one with each expiry. In the paper's figure 7 the first hyper increase is
-            // at F + 1, hence i starts at 2. The simulators take one step each time.
+            // This is the hyper increase. The paper takes its size from QCN: i steps in one increase, where i is 1 when the
+            // lower count is F and grows by one with each expiry. In the paper's figure 7 the first hyper increase is at F +
+            // 1, hence i starts at 2. The simulators take one step each time.
             let steps = if self.byte_counter > 0 { low - self.fast_recovery + 1 } else { 1 };
             self.target += f64::from(steps) * self.rate_hai;
         } else if high >= self.fast_recovery {

@@ -17,10 +17,10 @@ parameters! {
         /// Largest window.
         #[param(AboveZero; example = "1.5bdp"; source = "the simulator published with REPS")]
         pub max_window: Size,
-        /// Packets taken off the window by a marked ACK, for each packet that it acknowledges.
+        /// Number of packets by which a marked ACK shrinks the window, for each packet that it acknowledges.
         #[param(0.0..=1.0; example = 0.25; source = "the simulator published with REPS")]
         pub decrease: f64,
-        /// Packets taken off the window by a loss.
+        /// Number of packets by which a loss shrinks the window.
         #[param(0.0..; example = 1.0; source = "REPS, section 4.1")]
         pub loss_decrease: f64,
     }

@@ -68,14 +68,14 @@ pub struct TelemetryReport<'a> {
 }
 
 interface! {
-    /// A congestion control, built-in or user-defined. There is one for each queue pair. The types of its parameters are
-    /// those of a [`LoadBalancer`](crate::lb::LoadBalancer).
+    /// A congestion control, built-in or user-defined. There is one for each queue pair. Its parameters may have the same
+    /// types as those of a [`LoadBalancer`](crate::lb::LoadBalancer).
     pub trait CongestionControl: Send for each of AnyCc by each_cc {
         /// The number of bytes, headers included, that may be in flight: sent, and neither acknowledged nor declared
         /// lost. With nothing in flight, the built-in transports send a packet however small the window is (except
         /// `mp-rdma`, which counts whole packets and allows at least one).
         fn window(&self) -> u64;
-        /// Whether [`rate`](Self::rate) may return a rate. If not, senders never call it.
+        /// Whether [`rate`](Self::rate) may return a rate. If this is false, senders never call `rate`.
         fn paces(&self) -> bool {
             true
         }
@@ -160,7 +160,7 @@ interface! {
         fn has_only_rate(&self) -> bool {
             false
         }
-        /// Whether a queue pair can begin with the window with which an earlier one ended
+        /// Whether a queue pair can start with the last window of an earlier queue pair
         /// ([`start_with_window`](super::CongestionControl::start_with_window)).
         fn resumes_window(&self) -> bool {
             false

@@ -24,14 +24,14 @@ parameters! {
         /// Window at the start.
         #[param(AboveZero; example = "1.5bdp"; source = "UET 1.0.3, table 3-76: MaxWnd")]
         pub initial_window: Size,
-        /// Largest window (MaxWnd). It shrinks with the base RTT that is measured.
+        /// Largest window (MaxWnd). If a shorter base RTT is measured, it shrinks in proportion.
         #[param(AboveZero; example = "1.5bdp"; source = "UET 1.0.3, table 3-76")]
         pub max_window: Size,
         /// Queueing delay to settle at (target_qdelay).
         #[param(AboveZero; example = "0.75rtt"; source = "UET 1.0.3, table 3-82: 0.75 base RTTs where switches trim, 1 elsewhere")]
         pub target: Span,
-        /// Gain of the proportional increase (alpha = this * a * b * MTU / target, where a is the BDP over that of 100 Gb/s and
-        /// 12 us, and b the target over 12 us).
+        /// Gain of the proportional increase (alpha = this * a * b * MTU / target, where a is the BDP divided by the BDP of
+        /// 100 Gb/s and 12 us, and b is the target divided by 12 us).
         #[param(0.0..; example = 4.0; source = "UET 1.0.3, table 3-82")]
         pub alpha: f64,
         /// Fair increase in packets (fi = this * a * MTU).
@@ -40,39 +40,42 @@ parameters! {
         /// Fast increase: bytes of window for each acknowledged byte (fi_scale = this * a).
         #[param(0.0..; example = 0.25; source = "UET 1.0.3, table 3-82")]
         pub fi_scale: f64,
-        /// Increase each round trip in packets (eta = this * a * MTU).
+        /// Increase in each round trip, in packets (eta = this * a * MTU).
         #[param(0.0..; example = 0.15; source = "UET 1.0.3, table 3-82")]
         pub eta: f64,
         /// Multiplicative decrease (gamma).
         #[param(0.0..=1.0; example = 0.8; source = "UET 1.0.3, table 3-82")]
         pub gamma: f64,
-        /// The window is cut to no less than this share at once (max_md_jump).
+        /// Smallest share of the window that one decrease may leave (max_md_jump).
         #[param(0.0..=1.0; example = 0.5; source = "UET 1.0.3, table 3-82")]
         pub max_decrease: f64,
-        /// Quick adapt sets the window to what a period delivered if that is below MaxWnd over two to this power (qa_gate).
+        /// Quick adapt sets the window to the bytes that a period delivered if they are fewer than MaxWnd divided by two to
+        /// this power (qa_gate).
         #[param(0..=16; example = 3; source = "UET 1.0.3, table 3-82")]
         pub qa_gate: u32,
-        /// Queueing delay above which quick adapt acts without a loss (qa_threshold); without it never.
+        /// Queueing delay above which quick adapt acts even without a loss (qa_threshold). If it is not set, quick adapt
+        /// acts only after a loss.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "3rtt"; source = "UET 1.0.3, section 3.6.13: never where switches trim, otherwise four times the target")]
         pub qa_threshold: Option<Span>,
-        /// Samples of the average delay: each as measured (`spec`), or a quarter of the base RTT for an unmarked packet beyond the
-        /// target (`htsim`).
+        /// Samples of the average delay. With `spec`, each sample is the measured delay of a packet. With `htsim`, an
+        /// unmarked packet whose delay is above the target has a quarter of the base RTT as its sample.
         #[serde(default, skip_serializing_if = "NsccAverage::is_spec")]
         #[param(any; example = "htsim"; source = "uet-htsim: `htsim`; UET 1.0.3 does not except any sample"; default = "spec")]
         pub average: NsccAverage,
         /// Weight of a sample in the average delay.
         #[param(0.0..=1.0; example = 0.0125; source = "unspecified; uet-htsim. Others have 0.25")]
         pub ewma: f64,
-        /// Queueing delay up to which there counts as none (fast increase).
+        /// Queueing delay up to which a packet counts as not delayed, so that the fast increase applies.
         #[param(any; example = "1us"; source = "unspecified; uet-htsim: 1 us")]
         pub zero_delay: Span,
-        /// Whether a trim at the last hop is a sign of congestion. Where receivers grant credit it is none: they know the
-        /// senders that share their link.
+        /// Whether a trim at the last hop is a sign of congestion. Where receivers grant credit, it is no such sign, since a
+        /// receiver knows the senders that share its link.
         #[serde(default = "is_on", skip_serializing_if = "std::clone::Clone::clone")]
         #[param(any; example = false; source = "UET 1.0.3, section 3.6.13: false beside RCCC"; default = true)]
         pub last_hop_trims: bool,
-        /// The rules of UET (`spec`), or those in which uet-htsim departs from it (`htsim`).
+        /// Rules to apply. With `spec`, they are those of UET. With `htsim`, those of uet-htsim apply where it departs from
+        /// UET.
         #[serde(default, skip_serializing_if = "NsccRules::is_spec")]
         #[param(any; example = "htsim"; source = "htsim: uet-htsim at 40ccb05"; default = "spec")]
         pub rules: NsccRules,
@@ -143,7 +146,7 @@ pub struct NsccConstants {
     pub max_window: f64,
     /// target_qdelay.
     pub target: Duration,
-    /// Bytes for each picosecond below the target.
+    /// alpha: the gain of the proportional increase, in bytes for each picosecond below the target.
     pub alpha: f64,
     /// fi: the constant of the fair increase, in bytes.
     pub fi: f64,
@@ -159,9 +162,9 @@ pub struct NsccConstants {
     pub adjust_bytes: u64,
     /// adjust_period: config_base_rtt.
     pub adjust_period: Duration,
-    /// qa_gate: quick adapt applies below MaxWnd over two to this power.
+    /// qa_gate: quick adapt applies if a period delivered fewer bytes than MaxWnd divided by two to this power.
     pub qa_gate: u32,
-    /// qa_threshold: the queueing delay above which quick adapt acts without a loss. The largest [`Duration`] stands
+    /// qa_threshold: the queueing delay above which quick adapt acts even without a loss. The largest [`Duration`] stands
     /// for never.
     pub qa_threshold: Duration,
     zero_delay: Duration,
@@ -186,12 +189,13 @@ pub struct Nscc {
     last_adjust: Time,
     /// The time of the last decrease. None before the first one, so that the first decrease need not wait.
     last_decrease: Option<Time>,
-    /// fi_count: bytes acknowledged in a row without queueing, and whether they have exceeded the window.
+    /// fi_count: the bytes acknowledged in a row without queueing.
     fi_count: u64,
+    /// Whether `fi_count` has exceeded the window, so that the window increases fast.
     increases_fast: bool,
-    /// Bytes acknowledged in the current period of quick adapt, and the end of that period. The end is None before the
-    /// first period.
+    /// Bytes acknowledged in the current period of quick adapt.
     achieved: u64,
+    /// The end of the current period of quick adapt. None before the first period.
     qa_end: Option<Time>,
     trigger_qa: bool,
     bytes_to_ignore: u64,
@@ -265,7 +269,7 @@ impl Nscc {
         &self.constants
     }
 
-    /// The number of times that quick adapt has set the window to what a period delivered.
+    /// The number of times that quick adapt has set the window to the bytes that a period delivered.
     pub fn quick_adapts(&self) -> u32 {
         self.quick_adapts
     }

@@ -4,11 +4,10 @@
 //! details. Penalties, their cap and the number of entropy values are those of the simulator published with it.
 //! Penalties decay by STrack's rule (Algorithm 3, lines 20-27), with a counter instead of its bit.
 //!
-//! Under most transports a timeout does not tell which entropy value lost the packet
-//! (see [`LoadBalancer::handle_timeout`]). For these this balancer
-//! records the entropy values that it chose, with their times: a packet that times out now was sent an RTO ago. This is
-//! exact under `sack`, where each packet has its own timeout. Where timeouts occur at other times, no record matches
-//! and no entropy value is penalised.
+//! Under most transports a timeout does not tell which entropy value lost the packet (see [`LoadBalancer::handle_timeout`]).
+//! For these transports this balancer records the entropy values that it chose, with their times: a packet that times out
+//! now was sent an RTO ago. This is exact under `sack`, where each packet has its own timeout. Where timeouts occur at other
+//! times, no record matches and no entropy value is penalised.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};
@@ -37,12 +36,12 @@ parameters! {
         /// The highest penalty.
         #[param(1..=255; example = 15; source = "unspecified; the simulator published with REPS")]
         pub max_penalty: u32,
-        /// Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty, except under
-        /// `uet`, which reports the entropy value.
+        /// Number of sent packets whose entropy values are recorded for timeouts. With 0, timeouts add no penalty, except
+        /// under `uet`, which reports the entropy value.
         #[param(0..=65_536; example = 1024;
             source = "unspecified; an RTO of 70 us (REPS, section 4.1) is 843 packets of 4150 B at 400 Gb/s")]
         pub remembered: u32,
-        /// None is skipped while more than this share of the entropy values has a penalty.
+        /// Share of the entropy values. While more of them have a penalty, no entropy value is skipped.
         #[serde(default = "always", skip_serializing_if = "is_always")]
         #[param(0.0..=1.0; example = 0.5; source = "UET 1.0.3, section 3.6.16, example: a half; STrack and uet-htsim: 1"; default = 1.0)]
         pub skip_limit: f64,
@@ -63,9 +62,11 @@ pub struct Bitmap {
     penalties: Box<[u8]>,
     /// Number of entropy values with a penalty.
     penalised: u32,
-    /// The entropy value of the last turn, the distance to the next one, and the number of turns left in the round.
+    /// The entropy value of the last turn.
     at: u32,
+    /// The distance from the entropy value of one turn to that of the next.
     stride: u32,
+    /// The number of turns left in the round.
     turns: u32,
     /// The times and entropy values of the packets that were sent in the last RTO.
     sent: VecDeque<(Time, u16)>,
@@ -122,7 +123,8 @@ impl LbProperties for BitmapConfig {
 
 impl LoadBalancer for Bitmap {
     /// The next entropy value in turn without a penalty. The first one that is skipped loses one point of its penalty
-    /// (STrack, Algorithm 3, lines 20-27). If all have penalties, or more than `skip_limit`, that first one is used.
+    /// (STrack, Algorithm 3, lines 20-27). If all have penalties, or a larger share of them than `skip_limit`, the next one
+    /// in turn is used.
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
         let first = self.turn();
         let mut ev = first;

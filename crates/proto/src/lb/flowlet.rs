@@ -14,13 +14,14 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct FlowletConfig {
-        /// Number of entropy values among which each flowlet's is drawn.
+        /// Number of entropy values among which each flowlet draws one.
         #[param(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
         pub evs: u32,
         /// An idle gap longer than this ends a flowlet.
         #[param(AboveZero; example = "0.5rtt"; source = "REPS, section 4.1")]
         pub gap: Span,
-        /// Start of the idle gap: when the previous packet was `sent`, or when the last `ack` arrived.
+        /// Start of the idle gap. With `sent`, it is the time at which the previous packet was sent. With `ack`, it is the
+        /// arrival of the last ACK.
         #[param(any; example = "sent"; source = "sent: LetFlow (NSDI 2017), section 3; ack: the simulator published with REPS")]
         pub since: PauseSince,
     }

@@ -22,7 +22,7 @@ pub struct Environment {
 pub struct NicPorts {
     /// The number of ports.
     pub count: u16,
-    /// The ports that can take a packet at once, as a mask: bit `p` stands for port `p`.
+    /// The ports that are idle, as a mask: bit `p` stands for port `p`.
     pub free: u16,
 }
 
@@ -66,7 +66,7 @@ interface! {
         /// not. Divided by the size of a packet, it gives the packets per round trip. A congestion control that
         /// controls only a rate may have a window that never limits.
         fn next_ev(&mut self, now: Time, window: u64) -> u16;
-        /// Tells the load balancer the ports of the NIC, before [`next_ev`](Self::next_ev). This is called only if the
+        /// Passes the ports of the NIC to the load balancer, before [`next_ev`](Self::next_ev). This is called only if the
         /// NIC has several ports.
         fn see_ports(&mut self, ports: NicPorts) {
             let _ = ports;
@@ -74,13 +74,12 @@ interface! {
         /// Handles an ACK (or SACK). `ev` is the entropy value of the data packet that caused the ACK, `marked` is
         /// whether switches marked that packet (ECN), and `rtt` is the time since it was sent.
         ///
-        /// This is called for every ACK, even one that acknowledges nothing new. With `ack_every` above 1 there are
-        /// fewer ACKs than packets, and each call describes only the last packet that the ACK covers, which caused it.
-        /// Under `sack` a marked packet is acknowledged at once. With `carry_evs` there are further calls for the other
-        /// packets that the ACK covers. These come first, and have the `rtt` of the packet that caused the ACK. There
-        /// are no calls for NACKs and CNPs, except for NACKs of trimmed packets ([`handle_trim`](Self::handle_trim)).
-        /// The transport `mp-rdma` calls this once for each packet that an ACK clocks out, and not at all for other
-        /// ACKs.
+        /// This is called for every ACK, even one that acknowledges nothing new. With `ack_every` above 1 there are fewer
+        /// ACKs than packets, and each call describes only the last packet that the ACK covers, which caused it. Under
+        /// `sack` a marked packet is acknowledged immediately. With `carry_evs` there are further calls for the other
+        /// packets that the ACK covers. These come first, and have the `rtt` of the packet that caused the ACK. There are no
+        /// calls for NACKs and CNPs, except for NACKs of trimmed packets ([`handle_trim`](Self::handle_trim)). The transport
+        /// `mp-rdma` calls this once for each packet that an ACK clocks out, and not at all for other ACKs.
         fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
             let _ = (now, ev, marked, rtt);
         }

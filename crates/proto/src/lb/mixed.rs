@@ -18,7 +18,7 @@ parameters! {
         /// Number of entropy values.
         #[param(1..=4_096; example = 64; source = "uet-htsim: 64, in its tests 128")]
         pub evs: u32,
-        /// The most entropy values that wait to be used again. Further ones that come back are forgotten.
+        /// Largest number of entropy values that wait for reuse. Any further values that come back are discarded.
         #[param(1..=4_096; example = 256; source = "unspecified; uet-htsim has no limit. As many as packets in flight")]
         pub buffer: u32,
         /// Penalty of the bitmap that the ACK of a marked packet adds to its entropy value.

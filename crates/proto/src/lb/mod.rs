@@ -59,7 +59,7 @@ kinds! {
         /// A penalty for each entropy value, and a round robin over the values without one.
         #[kind("bitmap")]
         Bitmap(BitmapConfig),
-        /// An entropy value that came back unmarked, or else the bitmap's.
+        /// An entropy value that came back unmarked, or if there is none, the one that the bitmap chooses.
         #[kind("mixed")]
         Mixed(MixedConfig),
         /// Each packet takes the entropy value of the ACK that clocks it out.

@@ -33,8 +33,8 @@ parameters! {
 /// The paths of an MP-RDMA sender.
 #[derive(Clone, Debug)]
 pub struct MpRdmaLb {
-    /// Paths of the packets that ACKs have clocked out and that are not yet sent, the oldest first. A NIC would send
-    /// them at once; here the wire may be busy with other queue pairs.
+    /// Paths of the packets that ACKs have clocked out and that are not yet sent, the oldest first. A NIC would send them
+    /// immediately; here the wire may be busy with other queue pairs.
     clocked: VecDeque<u16>,
     paths: u32,
     probe: f64,

@@ -24,8 +24,8 @@ parameters! {
         /// Number of entropy values among which a new path is drawn.
         #[param(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
         pub evs: u32,
-        /// Share of marked packets, among those that the ACKs of a round answer, above which the round is congested.
-        /// With 0, any mark makes it congested.
+        /// Share of marked packets above which a round is congested, among the packets that the ACKs of the round answer.
+        /// With 0, any mark makes the round congested.
         #[param(0.0..=1.0; example = 0.05; source = "FlowBender (CoNEXT 2014), T; PLB's own is 0.5")]
         pub threshold: f64,
         /// Number of consecutive congested rounds after which the queue pair moves.
@@ -40,8 +40,9 @@ pub struct Plb {
     ev: u16,
     /// Number of consecutive congested rounds.
     congested: u8,
-    /// The number of ACKs in this round, and the number of those that echo a mark.
+    /// The number of ACKs in this round.
     acks: u32,
+    /// The number of ACKs in this round that echo a mark.
     marks: u32,
     /// Arrival of the first ACK of this round.
     round_start: Time,

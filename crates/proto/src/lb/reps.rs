@@ -36,12 +36,12 @@ parameters! {
         #[param(any; example = "timeout"; source = "ack: REPS, Algorithm 1; timeout: section 3.2, after a fixed time, and the public UET simulator";
             default = "ack")]
         pub freezing_ends: FreezingEnds,
-        /// Number of packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND). Algorithm 1 may mean
-        /// the window at that time; here it is a fixed number.
+        /// Number of packets after freezing. Every `buffer`-th of these packets explores (NUM_PKTS_CWND). Algorithm 1 may
+        /// mean the window at that time; here it is a fixed number.
         #[param(0..=255; example = 132; source = "unspecified; REPS, Table 1, has eight bits for it. 1.5 BDP on two tiers")]
         pub explore_packets: u32,
-        /// Number of base RTTs that separates failures from congestion. A timeout counts as a failure if the highest
-        /// RTT measured in the last one to two RTO periods was below it (Appendix A, without trimming).
+        /// Number of base RTTs that separates failures from congestion. A timeout counts as a failure if the highest RTT
+        /// measured in the last one to two RTO periods was below this many base RTTs (Appendix A, without trimming).
         #[param(0.0..; example = 1.65;
             source = "REPS, Appendix A; the number is that of the simulator published with it")]
         pub failure_rtt: f64,
@@ -148,9 +148,9 @@ pub struct Reps {
     number_of_valid: u8,
     explore_counter: u8,
     is_freezing: bool,
-    /// The number of packets for which an entry is used (`lifespan`), and the number of packets that have used the
-    /// oldest valid entry so far (`used`).
+    /// The number of packets for which an entry is used.
     lifespan: u8,
+    /// The number of packets that have used the oldest valid entry so far.
     used: u8,
     exit_freezing: Time,
     /// The time at which freezing is forced. It is [`Time::NEVER`] after that.

@@ -30,7 +30,7 @@ parameters! {
         /// Least time between two CNPs for a queue pair. With 0, each marked packet causes one.
         #[param(any; example = "5us"; source = "unspecified; as at the hosts")]
         pub cnp_interval: Span,
-        /// Whether the mark is cleared, so that the receiver sends no CNP for it as well.
+        /// Whether the ToR clears the mark, so that only the ToR and not also the receiver sends a CNP for it.
         #[param(any; example = false; source = "unspecified; nothing is said of clearing")]
         pub clear_marks: bool,
         /// Whether flows that stay within a data centre are ignored.

@@ -32,11 +32,11 @@
 //! - The time `release` has passed. This covers losses without a retransmission: of a duplicate that the receiver did
 //!   not need, or of its ACK. It bounds the time for which a packet can block a VOQ.
 //!
-//! BiCC therefore needs the assumptions of the papers: one ESW per data centre, which sees both directions, and NICs
-//! whose ACKs and NACKs are cumulative in PSNs (`go-back-n`, `irn`, `rack-tlp`, `rnic-sr`). Receivers should
-//! acknowledge each packet (`ack_every` of 1). Otherwise packets that wait for a coalesced ACK block the VOQ, in which
-//! the packets that would trigger this ACK wait. RTOs should exceed the waiting time in a VOQ. Otherwise senders fill
-//! the VOQ with retransmissions faster than it empties.
+//! BiCC therefore needs the assumptions of the papers: one ESW per data centre, which sees both directions, and NICs whose
+//! ACKs and NACKs are cumulative in PSNs (`go-back-n`, `irn`, `rack-tlp`, `rnic-sr`). Receivers should acknowledge each
+//! packet (`ack_every` of 1). Otherwise packets that wait for a coalesced ACK block the VOQ, in which the packets wait that
+//! would trigger this ACK. RTOs should exceed the waiting time in a VOQ. Otherwise senders fill the VOQ with retransmissions
+//! faster than it empties.
 
 use super::AnyProgram;
 use super::interface::{
@@ -78,12 +78,12 @@ parameters! {
         #[param(any; example = true; source = "unspecified; packets wait at ports in the simulation published with \
             Themis-longhaul"; default = false)]
         pub ecn: bool,
-        /// Bytes in such a queue above which packets are marked with a probability that rises from 0.
+        /// Bytes in a queue of delayed packets above which packets are marked with a probability that rises from 0.
         #[serde(default = "ecn_kmin", skip_serializing_if = "is_ecn_kmin")]
         #[param(any; example = "800KB"; source = "the simulation published with Themis-longhaul, for 100 Gb/s";
             default = "400KB")]
         pub ecn_kmin: Bytes,
-        /// Bytes in such a queue above which every packet is marked.
+        /// Bytes in a queue of delayed packets above which every packet is marked.
         #[serde(default = "ecn_kmax", skip_serializing_if = "is_ecn_kmax")]
         #[param(any; example = "6400KB"; source = "the simulation published with Themis-longhaul, for 100 Gb/s";
             default = "1600KB")]

@@ -95,7 +95,7 @@ impl ProgramProperties for RegisteredProgram {
         Vec::new()
     }
 
-    /// This is not known, so a user-defined program counts as one that chooses paths.
+    /// It is not known whether a user-defined program chooses paths, so it counts as one that does.
     fn chooses_paths(&self) -> bool {
         true
     }

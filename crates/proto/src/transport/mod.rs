@@ -273,7 +273,7 @@ interface! {
         /// for each set that they keep here. The timer of each packet in `sack` and the transmission times of RACK take
         /// 32 bits each.
         fn tracking(&self, packets: u32) -> Vec<StateField>;
-        /// Number of messages that the receiver tracks at once, with state of their own in
+        /// Number of messages that the receiver tracks at the same time, with state of their own in
         /// [`tracking`](Self::tracking). None if the receiver tracks only packets.
         fn tracked_messages(&self) -> Option<u32> {
             None

@@ -2,7 +2,7 @@
 //!
 //! This is the transport that the REPS paper assumes (sections 2.1 and 4.1). The receiver places packets in any order,
 //! acknowledges them by number, and echoes the entropy value of each. The sender retransmits a packet when its timer
-//! expires, or at once if the fabric trimmed the packet.
+//! expires, or immediately if the fabric trimmed the packet.
 
 mod cached_state;
 mod config;

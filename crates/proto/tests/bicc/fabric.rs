@@ -36,8 +36,9 @@ pub struct Plan {
 /// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// For each queue pair, its messages in the order of delivery, and in the order of acknowledgement.
+    /// For each queue pair, its messages in the order of delivery.
     pub delivered: Vec<Vec<u32>>,
+    /// For each queue pair, its messages in the order of acknowledgement.
     pub acknowledged: Vec<Vec<u32>>,
     pub finished: Time,
     pub senders: SenderCounters,
@@ -68,8 +69,9 @@ pub struct Fabric {
     esw: Esw,
     model: Model,
     ends: Vec<(AnySender, AnyReceiver)>,
-    /// For each queue pair, whether a `Poll` is planned, and the time at which its last packet arrives on each path.
+    /// For each queue pair, whether a `Poll` is planned.
     polls: Vec<bool>,
+    /// For each queue pair, the time at which its last packet arrives on each path.
     last: Vec<[Time; 4]>,
     events: BTreeMap<(Time, u64), Event>,
     serial: u64,

@@ -103,7 +103,7 @@ impl Esw {
     }
 
     /// Passes a packet that arrives on the port of its queue pair. Returns the packets that are sent, starting with the
-    /// packet itself if it is forwarded at once.
+    /// packet itself if it is forwarded immediately.
     fn pass(&mut self, packet: Packet, src: HostId) -> Vec<Packet> {
         let port = packet.qp.0 as u16 + 2;
         let at = Passage { now: self.now, src, port, from_host: false, to_host: false, ports: 4, queued: 0 };

@@ -14,8 +14,9 @@ pub struct Model {
     on_way: Vec<OnWay>,
     /// The queues, indexed by host.
     queues: Vec<VecDeque<(Sent, u64)>>,
-    /// The numbers of packets so far that were given up and that expired.
+    /// The number of packets so far that were given up.
     pub given_up: u64,
+    /// The number of packets so far that expired.
     pub expired: u64,
 }
 

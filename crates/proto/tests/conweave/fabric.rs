@@ -26,7 +26,7 @@ struct Weather {
     ports: u16,
     qps: u32,
     packets: u32,
-    /// The loss rate of data and control packets.
+    /// The probability with which a data or control packet is lost.
     loss: f64,
     marks: f64,
     /// Probability, for each packet, that the delay of its path changes.

@@ -107,7 +107,7 @@ fn eight_messages_are_tracked() {
     }
 }
 
-/// Section 4.1, step 2: a trimmed packet is returned at once, with its own entropy value, and the receiver keeps no
+/// Section 4.1, step 2: a trimmed packet is returned immediately, with its own entropy value, and the receiver keeps no
 /// state for it.
 #[test]
 fn a_trimmed_packet_goes_back() {
@@ -203,8 +203,8 @@ fn a_trimmed_packet_causes_a_cnp_where_it_is_taken_for_a_mark() {
     }
 }
 
-/// If a new round counts a message again, only packets in excess of its largest earlier count are new. The number of
-/// new packets is thus bounded, even if the rounds never end. Packets of later messages are new at once.
+/// If a new round counts a message again, only packets in excess of its largest earlier count are new. The number of new
+/// packets is thus bounded, even if the rounds never end. Packets of later messages are new immediately.
 #[test]
 fn packets_of_a_later_round_are_not_new() {
     let mut receiver = Receiver::new(config());

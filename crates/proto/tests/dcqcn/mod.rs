@@ -1,5 +1,5 @@
-//! DCQCN with fixed scripts of CNPs, compared with values that were computed by hand from its equations. Also tests
-//! sender and receiver of `go-back-n`, call by call.
+//! DCQCN with fixed scripts of CNPs, compared with values that were computed by hand from its equations. The module also
+//! tests the sender and the receiver of `go-back-n`, call by call.
 
 use crate::support::{ENDS, us, wide_facts};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
@@ -175,8 +175,8 @@ mod reaction_point {
         assert_eq!(flow.next_increase(), None);
     }
 
-    /// The parameters of published htsim with the same changes. At a line rate of 40 Gb/s, AI is 2 Gb/s and HAI is 4
-    /// Gb/s.
+    /// The parameters of published htsim with the changes of [`paper_by_hand`]. At a line rate of 40 Gb/s, AI is 2 Gb/s and
+    /// HAI is 4 Gb/s.
     fn htsim_by_hand() -> DcqcnConfig {
         DcqcnConfig { g: 0.25, fast_recovery: 2, byte_counter: Bytes(1_000_000), ..DcqcnConfig::htsim() }
     }
@@ -274,7 +274,7 @@ mod reaction_point {
         }
     }
 
-    /// This is the rule for receivers that send a CNP with each NACK.
+    /// With `OnNack::Cnp`, a NACK has the effect of a CNP. This rule is for receivers that send a CNP with each NACK.
     #[test]
     fn a_nack_may_do_what_a_cnp_does() {
         for config in [paper_by_hand(), DcqcnConfig::conweave()] {

@@ -79,7 +79,7 @@ fn packets_in_order_share_an_ack() {
     assert_eq!(receiver.answers(&data(1)), []);
     assert_eq!(receiver.answers(&data(2)), []);
     assert_eq!(receiver.answers(&data(3)), [ack(4, 3)]);
-    // A packet that fills a gap, or part of one, is acknowledged at once.
+    // A packet that fills a gap, or part of one, is acknowledged immediately.
     assert_eq!(receiver.answers(&data(5)), [ack(4, 5)]);
     assert_eq!(receiver.answers(&data(6)), [ack(4, 6)]);
     assert_eq!(receiver.answers(&data(4)), [ack(7, 4)]);
@@ -96,12 +96,14 @@ fn packets_in_order_share_an_ack() {
         assert_eq!(receiver.answers(&data(psn)), []);
     }
     assert_eq!(receiver.answers(&data(18)), [ack(19, 18)]);
-    // A duplicate is acknowledged at once.
+    // A duplicate is acknowledged immediately.
     assert_eq!(receiver.answers(&data(19)), []);
     assert_eq!(receiver.answers(&data(19)), [ack(20, 19)]);
 }
 
-/// A sender that has nothing more to send waits until the ePSN passes its last packet.
+/// Packets 3 and 2 request an ACK and arrive before packets 0 and 1. Each causes a SACK. Packets 0 and 1 fill the gap and
+/// are acknowledged immediately, because a sender that has no more data waits until the ePSN passes its last packet. Packet
+/// 4 is in order again and causes no ACK, since `ack_every` is 100.
 #[test]
 fn who_asked_out_of_order_is_answered_when_the_epsn_passes() {
     let mut receiver = Receiver::new(100, 50);
@@ -123,7 +125,7 @@ fn messages_are_delivered_once_and_in_order() {
     assert_eq!(receiver.delivered(&of(2, 20, 3)), []);
     assert_eq!(receiver.take(us(0), &of(1, 20, 3)), (vec![ack(6, 1)], vec![20, 21, 22]));
     assert_eq!(receiver.take(us(0), &of(1, 20, 3)), (vec![ack(6, 1)], vec![]));
-    // The last packet of a message is acknowledged at once.
+    // The last packet of a message is acknowledged immediately.
     assert_eq!(receiver.take(us(0), &of(6, 23, 1)), (vec![ack(7, 6)], vec![23]));
 }
 

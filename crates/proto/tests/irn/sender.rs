@@ -48,7 +48,7 @@ fn answer(sender: &mut IrnSender, now: Time, repr: Repr) {
     sender.handle_packet(now, &packet);
 }
 
-/// The packets that are sent at once after an answer.
+/// The packets that are sent immediately after an answer.
 fn upon(sender: &mut IrnSender, now: Time, repr: Repr) -> Vec<u32> {
     answer(sender, now, repr);
     burst(sender, now)
@@ -425,7 +425,7 @@ fn a_paced_sender_keeps_packets_apart_copies_too() {
     sender.post(MessageId(1), 9 * 936).unwrap();
     let ns = |ns| Time::ZERO + Duration::from_ns(ns);
     let at = |sender: &mut IrnSender, time| sender.poll_transmit(ns(time)).map(psn_of);
-    // 1,000 B take 80 ns at this rate.
+    // The sender starts at the line rate of 100 Gb/s, at which 1,000 B take 80 ns.
     assert_eq!(at(&mut sender, 0), Some(0));
     assert_eq!(at(&mut sender, 79), None);
     assert_eq!(sender.next_timeout(), Some(ns(80)));

@@ -146,7 +146,8 @@ fn a_packet_that_was_sent_again_is_not_late() {
         let repr = Repr::ack(1).with_received(0, 1).with_sent_at(sent_at);
         answer(&mut sender, us(17), 7, repr);
         let paths: Vec<u16> = send(&mut sender, us(17)).into_iter().map(|(_, path)| path).collect();
-        // The window of this sender never changes, so that a packet is sent in any case, but on another path.
+        // The window never changes, so the ACK always clocks out a packet. It takes path 7 unless the ACK was late, which
+        // marks path 7 as slow.
         assert_eq!(paths, if goes { vec![7] } else { paths.clone() }, "sent at {sent_at}");
         assert_eq!(paths.contains(&7), goes, "sent at {sent_at}");
     }

@@ -132,7 +132,7 @@ fn the_decrease_follows_the_average_once_a_round_trip() {
     assert_eq!(source.cc.window(), 262_500);
 }
 
-/// After a whole window of bytes without queueing, each acknowledged byte adds fi_scale at once.
+/// After a whole window of bytes without queueing, each acknowledged byte adds fi_scale immediately.
 #[test]
 fn the_window_grows_fast_after_a_window_without_queueing() {
     let config = NsccConfig { alpha: 0.0, eta: 0.0, initial_window: "1packets".parse().unwrap(), ..sharp() };

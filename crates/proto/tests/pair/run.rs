@@ -1,4 +1,5 @@
-//! The sender, the receiver and the path between them, with the events of a run. This is shared by all transports.
+//! The sender, the receiver and the path between them, with the events of a run. The tests of all transports share this
+//! module.
 
 use crate::pair::bytes::{check_packet, check_range};
 use crate::pair::schedule::{Ends, Schedule};
@@ -39,7 +40,7 @@ pub trait Receiving {
     fn next_timeout(&self) -> Option<Time> {
         None
     }
-    /// The packets that the receiver's host sends at that time.
+    /// The packets that the receiver's host sends at the time of [`next_timeout`](Self::next_timeout).
     fn handle_timeout(&mut self, _now: Time) -> Result<Vec<Packet>, TestCaseError> {
         Ok(Vec::new())
     }

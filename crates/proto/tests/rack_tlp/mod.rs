@@ -86,7 +86,7 @@ impl Sender {
         self.hear(now, Repr::ack(cumulative).with_received(psn, 1).with_sent_at(sent_at));
     }
 
-    /// The packets that are sent at once after an ACK.
+    /// The packets that are sent immediately after an ACK.
     fn upon(&mut self, now: Time, cumulative: u32, psn: u32) -> Vec<u32> {
         self.ack(now, cumulative, psn);
         self.burst(now)
@@ -248,7 +248,7 @@ fn a_paced_sender_keeps_packets_apart_copies_too() {
     let mut sender = Sender::new(&config(), cc, 9);
     assert!(sender.end.paces());
     let ns = |ns| Time::ZERO + Duration::from_ns(ns);
-    // 1,000 B take 80 ns at this rate.
+    // The sender starts at the line rate of 100 Gb/s, at which 1,000 B take 80 ns.
     assert_eq!(sender.burst(us(0)), [0]);
     assert_eq!(sender.burst(ns(79)), []);
     assert_eq!(sender.ring(ns(80)), [1]);

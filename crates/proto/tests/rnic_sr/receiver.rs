@@ -171,7 +171,7 @@ fn messages_are_delivered_in_order() {
     assert_eq!(receiver.take(us(0), &packet(1)), (vec![ack(6)], vec![20, 10, 30]));
     assert_eq!(receiver.delivered(&packet(5)), [], "a copy");
     assert_eq!(receiver.take(us(0), &packet(6)), (vec![ack(8)], vec![5]));
-    // If packets arrive in order, each message is delivered by its last packet, which is acknowledged at once.
+    // If packets arrive in order, each message is delivered by its last packet, which is acknowledged immediately.
     assert_eq!(receiver.take(us(0), &of(8, 40, 2)), (vec![], vec![]));
     assert_eq!(receiver.take(us(0), &of(9, 40, 2)), (vec![ack(10)], vec![40]));
     assert_eq!(receiver.take(us(0), &of(10, 41, 1)), (vec![ack(11)], vec![41]));

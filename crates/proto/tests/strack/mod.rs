@@ -323,7 +323,8 @@ mod congestion_control {
             let mut cc = sharp(40.0);
             assert_eq!(ack(&mut cc, 100, 0, true, 0), 40_150);
             let window = ack(&mut cc, 125, 37, true, packets);
-            // For 19 packets it is half of 40.15 instead. In both cases 0.15 is added.
+            // 18 packets are less than an eighth, so the window becomes 18. 19 packets are not, so the window of 40.15 is
+            // cut to a half instead. In both cases, 0.15 is added.
             assert_eq!(window, if packets == 18 { expected } else { 20_225 });
         }
     }

@@ -40,7 +40,7 @@ fn bytes_received(packet: &Packet) -> u32 {
     bytes_received
 }
 
-/// Condition 2: the receiver sends a SACK at once if the packet has the ePSN.
+/// Condition 2: the receiver sends a SACK immediately if the packet has the ePSN.
 #[test]
 fn a_packet_with_the_epsn_is_answered_at_once() {
     let mut receiver = receiver();
@@ -119,8 +119,8 @@ fn the_lowest_psn_since_the_last_sack_chooses_the_segment() {
     assert_eq!(sacks(&mut receiver, [1]), [(4, 4, bits([59, 60]), 0)]);
 }
 
-/// A duplicate is none of the four conditions. Its bytes count among the bytes that arrived since the last SACK, but
-/// not among the received bytes.
+/// The arrival of a duplicate is none of the four conditions. Its bytes count among the bytes that arrived since the last
+/// SACK, but not among the received bytes.
 #[test]
 fn a_copy_is_dropped_without_an_answer_of_its_own() {
     let mut receiver = receiver();

@@ -158,7 +158,7 @@ fn the_store_alone_is_late() {
     assert_eq!(switch.data(us(1_001), 1, 0), Verdict::Forward, "and never a wrong flow");
 }
 
-/// Figure 18, only CNP_Cache: the flow is throttled at once, and only its recovery frees the slot for other flows.
+/// Figure 18, only CNP_Cache: the flow is throttled immediately, and only its recovery frees the slot for other flows.
 #[test]
 fn the_cache_alone_goes_on_hitting_wrong_flows() {
     let mut switch = Switch::new(&TrpConfig { store: false, cache_slots: 1, ..config() });

@@ -63,7 +63,9 @@ fn the_entry_is_there_before_the_first_packet() {
     }
 }
 
-/// If the setup takes less time than the delays, a timer makes the entry later.
+/// The setup starts 300 us before the first message, which is posted at 50 us. The daemon's report takes 10 us, and the
+/// installation of the entry 1,000 us. So a timer makes the entry at -250 + 1,010 = 760 us, and packets that pass earlier
+/// have no entry.
 #[test]
 fn an_entry_that_is_late_comes_by_a_timer() {
     let mut esw = Esw::new(&PnpConfig { setup: Span::Time(Duration::from_us(300)), ..config() });
@@ -103,7 +105,7 @@ fn cnps_are_further_apart_than_the_interval() {
     assert_eq!(counters.map(|name| esw.counter(name)), [10, 4, 6]);
 }
 
-/// Figure 16, without the minimum interval between CNPs.
+/// A setting of figure 16: without a minimum interval between CNPs, every marked packet causes a CNP.
 #[test]
 fn without_an_interval_every_mark_has_a_cnp() {
     assert_eq!("0us".parse(), Ok(Span::Time(Duration::ZERO)), "as scenarios write it");
@@ -115,7 +117,7 @@ fn without_an_interval_every_mark_has_a_cnp() {
     assert_eq!((esw.counter("pnp_cnps"), esw.counter("marks_within_interval")), (4, 0));
 }
 
-/// Figure 16, without clearing the marks.
+/// A setting of figure 16: the mark of a packet that causes a CNP is not cleared. The interval between CNPs still applies.
 #[test]
 fn without_clearing_the_mark_goes_on_beside_the_cnp() {
     let mut esw = Esw::new(&PnpConfig { clear_marks: false, ..config() });

@@ -13,9 +13,9 @@ pub const PAPER: Throttling =
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Cnp,
-    /// A number of CNPs at once.
+    /// A number of CNPs at the same time.
     Cnps(u32),
-    /// A packet with this PSN, and its expected number of loops, which is 0 if the packet is forwarded at once.
+    /// A packet with this PSN, and its expected number of loops, which is 0 if the packet is forwarded immediately.
     Data(u32, u8),
     /// The packet with this PSN has left the switch.
     Sent(u32),
@@ -47,7 +47,7 @@ fn algorithm_1_to_the_letter() {
     let rows = [
         // The flow is not throttled yet.
         (0, Data(0, 0), (0, 5, 0, Normal)),
-        // The first CNP throttles at once.
+        // The first CNP throttles immediately.
         (1, Cnp, (1, 6, 1, Throttled)),
         (2, Data(1, 1), (1, 6, 1, Throttled)),
         (3, Cnp, (1, 6, 2, Throttled)),

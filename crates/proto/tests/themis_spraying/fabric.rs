@@ -32,7 +32,7 @@ pub const UP: Range<Time> = Time::NEVER..Time::NEVER;
 pub struct Plan {
     /// Number of packets of each message. All messages are posted at the start.
     pub messages: Vec<u32>,
-    /// The window of the NIC and of the program's bitmap.
+    /// The window of the NIC in packets, which is also the size of the program's bitmap.
     pub window: u32,
     pub ack_every: u32,
     pub program: ThemisSprayingConfig,
@@ -71,8 +71,9 @@ pub struct Outcome {
     pub nacks_forwarded: Vec<(u32, u32)>,
     /// Number of copies lost on paths, by PSN.
     pub lost: BTreeMap<u32, u32>,
-    /// The messages in the order of delivery, and in the order of acknowledgement.
+    /// The messages in the order of delivery.
     pub delivered: Vec<u32>,
+    /// The messages in the order of acknowledgement.
     pub acknowledged: Vec<u32>,
     counters: Vec<(&'static str, u64)>,
 }
@@ -123,9 +124,9 @@ struct Fabric<'a> {
     destination: ThemisSpraying,
     wire_is_busy: bool,
     timer: Option<Time>,
-    /// The arrival time of the last packet of each path, and the time at which the last packet left the receiver's
-    /// queue.
+    /// The arrival time of the last packet of each path.
     last_arrival: Vec<Time>,
+    /// The time at which the last packet left the receiver's queue.
     last_departure: Time,
     random: Stream,
     copies: BTreeMap<u32, u32>,

@@ -23,12 +23,12 @@ pub struct CatalogueRow {
     pub paper: String,
     /// The name of the figure or table in the paper.
     pub item: String,
-    /// Its content in our words.
+    /// The content of the figure or table, in our words.
     pub shows: String,
-    /// The ids of the figures that reproduce it.
+    /// The ids of this project's figures that reproduce this figure or table.
     #[serde(default)]
     pub figures: Vec<String>,
-    /// The reason why no figure reproduces it.
+    /// The reason why no figure of this project reproduces this figure or table.
     pub why: Option<String>,
 }
 

@@ -145,8 +145,9 @@ struct Population {
     things: &'static str,
     /// Whether the ideal is drawn in addition to the curves.
     has_ideal: bool,
-    /// Text for the messages or jobs that have a value and, in `unknown`, for those that have none.
+    /// Text for the messages or jobs that have a value.
     known: &'static str,
+    /// Text for the messages or jobs that have no value.
     unknown: &'static str,
     /// The value of a message.
     value: fn(&FlowRow) -> Option<f64>,

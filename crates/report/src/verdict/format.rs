@@ -10,7 +10,7 @@ pub(super) const LEAST_PERCENT: f64 = 0.05;
 /// The largest number of schemes that the first sentence names.
 pub(crate) const MOST_IN_HEADLINE: usize = 3;
 
-/// The phrases for schemes whose seeds all gave the same number.
+/// The two phrases for schemes whose seeds all gave the same number.
 pub(super) const SEEDS_CHANGE_NOTHING: &str = "Seeds change nothing";
 pub(super) const NO_EVIDENCE: &str = "± 0 is no evidence";
 

@@ -45,7 +45,8 @@ fn parts_on_several_queue_pairs_are_not_faster() {
     }
 }
 
-/// Several slower links together carry more than one of them.
+/// The uplinks are slower than the links of hosts, but spraying uses all 16 of them. No run may be faster than the ideal
+/// FCT.
 #[test]
 fn spraying_over_slower_uplinks_is_not_faster() {
     for (up, bytes) in

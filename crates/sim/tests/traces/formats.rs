@@ -31,7 +31,7 @@ fn what_follows_a_send_waits_for_its_ack_unless_a_send_is_over_at_once() {
     assert_eq!(cct(2, GOAL, file), 2 * (THERE + BACK));
     // The two packets are sent one after the other.
     assert_eq!(cct(2, "format = \"goal\"\nends = \"posted\"", file), T + THERE + BACK);
-    // The second operation only waits for the begin of the first.
+    // The second operation waits only for the start of the first.
     assert_eq!(cct(2, GOAL, &file.replace("b requires a", "b irequires a")), T + THERE + BACK);
 }
 

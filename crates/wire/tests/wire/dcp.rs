@@ -131,7 +131,7 @@ fn trimming_leaves_57_bytes() {
     assert_eq!((marked.len(), marked[15]), (57, 0b0000_1111));
 }
 
-/// The rule is in section 4.1, step 2.
+/// DCP, section 4.1, step 2: the receiver returns a header-only packet with source and destination swapped.
 #[test]
 fn turning_round_swaps_source_and_destination() {
     let mut left = write_bytes();

@@ -16,7 +16,8 @@ fn shares(layout: &Layout, bytes: u64) -> (Vec<Vec<u32>>, Blocks) {
 /// NCCL's buffers (`NCCL_STEPS`).
 const SWITCH_DEPTH: usize = 8;
 
-/// Adds the steps of the collective. The first ranks of each server have one share each.
+/// Adds the steps of the collective. In each server, the first ranks have one share of the buffer each. Further ranks have
+/// none.
 pub(super) fn plan(planner: &mut Planner, layout: &Layout, bytes: u64, chunk: u64) {
     let (servers, shares) = shares(layout, bytes);
     if layout.has_switch() {
@@ -74,8 +75,8 @@ pub(super) fn messages(layout: &Layout, bytes: u64, chunk: u64) -> u64 {
     in_servers.saturating_add(along_rails)
 }
 
-/// The transfers in which each rank sends to every other rank that rank's share, or a copy of its own share. The next
-/// rank is first, then the one after it, and so on.
+/// The transfers in which each rank sends to every other rank either the receiver's share or a copy of its own share. Each
+/// rank sends to the next rank first, then to the one after it, and so on.
 fn exchange(ranks: &[u32], shares: Blocks, action: Action) -> Vec<Transfer> {
     let count = ranks.len();
     let mut transfers = Vec::with_capacity(count * count);

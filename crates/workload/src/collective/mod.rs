@@ -61,10 +61,10 @@ pub struct CollectiveSpec {
     /// of them is completely acknowledged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
-    /// The largest number of chunks that a rank has in flight to another rank. It does not apply to an all-to-all. The
-    /// next chunk, in the order of the algorithm, starts when two conditions are met: the rank has the chunk's data,
-    /// and the first chunk in flight is complete as `clock` defines. Without a depth, a rank sends a chunk as soon as
-    /// it has its data.
+    /// The largest number of chunks that a rank has in flight to another rank. It does not apply to an all-to-all. The next
+    /// chunk, in the order of the algorithm, starts when two conditions are met: the rank has the chunk's data, and the
+    /// first chunk in flight is complete as `clock` defines. Without a depth, a rank sends a chunk as soon as it has the
+    /// chunk's data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
     /// The event that completes a chunk. It applies only with `depth`.
@@ -84,7 +84,7 @@ pub struct CollectiveSpec {
 pub enum Clock {
     /// The sender has received the chunk's acknowledgement.
     Ack,
-    /// The receiver has the whole chunk. The sender knows this at once, as if the receiver requested the next chunk
+    /// The receiver has the whole chunk. The sender knows this immediately, as if the receiver requested the next chunk
     /// without any delay.
     Delivered,
 }
@@ -460,7 +460,7 @@ impl Plan {
     ) {
         let mut qps: BTreeMap<(u32, u32), QpId> = BTreeMap::new();
         let first = builder.messages();
-        // The number of sends of each rank that may still start at the begin of the job.
+        // The number of sends of each rank that may still start when the job starts.
         let mut at_once = vec![self.per_rank.unwrap_or(0); self.ranks as usize];
         let mut queued: Vec<Vec<MessageId>> = vec![Vec::new(); self.ranks as usize];
         let mut pace = self.per_pair.map(|(depth, on)| (Pace::new(depth), on));
@@ -530,9 +530,9 @@ impl Pace {
     /// The earlier sends that must be complete before send `number`, the next one of the plan, may start. One of them
     /// is the send `depth` positions earlier to the same rank.
     ///
-    /// The others are needed in exchanges, because a rank must not reduce received data into bytes that it has yet to
-    /// send. In an exchange, a rank sends and receives the same bytes in one step. A later send that waits for the
-    /// received data then also waits for the sends for which the rank's own send of these bytes waits.
+    /// The others are needed in exchanges, because a rank must not reduce received data into bytes that it has yet to send.
+    /// In an exchange, a rank sends and receives the same bytes in one step. A later send that waits for the received data
+    /// therefore also waits for everything for which the rank's own send of these bytes waits.
     fn before(&mut self, plan: &Plan, number: u32) -> Vec<u32> {
         let send = &plan.sends[number as usize];
         let same_pair = self.of_pair.entry((send.src, send.dst)).or_default();

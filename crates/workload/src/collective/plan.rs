@@ -9,11 +9,11 @@ use std::ops::Range;
 pub struct Plan {
     /// Number of ranks.
     pub ranks: u32,
-    /// All messages. Each comes after those for which it waits.
+    /// All messages. A message comes after all messages for which it waits.
     pub sends: Vec<Send>,
     /// The dependencies of all sends, as positions in `sends`. Each send has a range of this list.
     pub waits: Vec<u32>,
-    /// The largest number of sends in flight per rank, if it is limited. The first sends start at once, and each
+    /// The largest number of sends in flight per rank, if it is limited. The first sends start immediately, and each
     /// acknowledgement starts the next send in the order of `sends`.
     pub per_rank: Option<u32>,
     /// The largest number of sends in flight per pair of ranks, if it is limited, and the event that completes a send.
@@ -35,17 +35,17 @@ pub struct Send {
     pub bytes: u64,
     /// The way in which the receiver uses the data.
     pub action: Action,
-    /// Whether the message goes through a server's NVLink switch that reduces and multicasts. All sends of a step that
-    /// are reduced into the same bytes of a rank arrive there as one. All copies of the same bytes of a rank leave it
-    /// as one.
+    /// Whether the message goes through a server's NVLink switch that reduces and multicasts. All sends of a step that are
+    /// reduced into the same bytes of a rank arrive at that rank as one transfer. All copies of the same bytes of a rank
+    /// leave that rank as one transfer.
     pub switch: bool,
     /// The step of the algorithm. Within a step, a rank sends its data from before the step. Data that it receives in
     /// the step is reduced or copied afterwards.
     pub step: u32,
-    /// The position of its first dependency in [`Plan::waits`].
+    /// The position of the send's first dependency in [`Plan::waits`].
     pub waits_from: u32,
-    /// The number of its dependencies. The sender must have received them before the send starts. With 0 it starts at
-    /// once.
+    /// The number of the send's dependencies. The sender must have received them before the send starts. With 0 it starts
+    /// immediately.
     pub waits_len: u32,
 }
 

@@ -7,9 +7,9 @@ use anabranch_base::{Duration, GateId, HostId, MessageId, Problem, QpId, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The servers of a job's ranks. Data between ranks of one NVLink domain does not cross the network. It occupies the
-/// pipe of the sending GPU and that of the receiving GPU for its serialisation time, one transfer at a time, and
-/// arrives after the latency. The sender learns of the arrival at once.
+/// The servers of a job's ranks. Data between ranks of one NVLink domain does not cross the network. It occupies the pipe of
+/// the sending GPU and that of the receiving GPU for its serialisation time, one transfer at a time, and arrives after the
+/// latency. The sender learns of the arrival immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerSpec {
@@ -112,7 +112,7 @@ pub(crate) enum Transfer {
     Message(MessageId),
     /// A message over the network from the NIC of another rank. That NIC is on this host.
     Relayed(MessageId, HostId),
-    /// A transfer over NVLink, with the gate of the step at whose end the receiver has the data.
+    /// A transfer over NVLink. The receiver has the data when the step ends to which this gate belongs.
     NvLink(GateId),
 }
 

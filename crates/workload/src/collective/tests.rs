@@ -99,7 +99,7 @@ fn jobs_have_ranges_of_messages_and_a_queue_pair_for_each_pair() {
     let pairs: Vec<(u32, u32)> = workload.qps[4..8].iter().map(|qp| (qp.src.0, qp.dst.0)).collect();
     assert_eq!(pairs, [(4, 5), (5, 6), (6, 7), (7, 4)]);
     assert_eq!(workload.qps.len(), 12);
-    // 1000 B in 4 blocks are 250 B each, in chunks of 100, 100 and 50 B. The first of 6 steps starts at once.
+    // 1000 B in 4 blocks are 250 B each, in chunks of 100, 100 and 50 B. The first of 6 steps starts immediately.
     let bytes: Vec<u64> = workload.messages[..3].iter().map(|message| message.bytes).collect();
     assert_eq!(bytes, [100, 100, 50]);
     let at_once = workload.messages.iter().filter(|message| message.start == Start::At(Time::ZERO)).count();

@@ -13,9 +13,9 @@
 //!   another rank;
 //! - `METADATA`: has no effect.
 //!
-//! `pg_name` names the group, or `comm_group` in traces of older tools. Without a name, or with an empty name or `0`,
-//! the group has all ranks. The ranks of the groups are in a file that has the form of ASTRA-sim: `{"1": [0, 1], "2":
-//! [2, 3]}`. The n-th collectives of all ranks of a group in that group are one collective.
+//! `pg_name` names the group, or `comm_group` in traces of older tools. Without a name, or with an empty name or `0`, the
+//! group has all ranks. The ranks of the groups are in a file that has the form of ASTRA-sim: `{"1": [0, 1], "2": [2, 3]}`.
+//! Within a group, the n-th collective node of each rank belongs to the n-th collective of the group.
 
 mod node;
 mod reader;

@@ -96,14 +96,14 @@ struct Reader {
     line: u32,
     /// The number of the line that has the number of ranks.
     counted: u32,
-    /// For each rank, whether it has occurred.
+    /// For each rank, whether its section has been read.
     seen: Vec<bool>,
-    /// The rank that is being read, and whether its `{` has occurred.
+    /// The rank whose section is being read, and whether its `{` has been read.
     rank: Option<(u32, bool)>,
     /// The node of each label of the rank that is being read.
     labels: BTreeMap<String, u32>,
-    /// The dependencies of the rank that is being read. Each has the waiting label, the label for which it waits,
-    /// whether it waits for the begin (`irequires`) rather than the end, and the line.
+    /// The dependencies of the rank that is being read. Each has the waiting label, the label for which it waits, whether it
+    /// waits for the start (`irequires`) rather than the end, and the line.
     waits: Vec<(String, String, bool, u32)>,
 }
 

@@ -138,7 +138,7 @@ impl<'a> Lowering<'a> {
         named.collect()
     }
 
-    /// Adds a step for the begin of each node, and another one for the end of each node that ends with an event.
+    /// Adds a step for the start of each node, and another one for the end of each node that ends with an event.
     fn add_nodes(&mut self) {
         for (rank, nodes) in (0_u32..).zip(&self.graph.ranks) {
             let host = (self.ranks.host(rank), Step::NO_PROCESSOR);

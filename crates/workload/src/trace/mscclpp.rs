@@ -22,7 +22,7 @@ const SIGNAL: u64 = 8;
 const READ: u64 = 16;
 /// The ratio of packets to their data in bytes, since packets have a flag for each word of data.
 const PACKET: u64 = 2;
-/// An operation that ends at once.
+/// An operation that ends immediately.
 const NOTHING: Op = Op::Compute { takes: Duration::ZERO, processor: None };
 
 /// Reads a file. `bytes` is the size of each rank's input buffer.

@@ -23,7 +23,7 @@
 //! - A header without `all_gpus`, as in older files of AICB, stands for as many ranks as there are hosts. SimAI
 //!   likewise uses all GPUs of its topology (`Sys.cc`, `mock_nccl_comms_init`).
 //! - `ALLREDUCE`, `ALLGATHER`, `REDUCESCATTER` and `BROADCAST` are rings by default, and `ALLTOALL` sends to all ranks
-//!   at once. A broadcast comes from the first rank of its group, as in AICB (`_apply_broadcast`), while SimAI ignores
+//!   immediately. A broadcast comes from the first rank of its group, as in AICB (`_apply_broadcast`), while SimAI ignores
 //!   it. A collective of one rank or of no bytes is ignored, and so is `NONE` with bytes.
 //! - Layers beyond the header's count are not read, as in SimAI.
 

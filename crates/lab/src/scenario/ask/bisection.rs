@@ -12,8 +12,9 @@ pub struct Search<'a> {
     find: &'a Find,
     /// The positions tried, in order, and whether the condition held there.
     tried: Vec<(f64, bool)>,
-    /// The two nearest positions: the condition holds at `good` and fails at `bad`.
+    /// Among the positions at which the condition holds, the one nearest to `bad`.
     good: f64,
+    /// Among the positions at which the condition fails, the one nearest to `good`.
     bad: f64,
     next: Option<f64>,
     stage: Stage,

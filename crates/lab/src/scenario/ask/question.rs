@@ -387,7 +387,7 @@ impl Find {
         matches!(self.values, Values::List(_))
     }
 
-    /// The search as one line, which is different for different searches.
+    /// The search as one line of text, which identifies it: different searches have different texts.
     pub fn text(&self) -> String {
         let values = match &self.values {
             Values::List(list) => format!("{list:?}"),
@@ -397,8 +397,9 @@ impl Find {
         format!("{wanted:?} {parameter} of {values} where {holds} to {resolution}")
     }
 
-    /// Ranges to suggest if the answer lies beyond the last end of this range (`last`) or beyond its first. The
-    /// widest range comes first. There are none for a list. The parameter may not permit every value in these ranges.
+    /// Ranges to suggest if the answer lies outside this range: beyond its second end if `last` is true, otherwise beyond
+    /// its first end. The widest range comes first. There are none for a list. The parameter may not permit every value in
+    /// these ranges.
     pub fn wider(&self, last: bool) -> Vec<[toml::Value; 2]> {
         let Values::Range { ends, low, high, .. } = &self.values else { return Vec::new() };
         let [first, second] = ends;

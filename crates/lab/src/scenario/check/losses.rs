@@ -19,8 +19,10 @@ const MOST_PAIRS: usize = 20_000;
 /// The findings at the points examined so far.
 #[derive(Default)]
 pub(in crate::scenario) struct RareLoss {
-    /// For each fault, its rarest loss, and the number of points at which a loss is too rare.
+    /// For each fault, its rarest loss, and the number of points at which a loss is too rare. The key is the number of the
+    /// fault.
     rarest: BTreeMap<usize, (Rare, usize)>,
+    /// The number of points examined so far.
     points: usize,
 }
 
@@ -217,8 +219,7 @@ mod tests {
         );
         let is_rare = |said: Vec<String>| said.iter().any(|said| said.contains("is expected to hit"));
         assert!(!is_rare(warned("409600B", "tor:0/down:0", "0.002")));
-        // Each of the 4 senders of ToR 1 sends a quarter of its packets over each uplink, which is 100 packets per
-        // uplink.
+        // Each of the 4 senders of ToR 1 sends 25 of its 100 packets over each uplink, so 100 packets cross each uplink.
         let said = warned("409600B", "tor:1/up:0", "0.01");
         assert!(
             said.iter().any(|said| said.contains("hit 1 data packets") && said.contains("about 100 cross")),

@@ -21,9 +21,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(in crate::scenario) struct WithoutEffect {
     /// For each fault that sets a rate of links, the slowest and the fastest of these links at any point.
     rates: BTreeMap<usize, (Rate, Rate)>,
-    /// For each such fault, whether it slows a link at some point.
+    /// For each fault that sets a rate of links, whether it slows a link at some point.
     slows: BTreeMap<usize, bool>,
-    /// For each such fault that affects only one direction of a cable, the name of its links.
+    /// For each fault that sets the rate of only one direction of a cable, the name of its links.
     one_way: BTreeMap<usize, String>,
     /// For each fault, the times at which it begins, at each point.
     begins: BTreeMap<usize, BTreeSet<Vec<Duration>>>,
@@ -45,8 +45,8 @@ pub(in crate::scenario) struct WithoutEffect {
     lasts_otherwise: bool,
 }
 
-/// The multiple of its shortest possible duration after which a run has most likely ended. The shortest duration
-/// follows from the hosts' links.
+/// A run has most likely ended after this multiple of its shortest possible duration. That duration follows from the hosts'
+/// links.
 const MUCH_LATER: f64 = 10.0;
 /// The factor that replaces [`MUCH_LATER`] if no link above the hosts' links is slower than the hosts' links.
 const LATER: f64 = 3.0;
@@ -128,7 +128,7 @@ impl WithoutEffect {
     pub(in crate::scenario) fn warnings(self, scenario: &Scenario, origin: &Origin) -> Vec<Diagnostic> {
         let lasts = self.lasts.filter(|_| !self.lasts_otherwise);
         let late = scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
-            // If the begin is swept, the warning about the earliest late begin also covers the later ones.
+            // If the start is swept, the warning about the earliest start that is too late also covers the later ones.
             let begins = self.begins.get(&number)?;
             let late = |at: &Vec<Duration>| {
                 late_fault(number, fault, (at, begins.len() > 1), &scenario.limits, lasts, origin)

@@ -220,15 +220,15 @@ impl Known {
         }
     }
 
-    /// Whether both may be shown as one value. This is so if they are equal, or if they have the same rule and the
-    /// same displayed digits. For example, another packet length may change a BDP too little to be visible in three
+    /// Whether this value and `other` may be shown as one value. This is so if they are equal, or if they have the same rule
+    /// and the same displayed digits. For example, another packet length may change a BDP too little to be visible in three
     /// digits.
     fn looks_like(&self, other: &Known) -> bool {
         self.is(other) || (self.written == other.written && self.shown == other.shown)
     }
 
-    /// Whether both count as equal in the comparison: they have the same displayed value, or the same rule and a
-    /// difference of at most [`LITTLE`].
+    /// Whether this value and `other` count as equal in the comparison: they have the same displayed value, or the same rule
+    /// and a difference of at most [`LITTLE`].
     fn stands_with(&self, other: &Known) -> bool {
         let little = || {
             let (Some(amount), Some(its)) = (self.amount, other.amount) else { return false };
@@ -358,7 +358,7 @@ fn flatten(at: &str, value: &toml::Value, found: &mut impl FnMut(String, String)
     }
 }
 
-/// A value on a fabric, in plain units.
+/// A parameter's value on the fabric of `facts`, converted to bytes, a time or a rate if it is relative (`2bdp`, `5rtt`).
 fn known(text: &str, facts: &PathFacts) -> Known {
     let size = || {
         let size = text.parse::<Threshold>().ok()?.on(facts, Some(facts.queue));

@@ -41,8 +41,8 @@ pub(in crate::scenario) fn annotated(
         if line.starts_with('[') {
             match (line, owner) {
                 ("[[scheme]]", _) => {
-                    // All points, with their own schemes, come before the schemes of the scenario, so the numbers of
-                    // schemes begin again.
+                    // All points, with their own schemes, come before the schemes of the scenario, so the numbers of schemes
+                    // start again at 0.
                     let number = if in_points { 0 } else { next_scheme };
                     (owner, next_scheme, in_points) = (Owner::Everywhere(number), number + 1, false);
                 }

@@ -30,7 +30,7 @@ pub struct Scenario {
     pub schemes: Vec<Scheme>,
     /// The seeds. Every scheme has a run for each seed.
     pub seeds: Vec<u64>,
-    /// The fabric.
+    /// The specification of the fabric.
     pub topology: TopologySpec,
     /// The traffic between the hosts.
     pub workload: WorkloadSpec,

@@ -86,7 +86,7 @@ fn define_part(part: &str, kinds: &[KindListing], definitions: &mut Map<String, 
     define_kinds(part, by_kind(chain, otherwise), &meanings, objects, definitions);
 }
 
-/// The parameters of a kind. DCQCN and NSCC have one more, the preset, which sets all their parameters at once.
+/// The parameters of a kind. DCQCN and NSCC have one more, the preset, which sets all their parameters together.
 fn with_preset(part: &str, kind: &KindListing) -> Vec<Parameter> {
     let mut parameters = kind.parameters.clone();
     let of_cc = PRESET.split_once('.').is_some_and(|(of, _)| of == part);

@@ -74,9 +74,9 @@ fn per_hour(table: &Table, at: &Several<Duration>) -> Result<Option<f64>, Diagno
     Ok(Some(per_hour))
 }
 
-/// Other words for a component that is down.
+/// Words in an unknown kind that suggest a component that is down.
 const BROKEN: [&str; 7] = ["fail", "down", "dead", "crash", "kill", "cut", "outage"];
-/// Other words for a switch.
+/// Words in an unknown kind that suggest a switch.
 const SWITCHES: [&str; 7] = ["switch", "node", "spine", "leaf", "tor", "core", "router"];
 
 /// The error for a kind that describes, in other words, a switch or a link that is down; none for any other kind.
@@ -104,7 +104,7 @@ fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {
     if let (Some(node), false) = (table.node("links"), known.contains(&"links")) {
         let message = "this kind of fault is about switches, not about links";
         let value = node.value();
-        // The name of a switch has neither a side nor an amount of links.
+        // Only selectors of links contain these characters, so the value may be the name of a switch without them.
         let a_switch = value.as_str().filter(|name| !name.contains(['/', '-', '>']) && *name != "all");
         let help = match a_switch {
             Some(name) if !name.starts_with("host") => format!("switches = {name:?} instead of links"),

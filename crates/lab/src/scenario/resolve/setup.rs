@@ -301,7 +301,8 @@ fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, plugins: 
         return given;
     };
     let known = plugins.keys(part, &kind);
-    // A parameter of a registered part may have another meaning, except for the framing parameters.
+    // A registered part may use a built-in parameter's name with another meaning, so it gets only the framing parameters of
+    // the layer.
     let shared = |key: &str| FRAMING.contains(&key) || plugins.parameters(part, &kind).is_none();
     let for_all = layer.iter().filter(|(key, node)| {
         !matches!(node.item, Item::Table(_)) && known.iter().any(|known| known == *key) && shared(key)

@@ -172,8 +172,8 @@ fn the_cures_work() {
     }
 }
 
-/// The trunk needs the largest headroom of all links: 104,214 B, which arrive in `2 us + T + frame + 2 us` at 25
-/// B/ns, plus one byte and two packets of 4,150 B.
+/// The trunk needs the largest headroom of all links: 104,214 B, which arrive at 25 B/ns in `2 us + T + frame + 2 us` (T is
+/// the time of a full packet), plus one byte and two packets of 4,150 B.
 #[test]
 fn a_headroom_that_is_too_small_is_told_with_what_would_do() {
     let said = said(r#""rocev2.fabric.pfc.headroom" = "100KB""#);
@@ -185,7 +185,7 @@ fn a_headroom_that_is_too_small_is_told_with_what_would_do() {
     assert!(attempt(&format!("{LINE}\"rocev2.fabric.pfc.headroom\" = \"112515B\"\n")).is_ok());
 }
 
-/// The suggested headroom must be large enough for all links at once.
+/// The suggested headroom must be large enough for all links at the same time.
 #[test]
 fn the_link_that_needs_most_is_named() {
     let said = said(r#""rocev2.fabric.pfc.headroom" = "10KB""#);
@@ -284,7 +284,7 @@ fn one_threshold_is_needed() {
     assert!(said.contains("alpha = 0.125") && !said.contains("= one of them"), "{said}");
 }
 
-/// A queue in `[set]` replaces the lossless class, and a lossless class replaces the queue. Both at once are
+/// A queue in `[set]` replaces the lossless class, and a lossless class replaces the queue. Both at the same time are
 /// rejected.
 #[test]
 fn a_queue_and_a_lossless_class_exclude_each_other() {

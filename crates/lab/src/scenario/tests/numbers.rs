@@ -1,5 +1,5 @@
-//! Numbers that otherwise only the engine would find to be too large, such as the number of packets, and messages at
-//! other seeds.
+//! Checks before a run of numbers that otherwise only the engine would find too large, such as the packets of a queue pair,
+//! and of messages at other seeds than the first.
 
 use crate::scenario::tests::{folder, on};
 use crate::scenario::*;

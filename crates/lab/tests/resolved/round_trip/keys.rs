@@ -98,13 +98,13 @@ type Beside = &'static [(&'static str, &'static str)];
 struct Case {
     /// Values in addition to the example, of which at least one is not the default.
     others: &'static [&'static str],
-    /// Keys that must be present with these values, in place of those of the base.
+    /// Keys that must be present with these values, which replace the values of the base.
     with: Beside,
     /// Keys that may not be present together with the key.
     without: &'static [&'static str],
-    /// The text above the table, in place of the base's text.
+    /// The text above the table, which replaces the text of the base.
     above: Option<&'static str>,
-    /// The content of each file, in place of the base's.
+    /// The content of each file, which replaces the content in the base.
     file: &'static str,
 }
 

@@ -193,7 +193,7 @@ impl Source {
             return None;
         }
         let tor = self.tors.get(&dst);
-        // Both ports are always drawn, since a data plane looks both up at once.
+        // Both ports are always drawn, since a data plane looks both up at the same time.
         let drawn = [(); 2].map(|_| {
             let port = self.random.below(choices) as u16;
             (port + u16::from(except.is_some_and(|except| port >= except))) as u8

@@ -1,12 +1,11 @@
 //! CNP_Cache and CNP_Store (Themis-longhaul, section V-B): the throttled flows and their registers.
 //!
-//! The cache is an array of registers that the data plane writes when a CNP passes, in the slot given by a hash of the
-//! data receiver's address and the queue pair. There are two variants of slots, since in section V-B the register
-//! stores a hash, which can be read as either. Without a key, flows that share a slot cannot be distinguished. With 32
-//! bits of the hash as a fingerprint, a packet matches only a slot with its own fingerprint, and a CNP evicts another
-//! flow from its slot. The store is a table with exact keys. The control plane makes an entry for a flow
-//! `install_delay` after its CNP passed, and then resets the slot in the cache. A data packet is looked up in the cache
-//! first, then in the store.
+//! The cache is an array of registers that the data plane writes when a CNP passes, in the slot given by a hash of the data
+//! receiver's address and the queue pair. There are two variants of slots, since section V-B, where the register stores a
+//! hash, can be read as either of them. Without a key, flows that share a slot cannot be distinguished. With 32 bits of the
+//! hash as a fingerprint, a packet matches only a slot with its own fingerprint, and a CNP evicts another flow from its
+//! slot. The store is a table with exact keys. The control plane makes an entry for a flow `install_delay` after its CNP
+//! passed, and then resets the slot in the cache. A data packet is looked up in the cache first, then in the store.
 //!
 //! In hardware, a CNP has the data receiver's address as its source and carries the data sender's QPN. A data packet
 //! has the same address as its destination and carries the data receiver's QPN. Here sender and receiver know a queue

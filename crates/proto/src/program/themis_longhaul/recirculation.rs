@@ -57,8 +57,8 @@ pub struct Recirculation {
 }
 
 impl Recirculation {
-    /// The port at the start of the run, when the control plane inserts `dummies` packets of `dummy_bytes` bytes at
-    /// once.
+    /// The port at the start of the run, when the control plane inserts `dummies` packets of `dummy_bytes` bytes at the same
+    /// time.
     ///
     /// # Panics
     /// The rate is 0, or dummies have no size. The checks of scenarios refuse both.
@@ -131,7 +131,7 @@ impl Recirculation {
                 return;
             }
         }
-        // All dummies have made a revolution without a looping packet among them, so that the rest is periodic.
+        // All dummies have made a revolution without a looping packet among them, so all later revolutions are equal.
         let Some(first) = self.dummies.front() else { return };
         let skipped = self.revolution * (now.since(*first).0 / self.revolution.0);
         self.dummies.iter_mut().for_each(|returns| *returns += skipped);

@@ -18,9 +18,9 @@
 //! - An arriving packet that needs no loop shows that no packet of the flow is in the port. Only then does the flow
 //!   return to normal, with `loop_num` 0. A CNP before that continues from the current `loop_num`. Thus `loop_num`
 //!   never falls while that could let a packet overtake another.
-//! - Direct recovery sets `loop_num` to 0 at once, and releases all packets when they return (figure 21).
-//! - Lines 17 to 21 run once per quiet period, at the first packet after its beginning. If they ran at each packet,
-//!   alpha would fall to 1 at once.
+//! - Direct recovery sets `loop_num` to 0 immediately, and releases all packets when they return (figure 21).
+//! - Lines 17 to 21 run once per quiet period, at the first packet after its beginning. If they ran at each packet, alpha
+//!   would fall to 1 within a few packets.
 //! - The paper does not specify the width of the header field for `loop_num`. Here it has 8 bits, and the value
 //!   saturates at 255.
 
@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 /// The status of a flow (`flow_status`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlowStatus {
-    /// Packets are forwarded at once.
+    /// Packets are forwarded without looping.
     #[default]
     Normal,
     /// Packets loop, because the last CNP arrived within beta.
@@ -130,7 +130,7 @@ impl FlowState {
         // Lines 17-21 cannot apply here, since the CNP has just arrived.
     }
 
-    /// Handles the arrival of a data packet. Returns its number of loops, which is 0 if it is forwarded at once.
+    /// Handles the arrival of a data packet. Returns its number of loops, which is 0 if it is forwarded immediately.
     pub fn handle_data(&mut self, now: Time, psn: u32, rules: &Throttling) -> u8 {
         self.packet_time = now;
         if self.status == FlowStatus::Recover && self.needs_no_loop(psn, rules) {

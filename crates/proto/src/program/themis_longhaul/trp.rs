@@ -5,9 +5,9 @@
 //! times before they are forwarded. The [tables](super::CnpTables) contain the throttled flows, and [Algorithm
 //! 1](super::FlowState) gives the number of loops.
 //!
-//! A packet that returns from the port passes the ingress, where its flow is looked up again. The flow may no longer be
-//! in the tables, for example because it was found there only by a collision. The packet then continues with the number
-//! of loops in its header, or, where order does not matter (direct recovery), it is released at once.
+//! A packet that returns from the port passes the ingress, where its flow is looked up again. The flow may no longer be in
+//! the tables, for example because it was found there only by a collision. The packet then continues with the number of
+//! loops in its header, or, where order does not matter (direct recovery), it is released immediately.
 //!
 //! Packets of a flow are released in order, except under direct recovery and in two cases that exist in hardware too.
 //! Either another flow uses the same cache slot, or go-back-N retransmits packets that still loop. The latter is

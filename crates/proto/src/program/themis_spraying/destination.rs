@@ -24,7 +24,7 @@ pub(super) struct Destination {
 /// The counters of Themis-D.
 #[derive(Default)]
 pub(super) struct DestinationCounters {
-    /// NACKs forwarded at once.
+    /// NACKs forwarded immediately.
     pub(super) valid: u64,
     /// NACKs that were dropped, since their packet was delivered.
     pub(super) invalid: u64,
@@ -144,8 +144,8 @@ impl Destination {
         // Line 14.
         self.counters.undetermined += 1;
         if self.lazy_drop {
-            // Section 4.3: there is one stashed NACK per queue pair. If an earlier one was stashed, its packet has
-            // arrived.
+            // Section 4.3: there is one stashed NACK per queue pair. An earlier stashed NACK may be overwritten, since the
+            // packet that it requested has arrived.
             qp.stashed = Some(StashedNack { psn, dst: packet.dst, ev: packet.ev, sent_at });
         }
         Verdict::Drop

@@ -30,7 +30,7 @@ pub const PATH_AVOIDANCE_SIGNAL: u16 = 1 << 0;
 pub const SPRAYED: u16 = 1 << 1;
 
 parameters! {
-    /// Parameters of Themis.
+    /// Parameters of Themis-spraying.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct ThemisSprayingConfig {

@@ -36,7 +36,7 @@ pub(in crate::transport) struct Flow {
 pub(in crate::transport) struct Acked {
     pub now: Time,
     pub packets: u32,
-    /// Their bytes on the wire.
+    /// The bytes of these packets on the wire.
     pub bytes: u64,
     /// Bytes in flight after the ACK.
     pub in_flight: u64,
@@ -130,7 +130,7 @@ impl Flow {
         self.cc.handle_ack(&report);
     }
 
-    /// The report of a loss, of which these transports report one for each event, whatever the number of packets.
+    /// The report of a loss. A transport with a flow reports one loss for each event, whatever the number of lost packets.
     pub fn loss(&self, now: Time, cause: LossCause, in_flight: u64) -> LossReport {
         let bytes = self.messages.packet_bytes().into();
         LossReport { now, bytes, cause, rtt: None, in_flight }

@@ -8,8 +8,9 @@ use anabranch_base::{Duration, Rate, Time};
 /// The rate is read when a packet is about to be sent, so that a cut or an increase also affects a packet that is
 /// already waiting.
 pub(crate) struct Pacer {
-    /// The time at which the last packet was sent, and its size.
+    /// The time at which the last packet was sent.
     last: Time,
+    /// The size of the last packet in bytes.
     last_bytes: u16,
     /// The time at which a waiting packet is tried again. It is [`Time::NEVER`] if no packet waits.
     due: Time,

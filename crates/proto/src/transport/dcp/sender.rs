@@ -287,7 +287,8 @@ impl Sender for DcpSender {
         self.counters
     }
 
-    /// After an acknowledgement the timer applies to the next request, which may have been sent long ago.
+    /// After an acknowledgement the timer applies to the next request, which may have been sent long ago, so its timeout may
+    /// be earlier than the previous one.
     #[inline]
     fn advances_timer(&self) -> bool {
         true

@@ -23,10 +23,11 @@ parameters! {
         /// repeats its RTS.
         #[param(AboveZero; example = "70us"; source = "REPS, section 4.1")]
         pub rto: Span,
-        /// Speculative credit of a new sender, and the largest demand beyond the granted credit.
+        /// One size with two uses: the speculative credit of a new sender, and the upper limit of its demand in excess of
+        /// the granted credit.
         #[param(AboveZero; example = "1bdp"; source = "EQDS (NSDI 2022): a BDP; htsim: 50 packets unless said")]
         pub pull_window: Size,
-        /// Total pull rate of a host, for all its senders together.
+        /// Rate of all pulls of a host together, over all queue pairs on which it receives.
         #[param(AboveZero; example = "0.99line"; source = "htsim: just below the line rate")]
         pub pull_rate: Pace,
     }

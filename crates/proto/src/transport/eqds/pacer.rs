@@ -106,8 +106,8 @@ impl Adaptation {
         self.counts[2] += u32::from(trimmed);
     }
 
-    /// Handles the period ends up to `now`. After enough periods without a packet the share is 1, so that further ones
-    /// are skipped.
+    /// Handles the period ends up to `now`. After enough periods without a packet the share is 1, so that further such
+    /// periods are skipped.
     fn advance(&mut self, now: Time) {
         let mut periods = 0;
         while now >= self.ends && periods <= MOST_DOUBLINGS {

@@ -18,7 +18,7 @@ pub struct EqdsReceiver {
     granted: u32,
     /// Whether the receiver is in the pacer's queue.
     is_queued: bool,
-    /// Whether the last pull must be sent again at once.
+    /// Whether the last pull must be sent again immediately.
     repeats_grant: bool,
     packet_bytes: u64,
     answers: Answers,

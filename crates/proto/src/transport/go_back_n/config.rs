@@ -27,8 +27,8 @@ parameters! {
         /// another NACK.
         #[param(AboveZero; example = "500us"; source = "the simulator published with HPCC")]
         pub nack_interval: Span,
-        /// Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet is acknowledged at
-        /// once, and the ACK echoes the mark.
+        /// Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet is acknowledged
+        /// immediately, and the ACK echoes the mark.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
         /// Whether a mark that arrives less than `cnp_interval` after a CNP causes a CNP later. If so, the first packet

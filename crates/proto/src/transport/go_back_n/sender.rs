@@ -121,7 +121,7 @@ impl Sender for GoBackNSender {
         }
     }
 
-    /// Received packets only postpone the timeout.
+    /// False, because received packets can only postpone the timeout.
     #[inline]
     fn advances_timer(&self) -> bool {
         false

@@ -38,7 +38,7 @@ parameters! {
         #[param(any; example = 3; source = "IRN (SIGCOMM 2018)")]
         pub rto_low_packets: u32,
         /// Whether a timeout declares lost all packets in flight that are not SACKed. If not, it declares lost only the
-        /// lowest packet in flight, and those with a SACKed packet above them, which is the wording of the rule.
+        /// lowest packet in flight and the packets with a SACKed packet above them, as the rule is worded.
         #[param(any; example = true;
             source = "unspecified; otherwise each packet of a lost tail waits for a timeout of its own")]
         pub timeout_takes_all: bool,
@@ -49,7 +49,7 @@ parameters! {
         #[param(any; example = true; source = "the simulator published with ConWeave"; default = false)]
         pub sack_takes_all: bool,
         /// Least time between two CNPs for a queue pair. With 0, there are no CNPs: every marked packet is acknowledged
-        /// at once, and the ACK echoes the mark.
+        /// immediately, and the ACK echoes the mark.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
     }

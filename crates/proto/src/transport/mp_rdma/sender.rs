@@ -105,10 +105,9 @@ impl Sender for MpRdmaSender {
     /// rule is that of the public simulations of MP-RDMA (NSDI 2018), whose sender has cwnd + inflate - (snd_nxt -
     /// snd_una) packets left. The available papers do not specify it.
     ///
-    /// Room in the window that does not come from an ACK is also used at once. This is the initial window, and the room
-    /// that an ACK freed beyond the two packets that it may clock out. One simulation uses the latter with the
-    /// following ACKs, or when a timer expires, to avoid a burst. Such room is rare here, since it needs timeouts or
-    /// lost ACKs.
+    /// Room in the window that does not come from an ACK is also used immediately. This is the initial window, and the room
+    /// that an ACK freed beyond the two packets that it may clock out. One simulation uses the latter with the following
+    /// ACKs, or when a timer expires, to avoid a burst. Such room is rare here, since it needs timeouts or lost ACKs.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.next == self.messages.end() || self.in_flight() >= self.window() {
@@ -159,8 +158,8 @@ impl Sender for MpRdmaSender {
                     in_flight,
                 });
                 if self.is_slow(psn, sent_at) {
-                    // Out-of-order aware path selection: no packet follows on this path. The window shrinks by one
-                    // packet, since another path would otherwise use the room at once.
+                    // Out-of-order aware path selection: no packet follows on this path. The window shrinks by one packet,
+                    // since another path would otherwise use the room immediately.
                     self.report_loss(now, LossCause::Inferred);
                 } else {
                     self.clock(now, packet.ev, marked, rtt);
@@ -226,7 +225,7 @@ impl Sender for MpRdmaSender {
         self.counters
     }
 
-    /// A received packet may restart an idle window, whose timer was stopped.
+    /// True, because a received packet may restart an idle window, whose timer was stopped.
     #[inline]
     fn advances_timer(&self) -> bool {
         true

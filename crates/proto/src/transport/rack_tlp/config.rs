@@ -36,7 +36,7 @@ parameters! {
             source = "unspecified; the simulator published with ConWeave has this for go-back-N")]
         pub rto: Span,
         /// Least time between two CNPs for a queue pair. With 0, there are no CNPs: every marked packet is acknowledged
-        /// at once, and the ACK echoes the mark.
+        /// immediately, and the ACK echoes the mark.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
     }

@@ -1,4 +1,4 @@
-//! The sender of the `rack-tlp` transport.
+//! The sender of the `rack-tlp` transport. It infers losses from the send times of acknowledged packets.
 
 use super::config::RackTlpConfig;
 use super::flights::{Flights, State};

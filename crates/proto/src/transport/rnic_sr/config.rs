@@ -28,7 +28,7 @@ parameters! {
         #[param(1..=65_535; example = 512; source = "Themis-spraying, section 6.1")]
         pub window_packets: u32,
         /// Least time between two CNPs for a queue pair. With 0, there are no CNPs: every marked packet is acknowledged
-        /// at once, and the ACK echoes the mark.
+        /// immediately, and the ACK echoes the mark.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
         /// Retransmission timeout. If no new acknowledgement arrives for this time, everything unacknowledged is

@@ -28,10 +28,11 @@ pub struct RnicSrSender {
     /// Number of PSNs from the lowest unacknowledged one on that may be sent.
     window_packets: u32,
     hears_nacks: bool,
-    /// The pending retransmissions of a NACK: the missing packet, and the one that was sent last. There are never more
-    /// than two. A later NACK acknowledges the packet that an earlier one requested, and no in-order packet is sent
-    /// while a retransmission is pending.
+    /// The missing packet that a NACK requested, until it is retransmitted.
     missing: Option<u32>,
+    /// The other packet that a NACK requests: the one that was sent last before the NACK arrived. There are never more than
+    /// these two pending retransmissions. A later NACK acknowledges the packet that an earlier one requested, and no
+    /// in-order packet is sent while a retransmission is pending.
     latest: Option<u32>,
     /// The time until which a retransmission blocks the transmit path.
     blocked_until: Time,
@@ -146,7 +147,7 @@ impl Sender for RnicSrSender {
         self.flow.paces || self.retransmission_block > Duration::ZERO
     }
 
-    /// Received packets only postpone the timeout.
+    /// False, because received packets can only postpone the timeout.
     #[inline]
     fn advances_timer(&self) -> bool {
         false

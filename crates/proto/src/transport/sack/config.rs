@@ -1,4 +1,4 @@
-//! The parameters of the `sack` transport.
+//! The parameters of the `sack` transport, which a scheme sets under `transport`.
 
 use crate::Span;
 use anabranch_base::{AboveZero, Bytes, parameter_choices, parameters};
@@ -31,8 +31,9 @@ parameters! {
         /// Retransmission timeout of each packet.
         #[param(AboveZero; example = "70us"; source = "REPS, section 4.1")]
         pub rto: Span,
-        /// State that a new connection takes over from the last finished one between the same two hosts: `nothing`, its
-        /// congestion `window`, or `window-and-entropies`, which also includes REPS's cached entropies.
+        /// State that a new connection takes over from the last finished connection between the same two hosts. With
+        /// `nothing`, it takes over no state. With `window`, it takes over the congestion window, and with
+        /// `window-and-entropies` also the cached entropies of REPS.
         #[serde(default, skip_serializing_if = "Inherits::is_nothing")]
         #[param(any; example = "window";
             source = "unspecified (REPS, section 3.1: a new or idle connection explores); the authors' run scripts have window-and-entropies";

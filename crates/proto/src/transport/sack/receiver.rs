@@ -13,8 +13,9 @@ pub struct SackReceiver {
     arrivals: Arrivals,
     /// Number of packets that arrived since the last ACK.
     unacked: u32,
-    /// The lowest and highest PSN that arrived since the last ACK. Their distance is below `span`.
+    /// The lowest PSN that arrived since the last ACK.
     unacked_low: u32,
+    /// The highest PSN that arrived since the last ACK. Its distance to `unacked_low` is below `span`.
     unacked_high: u32,
     /// The last packet that arrived. It is valid only if `unacked` is above 0.
     last: Cause,
@@ -26,9 +27,9 @@ pub struct SackReceiver {
     ack_every: u32,
     /// Whether ACKs echo the entropy values of all packets.
     echoes_all_evs: bool,
-    /// With `echoes_all_evs`, a bitmap from `unacked_low` on of the packets that arrived since the last ACK, and the
-    /// PSN of the last packet.
+    /// With `echoes_all_evs`, a bitmap from `unacked_low` on of the packets that arrived since the last ACK.
     carried: u64,
+    /// With `echoes_all_evs`, the PSN of the last packet that arrived.
     last_psn: u32,
     /// Number of PSNs that one ACK covers.
     span: u32,
@@ -155,9 +156,9 @@ impl SackReceiver {
         if self.echoes_all_evs { base.min(self.unacked_low) } else { base }
     }
 
-    /// The packets since the last ACK whose entropy values the next ACK carries, counted from `base`. They are all but
-    /// the last one, which causes the ACK. None of them was marked, since a marked packet is acknowledged at once and
-    /// thus causes an ACK.
+    /// The packets since the last ACK whose entropy values the next ACK carries, counted from `base`. They are all but the
+    /// last one, which causes the ACK. None of them was marked, since a marked packet is acknowledged immediately and thus
+    /// causes an ACK.
     #[inline]
     fn carried(&self, base: u32) -> CarriedEvs {
         if !self.echoes_all_evs {

@@ -324,7 +324,7 @@ impl Sender for SackSender {
         self.counters
     }
 
-    /// Received packets only postpone the timeout.
+    /// False, because received packets can only postpone the timeout.
     #[inline]
     fn advances_timer(&self) -> bool {
         false

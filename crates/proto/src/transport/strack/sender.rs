@@ -29,8 +29,9 @@ pub struct StrackSender {
     unacked: u32,
     /// The first PSN that was never sent.
     next: u32,
-    /// Number of lost PSNs that wait for retransmission, and a PSN below which there is none.
+    /// Number of lost PSNs that wait for retransmission.
     lost_count: u32,
+    /// A PSN below which no lost PSN waits for retransmission.
     lost_from: u32,
     /// The PSN after the highest one that is known to have arrived.
     received_end: u32,
@@ -261,7 +262,7 @@ impl Sender for StrackSender {
         self.counters
     }
 
-    /// Received packets only postpone the timeout.
+    /// False, because received packets can only postpone the timeout.
     #[inline]
     fn advances_timer(&self) -> bool {
         false

@@ -1,4 +1,4 @@
-//! The parameters.
+//! The parameters of the `uet` transport.
 
 use super::credit::CreditConfig;
 use crate::Span;
@@ -24,38 +24,39 @@ parameters! {
         /// Size of a NACK, of a control packet (a probe) and of a trimmed packet.
         #[param(Bytes(1)..=Bytes(65_535); example = "62B"; source = "UET 1.0.3, section 3.5: PDS of 16 B, of 82 with IPv6; uet-htsim: 64")]
         pub control: Bytes,
-        /// An ACK once packets of this many bytes have arrived since the last one (ACK_Gen_Trigger); each counts at least
-        /// 1 KiB. There is also one at once for a packet that is marked, a duplicate, a retransmission, the first, or that
-        /// requests it.
+        /// Number of bytes after whose arrival the receiver sends an ACK (ACK_Gen_Trigger), counted from the last ACK. Each
+        /// packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, is a duplicate, a
+        /// retransmission or the first of its queue pair, or requests an ACK.
         #[param(AboveZero; example = "16KiB"; source = "UET 1.0.3, section 3.5: 16 KiB, at most 32 KiB")]
         pub sack_bytes: Bytes,
         /// The unit in which ACKs count received bytes.
         #[param(Bytes(1)..=Bytes(4_096); example = "256B"; source = "UET 1.0.3, section 3.6.9; uet-htsim: 1")]
         pub received_unit: Bytes,
-        /// The PSNs from the cumulative one on that may be in flight (MPR).
+        /// Number of PSNs, from the lowest unacknowledged one on, that may be in flight (MPR).
         #[param(128..=32_640; example = 1_024; source = "UET 1.0.3, section 3.5: 8 times 128")]
         pub mpr: u32,
         /// Retransmission timeout of each packet (RTO_Init_Time).
         #[param(AboveZero; example = "100us"; source = "unspecified; uet-htsim: 15 us and six full queues")]
         pub rto: Span,
-        /// The timeout of a packet doubles with each of its retransmissions, at most this many times. UET gives up after
-        /// five; here the last timeout is repeated.
+        /// Largest number of times that the timeout of a packet doubles. It doubles with each retransmission of the packet.
+        /// UET gives up after five retransmissions; here the last timeout is repeated.
         #[param(0..=16; example = 5; source = "UET 1.0.3, section 3.5; uet-htsim: 0")]
         pub rto_doublings: u32,
-        /// Packets are inferred lost once this many packets have arrived out of order; 0: never, a gap is no loss.
+        /// Packets are inferred lost once this many packets have arrived out of order. With 0, a gap never means loss.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(0..=65_535; example = 5; source = "unspecified in UET 1.0.3 (optional); uet-htsim: 0, or 5 with -sleek"; default = 0)]
         pub loss_packets: u32,
-        /// With `loss_packets`: and at least this many windows of them.
+        /// Number of congestion windows of data that must also have arrived out of order before `loss_packets` takes effect.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(0.0..=1000.0; example = 1.5; source = "unspecified in UET 1.0.3; uet-htsim with -sleek: 1.5"; default = 0.0)]
         pub loss_windows: f64,
-        /// A probe, which an ACK answers at once, after this long without an answer; without it none. With `loss_packets` an
-        /// answer to the last probe that nothing else came before means loss.
+        /// Time without an answer after which the source sends a probe. The receiver answers a probe immediately with an
+        /// ACK. If the time is not set, no probes are sent. With `loss_packets`, an answer to the last probe that nothing
+        /// else came before means loss.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "3rtt"; source = "unspecified in UET 1.0.3 (optional); uet-htsim with -sleek")]
         pub probe_after: Option<Span>,
-        /// Credit of receivers (RCCC); without it none is needed.
+        /// Credit of receivers (RCCC). If it is not set, a source needs no credit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(table)]
         pub credit: Option<CreditConfig>,

@@ -21,17 +21,18 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct CreditConfig {
-        /// Speculative credit of a new source, the most credit that it may hold, and the most demand beyond it (MaxWnd).
+        /// One size with three uses: the speculative credit of a new source, the upper limit of its credit, and the upper
+        /// limit of its demand in excess of its credit (MaxWnd).
         #[param(AboveZero; example = "1.5bdp"; source = "uet-htsim; UET 1.0.3: up to a BDP at the start")]
         pub window: Size,
         /// The rate of all pulls of a host together.
         #[param(AboveZero; example = "0.99line"; source = "uet-htsim; UET 1.0.3: just below the link's rate")]
         pub rate: Pace,
-        /// The most credit of a pull.
+        /// Upper limit of the credit that one pull grants.
         #[param(AboveZero; example = "4packets"; source = "uet-htsim: 4 MSS")]
         pub grant: Size,
-        /// The rate follows marks, and trims before the last hop, every 1.5 base RTTs: for oversubscribed fabrics, where the
-        /// link of the receiver is not the bottleneck.
+        /// Whether the pull rate is adapted every 1.5 base RTTs to ECN marks and to trims before the last hop. It is meant
+        /// for oversubscribed fabrics, where the link of the receiver is not the bottleneck.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "uet-htsim, with oversubscription; its period is drawn around that"; default = false)]
         pub follows_fabric: bool,
@@ -61,9 +62,9 @@ pub(super) struct Credit {
     /// The highest number of a pull that has arrived.
     pulled: u32,
     window: u64,
-    /// The last target that was sent to the destination, and the later of two times: that of this packet and that of
-    /// the last answer.
+    /// The last target that was sent to the destination.
     announced: u32,
+    /// The time at which `announced` was sent, or at which the last answer arrived, whichever is later.
     waiting_since: Time,
     rto: Duration,
 }
@@ -185,7 +186,7 @@ impl Grants {
         self.target = self.target.max(target).saturating_add(self.packet);
     }
 
-    /// Handles a request. If all of its demand was granted already, the last pull was lost and is repeated.
+    /// Handles a request. If all demand of the source was granted already, the last pull was lost and is repeated.
     pub fn handle_request(&mut self, target: u32) {
         self.target = self.target.max(target);
         self.repeats = self.granted >= target;

@@ -7,7 +7,7 @@
 //! open.
 //!
 //! Not built: the modes ROD (in order) and UUD, set-up and tear-down of PDCs, changes of MPR, NACKs for other reasons than
-//! trimming, the receiver's penalty and its service time (hosts here consume at once).
+//! trimming, the receiver's penalty and its service time (hosts here consume immediately).
 
 mod config;
 mod copies;

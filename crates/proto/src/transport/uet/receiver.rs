@@ -109,9 +109,9 @@ impl Receiver for UetReceiver {
                 let kind = SackCause::new(cause.marked, false).with_retransmitted(retransmitted);
                 self.record(Trigger { psn, cause, kind });
                 self.bytes_since_ack += u64::from(packet.wire_bytes).max(LEAST_COUNTED);
-                // The rules are those of UET 1.0.3, section 3.5. Like uet-htsim, the receiver also acknowledges at once
-                // the first packet, retransmissions, and the packet that closes the gap below a packet with an ACK
-                // request. Otherwise the tail of a sprayed message would wait for its timeout.
+                // The rules are those of UET 1.0.3, section 3.5. Like uet-htsim, the receiver also acknowledges immediately
+                // the first packet, retransmissions, and the packet that closes the gap below a packet with an ACK request.
+                // Otherwise the tail of a sprayed message would wait for its timeout.
                 let closes_gap = self.requested_end > 0 && self.arrivals.expected >= self.requested_end;
                 if ack_now && psn >= self.arrivals.expected {
                     self.requested_end = self.requested_end.max(psn + 1);

@@ -27,14 +27,15 @@ pub struct UetSender {
     in_flight: i64,
     /// `bytes_received` of the newest ACK in full. The wire carries its lower 32 bits.
     received: u64,
-    /// CACK_PSN: every PSN below it is acknowledged.
+    /// CACK_PSN + 1: every PSN below it is acknowledged.
     unacked: u32,
     /// The first PSN that was never sent.
     next: u32,
     /// Number of PSNs that were sent, and neither acknowledged nor declared lost.
     outstanding: u32,
-    /// Number of lost PSNs that wait for retransmission, and a PSN below which there is none.
+    /// Number of lost PSNs that wait for retransmission.
     lost_count: u32,
+    /// A PSN below which no lost PSN waits for retransmission.
     lost_from: u32,
     /// A PSN below which no packet on its first transmission is outstanding.
     oldest: u32,
@@ -316,7 +317,8 @@ impl Sender for UetSender {
         self.counters
     }
 
-    /// Received packets only postpone the timeout, unless they end the speculative credit.
+    /// Without credit, received packets can only postpone the timeout. With credit, they may end the speculative credit,
+    /// after which the timeout may be earlier.
     #[inline]
     fn advances_timer(&self) -> bool {
         self.credit.is_some()

@@ -15,8 +15,9 @@ use proptest::prelude::*;
 pub struct CheckedSender {
     sender: DcpSender,
     ends: DcpEnds,
-    /// Copies of the sender's congestion control and load balancer, which the model calls.
+    /// A copy of the sender's congestion control, which the model calls.
     cc: AnyCc,
+    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     line_rate: Rate,
     planned: Vec<Planned>,
@@ -29,19 +30,21 @@ pub struct CheckedSender {
     unacked: usize,
     /// The PSN to send next for the first time.
     next: u32,
-    /// PSNs to retransmit: the fetched ones, the waiting ones, and those of the new round of the oldest message.
+    /// PSNs to retransmit that were fetched.
     fetched: Vec<u32>,
+    /// PSNs to retransmit that wait to be fetched.
     waiting: Vec<u32>,
+    /// PSNs to retransmit in the new round of the oldest message.
     again: Vec<u32>,
     fetched_at: Time,
-    /// The number of timeouts since the oldest request became the oldest, and the number of abandoned rounds of each
-    /// request.
+    /// The number of timeouts since the oldest request became the oldest.
     rounds: u32,
+    /// The number of abandoned rounds of each request.
     retries: Vec<u8>,
     since: Time,
     /// While a turn lasts, the payload sent in it, and the oldest request when it began.
     turn: Option<(u64, usize)>,
-    /// The time and size of the last packet.
+    /// The time at which the last packet was sent, and its size in bytes.
     last: Option<(Time, u64)>,
     counters: SenderCounters,
     acknowledged: Vec<usize>,

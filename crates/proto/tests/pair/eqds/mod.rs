@@ -133,8 +133,8 @@ fn ends() -> impl Strategy<Value = EqdsEnds> {
     (window, percent, rto()).prop_map(|(window, percent, rto)| EqdsEnds { window, percent, rto })
 }
 
-/// Arbitrary parameters: RTOs below the round trip, a pull window of one packet, and all kinds of network faults at
-/// once.
+/// Arbitrary parameters: RTOs below the round trip, a pull window of one packet, and all kinds of network faults at the same
+/// time.
 fn any_schedule() -> impl Strategy<Value = Schedule<EqdsEnds>> {
     (messages(), ends(), timer_lag(), path(), faults()).prop_map(
         |(messages, ends, timer_lag, path, faults)| Schedule {

@@ -18,8 +18,9 @@ pub struct CheckedSender {
     rto: Duration,
     /// The highest number of a pull that has arrived.
     pulled: u64,
-    /// Number of data packets sent, and their number at the first answer. No later packet is speculative.
+    /// Number of data packets sent.
     sent: u64,
+    /// The value of `sent` at the first answer. No later packet is speculative.
     speculative: Option<u64>,
     /// The time of the last packet sent or received.
     last: Time,

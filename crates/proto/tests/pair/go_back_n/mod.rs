@@ -105,9 +105,9 @@ impl Ends for GoBackNEnds {
         }
     }
 
-    /// Two RTOs and round trips after the last network fault, its effects on the path are over. Then the packets follow
-    /// one after the other at the lowest rate. Each is sent and acknowledged; or, if the receiver waits for more
-    /// packets, it is sent, times out, is retransmitted, and is acknowledged at once as a duplicate.
+    /// Two RTOs and round trips after the last network fault, its effects on the path are over. Then the packets follow one
+    /// after the other at the lowest rate. Each is sent and acknowledged; or, if the receiver waits for more packets, it is
+    /// sent, times out, is retransmitted, and is acknowledged immediately as a duplicate.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let pace = schedule.slowest_packet() + schedule.timer_lag;
@@ -161,8 +161,8 @@ fn calm_ends(ack_every: u32, window: u64) -> GoBackNEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all kinds of network faults at once, and
-/// reordering that never ends.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all kinds of network faults at the same time,
+/// and reordering that never ends.
 fn any_schedule() -> impl Strategy<Value = Schedule<GoBackNEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| {

@@ -14,8 +14,9 @@ use proptest::prelude::*;
 /// A [`GoBackNSender`] whose every answer is compared with that of the model.
 pub struct CheckedSender {
     sender: GoBackNSender,
-    /// Copies of the sender's congestion control and load balancer, which the model calls.
+    /// A copy of the sender's congestion control, which the model calls.
     cc: AnyCc,
+    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     rto: Duration,
     line_rate: Rate,
@@ -33,7 +34,7 @@ pub struct CheckedSender {
     fresh: u32,
     /// The start of the RTO timer.
     since: Time,
-    /// The time and size of the last packet.
+    /// The time at which the last packet was sent, and its size in bytes.
     last: Option<(Time, u64)>,
     counters: SenderCounters,
     acknowledged: Vec<usize>,

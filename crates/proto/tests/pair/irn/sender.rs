@@ -16,8 +16,9 @@ use std::collections::BTreeSet;
 pub struct CheckedSender {
     sender: IrnSender,
     ends: IrnEnds,
-    /// Copies of the sender's congestion control and load balancer, which the model calls.
+    /// A copy of the sender's congestion control, which the model calls.
     cc: AnyCc,
+    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     line_rate: Rate,
     planned: Vec<Planned>,
@@ -34,7 +35,7 @@ pub struct CheckedSender {
     recovery: Option<Recovery>,
     /// The start of the RTO timer.
     since: Time,
-    /// The time and size of the last packet.
+    /// The time at which the last packet was sent, and its size in bytes.
     last: Option<(Time, u64)>,
     counters: SenderCounters,
     acknowledged: Vec<usize>,

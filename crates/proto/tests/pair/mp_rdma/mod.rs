@@ -188,8 +188,8 @@ fn calm_ends(window: u64) -> MpRdmaEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, bitmaps of one slot, all kinds of network
-/// faults at once, and reordering that never ends.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, bitmaps of one slot, all kinds of network faults
+/// at the same time, and reordering that never ends.
 fn any_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {

@@ -16,8 +16,9 @@ use std::collections::BTreeSet;
 pub struct CheckedSender {
     sender: MpRdmaSender,
     ends: MpRdmaEnds,
-    /// Copies of the sender's congestion control and load balancer, which the model calls.
+    /// A copy of the sender's congestion control, which the model calls.
     cc: AnyCc,
+    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     planned: Vec<Planned>,
     /// The payload of each message, by its index.

@@ -16,8 +16,9 @@ pub struct CheckedSender {
     sender: RackTlpSender,
     ends: RackTlpEnds,
     facts: PathFacts,
-    /// Copies of the sender's congestion control and load balancer, which the model calls.
+    /// A copy of the sender's congestion control, which the model calls.
     cc: AnyCc,
+    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     planned: Vec<Planned>,
     /// The payload of each message, by its index.
@@ -39,7 +40,7 @@ pub struct CheckedSender {
     probe_due: Option<Time>,
     /// The start of the RTO timer.
     since: Time,
-    /// The time and size of the last packet.
+    /// The time at which the last packet was sent, and its size in bytes.
     last: Option<(Time, u64)>,
     counters: SenderCounters,
     acknowledged: Vec<usize>,

@@ -15,8 +15,9 @@ use proptest::prelude::*;
 pub struct CheckedSender {
     sender: RnicSrSender,
     ends: RnicSrEnds,
-    /// Copies of the sender's congestion control and load balancer, which the model calls.
+    /// A copy of the sender's congestion control, which the model calls.
     cc: AnyCc,
+    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     line_rate: Rate,
     planned: Vec<Planned>,
@@ -35,7 +36,7 @@ pub struct CheckedSender {
     blocked_until: Time,
     /// The start of the RTO timer.
     since: Time,
-    /// The time and size of the last packet.
+    /// The time at which the last packet was sent, and its size in bytes.
     last: Option<(Time, u64)>,
     counters: SenderCounters,
     acknowledged: Vec<usize>,

@@ -103,7 +103,7 @@ fn an_ack_brings_the_entropies_of_all_that_it_answers() {
     assert_eq!(carried[0], (0, false, 997), "the header brings no times: that of the cause");
 }
 
-/// A marked packet is acknowledged at once, together with the unmarked packets before it.
+/// A marked packet is acknowledged immediately, together with the unmarked packets before it.
 #[test]
 fn a_marked_packet_is_told_as_marked_and_those_before_it_are_not() {
     let carried = heard(true, 100, &[0, 1, 2, 3, 4, 5, 6], &[1, 2], &[]);

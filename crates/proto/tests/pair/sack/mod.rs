@@ -124,10 +124,9 @@ impl Ends for SackEnds {
 
     /// The time at which everything must be acknowledged, even with a window of one packet.
     ///
-    /// Two RTOs and round trips after the last network fault, all packets that it affected have timed out, and its
-    /// effects on the path are over. Then the packets follow one after the other. Each is sent and acknowledged; or, if
-    /// the receiver waits for more packets, it is sent, times out, is retransmitted, and is acknowledged at once as a
-    /// duplicate.
+    /// Two RTOs and round trips after the last network fault, all packets that it affected have timed out, and its effects
+    /// on the path are over. Then the packets follow one after the other. Each is sent and acknowledged; or, if the receiver
+    /// waits for more packets, it is sent, times out, is retransmitted, and is acknowledged immediately as a duplicate.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let turn = match schedule.ends.ack_every {
@@ -177,7 +176,8 @@ fn calm_ends(ack_every: u32, window: u64) -> SackEnds {
     SackEnds { balancer, ack_every, carry_evs: false, window, dctcp: false, rto }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, and all kinds of network faults at once.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, and all kinds of network faults at the same
+/// time.
 fn any_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
     let acks = (ack_every(), any::<bool>());
     let ends = (balancer(), acks, window(), any::<bool>(), rto()).prop_map(

@@ -16,8 +16,9 @@ use std::collections::BTreeSet;
 /// A [`SackSender`] whose every answer is compared with that of the model.
 pub struct CheckedSender {
     sender: SackSender,
-    /// Copies of the sender's congestion control and load balancer, which the model calls.
+    /// A copy of the sender's congestion control, which the model calls.
     cc: AnyCc,
+    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     rto: Duration,
     balancer: LbConfig,

@@ -174,8 +174,8 @@ fn calm_ends(sack_every: u64, window: u64) -> StrackEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all kinds of network faults at once, and
-/// reordering that never ends.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all kinds of network faults at the same time,
+/// and reordering that never ends.
 fn any_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
     let probes = (us(1..100), us(0..60));
     (messages(), ends(), rto(), probes, timer_lag(), path(), faults(), any::<bool>()).prop_map(

@@ -16,8 +16,9 @@ use std::collections::BTreeSet;
 /// A [`StrackSender`] whose every answer is compared with that of the model.
 pub struct CheckedSender {
     sender: StrackSender,
-    /// Copies of the sender's congestion control and load balancer, which the model calls.
+    /// A copy of the sender's congestion control, which the model calls.
     cc: AnyCc,
+    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     rto: Duration,
     probe_after: Duration,
@@ -49,14 +50,15 @@ pub struct CheckedSender {
     heard: u32,
     /// The recovery lasts until every PSN below this one is acknowledged.
     recovery_end: u32,
-    /// The starts of the RTO timer and the probe timer.
+    /// The start of the RTO timer.
     rto_from: Time,
+    /// The start of the probe timer.
     probe_from: Time,
     probe_is_due: bool,
     /// The probe whose answer can indicate losses: the time at which it was sent, and the first PSN that had not been
     /// sent by then.
     probe: Option<(Time, u32)>,
-    /// The time and size of the last paced packet.
+    /// The time at which the last paced packet was sent, and its size in bytes.
     last: Option<(Time, u64)>,
     counters: SenderCounters,
     acknowledged: Vec<usize>,

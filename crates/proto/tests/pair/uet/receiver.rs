@@ -29,8 +29,9 @@ pub struct CheckedReceiver {
     /// The pull pacer of the receiver's host. None without credit.
     pacer: Option<PullPacer>,
     rate: Rate,
-    /// The sender's demand, and the credit granted so far, in units of 256 B.
+    /// The sender's demand, in units of 256 B.
     demanded: u64,
+    /// The credit granted so far, in units of 256 B.
     granted: u64,
     /// The time of the last pull, and its bytes.
     last_pull: Option<(Time, u64)>,
@@ -182,7 +183,7 @@ impl Receiving for CheckedReceiver {
         self.demanded = self.demanded.max(more[0]) + more[1];
         self.ask();
         if let Repr::Rts { target } = packet.repr {
-            // If all demand was granted, the last pull was lost, and is repeated at once.
+            // If all demand was granted, the last pull was lost, and is repeated immediately.
             let again = (self.granted >= target.into()).then_some(Repr::Pull { number: self.granted as u32 });
             let answers: Vec<Repr> = answers.iter().map(|answer| answer.repr).collect();
             prop_assert_eq!((answers, whole), (Vec::from_iter(again), None));

@@ -176,7 +176,7 @@ impl EtNode {
 pub(super) struct Groups<'a> {
     /// The name of the file of groups, if there is one.
     file: Option<&'a str>,
-    /// The ranks of each group. The key is its name.
+    /// The ranks of each group. The key is the name of the group.
     pub ranks: BTreeMap<String, Vec<u32>>,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Reader {
     collectives: BTreeMap<String, BTreeMap<u32, Vec<Part>>>,
 }
 
-/// The processors of a rank. The streams of its GPU have the numbers after these.
+/// The numbers of the processors of a rank. The streams of the rank's GPU have the numbers after these.
 const GPU: u32 = 0;
 const CPU: u32 = 1;
 

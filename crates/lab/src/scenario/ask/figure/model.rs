@@ -102,7 +102,7 @@ pub struct PacketTracking {
     pub rtt: Duration,
     /// The bytes of a packet. Together with `link` and `rtt`, they determine how many packets are in flight.
     pub packet: Bytes,
-    /// The bits of a chunk. Bitmaps for all packets in flight consist of whole chunks that are allocated at once.
+    /// The bits of a chunk. Bitmaps for all packets in flight consist of whole chunks that are allocated from the start.
     pub chunk_bits: u32,
     /// The number of bitmaps of a queue pair.
     pub bitmaps: u32,

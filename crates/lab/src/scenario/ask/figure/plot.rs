@@ -474,8 +474,8 @@ mod tests {
         assert!(said("measure = \"drops\"\n").contains("says"));
     }
 
-    /// The names listed for models without curves are those in their rows, except for `state-bits`, whose fields are
-    /// not drawn individually.
+    /// For models without curves, the names that plots accept are the names of the numbers in their rows. The model
+    /// `state-bits` is not tested, because plots do not draw its fields individually.
     #[test]
     fn the_names_are_those_of_the_models() {
         let tracking = "[model]\nkind = \"packet-tracking\"\nlink = \"400Gbps\"\nrtt = \"10us\"\npacket = \"1000B\"\n\

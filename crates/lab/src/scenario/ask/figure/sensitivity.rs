@@ -218,7 +218,8 @@ fn says(scale: &Fields, path: &str) -> bool {
         match fields.get(*first).map(|node| &node.item) {
             None => return false,
             Some(Item::Table(below)) if !below.contains_key("kind") => (fields, steps) = (below, rest),
-            // Every value, except a table that is merged, replaces the whole value.
+            // The scale sets the parameter at `path`, or a whole value that contains it. Only tables without a `kind` are
+            // merged with the values of the figure.
             Some(_) => return true,
         }
     }
