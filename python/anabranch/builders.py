@@ -1,9 +1,9 @@
-"""The calls that build a scenario up, with the kinds, keys and values that there are: type checkers and editors refuse others.
+"""The methods that build a scenario. Their types list all kinds, keys and values, so type checkers and editors reject others.
 
-This file is generated: `python3 python/tools/builders.py` renews it, from the declarations of keys and parameters.
+This file is generated from the declarations of keys and parameters: `python3 python/tools/builders.py` renews it.
 
-A value that a call has not is not in the scenario, which then has the default. Where a kind is a variable, write the table as
-it is, `scenario["topology"] = {...}`: it is checked when the scenario is read.
+If a call leaves out a value, the scenario has the default. If the kind is a variable, set the table instead, such as
+`scenario["topology"] = {...}`. Its keys are checked when the scenario is read.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, TypeVar, Union, overload
 
-#: A size in quotes, with its unit: `"8MiB"`, `"100KB"`. Sizes of schemes also in `bdp` or `packets`, thresholds in `queue`.
+#: A size in quotes, with its unit: `"8MiB"`, `"100KB"`. A size of a scheme may also be in `bdp` or `packets`, and a threshold
+#: in `queue`.
 Size = str
-#: A time in quotes, with its unit: `"20us"`. Times of schemes also in `rtt`, or in full queues: `"2rtt+5queue"`.
+#: A time in quotes, with its unit: `"20us"`. A time of a scheme may also be in `rtt`, or in full queues: `"2rtt+5queue"`.
 Time = str
-#: A rate in quotes, with its unit: `"400Gbps"`. Rates of schemes also in `line`.
+#: A rate in quotes, with its unit: `"400Gbps"`. A rate of a scheme may also be in `line`, the rate of a host's link.
 Rate = str
-#: The name of a file, from the scenario's folder; of a dict, from the working directory.
+#: The path of a file, relative to the scenario's folder, or to the working directory if the scenario is a dict.
 File = str
 
-#: How a collective is done.
+#: The algorithms of collectives.
 Algorithm = Literal[
     "allreduce-ring",
     "allreduce-double-binary-tree",
@@ -34,7 +35,7 @@ Algorithm = Literal[
     "alltoall",
     "sendrecv",
 ]
-#: How ranks are put on hosts.
+#: The ways to place ranks on hosts.
 Placement = Literal[
     "random",
     "blocks",
@@ -92,7 +93,7 @@ Base = Literal[
     "uet-nscc-reps",
     "uet-rccc",
 ]
-#: The paths of schemes' parameters.
+#: The paths of the parameters of schemes.
 Parameter = Literal[
     "qps",
     "mix.every",
@@ -291,7 +292,7 @@ Parameter = Literal[
 ]
 
 class OwnBalancer(dict[str, Any]):
-    """A load balancer of one's own: its name among `balancers`, and its parameters.
+    """The table of a load balancer that the user wrote: its name in `balancers`, and its parameters.
 
     >>> OwnBalancer("sticky", patience=8)
     {'kind': 'sticky', 'patience': 8}
@@ -304,12 +305,12 @@ class OwnBalancer(dict[str, Any]):
 class Tier(TypedDict, total=False):
     """What is different in a tier of a fat tree.
 
-    link: Rate of the links below. (a rate above 0; unless said: that of the fabric)
-    link_latency: How long a bit takes over a link below. (a time; unless said: that of the fabric)
-    switch_latency: How long a packet takes through a switch of the tier. (a time; unless said: that of the fabric)
-    radix_down: Ports downwards. (a number, 1 or more; unless said: by the keys of the fabric)
-    radix_up: Ports upwards. (a number, 0 or more; unless said: by the keys of the fabric)
-    bundle: Links side by side to the same switch. (a number, 1 or more; unless said: `1`)
+    link: Rate of the links below. (a rate above 0; default: that of the fabric)
+    link_latency: How long a bit takes over a link below. (a time; default: that of the fabric)
+    switch_latency: How long a packet takes through a switch of the tier. (a time; default: that of the fabric)
+    radix_down: Ports downwards. (a number, 1 or more; default: by the keys of the fabric)
+    radix_up: Ports upwards. (a number, 0 or more; default: by the keys of the fabric)
+    bundle: Links side by side to the same switch. (a number, 1 or more; default: `1`)
     """
 
     link: Rate
@@ -323,7 +324,7 @@ class Tier(TypedDict, total=False):
 class Incasts(TypedDict):
     """Incasts beside messages that arrive at random.
 
-    degree: Hosts that send at once. (a number, 1 to all but one; needed)
+    degree: Number of hosts that send at the same time. (a number, 1 to all but one; needed)
     bytes: Length of each message. (a size above 0; needed)
     load: Offered load of this part, in addition to the background's. (a number above 0; needed)
     """
@@ -344,7 +345,7 @@ class Pipeline(_PipelineNeeded, total=False):
     bytes: Length of each message. (a size above 0; needed)
     load: Offered load of this part, in addition to the background's. (a number above 0; needed)
     persistent: A stage sends all its messages on one queue pair, which stays open, instead of each on its own.
-        (`true` or `false`; unless said: `false`)
+        (`true` or `false`; default: `false`)
     """
 
     persistent: bool
@@ -359,7 +360,7 @@ class Message(_MessageNeeded, total=False):
     from: The host that sends. (a host's number; needed)
     to: The host that receives. (a host's number; needed)
     bytes: Its length. (a size above 0; needed)
-    start: When it is posted. (a time; unless said: `"0us"`)
+    start: When it is posted. (a time; default: `"0us"`)
     """
 
     start: Time
@@ -377,43 +378,42 @@ class Job(_JobNeeded, total=False):
     file: The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on. (a file's name, from the scenario's folder;
         needed)
     placement: Where the ranks are, a rank a host: in host order, or at random. (`random`, `blocks`, `spread`,
-        `servers` or `rails`; unless said: `"blocks"`)
+        `servers` or `rails`; default: `"blocks"`)
     rank_hosts: The host of each rank, in the order of the ranks. (numbers of hosts, or a file with one per line;
-        unless said: as `placement` says)
-    ends: When a send is over, so that what follows it may begin. (`posted` or `acknowledged`; unless said:
+        default: as `placement` says)
+    ends: When a send is over, so that what follows it may begin. (`posted` or `acknowledged`; default:
         `acknowledged`; of `msccl` and `mscclpp`, `posted`)
-    bytes: Of `msccl` and `mscclpp`: the buffer, or input buffer, of each rank. (a size above 0; unless said: must be
-        said for these)
-    chunk: Of `simai` and `chakra`: most bytes of a message. (a size above 0; unless said: 128KB, where it may be)
+    bytes: Of `msccl` and `mscclpp`: the buffer, or input buffer, of each rank. (a size above 0; default: must be said
+        for these)
+    chunk: Of `simai` and `chakra`: most bytes of a message. (a size above 0; default: 128KB, where it may be)
     without_pipeline: Of `simai`: leave out what pipeline stages send each other, of which the file has no time.
-        (`true` or `false`; unless said: `false`)
-    layers: Of `simai`: the first and the last of the file's layers that are simulated. (two numbers, from 1; unless
-        said: all)
+        (`true` or `false`; default: `false`)
+    layers: Of `simai`: the first and the last of the file's layers that are simulated. (two numbers, from 1; default:
+        all)
     ranks: Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with fewer
         data-parallel ranks. Where the file does not say how many it has, that; otherwise all hosts. (a number, 1 or
-        more; unless said: all)
+        more; default: all)
     rank_order: Of `simai`: which parallel groups have neighbouring ranks, and which the largest stride; SimAI's own
-        is `tp-pp-dp`. (`tp-dp-pp` or `tp-pp-dp`; unless said: `"tp-dp-pp"`)
+        is `tp-pp-dp`. (`tp-dp-pp` or `tp-pp-dp`; default: `"tp-dp-pp"`)
     comm_groups: Of `chakra`: the file of groups of ranks, as ASTRA-sim reads it. (a file's name, from the scenario's
-        folder; unless said: collectives of all ranks alone)
+        folder; default: collectives of all ranks alone)
     system: Of `chakra`: ASTRA-sim's system file, by which collectives of all ranks go through the dimensions of the
-        network in parts. (a file's name, from the scenario's folder; unless said: rings of all ranks)
+        network in parts. (a file's name, from the scenario's folder; default: rings of all ranks)
     dims: Of `chakra`: ranks of each dimension for `system`, the one that varies fastest first. (a list of numbers, or
-        a file of ASTRA-sim's logical dimensions; unless said: those of the topology, if it is a network of ASTRA-sim;
+        a file of ASTRA-sim's logical dimensions; default: those of the topology, if it is a network of ASTRA-sim;
         otherwise one)
     replicate: Of `chakra`: the trace has the file of rank 0 alone, and so many ranks do what it does. (a number, 2 or
-        more; unless said: each rank has a file)
+        more; default: each rank has a file)
     without_missing: Of `chakra`: nodes that others wait for and that are not in the trace count as over. (`true` or
-        `false`; unless said: `false`)
+        `false`; default: `false`)
     without_control: Of `chakra`: nodes wait for those that they depend on by data alone, as Chakra's first feeder has
-        it. (`true` or `false`; unless said: `false`)
+        it. (`true` or `false`; default: `false`)
     streams: Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`). (`one` or
-        `each`; unless said: `"one"`)
-    server: `[workload.server]`: ranks of one server reach each other over NVLink. (unless said: every message crosses
-        the network)
-    algorithm: `[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done. (unless said:
-        rings)
-    start: When it begins. (a time; unless said: `"0us"`)
+        `each`; default: `"one"`)
+    server: `[workload.server]`: ranks of one server reach each other over NVLink. (default: every message crosses the
+        network)
+    algorithm: `[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done. (default: rings)
+    start: When it begins. (a time; default: `"0us"`)
     """
 
     placement: Placement
@@ -442,16 +442,16 @@ class Server(TypedDict, total=False):
     Transfers over NVLink are no packets of the network: they take the pipe of the sending GPU and that of the
     receiving one, one after the other, and then the latency.
 
-    ranks: Ranks of each server, in the order of the ranks, each on a host of its own. (a number, 2 or more; unless
-        said: the GPUs of the topology's servers)
-    link: Rate of each GPU's NVLink, per direction. (a rate above 0; unless said: `nvlink` of the topology)
-    link_latency: From the end of sending to the arrival. (a time; unless said: `nvlink_latency` of the topology)
+    ranks: Ranks of each server, in the order of the ranks, each on a host of its own. (a number, 2 or more; default:
+        the GPUs of the topology's servers)
+    link: Rate of each GPU's NVLink, per direction. (a rate above 0; default: `nvlink` of the topology)
+    link_latency: From the end of sending to the arrival. (a time; default: `nvlink_latency` of the topology)
     pxn: Data for a NIC of another rail go over NVLink first, to the GPU of the server whose NIC has that rail.
-        (`true` or `false`; unless said: true; with `ranks`, false)
+        (`true` or `false`; default: true; with `ranks`, false)
     channels: Rings or trees of a collective, each of which leaves servers by a rail of its own. (a number, 1 to 64;
-        unless said: one for each rail; with `ranks`, collectives know nothing of servers)
+        default: one for each rail; with `ranks`, collectives know nothing of servers)
     nvls: In an `allreduce-hierarchical` the NVLink switch adds up and distributes what GPUs send it once. (`true` or
-        `false`; unless said: `false`)
+        `false`; default: `false`)
     """
 
     ranks: int
@@ -472,7 +472,7 @@ class TraceAlgorithm(_TraceAlgorithmNeeded, total=False):
 
     algorithm: The algorithm, which also says of which collective. (`allreduce-ring`, `allreduce-double-binary-tree`
         and others; needed)
-    min_bytes: The size of a collective, as its trace gives it, from which on it counts. (a size; unless said: `"0B"`)
+    min_bytes: The size of a collective, as its trace gives it, from which on it counts. (a size; default: `"0B"`)
     """
 
     min_bytes: Size
@@ -490,7 +490,7 @@ class _TransportSackNeeded(TypedDict):
 class TransportSack(_TransportSackNeeded, total=False):
     """Out-of-order delivery with selective acknowledgement and retransmission.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet, which is also the size of a trimmed packet. (bytes, 1B to 65534B;
         needed)
@@ -498,12 +498,13 @@ class TransportSack(_TransportSackNeeded, total=False):
     ack_every: Number of packets per ACK. The last packet of a message, a marked packet and a duplicate are
         acknowledged in any case. (count, 1 to 65535; needed)
     carry_evs: Whether a coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS,
-        "ACK+Carry EVs"). Each value after the first takes 2 B. One ACK then covers at most 48 PSNs. (flag; unless
-        said: `false`)
+        "ACK+Carry EVs"). Each value after the first takes 2 B. One ACK then covers at most 48 PSNs. (flag; default:
+        `false`)
     rto: Retransmission timeout of each packet. (time, rtt or rtt+queue, above 0; needed)
-    inherits: State that a new connection takes over from the last finished one between the same two hosts: `nothing`,
-        its congestion `window`, or `window-and-entropies`, which also includes REPS's cached entropies. (choice,
-        nothing, window, window-and-entropies; unless said: `"nothing"`)
+    inherits: State that a new connection takes over from the last finished connection between the same two hosts.
+        With `nothing`, it takes over no state. With `window`, it takes over the congestion window, and with `window-
+        and-entropies` also the cached entropies of REPS. (choice, nothing, window, window-and-entropies; default:
+        `"nothing"`)
     """
 
     carry_evs: bool
@@ -524,7 +525,7 @@ class _TransportGoBackNNeeded(TypedDict):
 class TransportGoBackN(_TransportGoBackNNeeded, total=False):
     """In-order delivery as in RoCEv2 NICs, with go-back-N recovery.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK, NACK or CNP. (bytes, 1B to 65535B; needed)
@@ -533,9 +534,9 @@ class TransportGoBackN(_TransportGoBackNNeeded, total=False):
     nack_interval: Minimum time between two NACKs for the same ePSN. An out-of-order packet that arrives after this
         time causes another NACK. (time, rtt or rtt+queue, above 0; needed)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet is
-        acknowledged at once, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
+        acknowledged immediately, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
     trailing_cnp: Whether a mark that arrives less than `cnp_interval` after a CNP causes a CNP later. If so, the
-        first packet after the interval, marked or not, causes it. (flag; unless said: `false`)
+        first packet after the interval, marked or not, causes it. (flag; default: `false`)
     rto: Retransmission timeout. If no new acknowledgement arrives for this time, the sender restarts at the lowest
         unacknowledged packet (go-back-N). (time, rtt or rtt+queue, above 0; needed)
     """
@@ -546,7 +547,7 @@ class TransportGoBackN(_TransportGoBackNNeeded, total=False):
 class TransportRnicSr(TypedDict):
     """Selective repeat as in commodity RDMA NICs (Themis-spraying, section 2.3).
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK, NACK or CNP. (bytes, 1B to 65535B; needed)
@@ -555,7 +556,7 @@ class TransportRnicSr(TypedDict):
     window_packets: Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next
         PSN to send. (count, 1 to 65535; needed)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: every marked packet is
-        acknowledged at once, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
+        acknowledged immediately, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
     rto: Retransmission timeout. If no new acknowledgement arrives for this time, everything unacknowledged is
         retransmitted. (time, rtt or rtt+queue, above 0; needed)
     hears_nacks: Whether the NIC handles NACKs. If not, it ignores them, including their cumulative acknowledgement,
@@ -593,7 +594,7 @@ class _TransportIrnNeeded(TypedDict):
 class TransportIrn(_TransportIrnNeeded, total=False):
     """IRN (SIGCOMM 2018, section 3), as DCP describes it (section 2.2).
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
@@ -609,13 +610,13 @@ class TransportIrn(_TransportIrnNeeded, total=False):
     rto_low_packets: Largest number of packets in flight with which RTO_low applies (N in the IRN paper). (count;
         needed)
     timeout_takes_all: Whether a timeout declares lost all packets in flight that are not SACKed. If not, it declares
-        lost only the lowest packet in flight, and those with a SACKed packet above them, which is the wording of the
-        rule. (flag; needed)
+        lost only the lowest packet in flight and the packets with a SACKed packet above them, as the rule is worded.
+        (flag; needed)
     sack_takes_all: Whether the SACK that begins a recovery declares lost all packets in flight that are not SACKed,
         as in simulators derived from ConWeave's. If not, it declares lost only packets with a SACKed one above them
-        (DCP, section 2.2). (flag; unless said: `false`)
+        (DCP, section 2.2). (flag; default: `false`)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: every marked packet is
-        acknowledged at once, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
+        acknowledged immediately, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
     """
 
     sack_takes_all: bool
@@ -624,7 +625,7 @@ class TransportIrn(_TransportIrnNeeded, total=False):
 class TransportRackTlp(TypedDict):
     """RACK-TLP (RFC 8985), as in DCP's comparison (section 6.3).
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
@@ -638,7 +639,7 @@ class TransportRackTlp(TypedDict):
         late. (time, rtt or rtt+queue; needed)
     rto: Retransmission timeout, the last resort. (time, rtt or rtt+queue, above 0; needed)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: every marked packet is
-        acknowledged at once, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
+        acknowledged immediately, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
     """
 
     kind: Literal["rack-tlp"]
@@ -667,7 +668,7 @@ class _TransportStrackNeeded(TypedDict):
 class TransportStrack(_TransportStrackNeeded, total=False):
     """STrack's transport (section 3.3).
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet, which is also the size of a probe. (bytes, 1B to 65534B; needed)
     ack: Size of a SACK. (bytes, 1B to 65535B; needed)
@@ -679,7 +680,7 @@ class TransportStrack(_TransportStrackNeeded, total=False):
         or rtt+queue, above 0; needed)
     probe_takes_all: Whether a probe's SACK that indicates a loss declares lost every unacknowledged packet that was
         sent before the probe. This also recovers a lost tail without a timeout. If not, only packets below the
-        highest received PSN are declared lost, as in OOO-based detection. (flag; unless said: `false`)
+        highest received PSN are declared lost, as in OOO-based detection. (flag; default: `false`)
     rto: Retransmission timeout. If the ePSN does not advance for this time, all unacknowledged packets are declared
         lost. (time, rtt or rtt+queue, above 0; needed)
     """
@@ -704,7 +705,7 @@ class _TransportDcpNeeded(TypedDict):
 class TransportDcp(_TransportDcpNeeded, total=False):
     """DCP (sections 4.3 to 4.5).
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet, which is also the size of a trimmed packet. (bytes, 1B to 65534B;
         needed)
@@ -721,7 +722,7 @@ class TransportDcp(_TransportDcpNeeded, total=False):
     cnp_interval: Least time between two CNPs for a queue pair. With 0, every marked packet causes a CNP, and with
         `trims_as_marks` every trimmed one too. (time, rtt or rtt+queue; needed)
     trims_as_marks: Whether a trimmed packet causes a CNP, as a marked one does. If not, a sender whose packets are
-        all trimmed gets no congestion signal. (flag; unless said: `false`)
+        all trimmed gets no congestion signal. (flag; default: `false`)
     rto: Coarse timeout of the oldest unacknowledged message. (time, rtt or rtt+queue, above 0; needed)
     """
 
@@ -731,16 +732,17 @@ class TransportDcp(_TransportDcpNeeded, total=False):
 class TransportEqds(TypedDict):
     """EQDS (NSDI 2022), in which the receiving host pulls packets.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet, which is also the size of a trimmed packet. (bytes, 1B to 65534B;
         needed)
     ack: Size of an ACK, a NACK, a pull and an RTS. (bytes, 1B to 65535B; needed)
     rto: Retransmission timeout of each packet. It is also the time after which a sender that waits for a pull repeats
         its RTS. (time, rtt or rtt+queue, above 0; needed)
-    pull_window: Speculative credit of a new sender, and the largest demand beyond the granted credit. (bytes, packets
-        or bdp, above 0; needed)
-    pull_rate: Total pull rate of a host, for all its senders together. (rate or line, above 0; needed)
+    pull_window: One size with two uses: the speculative credit of a new sender, and the upper limit of its demand in
+        excess of the granted credit. (bytes, packets or bdp, above 0; needed)
+    pull_rate: Rate of all pulls of a host together, over all queue pairs on which it receives. (rate or line, above
+        0; needed)
     """
 
     kind: Literal["eqds"]
@@ -755,7 +757,7 @@ class TransportEqds(TypedDict):
 class TransportMpRdma(TypedDict):
     """MP-RDMA (NSDI 2018): ACK-clocked multipath, a small bitmap at the receiver, and go-back-N recovery.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK or NACK. (bytes, 1B to 65535B; needed)
@@ -789,12 +791,13 @@ class _TransportUetCreditNeeded(TypedDict):
 class TransportUetCredit(_TransportUetCreditNeeded, total=False):
     """`credit` of this part.
 
-    window: Speculative credit of a new source, the most credit that it may hold, and the most demand beyond it
-        (MaxWnd). (bytes, packets or bdp, above 0; needed)
+    window: One size with three uses: the speculative credit of a new source, the upper limit of its credit, and the
+        upper limit of its demand in excess of its credit (MaxWnd). (bytes, packets or bdp, above 0; needed)
     rate: The rate of all pulls of a host together. (rate or line, above 0; needed)
-    grant: The most credit of a pull. (bytes, packets or bdp, above 0; needed)
-    follows_fabric: The rate follows marks, and trims before the last hop, every 1.5 base RTTs: for oversubscribed
-        fabrics, where the link of the receiver is not the bottleneck. (flag; unless said: `false`)
+    grant: Upper limit of the credit that one pull grants. (bytes, packets or bdp, above 0; needed)
+    follows_fabric: Whether the pull rate is adapted every 1.5 base RTTs to ECN marks and to trims before the last
+        hop. It is meant for oversubscribed fabrics, where the link of the receiver is not the bottleneck. (flag;
+        default: `false`)
     """
 
     follows_fabric: bool
@@ -816,26 +819,29 @@ class _TransportUetNeeded(TypedDict):
 class TransportUet(_TransportUetNeeded, total=False):
     """Ultra Ethernet's packet delivery (UET 1.0.3) in its mode RUD: reliable, unordered.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
     header: Headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK. (bytes, 1B to 65535B; needed)
     control: Size of a NACK, of a control packet (a probe) and of a trimmed packet. (bytes, 1B to 65535B; needed)
-    sack_bytes: An ACK once packets of this many bytes have arrived since the last one (ACK_Gen_Trigger); each counts
-        at least 1 KiB. There is also one at once for a packet that is marked, a duplicate, a retransmission, the
-        first, or that requests it. (bytes, above 0; needed)
+    sack_bytes: Number of bytes after whose arrival the receiver sends an ACK (ACK_Gen_Trigger), counted from the last
+        ACK. Each packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, is a
+        duplicate, a retransmission or the first of its queue pair, or requests an ACK. (bytes, above 0; needed)
     received_unit: The unit in which ACKs count received bytes. (bytes, 1B to 4KiB; needed)
-    mpr: The PSNs from the cumulative one on that may be in flight (MPR). (count, 128 to 32640; needed)
+    mpr: Number of PSNs, from the lowest unacknowledged one on, that may be in flight (MPR). (count, 128 to 32640;
+        needed)
     rto: Retransmission timeout of each packet (RTO_Init_Time). (time, rtt or rtt+queue, above 0; needed)
-    rto_doublings: The timeout of a packet doubles with each of its retransmissions, at most this many times. UET
-        gives up after five; here the last timeout is repeated. (count, 0 to 16; needed)
-    loss_packets: Packets are inferred lost once this many packets have arrived out of order; 0: never, a gap is no
-        loss. (count, 0 to 65535; unless said: `0`)
-    loss_windows: With `loss_packets`: and at least this many windows of them. (number, 0 to 1000; unless said: `0.0`)
-    probe_after: A probe, which an ACK answers at once, after this long without an answer; without it none. With
-        `loss_packets` an answer to the last probe that nothing else came before means loss. (time, rtt or rtt+queue,
-        above 0; unless said: none)
-    credit: A table of its own. (unless said: those of the base)
+    rto_doublings: Largest number of times that the timeout of a packet doubles. It doubles with each retransmission
+        of the packet. UET gives up after five retransmissions; here the last timeout is repeated. (count, 0 to 16;
+        needed)
+    loss_packets: Packets are inferred lost once this many packets have arrived out of order. With 0, a gap never
+        means loss. (count, 0 to 65535; default: `0`)
+    loss_windows: Number of congestion windows of data that must also have arrived out of order before `loss_packets`
+        takes effect. (number, 0 to 1000; default: `0.0`)
+    probe_after: Time without an answer after which the source sends a probe. The receiver answers a probe immediately
+        with an ACK. If the time is not set, no probes are sent. With `loss_packets`, an answer to the last probe that
+        nothing else came before means loss. (time, rtt or rtt+queue, above 0; default: none)
+    credit: A table with keys of its own. (default: the table of the base)
     """
 
     loss_packets: int
@@ -847,12 +853,14 @@ class TransportUet(_TransportUetNeeded, total=False):
 class TransportSettingsCredit(TypedDict, total=False):
     """`credit` of this part.
 
-    window: Speculative credit of a new source, the most credit that it may hold, and the most demand beyond it
-        (MaxWnd). (bytes, packets or bdp, above 0; unless said: that of the base)
-    rate: The rate of all pulls of a host together. (rate or line, above 0; unless said: that of the base)
-    grant: The most credit of a pull. (bytes, packets or bdp, above 0; unless said: that of the base)
-    follows_fabric: The rate follows marks, and trims before the last hop, every 1.5 base RTTs: for oversubscribed
-        fabrics, where the link of the receiver is not the bottleneck. (flag; unless said: that of the base)
+    window: One size with three uses: the speculative credit of a new source, the upper limit of its credit, and the
+        upper limit of its demand in excess of its credit (MaxWnd). (bytes, packets or bdp, above 0; default: that of
+        the base)
+    rate: The rate of all pulls of a host together. (rate or line, above 0; default: that of the base)
+    grant: Upper limit of the credit that one pull grants. (bytes, packets or bdp, above 0; default: that of the base)
+    follows_fabric: Whether the pull rate is adapted every 1.5 base RTTs to ECN marks and to trims before the last
+        hop. It is meant for oversubscribed fabrics, where the link of the receiver is not the bottleneck. (flag;
+        default: that of the base)
     """
 
     window: Size
@@ -862,94 +870,95 @@ class TransportSettingsCredit(TypedDict, total=False):
 
 
 class TransportSettings(TypedDict, total=False):
-    """Parameters of the base's `transport`, whichever kind it is.
+    """Parameters of the base's `transport`, of any kind.
 
-    payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; unless said: that of the base)
+    payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; default: that of the base)
     header: Size of the headers of a data packet, which is also the size of a trimmed packet. (bytes, 1B to 65534B;
-        unless said: that of the base)
-    ack: Size of an ACK or NACK. (bytes, 1B to 65535B; unless said: that of the base)
+        default: that of the base)
+    ack: Size of an ACK or NACK. (bytes, 1B to 65535B; default: that of the base)
     ack_every: Number of packets per ACK. The last packet of a message, a marked packet and a duplicate are
-        acknowledged in any case. (count, 1 to 65535; unless said: that of the base)
+        acknowledged in any case. (count, 1 to 65535; default: that of the base)
     carry_evs: Whether a coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS,
-        "ACK+Carry EVs"). Each value after the first takes 2 B. One ACK then covers at most 48 PSNs. (flag; unless
-        said: that of the base)
-    rto: Retransmission timeout of each packet. (time, rtt or rtt+queue, above 0; unless said: that of the base)
-    inherits: State that a new connection takes over from the last finished one between the same two hosts: `nothing`,
-        its congestion `window`, or `window-and-entropies`, which also includes REPS's cached entropies. (choice,
-        nothing, window, window-and-entropies; unless said: that of the base)
+        "ACK+Carry EVs"). Each value after the first takes 2 B. One ACK then covers at most 48 PSNs. (flag; default:
+        that of the base)
+    rto: Retransmission timeout of each packet. (time, rtt or rtt+queue, above 0; default: that of the base)
+    inherits: State that a new connection takes over from the last finished connection between the same two hosts.
+        With `nothing`, it takes over no state. With `window`, it takes over the congestion window, and with `window-
+        and-entropies` also the cached entropies of REPS. (choice, nothing, window, window-and-entropies; default:
+        that of the base)
     nack_interval: Minimum time between two NACKs for the same ePSN. An out-of-order packet that arrives after this
-        time causes another NACK. (time, rtt or rtt+queue, above 0; unless said: that of the base)
+        time causes another NACK. (time, rtt or rtt+queue, above 0; default: that of the base)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet is
-        acknowledged at once, and the ACK echoes the mark. (time, rtt or rtt+queue; unless said: that of the base)
+        acknowledged immediately, and the ACK echoes the mark. (time, rtt or rtt+queue; default: that of the base)
     trailing_cnp: Whether a mark that arrives less than `cnp_interval` after a CNP causes a CNP later. If so, the
-        first packet after the interval, marked or not, causes it. (flag; unless said: that of the base)
+        first packet after the interval, marked or not, causes it. (flag; default: that of the base)
     window_packets: Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next
-        PSN to send. (count, 1 to 65535; unless said: that of the base)
+        PSN to send. (count, 1 to 65535; default: that of the base)
     hears_nacks: Whether the NIC handles NACKs. If not, it ignores them, including their cumulative acknowledgement,
-        and recovers only by timeout. (flag; unless said: that of the base)
+        and recovers only by timeout. (flag; default: that of the base)
     retransmission_block: Time for which a retransmission that a NACK triggered blocks the queue pair's transmit path,
-        from the start of the retransmission. (time, rtt or rtt+queue; unless said: that of the base)
+        from the start of the retransmission. (time, rtt or rtt+queue; default: that of the base)
     window: BDP-FC: a new packet is sent if its PSN is less than this window, in full packets, beyond the lowest
-        unacknowledged one. (bytes, packets or bdp, above 0; unless said: that of the base)
+        unacknowledged one. (bytes, packets or bdp, above 0; default: that of the base)
     rto_low: RTO_low: the timeout while at most `rto_low_packets` packets are in flight. It is ignored if it is longer
-        than RTO_high. (time, rtt or rtt+queue, above 0; unless said: that of the base)
+        than RTO_high. (time, rtt or rtt+queue, above 0; default: that of the base)
     rto_low_packets: Largest number of packets in flight with which RTO_low applies (N in the IRN paper). (count;
-        unless said: that of the base)
+        default: that of the base)
     timeout_takes_all: Whether a timeout declares lost all packets in flight that are not SACKed. If not, it declares
-        lost only the lowest packet in flight, and those with a SACKed packet above them, which is the wording of the
-        rule. (flag; unless said: that of the base)
+        lost only the lowest packet in flight and the packets with a SACKed packet above them, as the rule is worded.
+        (flag; default: that of the base)
     sack_takes_all: Whether the SACK that begins a recovery declares lost all packets in flight that are not SACKed,
         as in simulators derived from ConWeave's. If not, it declares lost only packets with a SACKed one above them
-        (DCP, section 2.2). (flag; unless said: that of the base)
+        (DCP, section 2.2). (flag; default: that of the base)
     reo_wnd: Reordering window. A packet is lost if a later one is acknowledged, and if an RTT plus this window has
         passed since it was sent. DCP has "1rtt": its reordering window is an RTT, so that a retransmission is an RTT
-        late. (time, rtt or rtt+queue; unless said: that of the base)
-    sack_bytes: Bytes (on the wire) since the last SACK after which the receiver sends one. (bytes, above 0; unless
-        said: that of the base)
+        late. (time, rtt or rtt+queue; default: that of the base)
+    sack_bytes: Bytes (on the wire) since the last SACK after which the receiver sends one. (bytes, above 0; default:
+        that of the base)
     min_threshold: Least number of out-of-order packets from which a loss is inferred (min_threshold). (count, 1 to
-        4095; unless said: that of the base)
-    probe_after: Time without a SACK after which the sender sends a probe. (time, rtt or rtt+queue, above 0; unless
-        said: that of the base)
+        4095; default: that of the base)
+    probe_after: Time without a SACK after which the sender sends a probe. (time, rtt or rtt+queue, above 0; default:
+        that of the base)
     probe_rtt: Round-trip time of a probe and its SACK below which the SACK means a loss, and not queueing. (time, rtt
-        or rtt+queue, above 0; unless said: that of the base)
+        or rtt+queue, above 0; default: that of the base)
     probe_takes_all: Whether a probe's SACK that indicates a loss declares lost every unacknowledged packet that was
         sent before the probe. This also recovers a lost tail without a timeout. If not, only packets below the
-        highest received PSN are declared lost, as in OOO-based detection. (flag; unless said: that of the base)
+        highest received PSN are declared lost, as in OOO-based detection. (flag; default: that of the base)
     counter_bits: Bits of the packet counter of a message. A longer message is split into several requests. (count, 1
-        to 31; unless said: that of the base)
+        to 31; default: that of the base)
     tracked_messages: Number of requests that the receiver tracks, from the oldest unacknowledged one on (section
         4.5). It is also the largest number of WQEs that a queue pair serves per scheduling turn (n, section 4.3).
-        (count, 1 to 65535; unless said: that of the base)
-    round_quota: Payload that a queue pair may send per scheduling turn. (bytes, above 0; unless said: that of the
-        base)
-    batch: Number of retransmissions fetched from host memory per batch. (count, 1 to 65535; unless said: that of the
+        (count, 1 to 65535; default: that of the base)
+    round_quota: Payload that a queue pair may send per scheduling turn. (bytes, above 0; default: that of the base)
+    batch: Number of retransmissions fetched from host memory per batch. (count, 1 to 65535; default: that of the
         base)
     pcie: Time of a round trip over PCIe. A fetch of packets to send again takes two round trips. With 0, it takes no
-        time. (time, rtt or rtt+queue; unless said: that of the base)
+        time. (time, rtt or rtt+queue; default: that of the base)
     trims_as_marks: Whether a trimmed packet causes a CNP, as a marked one does. If not, a sender whose packets are
-        all trimmed gets no congestion signal. (flag; unless said: that of the base)
-    pull_window: Speculative credit of a new sender, and the largest demand beyond the granted credit. (bytes, packets
-        or bdp, above 0; unless said: that of the base)
-    pull_rate: Total pull rate of a host, for all its senders together. (rate or line, above 0; unless said: that of
-        the base)
+        all trimmed gets no congestion signal. (flag; default: that of the base)
+    pull_window: One size with two uses: the speculative credit of a new sender, and the upper limit of its demand in
+        excess of the granted credit. (bytes, packets or bdp, above 0; default: that of the base)
+    pull_rate: Rate of all pulls of a host together, over all queue pairs on which it receives. (rate or line, above
+        0; default: that of the base)
     delta: Out-of-order threshold (Delta). A path is slow if the PSN of its ACK is more than this below the highest
-        acknowledged PSN. It is 32 in public simulations. (count, 1 to 65535; unless said: that of the base)
+        acknowledged PSN. It is 32 in public simulations. (count, 1 to 65535; default: that of the base)
     bitmap: Number of packets from the ePSN on that the receiver accepts (L; 64 in simulations of MP-RDMA). (count, 1
-        to 65535; unless said: that of the base)
+        to 65535; default: that of the base)
     restart_after: Time with nothing in flight after which a queue pair restarts with the initial window. (time, rtt
-        or rtt+queue, above 0; unless said: that of the base)
-    control: Size of a NACK, of a control packet (a probe) and of a trimmed packet. (bytes, 1B to 65535B; unless said:
+        or rtt+queue, above 0; default: that of the base)
+    control: Size of a NACK, of a control packet (a probe) and of a trimmed packet. (bytes, 1B to 65535B; default:
         that of the base)
-    received_unit: The unit in which ACKs count received bytes. (bytes, 1B to 4KiB; unless said: that of the base)
-    mpr: The PSNs from the cumulative one on that may be in flight (MPR). (count, 128 to 32640; unless said: that of
-        the base)
-    rto_doublings: The timeout of a packet doubles with each of its retransmissions, at most this many times. UET
-        gives up after five; here the last timeout is repeated. (count, 0 to 16; unless said: that of the base)
-    loss_packets: Packets are inferred lost once this many packets have arrived out of order; 0: never, a gap is no
-        loss. (count, 0 to 65535; unless said: that of the base)
-    loss_windows: With `loss_packets`: and at least this many windows of them. (number, 0 to 1000; unless said: that
-        of the base)
-    credit: A table of its own. (unless said: those of the base)
+    received_unit: The unit in which ACKs count received bytes. (bytes, 1B to 4KiB; default: that of the base)
+    mpr: Number of PSNs, from the lowest unacknowledged one on, that may be in flight (MPR). (count, 128 to 32640;
+        default: that of the base)
+    rto_doublings: Largest number of times that the timeout of a packet doubles. It doubles with each retransmission
+        of the packet. UET gives up after five retransmissions; here the last timeout is repeated. (count, 0 to 16;
+        default: that of the base)
+    loss_packets: Packets are inferred lost once this many packets have arrived out of order. With 0, a gap never
+        means loss. (count, 0 to 65535; default: that of the base)
+    loss_windows: Number of congestion windows of data that must also have arrived out of order before `loss_packets`
+        takes effect. (number, 0 to 1000; default: that of the base)
+    credit: A table with keys of its own. (default: the table of the base)
     """
 
     payload: Size
@@ -1014,12 +1023,12 @@ Transport = Union[
 class CcDctcp(TypedDict):
     """DCTCP in the per-ACK form of MPRDMA (REPS, section 4.1).
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     initial_window: Window at the start. (bytes, packets or bdp, above 0; needed)
     max_window: Largest window. (bytes, packets or bdp, above 0; needed)
-    decrease: Packets taken off the window by a marked ACK, for each packet that it acknowledges. (number, 0 to 1;
-        needed)
-    loss_decrease: Packets taken off the window by a loss. (number, 0 or more; needed)
+    decrease: Number of packets by which a marked ACK shrinks the window, for each packet that it acknowledges.
+        (number, 0 to 1; needed)
+    loss_decrease: Number of packets by which a loss shrinks the window. (number, 0 or more; needed)
     """
 
     kind: Literal["dctcp"]
@@ -1047,7 +1056,7 @@ class _CcDcqcnNeeded(TypedDict):
 class CcDcqcn(_CcDcqcnNeeded, total=False):
     """DCQCN (SIGCOMM 2015), which sets a rate.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     g: Gain g of alpha's moving average. (number, 0 to 1; needed)
     initial_alpha: Initial alpha: its value when the first CNP arrives (1 in the paper). (number, 0 to 1; needed)
     alpha_timer: Time without a CNP after which alpha decays once. (time, rtt or rtt+queue, 100ns or more; needed)
@@ -1062,10 +1071,10 @@ class CcDcqcn(_CcDcqcnNeeded, total=False):
         needed)
     window: Bytes that may be in flight, whatever the rate. (bytes, packets or bdp, above 0; needed)
     on_nack: Reaction to a NACK; only some transports report NACKs to the congestion control. (choice, slow-start,
-        cnp; unless said: `"slow-start"`)
+        cnp; default: `"slow-start"`)
     alpha_decay: Trigger of the decay of alpha. `packets` needs a `decrease_interval` of 0. (choice, timer, packets;
-        unless said: `"timer"`)
-    increases: The steps by which the rate rises. (choice, dcqcn, htsim; unless said: `"dcqcn"`)
+        default: `"timer"`)
+    increases: The steps by which the rate rises. (choice, dcqcn, htsim; default: `"dcqcn"`)
     """
 
     on_nack: Literal["slow-start", "cnp"]
@@ -1076,7 +1085,7 @@ class CcDcqcn(_CcDcqcnNeeded, total=False):
 class CcHpcc(TypedDict):
     """HPCC (SIGCOMM 2019), which sets a window and a rate from in-network telemetry.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     eta: Target utilisation of the bottleneck link (eta). (number, 0.01 to 1; needed)
     max_stage: Consecutive RTTs of additive increase before a multiplicative one (maxStage). With 0, there are none.
         (count; needed)
@@ -1094,7 +1103,7 @@ class CcHpcc(TypedDict):
 class CcStrack(TypedDict):
     """STrack's congestion control (Algorithms 2 and 4).
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     initial_window: Window at the start. (bytes, packets or bdp, above 0; needed)
     max_window: Largest window (max_cwnd). (bytes, packets or bdp, above 0; needed)
     target_qdelay: Queueing delay to which the window converges (target_Qdelay). (time, rtt or rtt+queue, above 0;
@@ -1126,7 +1135,7 @@ class CcStrack(TypedDict):
 class CcMpRdma(TypedDict):
     """MP-RDMA (NSDI 2018), with one window for all paths, which each ACK changes.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     initial_window: Window at the start, and after an idle period. (bytes, packets or bdp, above 0; needed)
     max_window: Largest window. As far as is known, the paper has none. Without it, the window of a queue pair that is
         never marked would grow without bound. (bytes, packets or bdp, above 0; needed)
@@ -1156,31 +1165,33 @@ class _CcNsccNeeded(TypedDict):
 class CcNscc(_CcNsccNeeded, total=False):
     """NSCC of Ultra Ethernet (UET 1.0.3, section 3.6.13): a delay-based window at the sender.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     initial_window: Window at the start. (bytes, packets or bdp, above 0; needed)
-    max_window: Largest window (MaxWnd). It shrinks with the base RTT that is measured. (bytes, packets or bdp, above
-        0; needed)
+    max_window: Largest window (MaxWnd). If a shorter base RTT is measured, it shrinks in proportion. (bytes, packets
+        or bdp, above 0; needed)
     target: Queueing delay to settle at (target_qdelay). (time, rtt or rtt+queue, above 0; needed)
-    alpha: Gain of the proportional increase (alpha = this * a * b * MTU / target, where a is the BDP over that of 100
-        Gb/s and 12 us, and b the target over 12 us). (number, 0 or more; needed)
+    alpha: Gain of the proportional increase (alpha = this * a * b * MTU / target, where a is the BDP divided by the
+        BDP of 100 Gb/s and 12 us, and b is the target divided by 12 us). (number, 0 or more; needed)
     fi: Fair increase in packets (fi = this * a * MTU). (number, 0 or more; needed)
     fi_scale: Fast increase: bytes of window for each acknowledged byte (fi_scale = this * a). (number, 0 or more;
         needed)
-    eta: Increase each round trip in packets (eta = this * a * MTU). (number, 0 or more; needed)
+    eta: Increase in each round trip, in packets (eta = this * a * MTU). (number, 0 or more; needed)
     gamma: Multiplicative decrease (gamma). (number, 0 to 1; needed)
-    max_decrease: The window is cut to no less than this share at once (max_md_jump). (number, 0 to 1; needed)
-    qa_gate: Quick adapt sets the window to what a period delivered if that is below MaxWnd over two to this power
-        (qa_gate). (count, 0 to 16; needed)
-    qa_threshold: Queueing delay above which quick adapt acts without a loss (qa_threshold); without it never. (time,
-        rtt or rtt+queue, above 0; unless said: none)
-    average: Samples of the average delay: each as measured (`spec`), or a quarter of the base RTT for an unmarked
-        packet beyond the target (`htsim`). (choice, spec, htsim; unless said: `"spec"`)
+    max_decrease: Smallest share of the window that one decrease may leave (max_md_jump). (number, 0 to 1; needed)
+    qa_gate: Quick adapt sets the window to the bytes that a period delivered if they are fewer than MaxWnd divided by
+        two to this power (qa_gate). (count, 0 to 16; needed)
+    qa_threshold: Queueing delay above which quick adapt acts even without a loss (qa_threshold). If it is not set,
+        quick adapt acts only after a loss. (time, rtt or rtt+queue, above 0; default: none)
+    average: Samples of the average delay. With `spec`, each sample is the measured delay of a packet. With `htsim`,
+        an unmarked packet whose delay is above the target has a quarter of the base RTT as its sample. (choice, spec,
+        htsim; default: `"spec"`)
     ewma: Weight of a sample in the average delay. (number, 0 to 1; needed)
-    zero_delay: Queueing delay up to which there counts as none (fast increase). (time, rtt or rtt+queue; needed)
-    last_hop_trims: Whether a trim at the last hop is a sign of congestion. Where receivers grant credit it is none:
-        they know the senders that share their link. (flag; unless said: `true`)
-    rules: The rules of UET (`spec`), or those in which uet-htsim departs from it (`htsim`). (choice, spec, htsim;
-        unless said: `"spec"`)
+    zero_delay: Queueing delay up to which a packet counts as not delayed, so that the fast increase applies. (time,
+        rtt or rtt+queue; needed)
+    last_hop_trims: Whether a trim at the last hop is a sign of congestion. Where receivers grant credit, it is no
+        such sign, since a receiver knows the senders that share its link. (flag; default: `true`)
+    rules: Rules to apply. With `spec`, they are those of UET. With `htsim`, those of uet-htsim apply where it departs
+        from UET. (choice, spec, htsim; default: `"spec"`)
     """
 
     qa_threshold: Time
@@ -1192,7 +1203,7 @@ class CcNscc(_CcNsccNeeded, total=False):
 class CcConstant(TypedDict):
     """A window that never changes.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     window: The window. (bytes, packets or bdp, above 0; needed)
     """
 
@@ -1201,68 +1212,69 @@ class CcConstant(TypedDict):
 
 
 class CcSettings(TypedDict, total=False):
-    """Parameters of the base's `cc`, whichever kind it is.
+    """Parameters of the base's `cc`, of any kind.
 
-    initial_window: Window at the start. (bytes, packets or bdp, above 0; unless said: that of the base)
-    max_window: Largest window. (bytes, packets or bdp, above 0; unless said: that of the base)
-    decrease: Packets taken off the window by a marked ACK, for each packet that it acknowledges. (number, 0 to 1;
-        unless said: that of the base)
-    loss_decrease: Packets taken off the window by a loss. (number, 0 or more; unless said: that of the base)
-    g: Gain g of alpha's moving average. (number, 0 to 1; unless said: that of the base)
-    initial_alpha: Initial alpha: its value when the first CNP arrives (1 in the paper). (number, 0 to 1; unless said:
+    initial_window: Window at the start. (bytes, packets or bdp, above 0; default: that of the base)
+    max_window: Largest window. (bytes, packets or bdp, above 0; default: that of the base)
+    decrease: Number of packets by which a marked ACK shrinks the window, for each packet that it acknowledges.
+        (number, 0 to 1; default: that of the base)
+    loss_decrease: Number of packets by which a loss shrinks the window. (number, 0 or more; default: that of the
+        base)
+    g: Gain g of alpha's moving average. (number, 0 to 1; default: that of the base)
+    initial_alpha: Initial alpha: its value when the first CNP arrives (1 in the paper). (number, 0 to 1; default:
         that of the base)
-    alpha_timer: Time without a CNP after which alpha decays once. (time, rtt or rtt+queue, 100ns or more; unless
-        said: that of the base)
-    increase_timer: Period of the timer of rate increases. (time, rtt or rtt+queue, 100ns or more; unless said: that
-        of the base)
+    alpha_timer: Time without a CNP after which alpha decays once. (time, rtt or rtt+queue, 100ns or more; default:
+        that of the base)
+    increase_timer: Period of the timer of rate increases. (time, rtt or rtt+queue, 100ns or more; default: that of
+        the base)
     byte_counter: Byte counter: bytes sent per rate increase step. With 0, only the timer causes increases. (bytes;
-        unless said: that of the base)
-    fast_recovery: Steps of fast recovery (F). (count, 1 to 1000000; unless said: that of the base)
-    rate_ai: Additive increase of the target rate. (rate or line, above 0; unless said: that of the base)
-    rate_hai: Hyper increase of the target rate. (rate or line, above 0; unless said: that of the base)
-    min_rate: Lowest rate. (rate or line, above 0; unless said: that of the base)
+        default: that of the base)
+    fast_recovery: Steps of fast recovery (F). (count, 1 to 1000000; default: that of the base)
+    rate_ai: Additive increase of the target rate. (rate or line, above 0; default: that of the base)
+    rate_hai: Hyper increase of the target rate. (rate or line, above 0; default: that of the base)
+    min_rate: Lowest rate. (rate or line, above 0; default: that of the base)
     decrease_interval: Least time between two cuts of the rate. With 0, every CNP cuts it. (time, rtt or rtt+queue;
-        unless said: that of the base)
-    window: Bytes that may be in flight, whatever the rate. (bytes, packets or bdp, above 0; unless said: that of the
+        default: that of the base)
+    window: Bytes that may be in flight, whatever the rate. (bytes, packets or bdp, above 0; default: that of the
         base)
     on_nack: Reaction to a NACK; only some transports report NACKs to the congestion control. (choice, slow-start,
-        cnp; unless said: that of the base)
+        cnp; default: that of the base)
     alpha_decay: Trigger of the decay of alpha. `packets` needs a `decrease_interval` of 0. (choice, timer, packets;
-        unless said: that of the base)
-    increases: The steps by which the rate rises. (choice, dcqcn, htsim; unless said: that of the base)
-    eta: Target utilisation of the bottleneck link (eta). (number, 0.01 to 1; unless said: that of the base)
+        default: that of the base)
+    increases: The steps by which the rate rises. (choice, dcqcn, htsim; default: that of the base)
+    eta: Target utilisation of the bottleneck link (eta). (number, 0.01 to 1; default: that of the base)
     max_stage: Consecutive RTTs of additive increase before a multiplicative one (maxStage). With 0, there are none.
-        (count; unless said: that of the base)
-    base_rtt: Round trip of an idle path (T). (time, rtt or path, above 0; unless said: that of the base)
+        (count; default: that of the base)
+    base_rtt: Round trip of an idle path (T). (time, rtt or path, above 0; default: that of the base)
     target_qdelay: Queueing delay to which the window converges (target_Qdelay). (time, rtt or rtt+queue, above 0;
-        unless said: that of the base)
+        default: that of the base)
     target_qhigh: Queueing delay above which the window follows the bytes that are delivered (target_Qhigh). (time,
-        rtt or rtt+queue, above 0; unless said: that of the base)
-    ewma: Weight of a sample in the average delay (ewma). (number, 0 to 1; unless said: that of the base)
-    beta: Additive increase in packets, before scaling (beta = this * bdp_sf). (number, 0 or more; unless said: that
-        of the base)
+        rtt or rtt+queue, above 0; default: that of the base)
+    ewma: Weight of a sample in the average delay (ewma). (number, 0 to 1; default: that of the base)
+    beta: Additive increase in packets, before scaling (beta = this * bdp_sf). (number, 0 or more; default: that of
+        the base)
     alpha: Gain of the proportional increase, before scaling (alpha = this * bdp_sf * delay_sf / base_rtt). (number, 0
-        or more; unless said: that of the base)
-    gamma: Multiplicative decrease (gamma). (number, 0 to 1; unless said: that of the base)
-    max_decrease: Least share of the window that remains after a cut (Algorithm 4, line 15). (number, 0 to 1; unless
-        said: that of the base)
-    target: Queueing delay to settle at (target_qdelay). (time, rtt or rtt+queue, above 0; unless said: that of the
-        base)
-    fi: Fair increase in packets (fi = this * a * MTU). (number, 0 or more; unless said: that of the base)
-    fi_scale: Fast increase: bytes of window for each acknowledged byte (fi_scale = this * a). (number, 0 or more;
-        unless said: that of the base)
-    qa_gate: Quick adapt sets the window to what a period delivered if that is below MaxWnd over two to this power
-        (qa_gate). (count, 0 to 16; unless said: that of the base)
-    qa_threshold: Queueing delay above which quick adapt acts without a loss (qa_threshold); without it never. (time,
-        rtt or rtt+queue, above 0; unless said: that of the base)
-    average: Samples of the average delay: each as measured (`spec`), or a quarter of the base RTT for an unmarked
-        packet beyond the target (`htsim`). (choice, spec, htsim; unless said: that of the base)
-    zero_delay: Queueing delay up to which there counts as none (fast increase). (time, rtt or rtt+queue; unless said:
+        or more; default: that of the base)
+    gamma: Multiplicative decrease (gamma). (number, 0 to 1; default: that of the base)
+    max_decrease: Least share of the window that remains after a cut (Algorithm 4, line 15). (number, 0 to 1; default:
         that of the base)
-    last_hop_trims: Whether a trim at the last hop is a sign of congestion. Where receivers grant credit it is none:
-        they know the senders that share their link. (flag; unless said: that of the base)
-    rules: The rules of UET (`spec`), or those in which uet-htsim departs from it (`htsim`). (choice, spec, htsim;
-        unless said: that of the base)
+    target: Queueing delay to settle at (target_qdelay). (time, rtt or rtt+queue, above 0; default: that of the base)
+    fi: Fair increase in packets (fi = this * a * MTU). (number, 0 or more; default: that of the base)
+    fi_scale: Fast increase: bytes of window for each acknowledged byte (fi_scale = this * a). (number, 0 or more;
+        default: that of the base)
+    qa_gate: Quick adapt sets the window to the bytes that a period delivered if they are fewer than MaxWnd divided by
+        two to this power (qa_gate). (count, 0 to 16; default: that of the base)
+    qa_threshold: Queueing delay above which quick adapt acts even without a loss (qa_threshold). If it is not set,
+        quick adapt acts only after a loss. (time, rtt or rtt+queue, above 0; default: that of the base)
+    average: Samples of the average delay. With `spec`, each sample is the measured delay of a packet. With `htsim`,
+        an unmarked packet whose delay is above the target has a quarter of the base RTT as its sample. (choice, spec,
+        htsim; default: that of the base)
+    zero_delay: Queueing delay up to which a packet counts as not delayed, so that the fast increase applies. (time,
+        rtt or rtt+queue; default: that of the base)
+    last_hop_trims: Whether a trim at the last hop is a sign of congestion. Where receivers grant credit, it is no
+        such sign, since a receiver knows the senders that share its link. (flag; default: that of the base)
+    rules: Rules to apply. With `spec`, they are those of UET. With `htsim`, those of uet-htsim apply where it departs
+        from UET. (choice, spec, htsim; default: that of the base)
     """
 
     initial_window: Size
@@ -1319,7 +1331,7 @@ Cc = Union[
 class LbEcmp(TypedDict):
     """One entropy value for a queue pair's lifetime.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     """
 
     kind: Literal["ecmp"]
@@ -1328,7 +1340,7 @@ class LbEcmp(TypedDict):
 class LbOps(TypedDict):
     """A random entropy value for each packet (oblivious packet spraying).
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     evs: Number of entropy values (EVS size). (count, 1 to 65536; needed)
     """
 
@@ -1349,31 +1361,31 @@ class _LbRepsNeeded(TypedDict):
 class LbReps(_LbRepsNeeded, total=False):
     """REPS: entropy values of unmarked ACKs are reused.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     evs: Number of entropy values (EVS_SIZE). (count, 1 to 65536; needed)
     buffer: Entries of the circular buffer (REPS_BUFFER_SIZE). (count, 1 to 32; needed)
     freezing: Whether the sender freezes on failures (Appendix C.4 evaluates REPS without it). (flag; needed)
     freezing_timeout: Duration of freezing (FREEZING_TIMEOUT). (time, rtt or rtt+queue, above 0; needed)
     after_freezing: Behaviour at the end of freezing. With `keep`, the sender keeps its buffer, and every `buffer`-th
         of the next `explore_packets` packets explores. With `reset`, it empties the buffer, and each of these packets
-        explores. (choice, keep, reset; unless said: `"keep"`)
+        explores. (choice, keep, reset; default: `"keep"`)
     freezing_ends: Events at which a sender checks whether freezing is over: ACKs (`ack`), or timeouts as well
         (`timeout`). A sender whose cached entropies all fail gets no ACK, and with `ack` it stays frozen for ever.
-        (choice, ack, timeout; unless said: `"ack"`)
-    explore_packets: Number of packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND). Algorithm 1
-        may mean the window at that time; here it is a fixed number. (count, 0 to 255; needed)
+        (choice, ack, timeout; default: `"ack"`)
+    explore_packets: Number of packets after freezing. Every `buffer`-th of these packets explores (NUM_PKTS_CWND).
+        Algorithm 1 may mean the window at that time; here it is a fixed number. (count, 0 to 255; needed)
     failure_rtt: Number of base RTTs that separates failures from congestion. A timeout counts as a failure if the
-        highest RTT measured in the last one to two RTO periods was below it (Appendix A, without trimming). (number,
-        0 or more; needed)
+        highest RTT measured in the last one to two RTO periods was below this many base RTTs (Appendix A, without
+        trimming). (number, 0 or more; needed)
     reuse: Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). A
         frozen sender without a valid entropy still uses each entry of the buffer once per cycle. (count, 1 to 64;
-        unless said: `1`)
+        default: `1`)
     reuse_order: Order in which entropies are used if `reuse` is above 1. With `in-a-row`, the oldest entropy is used
         up before the next. With `in-turn`, the entropies take turns until all are used up. (choice, in-a-row, in-
-        turn; unless said: `"in-a-row"`)
+        turn; default: `"in-a-row"`)
     freeze_at: Time of the run at which a sender freezes once without a failure, for `freezing_timeout`. It freezes
         with the first ACK at or after this time. Without this parameter, only failures cause freezing. (time, rtt or
-        rtt+queue, above 0; unless said: none)
+        rtt+queue, above 0; default: none)
     """
 
     after_freezing: Literal["keep", "reset"]
@@ -1386,7 +1398,7 @@ class LbReps(_LbRepsNeeded, total=False):
 class LbStrack(TypedDict):
     """STrack's load balancer (Algorithm 3).
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     max_paths: Number of entropy values, and of bits in the bitmap (max_paths). (count, 1 to 256; needed)
     min_paths: Least number of paths that the round robin covers (Algorithm 3, line 18), at most `max_paths`. (count,
         1 to 256; needed)
@@ -1400,7 +1412,7 @@ class LbStrack(TypedDict):
 class LbMpRdma(TypedDict):
     """MP-RDMA (NSDI 2018), under which a packet takes the path of the ACK that clocks it out.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     paths: Number of virtual paths, that is of entropy values (UDP source ports). (count, 1 to 65536; needed)
     probe: Probability p that a packet that may probe does so (1 % in simulations of MP-RDMA). (number, 0 to 1;
         needed)
@@ -1417,10 +1429,10 @@ class LbMpRdma(TypedDict):
 class LbPlb(TypedDict):
     """PLB (SIGCOMM 2022) or FlowBender (CoNEXT 2014), which take another path after congested round trips.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     evs: Number of entropy values among which a new path is drawn. (count, 1 to 65536; needed)
-    threshold: Share of marked packets, among those that the ACKs of a round answer, above which the round is
-        congested. With 0, any mark makes it congested. (number, 0 to 1; needed)
+    threshold: Share of marked packets above which a round is congested, among the packets that the ACKs of the round
+        answer. With 0, any mark makes the round congested. (number, 0 to 1; needed)
     rounds: Number of consecutive congested rounds after which the queue pair moves. (count, 1 to 255; needed)
     """
 
@@ -1433,11 +1445,11 @@ class LbPlb(TypedDict):
 class LbFlowlet(TypedDict):
     """Flowlets at the host, which take another path after an idle gap.
 
-    kind: Which it is. (needed)
-    evs: Number of entropy values among which each flowlet's is drawn. (count, 1 to 65536; needed)
+    kind: The kind of this part. (needed)
+    evs: Number of entropy values among which each flowlet draws one. (count, 1 to 65536; needed)
     gap: An idle gap longer than this ends a flowlet. (time, rtt or rtt+queue, above 0; needed)
-    since: Start of the idle gap: when the previous packet was `sent`, or when the last `ack` arrived. (choice, sent,
-        ack; needed)
+    since: Start of the idle gap. With `sent`, it is the time at which the previous packet was sent. With `ack`, it is
+        the arrival of the last ACK. (choice, sent, ack; needed)
     """
 
     kind: Literal["flowlet"]
@@ -1459,28 +1471,28 @@ class _LbBitmapNeeded(TypedDict):
 class LbBitmap(_LbBitmapNeeded, total=False):
     """A penalty for each entropy value, and a round robin over the values without one.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     evs: Number of entropy values. (count, 1 to 4096; needed)
     ecn_penalty: Penalty that the ACK of a marked packet adds to its entropy value. (count, 0 to 255; needed)
     trim_penalty: Penalty that a trimmed packet adds. (count, 0 to 255; needed)
     timeout_penalty: Penalty that a timeout adds. (count, 0 to 255; needed)
     max_penalty: The highest penalty. (count, 1 to 255; needed)
-    remembered: Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty,
-        except under `uet`, which reports the entropy value. (count, 0 to 65536; needed)
-    skip_limit: None is skipped while more than this share of the entropy values has a penalty. (number, 0 to 1;
-        unless said: `1.0`)
+    remembered: Number of sent packets whose entropy values are recorded for timeouts. With 0, timeouts add no
+        penalty, except under `uet`, which reports the entropy value. (count, 0 to 65536; needed)
+    skip_limit: Share of the entropy values. While more of them have a penalty, no entropy value is skipped. (number,
+        0 to 1; default: `1.0`)
     """
 
     skip_limit: float
 
 
 class LbMixed(TypedDict):
-    """An entropy value that came back unmarked, or else the bitmap's.
+    """An entropy value that came back unmarked, or if there is none, the one that the bitmap chooses.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     evs: Number of entropy values. (count, 1 to 4096; needed)
-    buffer: The most entropy values that wait to be used again. Further ones that come back are forgotten. (count, 1
-        to 4096; needed)
+    buffer: Largest number of entropy values that wait for reuse. Any further values that come back are discarded.
+        (count, 1 to 4096; needed)
     ecn_penalty: Penalty of the bitmap that the ACK of a marked packet adds to its entropy value. (count, 0 to 255;
         needed)
     trim_penalty: Penalty that a trimmed packet adds. (count, 0 to 255; needed)
@@ -1500,7 +1512,7 @@ class LbMixed(TypedDict):
 class LbAckClock(TypedDict):
     """Each packet takes the entropy value of the ACK that clocks it out.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     evs: Number of entropy values among which a packet that no ACK clocks out draws its own. (count, 1 to 65536;
         needed)
     """
@@ -1512,7 +1524,7 @@ class LbAckClock(TypedDict):
 class LbRoundRobin(TypedDict):
     """A few entropy values in turn.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     evs: Number of entropy values. They are consecutive, and the first one is random. (count, 1 to 65536; needed)
     """
 
@@ -1521,60 +1533,61 @@ class LbRoundRobin(TypedDict):
 
 
 class LbSettings(TypedDict, total=False):
-    """Parameters of the base's `lb`, whichever kind it is.
+    """Parameters of the base's `lb`, of any kind.
 
-    evs: Number of entropy values (EVS size). (count, 1 to 65536; unless said: that of the base)
-    buffer: Entries of the circular buffer (REPS_BUFFER_SIZE). (count, 1 to 32; unless said: that of the base)
-    freezing: Whether the sender freezes on failures (Appendix C.4 evaluates REPS without it). (flag; unless said:
-        that of the base)
-    freezing_timeout: Duration of freezing (FREEZING_TIMEOUT). (time, rtt or rtt+queue, above 0; unless said: that of
+    evs: Number of entropy values (EVS size). (count, 1 to 65536; default: that of the base)
+    buffer: Entries of the circular buffer (REPS_BUFFER_SIZE). (count, 1 to 32; default: that of the base)
+    freezing: Whether the sender freezes on failures (Appendix C.4 evaluates REPS without it). (flag; default: that of
         the base)
+    freezing_timeout: Duration of freezing (FREEZING_TIMEOUT). (time, rtt or rtt+queue, above 0; default: that of the
+        base)
     after_freezing: Behaviour at the end of freezing. With `keep`, the sender keeps its buffer, and every `buffer`-th
         of the next `explore_packets` packets explores. With `reset`, it empties the buffer, and each of these packets
-        explores. (choice, keep, reset; unless said: that of the base)
+        explores. (choice, keep, reset; default: that of the base)
     freezing_ends: Events at which a sender checks whether freezing is over: ACKs (`ack`), or timeouts as well
         (`timeout`). A sender whose cached entropies all fail gets no ACK, and with `ack` it stays frozen for ever.
-        (choice, ack, timeout; unless said: that of the base)
-    explore_packets: Number of packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND). Algorithm 1
-        may mean the window at that time; here it is a fixed number. (count, 0 to 255; unless said: that of the base)
+        (choice, ack, timeout; default: that of the base)
+    explore_packets: Number of packets after freezing. Every `buffer`-th of these packets explores (NUM_PKTS_CWND).
+        Algorithm 1 may mean the window at that time; here it is a fixed number. (count, 0 to 255; default: that of
+        the base)
     failure_rtt: Number of base RTTs that separates failures from congestion. A timeout counts as a failure if the
-        highest RTT measured in the last one to two RTO periods was below it (Appendix A, without trimming). (number,
-        0 or more; unless said: that of the base)
+        highest RTT measured in the last one to two RTO periods was below this many base RTTs (Appendix A, without
+        trimming). (number, 0 or more; default: that of the base)
     reuse: Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). A
         frozen sender without a valid entropy still uses each entry of the buffer once per cycle. (count, 1 to 64;
-        unless said: that of the base)
+        default: that of the base)
     reuse_order: Order in which entropies are used if `reuse` is above 1. With `in-a-row`, the oldest entropy is used
         up before the next. With `in-turn`, the entropies take turns until all are used up. (choice, in-a-row, in-
-        turn; unless said: that of the base)
+        turn; default: that of the base)
     freeze_at: Time of the run at which a sender freezes once without a failure, for `freezing_timeout`. It freezes
         with the first ACK at or after this time. Without this parameter, only failures cause freezing. (time, rtt or
-        rtt+queue, above 0; unless said: that of the base)
-    max_paths: Number of entropy values, and of bits in the bitmap (max_paths). (count, 1 to 256; unless said: that of
-        the base)
+        rtt+queue, above 0; default: that of the base)
+    max_paths: Number of entropy values, and of bits in the bitmap (max_paths). (count, 1 to 256; default: that of the
+        base)
     min_paths: Least number of paths that the round robin covers (Algorithm 3, line 18), at most `max_paths`. (count,
-        1 to 256; unless said: that of the base)
-    paths: Number of virtual paths, that is of entropy values (UDP source ports). (count, 1 to 65536; unless said:
-        that of the base)
-    probe: Probability p that a packet that may probe does so (1 % in simulations of MP-RDMA). (number, 0 to 1; unless
-        said: that of the base)
+        1 to 256; default: that of the base)
+    paths: Number of virtual paths, that is of entropy values (UDP source ports). (count, 1 to 65536; default: that of
+        the base)
+    probe: Probability p that a packet that may probe does so (1 % in simulations of MP-RDMA). (number, 0 to 1;
+        default: that of the base)
     probe_interval: Least time between two packets that may probe: an RTT. One simulation measures the RTT, the others
-        take the base RTT of the fabric (`"1rtt"`). (time, rtt or rtt+queue, above 0; unless said: that of the base)
-    threshold: Share of marked packets, among those that the ACKs of a round answer, above which the round is
-        congested. With 0, any mark makes it congested. (number, 0 to 1; unless said: that of the base)
-    rounds: Number of consecutive congested rounds after which the queue pair moves. (count, 1 to 255; unless said:
-        that of the base)
-    gap: An idle gap longer than this ends a flowlet. (time, rtt or rtt+queue, above 0; unless said: that of the base)
-    since: Start of the idle gap: when the previous packet was `sent`, or when the last `ack` arrived. (choice, sent,
-        ack; unless said: that of the base)
-    ecn_penalty: Penalty that the ACK of a marked packet adds to its entropy value. (count, 0 to 255; unless said:
-        that of the base)
-    trim_penalty: Penalty that a trimmed packet adds. (count, 0 to 255; unless said: that of the base)
-    timeout_penalty: Penalty that a timeout adds. (count, 0 to 255; unless said: that of the base)
-    max_penalty: The highest penalty. (count, 1 to 255; unless said: that of the base)
-    remembered: Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty,
-        except under `uet`, which reports the entropy value. (count, 0 to 65536; unless said: that of the base)
-    skip_limit: None is skipped while more than this share of the entropy values has a penalty. (number, 0 to 1;
-        unless said: that of the base)
+        take the base RTT of the fabric (`"1rtt"`). (time, rtt or rtt+queue, above 0; default: that of the base)
+    threshold: Share of marked packets above which a round is congested, among the packets that the ACKs of the round
+        answer. With 0, any mark makes the round congested. (number, 0 to 1; default: that of the base)
+    rounds: Number of consecutive congested rounds after which the queue pair moves. (count, 1 to 255; default: that
+        of the base)
+    gap: An idle gap longer than this ends a flowlet. (time, rtt or rtt+queue, above 0; default: that of the base)
+    since: Start of the idle gap. With `sent`, it is the time at which the previous packet was sent. With `ack`, it is
+        the arrival of the last ACK. (choice, sent, ack; default: that of the base)
+    ecn_penalty: Penalty that the ACK of a marked packet adds to its entropy value. (count, 0 to 255; default: that of
+        the base)
+    trim_penalty: Penalty that a trimmed packet adds. (count, 0 to 255; default: that of the base)
+    timeout_penalty: Penalty that a timeout adds. (count, 0 to 255; default: that of the base)
+    max_penalty: The highest penalty. (count, 1 to 255; default: that of the base)
+    remembered: Number of sent packets whose entropy values are recorded for timeouts. With 0, timeouts add no
+        penalty, except under `uet`, which reports the entropy value. (count, 0 to 65536; default: that of the base)
+    skip_limit: Share of the entropy values. While more of them have a penalty, no entropy value is skipped. (number,
+        0 to 1; default: that of the base)
     """
 
     evs: int
@@ -1625,7 +1638,7 @@ Lb = Union[
 class ProgramThemisSpraying(TypedDict):
     """Themis for packet spraying, in both roles at every ToR.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     paths: Number of paths for which the tables have entries (N_paths, Table 2). (count, 1 to 65536; needed)
     window: Largest number of packets that a NIC may have unacknowledged (N_TX window, Table 2). The bitmap has twice
         as many bits. (count, 1 to 65536; needed)
@@ -1655,7 +1668,7 @@ class ProgramThemisSpraying(TypedDict):
 class ProgramConweave(TypedDict):
     """ConWeave, in both roles at every ToR.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     reply_extra: Time that a reply may take before the queue pair is rerouted, beyond the unloaded round trip between
         its two ToRs. (time, rtt or rtt+queue, above 0; needed)
     path_pause: Time for which a path is not chosen after an ECN mark on it. (time, rtt or rtt+queue, above 0; needed)
@@ -1701,7 +1714,7 @@ class ProgramThemisLonghaulPnp(_ProgramThemisLonghaulPnpNeeded, total=False):
     daemon_delay: Delay from the host to the control plane. (time, rtt or rtt+queue; needed)
     install_delay: Delay from the control plane to the table. (time, rtt or rtt+queue; needed)
     both_ends: Whether the external switch of the receivers' data centre sends CNPs as well, even for packets that it
-        has marked itself. Daemons then report to the switches of both data centres. (flag; unless said: `false`)
+        has marked itself. Daemons then report to the switches of both data centres. (flag; default: `false`)
     entries: Size of the table (section VI: 1024 entries). (count, 1 to 4294967295; needed)
     """
 
@@ -1736,23 +1749,23 @@ class ProgramThemisLonghaulTrp(_ProgramThemisLonghaulTrpNeeded, total=False):
     cache: Whether CNP_Cache is used (figure 18). (flag; needed)
     cache_slots: Number of slots of CNP_Cache (1024 in section VI). (count, 1 to 16777216; needed)
     cache_fingerprint: Whether a slot of CNP_Cache has a fingerprint of its flow, 32 bits of the hash, which packets
-        must match. (flag; unless said: `false`)
+        must match. (flag; default: `false`)
     cache_expiry: Time without a CNP after which a slot of CNP_Cache is free. With 0, a slot is free only when its
-        flow has returned to normal. (time, rtt or rtt+queue; unless said: `"0ps"`)
+        flow has returned to normal. (time, rtt or rtt+queue; default: `"0ps"`)
     cache_reset_own: Whether the control plane resets a slot of CNP_Cache only if the entry's own flow was the last to
-        write it. (flag; unless said: `false`)
+        write it. (flag; default: `false`)
     store: Whether CNP_Store is used (figure 18). (flag; needed)
     store_entries: Number of entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; needed)
     install_delay: Time from a CNP to its flow's entry in CNP_Store (1 ms in section VII-C). (time, rtt or rtt+queue;
         needed)
     rate: Rate of the recirculation port. (rate, above 0; needed)
     latency: Latency of a pass through the recirculation port. (time, rtt or rtt+queue; needed)
-    ecn: Whether the port marks packets (ECN) as other ports do. (flag; unless said: `false`)
-    ecn_kmin: Bytes in the port above which packets are marked with a probability that rises from 0. (bytes; unless
-        said: `"1600KB"`)
-    ecn_kmax: Bytes in the port above which every packet is marked. (bytes; unless said: `"25000KiB"`)
+    ecn: Whether the port marks packets (ECN) as other ports do. (flag; default: `false`)
+    ecn_kmin: Bytes in the port above which packets are marked with a probability that rises from 0. (bytes; default:
+        `"1600KB"`)
+    ecn_kmax: Bytes in the port above which every packet is marked. (bytes; default: `"25000KiB"`)
     ecn_pmax: Share of packets that are marked just below `ecn_kmax`. The share rises linearly from 0 at `ecn_kmin`.
-        (number, 0 to 1; unless said: `0.2`)
+        (number, 0 to 1; default: `0.2`)
     dummies: Number of dummy packets that circulate in the recirculation port (section V-B: "a few"). (count; needed)
     dummy_bytes: Size of a dummy packet. (bytes, above 0; needed)
     """
@@ -1773,9 +1786,9 @@ class _ProgramThemisLonghaulNeeded(TypedDict):
 class ProgramThemisLonghaul(_ProgramThemisLonghaulNeeded, total=False):
     """Themis for long-haul networks, at the switches between data centres.
 
-    kind: Which it is. (needed)
-    pnp: A table of its own. (unless said: those of the base)
-    trp: A table of its own. (unless said: those of the base)
+    kind: The kind of this part. (needed)
+    pnp: A table with keys of its own. (default: the table of the base)
+    trp: A table with keys of its own. (default: the table of the base)
     """
 
     pnp: ProgramThemisLonghaulPnp
@@ -1785,7 +1798,7 @@ class ProgramThemisLonghaul(_ProgramThemisLonghaulNeeded, total=False):
 class ProgramFlowlet(TypedDict):
     """Flowlet switching as in LetFlow, at the source ToR.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     gap: Idle time between two packets of a queue pair above which the second starts a new flowlet, which takes a path
         of its own. (time, rtt or rtt+queue, above 0; needed)
     """
@@ -1797,7 +1810,7 @@ class ProgramFlowlet(TypedDict):
 class ProgramNackDrop(TypedDict):
     """Drops a share of the NACKs on their way to the switch's hosts (Themis-spraying, section 2.3).
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     share: The probability that a NACK is dropped. (number, 0 to 1; needed)
     """
 
@@ -1808,10 +1821,11 @@ class ProgramNackDrop(TypedDict):
 class ProgramAnnulus(TypedDict):
     """Annulus as Themis-longhaul simulates it, at every ToR.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, each marked packet causes one. (time, rtt or
         rtt+queue; needed)
-    clear_marks: Whether the mark is cleared, so that the receiver sends no CNP for it as well. (flag; needed)
+    clear_marks: Whether the ToR clears the mark, so that only the ToR and not also the receiver sends a CNP for it.
+        (flag; needed)
     inter_only: Whether flows that stay within a data centre are ignored. (flag; needed)
     """
 
@@ -1830,23 +1844,22 @@ class _ProgramBiccNeeded(TypedDict):
 class ProgramBicc(_ProgramBiccNeeded, total=False):
     """BiCC as Themis-longhaul simulates it, at every external switch.
 
-    kind: Which it is. (needed)
+    kind: The kind of this part. (needed)
     window: Largest number of bytes in flight between the switch and one host: the BDP within a data centre. (`"1bdp"`
         would be the BDP of the fabric's longest path, which leads from one data centre to the other.) One packet is
         always allowed. With `scope = "switch"`, the limit applies to the bytes between the switch and all its hosts
         together. (bytes, packets or bdp, above 0; needed)
     release: Time after which a packet without any feedback is no longer counted as in flight. (time, rtt or
         rtt+queue, above 0; needed)
-    scope: Scope of the window and of the queue. (choice, destination, switch; unless said: `"destination"`)
-    clear_marks: Whether the near-source loop clears the mark of packets that leave the data centre. (flag; unless
-        said: `false`)
-    ecn: Whether the queues of packets that the window delays mark packets (ECN) as ports do. (flag; unless said:
+    scope: Scope of the window and of the queue. (choice, destination, switch; default: `"destination"`)
+    clear_marks: Whether the near-source loop clears the mark of packets that leave the data centre. (flag; default:
         `false`)
-    ecn_kmin: Bytes in such a queue above which packets are marked with a probability that rises from 0. (bytes;
-        unless said: `"400KB"`)
-    ecn_kmax: Bytes in such a queue above which every packet is marked. (bytes; unless said: `"1600KB"`)
+    ecn: Whether the queues of packets that the window delays mark packets (ECN) as ports do. (flag; default: `false`)
+    ecn_kmin: Bytes in a queue of delayed packets above which packets are marked with a probability that rises from 0.
+        (bytes; default: `"400KB"`)
+    ecn_kmax: Bytes in a queue of delayed packets above which every packet is marked. (bytes; default: `"1600KB"`)
     ecn_pmax: Share of packets that are marked just below `ecn_kmax`. The share rises linearly from 0 at `ecn_kmin`.
-        (number, 0 to 1; unless said: `0.2`)
+        (number, 0 to 1; default: `0.2`)
     """
 
     scope: Literal["destination", "switch"]
@@ -1861,21 +1874,20 @@ class ProgramSettingsPnp(TypedDict, total=False):
     """`pnp` of this part.
 
     cnp_interval: Minimum time between two CNPs of a flow (cnp_interval). With 0, there is one CNP per marked packet
-        (figure 16). (time, rtt or rtt+queue; unless said: that of the base)
+        (figure 16). (time, rtt or rtt+queue; default: that of the base)
     clear_marks: Whether the mark is cleared (CE is rewritten to ECT, which RFC 3168 forbids to routers). If it is
-        not, the receiver sends CNPs for marked packets as well (figure 16). (flag; unless said: that of the base)
+        not, the receiver sends CNPs for marked packets as well (figure 16). (flag; default: that of the base)
     monitor: Whether only queue pairs whose TCP handshake passed the switch have an entry. Otherwise all queue pairs
-        have one (figure 17). (flag; unless said: that of the base)
+        have one (figure 17). (flag; default: that of the base)
     expire: Whether entries are removed when their queue pair is destroyed. Otherwise they never are (figure 17).
-        (flag; unless said: that of the base)
-    setup: Time from a queue pair's TCP handshake and INIT to its first message. (time, rtt or rtt+queue; unless said:
+        (flag; default: that of the base)
+    setup: Time from a queue pair's TCP handshake and INIT to its first message. (time, rtt or rtt+queue; default:
         that of the base)
-    daemon_delay: Delay from the host to the control plane. (time, rtt or rtt+queue; unless said: that of the base)
-    install_delay: Delay from the control plane to the table. (time, rtt or rtt+queue; unless said: that of the base)
+    daemon_delay: Delay from the host to the control plane. (time, rtt or rtt+queue; default: that of the base)
+    install_delay: Delay from the control plane to the table. (time, rtt or rtt+queue; default: that of the base)
     both_ends: Whether the external switch of the receivers' data centre sends CNPs as well, even for packets that it
-        has marked itself. Daemons then report to the switches of both data centres. (flag; unless said: that of the
-        base)
-    entries: Size of the table (section VI: 1024 entries). (count, 1 to 4294967295; unless said: that of the base)
+        has marked itself. Daemons then report to the switches of both data centres. (flag; default: that of the base)
+    entries: Size of the table (section VI: 1024 entries). (count, 1 to 4294967295; default: that of the base)
     """
 
     cnp_interval: Time
@@ -1893,37 +1905,35 @@ class ProgramSettingsTrp(TypedDict, total=False):
     """`trp` of this part.
 
     alpha: Initial alpha of a flow: number of CNPs per increase of `loop_num` (Algorithm 1; 5 in section VI). (count,
-        1 to 4294967295; unless said: that of the base)
+        1 to 4294967295; default: that of the base)
     beta: Time without a CNP after which a flow recovers (Algorithm 1; 500 us in section VI). (time, rtt or rtt+queue,
-        above 0; unless said: that of the base)
-    growth: CNPs that increase `loop_num` (Algorithm 1, line 5). (choice, printed, spaced; unless said: that of the
-        base)
-    recovery: Recovery of a flow (appendix D). (choice, rate, direct, none; unless said: that of the base)
-    cache: Whether CNP_Cache is used (figure 18). (flag; unless said: that of the base)
-    cache_slots: Number of slots of CNP_Cache (1024 in section VI). (count, 1 to 16777216; unless said: that of the
-        base)
+        above 0; default: that of the base)
+    growth: CNPs that increase `loop_num` (Algorithm 1, line 5). (choice, printed, spaced; default: that of the base)
+    recovery: Recovery of a flow (appendix D). (choice, rate, direct, none; default: that of the base)
+    cache: Whether CNP_Cache is used (figure 18). (flag; default: that of the base)
+    cache_slots: Number of slots of CNP_Cache (1024 in section VI). (count, 1 to 16777216; default: that of the base)
     cache_fingerprint: Whether a slot of CNP_Cache has a fingerprint of its flow, 32 bits of the hash, which packets
-        must match. (flag; unless said: that of the base)
+        must match. (flag; default: that of the base)
     cache_expiry: Time without a CNP after which a slot of CNP_Cache is free. With 0, a slot is free only when its
-        flow has returned to normal. (time, rtt or rtt+queue; unless said: that of the base)
+        flow has returned to normal. (time, rtt or rtt+queue; default: that of the base)
     cache_reset_own: Whether the control plane resets a slot of CNP_Cache only if the entry's own flow was the last to
-        write it. (flag; unless said: that of the base)
-    store: Whether CNP_Store is used (figure 18). (flag; unless said: that of the base)
-    store_entries: Number of entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; unless said: that of
-        the base)
+        write it. (flag; default: that of the base)
+    store: Whether CNP_Store is used (figure 18). (flag; default: that of the base)
+    store_entries: Number of entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; default: that of the
+        base)
     install_delay: Time from a CNP to its flow's entry in CNP_Store (1 ms in section VII-C). (time, rtt or rtt+queue;
-        unless said: that of the base)
-    rate: Rate of the recirculation port. (rate, above 0; unless said: that of the base)
-    latency: Latency of a pass through the recirculation port. (time, rtt or rtt+queue; unless said: that of the base)
-    ecn: Whether the port marks packets (ECN) as other ports do. (flag; unless said: that of the base)
-    ecn_kmin: Bytes in the port above which packets are marked with a probability that rises from 0. (bytes; unless
-        said: that of the base)
-    ecn_kmax: Bytes in the port above which every packet is marked. (bytes; unless said: that of the base)
+        default: that of the base)
+    rate: Rate of the recirculation port. (rate, above 0; default: that of the base)
+    latency: Latency of a pass through the recirculation port. (time, rtt or rtt+queue; default: that of the base)
+    ecn: Whether the port marks packets (ECN) as other ports do. (flag; default: that of the base)
+    ecn_kmin: Bytes in the port above which packets are marked with a probability that rises from 0. (bytes; default:
+        that of the base)
+    ecn_kmax: Bytes in the port above which every packet is marked. (bytes; default: that of the base)
     ecn_pmax: Share of packets that are marked just below `ecn_kmax`. The share rises linearly from 0 at `ecn_kmin`.
-        (number, 0 to 1; unless said: that of the base)
-    dummies: Number of dummy packets that circulate in the recirculation port (section V-B: "a few"). (count; unless
-        said: that of the base)
-    dummy_bytes: Size of a dummy packet. (bytes, above 0; unless said: that of the base)
+        (number, 0 to 1; default: that of the base)
+    dummies: Number of dummy packets that circulate in the recirculation port (section V-B: "a few"). (count; default:
+        that of the base)
+    dummy_bytes: Size of a dummy packet. (bytes, above 0; default: that of the base)
     """
 
     alpha: int
@@ -1949,55 +1959,56 @@ class ProgramSettingsTrp(TypedDict, total=False):
 
 
 class ProgramSettings(TypedDict, total=False):
-    """Parameters of the base's `fabric.program`, whichever kind it is.
+    """Parameters of the base's `fabric.program`, of any kind.
 
-    paths: Number of paths for which the tables have entries (N_paths, Table 2). (count, 1 to 65536; unless said: that
-        of the base)
+    paths: Number of paths for which the tables have entries (N_paths, Table 2). (count, 1 to 65536; default: that of
+        the base)
     window: Largest number of bytes in flight between the switch and one host: the BDP within a data centre. (`"1bdp"`
         would be the BDP of the fabric's longest path, which leads from one data centre to the other.) One packet is
         always allowed. With `scope = "switch"`, the limit applies to the bytes between the switch and all its hosts
-        together. (bytes, packets or bdp, above 0; unless said: that of the base)
+        together. (bytes, packets or bdp, above 0; default: that of the base)
     confirmation: Condition C2 (section 4.2): a NACK is valid only if a later packet of the same path has already been
-        forwarded to the NIC. (flag; unless said: that of the base)
+        forwarded to the NIC. (flag; default: that of the base)
     lazy_drop: Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides its validity.
-        Without it, the NACK is dropped. (flag; unless said: that of the base)
-    reroute: Whether retransmissions take another path (section 4.4). (flag; unless said: that of the base)
-    failure_handling: Whether paths whose packets fail to arrive are avoided (section 4.4). (flag; unless said: that
-        of the base)
+        Without it, the NACK is dropped. (flag; default: that of the base)
+    reroute: Whether retransmissions take another path (section 4.4). (flag; default: that of the base)
+    failure_handling: Whether paths whose packets fail to arrive are avoided (section 4.4). (flag; default: that of
+        the base)
     ooo_threshold: Distance in PSNs beyond a missing packet at which a passing packet causes the missing packet's path
-        to be avoided (OOO_THRESHOLD). (count, 1 to 4294967295; unless said: that of the base)
+        to be avoided (OOO_THRESHOLD). (count, 1 to 4294967295; default: that of the base)
     avoidance_window: Number of packets for which a path is avoided (AVOIDANCE_WINDOW). (count, 1 to 4294967295;
-        unless said: that of the base)
+        default: that of the base)
     reply_extra: Time that a reply may take before the queue pair is rerouted, beyond the unloaded round trip between
-        its two ToRs. (time, rtt or rtt+queue, above 0; unless said: that of the base)
-    path_pause: Time for which a path is not chosen after an ECN mark on it. (time, rtt or rtt+queue, above 0; unless
-        said: that of the base)
+        its two ToRs. (time, rtt or rtt+queue, above 0; default: that of the base)
+    path_pause: Time for which a path is not chosen after an ECN mark on it. (time, rtt or rtt+queue, above 0;
+        default: that of the base)
     flush_extra: Time after the estimated arrival of the TAIL at which held packets are released. (time, rtt or
-        rtt+queue, above 0; unless said: that of the base)
+        rtt+queue, above 0; default: that of the base)
     default_wait: Time after which held packets are released if there is no estimate of the TAIL's arrival. (time, rtt
-        or rtt+queue, above 0; unless said: that of the base)
+        or rtt+queue, above 0; default: that of the base)
     expiry: Idle time after which a queue pair may take any path, whether or not a CLEAR ended its last reroute.
-        (time, rtt or rtt+queue, above 0; unless said: that of the base)
+        (time, rtt or rtt+queue, above 0; default: that of the base)
     gap: Idle time between two packets of a queue pair above which the second starts a new flowlet, which takes a path
-        of its own. (time, rtt or rtt+queue, above 0; unless said: that of the base)
-    share: The probability that a NACK is dropped. (number, 0 to 1; unless said: that of the base)
+        of its own. (time, rtt or rtt+queue, above 0; default: that of the base)
+    share: The probability that a NACK is dropped. (number, 0 to 1; default: that of the base)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, each marked packet causes one. (time, rtt or
-        rtt+queue; unless said: that of the base)
-    clear_marks: Whether the mark is cleared, so that the receiver sends no CNP for it as well. (flag; unless said:
-        that of the base)
-    inter_only: Whether flows that stay within a data centre are ignored. (flag; unless said: that of the base)
+        rtt+queue; default: that of the base)
+    clear_marks: Whether the ToR clears the mark, so that only the ToR and not also the receiver sends a CNP for it.
+        (flag; default: that of the base)
+    inter_only: Whether flows that stay within a data centre are ignored. (flag; default: that of the base)
     release: Time after which a packet without any feedback is no longer counted as in flight. (time, rtt or
-        rtt+queue, above 0; unless said: that of the base)
-    scope: Scope of the window and of the queue. (choice, destination, switch; unless said: that of the base)
-    ecn: Whether the queues of packets that the window delays mark packets (ECN) as ports do. (flag; unless said: that
-        of the base)
-    ecn_kmin: Bytes in such a queue above which packets are marked with a probability that rises from 0. (bytes;
-        unless said: that of the base)
-    ecn_kmax: Bytes in such a queue above which every packet is marked. (bytes; unless said: that of the base)
+        rtt+queue, above 0; default: that of the base)
+    scope: Scope of the window and of the queue. (choice, destination, switch; default: that of the base)
+    ecn: Whether the queues of packets that the window delays mark packets (ECN) as ports do. (flag; default: that of
+        the base)
+    ecn_kmin: Bytes in a queue of delayed packets above which packets are marked with a probability that rises from 0.
+        (bytes; default: that of the base)
+    ecn_kmax: Bytes in a queue of delayed packets above which every packet is marked. (bytes; default: that of the
+        base)
     ecn_pmax: Share of packets that are marked just below `ecn_kmax`. The share rises linearly from 0 at `ecn_kmin`.
-        (number, 0 to 1; unless said: that of the base)
-    pnp: A table of its own. (unless said: those of the base)
-    trp: A table of its own. (unless said: those of the base)
+        (number, 0 to 1; default: that of the base)
+    pnp: A table with keys of its own. (default: the table of the base)
+    trp: A table with keys of its own. (default: the table of the base)
     """
 
     paths: int
@@ -2058,9 +2069,9 @@ class FabricWrr(TypedDict, total=False):
     """`wrr` of this part.
 
     radix: Number of ports N for which the weight is computed. Without it, each switch's own number of ports is used.
-        (count, 2 to 65536; unless said: none)
+        (count, 2 to 65536; default: none)
     weight: The weight itself: the bytes of the control queue per byte of the data queue while both wait. Without it,
-        the weight follows from the radix. (number, 1/65536 to 65535; unless said: none)
+        the weight follows from the radix. (number, 1/65536 to 65535; default: none)
     """
 
     radix: int
@@ -2092,7 +2103,7 @@ class FabricPfcAt(_FabricPfcAtNeeded, total=False):
         above 0; needed)
     alpha: Dynamic threshold of all ports of these switches, with the meaning of `pfc.alpha`. Without it, these
         switches use the threshold of the others. With 65536 and a buffer that never fills, they never send XOFF.
-        (number, 1/65536 to 65536; unless said: none)
+        (number, 1/65536 to 65536; default: none)
     """
 
     alpha: float
@@ -2102,23 +2113,22 @@ class FabricPfc(TypedDict, total=False):
     """`pfc` of this part.
 
     buffer: Packet buffer of a switch. It includes the headroom unless `headroom_apart` is set. (bytes, above 0;
-        unless said: required)
+        default: required)
     headroom_apart: Headroom is reserved in addition to `buffer` instead of inside it. Links with a large BDP require
-        this: a link of 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom. (flag; unless said:
-        `false`)
+        this: a link of 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom. (flag; default: `false`)
     buffer_rate: `buffer` is the buffer of a switch whose port rates add up to this rate, and is scaled for other
         switches (STrack, section 4.1). Without it, every switch has `buffer`. A scheme or scenario that sets only
-        `buffer` removes it. (rate, above 0; unless said: none)
+        `buffer` removes it. (rate, above 0; default: none)
     alpha: Dynamic threshold (alpha): an ingress port may hold this many times the free part of the shared buffer
-        before it sends XOFF. (number, 1/65536 to 65536; unless said: none)
+        before it sends XOFF. (number, 1/65536 to 65536; default: none)
     threshold: Static XOFF threshold of each ingress port, instead of the dynamic threshold `alpha`. (bytes, packets
-        or bdp, above 0; unless said: none)
+        or bdp, above 0; default: none)
     resume: XON is sent when the ingress port's share of the buffer has fallen this far below the XOFF threshold and
-        its headroom is empty. (bytes, packets or bdp, above 0; unless said: required)
+        its headroom is empty. (bytes, packets or bdp, above 0; default: required)
     headroom: Headroom of each ingress port. If left out, each port has the headroom that its link needs. (bytes,
-        packets or bdp, above 0; unless said: none)
-    alpha_from: A table of its own. (unless said: those of the base)
-    at: A table of its own. (unless said: those of the base)
+        packets or bdp, above 0; default: none)
+    alpha_from: A table with keys of its own. (default: the table of the base)
+    at: A table with keys of its own. (default: the table of the base)
     """
 
     buffer: Size
@@ -2133,69 +2143,67 @@ class FabricPfc(TypedDict, total=False):
 
 
 class Fabric(TypedDict, total=False):
-    """What the switches are, and how they route.
+    """The parameters of switches, their queues and their routing.
 
     queue: Capacity of a port's data queue. Packets beyond it are dropped or trimmed. With `shared_buffer` this is no
         limit, since the queues share that buffer; it is then only the queue length to which relative timeouts and
         thresholds (`5queue`, `0.2queue`) refer. Lossless fabrics have `pfc` instead. (bytes, packets or bdp, above 0;
-        unless said: none)
+        default: none)
     shared_buffer: Data buffer of a switch that drops or trims, which its egress queues share by the dynamic threshold
-        `shared_alpha`. With 0, each queue has the static limit `queue`. (bytes; unless said: `"0B"`)
+        `shared_alpha`. With 0, each queue has the static limit `queue`. (bytes; default: `"0B"`)
     last_hop_queue: Capacity of the data queues of ports to hosts, where it differs from `queue`. It has no effect on
-        a shared buffer. (bytes, packets or bdp, above 0; unless said: none)
+        a shared buffer. (bytes, packets or bdp, above 0; default: none)
     shared_alpha: Dynamic threshold of a shared buffer: one data queue may hold this many times the free part of the
-        buffer. (number, 1/65536 to 65536; unless said: `1.0`)
+        buffer. (number, 1/65536 to 65536; default: `1.0`)
     full_queue: The packet that a full data queue drops or trims. With `arriving` it is the arriving packet (drop-
         tail). With `coin` it is, with equal probability, the arriving packet or the youngest one in the queue, whose
         place the arriving packet then takes. If the arriving packet still does not fit, because the other one was
-        shorter, it is dropped or trimmed as well. (choice, arriving, coin; unless said: `"arriving"`)
-    control_queue: Capacity of a port's control queue. (bytes, packets or bdp, above 0; unless said: required)
-    ecn_kmin: The queue length up to which no data packet is marked. (bytes, packets, bdp or queue; unless said:
-        required)
-    ecn_kmax: The queue length above which every data packet is marked. (bytes, packets, bdp or queue; unless said:
+        shorter, it is dropped or trimmed as well. (choice, arriving, coin; default: `"arriving"`)
+    control_queue: Capacity of a port's control queue. (bytes, packets or bdp, above 0; default: required)
+    ecn_kmin: The queue length up to which no data packet is marked. (bytes, packets, bdp or queue; default: required)
+    ecn_kmax: The queue length above which every data packet is marked. (bytes, packets, bdp or queue; default:
         required)
     ecn_pmax: Marking probability just below `ecn_kmax` (Pmax). The probability rises to it from 0 at `ecn_kmin`.
-        (number, 0 to 1; unless said: required)
-    last_hop_ecn: Whether ports to hosts mark. Where receivers grant credit, a queue there is no sign of a congested
-        path. (flag; unless said: `true`)
-    trim: Data packets that do not fit are trimmed to their header instead of being dropped. (flag; unless said:
-        `false`)
+        (number, 0 to 1; default: required)
+    last_hop_ecn: Whether ports to hosts mark packets. Where receivers grant credit, a queue at such a port is no sign
+        of a congested path. (flag; default: `true`)
+    trim: Data packets that do not fit are trimmed to their header instead of being dropped. (flag; default: `false`)
     acks_with_data: In switches, only trimmed packets are control packets. ACKs, NACKs and CNPs wait in the data
-        queue, take the paths of data, and are dropped where data is trimmed (DCP, section 4.2). (flag; unless said:
+        queue, take the paths of data, and are dropped where data is trimmed (DCP, section 4.2). (flag; default:
         `false`)
     routing_delay: Time after a link has gone down or come up until routing withdraws or restores it. Without it,
-        routing never changes. (time; unless said: none)
+        routing never changes. (time; default: none)
     routing: The way in which switches choose among equal-cost ports. (choice, ecmp, ecmp-linear, adaptive, spray;
-        unless said: `"ecmp"`)
+        default: `"ecmp"`)
     port_choice: The port, and so the plane, by which a packet leaves a NIC with several ports. With `entropy` it is
         the entropy value modulo the number of ports, so that a load balancer that spreads packets over entropy values
         spreads them over ports. With `queue-pair` each queue pair uses one port, and the host assigns its ports in
         turn. With `packet` data leaves by the next free port. The default is `packet` if `routing` chooses a path for
-        each packet, and otherwise `entropy`. (choice, entropy, queue-pair, packet; unless said: none)
+        each packet, and otherwise `entropy`. (choice, entropy, queue-pair, packet; default: none)
     port_failover: A packet leaves by another port of the NIC if the NIC knows that the link of the packet's own port
-        is down. (flag; unless said: `true`)
+        is down. (flag; default: `true`)
     arrival_order: The order in which a node handles packets that arrive at one instant. With `port` the order is by
         increasing ingress port. With `random` it is drawn for each node and instant, so that no port is always served
-        first. (choice, port, random; unless said: `"port"`)
+        first. (choice, port, random; default: `"port"`)
     nic_jitter: The largest delay of the first packet, data or an ACK, after a NIC was idle. The delay is drawn
         uniformly from 0 to this value. Packets that follow within a packet's serialisation time are not delayed, so
         that no throughput is lost: a gap before each of them would have the effect of a slower link. With 0 there is
-        no delay. (time, 0ps to 1ms; unless said: `"0ps"`)
+        no delay. (time, 0ps to 1ms; default: `"0ps"`)
     timer_tick: The interval between the timer ticks of a host. A sender's timeout (for a retransmission, a probe or a
         request for credit) fires at the first tick after it is due. The first tick of each host is random. Pacing
-        does not use the ticks. With 0, timeouts fire at the exact time. (time, 0ps to 1ms; unless said: `"0ps"`)
+        does not use the ticks. With 0, timeouts fire at the exact time. (time, 0ps to 1ms; default: `"0ps"`)
     timer_jitter: The largest delay of a sender's timeout after its tick. The delay is drawn uniformly from 0 to this
-        value for each timeout. (time, 0ps to 1ms; unless said: `"0ps"`)
+        value for each timeout. (time, 0ps to 1ms; default: `"0ps"`)
     clock_ppm: The largest deviation of a device's oscillator (in a NIC or a switch) from the nominal rate, in parts
         per million. The deviation of each device is drawn uniformly between minus and plus this value, and changes
         the serialisation times of its packets. Latencies, pacing, timers and ideal FCTs are not affected. With 0, all
-        clocks are exact. (count, 0 to 100; unless said: `0`)
+        clocks are exact. (count, 0 to 100; default: `0`)
     program_at: The switches to which the program is attached, such as `tor:0` or `esw:100%`. Without it, the program
-        is attached to every ToR. (text; unless said: none)
-    program: What the switches run. (unless said: none)
-    ecn_from: A table of its own. (unless said: those of the base)
-    wrr: A table of its own. (unless said: those of the base)
-    pfc: A table of its own. (unless said: those of the base)
+        is attached to every ToR. (text; default: none)
+    program: The program that the switches run. (default: none)
+    ecn_from: A table with keys of its own. (default: the table of the base)
+    wrr: A table with keys of its own. (default: the table of the base)
+    pfc: A table with keys of its own. (default: the table of the base)
     """
 
     queue: Size
@@ -2227,23 +2235,23 @@ class Fabric(TypedDict, total=False):
 
 
 class Mix(TypedDict):
-    """Some hosts have another load balancer than the others.
+    """A load balancer that only some of the hosts have.
 
     every: Hosts 0, n, 2n and so on use the load balancer `mix.lb`. (count, 2 to 65536; needed)
-    lb: Their load balancer. (needed)
+    lb: The load balancer of these hosts. (needed)
     """
 
     every: int
     lb: Lb
 
 
-#: What a call leaves out.
+#: The value of arguments that a call leaves out.
 _UNSAID: Any = object()
 S = TypeVar("S", bound="Builder")
 
 
 class Builder(dict[str, Any]):
-    """A scenario's tables, call by call."""
+    """A scenario. Each method sets or adds one of its tables."""
 
     @overload
     def topology(
@@ -2263,16 +2271,15 @@ class Builder(dict[str, Any]):
         """Two or three tiers of any radix and oversubscription.
 
         hosts: Hosts of the fabric. (a number, 2 or more; needed)
-        tiers: Tiers of switches. (2 or 3; unless said: `2`)
+        tiers: Tiers of switches. (2 or 3; default: `2`)
         link: Rate of the links. (a rate above 0; needed)
-        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
         oversubscription: What the hosts of a ToR can send over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; unless said: `1`)
-        hosts_per_tor: Hosts below a ToR. (a number, 1 or more; unless said: by the numbers of hosts and tiers)
-        pod_hosts: Hosts of a pod, in three tiers. (a number, 2 or more; unless said: by the numbers of hosts and
-            tiers)
-        tier: `[[topology.tier]]`, from the ToRs up: what is different in a tier. (unless said: by the keys above)
+            `"2:1"`; default: `1`)
+        hosts_per_tor: Hosts below a ToR. (a number, 1 or more; default: by the numbers of hosts and tiers)
+        pod_hosts: Hosts of a pod, in three tiers. (a number, 2 or more; default: by the numbers of hosts and tiers)
+        tier: `[[topology.tier]]`, from the ToRs up: what is different in a tier. (default: by the keys above)
         """
 
     @overload
@@ -2293,13 +2300,13 @@ class Builder(dict[str, Any]):
 
         hosts: Hosts of the fabric. (a number, 2 or more; needed)
         link: Rate of the links. (a rate above 0; needed)
-        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
         oversubscription: What the hosts of a leaf can send over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; unless said: `1`)
-        hosts_per_tor: Hosts below a leaf. (a number, 1 or more; unless said: by the number of hosts)
-        pod_hosts: Hosts of a pod. (a number, 2 or more; unless said: all)
-        tier: `[[topology.tier]]`, from the leaves up: what is different in a tier. (unless said: by the keys above)
+            `"2:1"`; default: `1`)
+        hosts_per_tor: Hosts below a leaf. (a number, 1 or more; default: by the number of hosts)
+        pod_hosts: Hosts of a pod. (a number, 2 or more; default: all)
+        tier: `[[topology.tier]]`, from the leaves up: what is different in a tier. (default: by the keys above)
         """
 
     @overload
@@ -2316,10 +2323,10 @@ class Builder(dict[str, Any]):
         """A fat tree from a `.topo` file of htsim; what is said beside it goes before.
 
         file: The file. (a file's name, from the scenario's folder; needed)
-        link: Rate of the links. (a rate above 0; unless said: the file's)
-        link_latency: How long a bit takes over a link. (a time; unless said: the file's)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: the file's)
-        tier: `[[topology.tier]]`, from the ToRs up: what is different in a tier. (unless said: the file's)
+        link: Rate of the links. (a rate above 0; default: the file's)
+        link_latency: How long a bit takes over a link. (a time; default: the file's)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: the file's)
+        tier: `[[topology.tier]]`, from the ToRs up: what is different in a tier. (default: the file's)
         """
 
     @overload
@@ -2336,8 +2343,8 @@ class Builder(dict[str, Any]):
 
         hosts: Hosts of the fabric. (a number, 2 or more; needed)
         link: Rate of the links. (a rate above 0; needed)
-        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
         """
 
     @overload
@@ -2356,10 +2363,10 @@ class Builder(dict[str, Any]):
 
         hosts: Hosts of the fabric. (an even number, 2 or more; needed)
         link: Rate of the links. (a rate above 0; needed)
-        trunk: Rate of the cable between the switches. (a rate above 0; unless said: `link`)
-        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
-        trunk_latency: How long a bit takes over that cable. (a time; unless said: `link_latency`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        trunk: Rate of the cable between the switches. (a rate above 0; default: `link`)
+        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        trunk_latency: How long a bit takes over that cable. (a time; default: `link_latency`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
         """
 
     @overload
@@ -2381,19 +2388,19 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Data centres of ToRs and leaves, joined by external switches over long links.
 
-        dcs: Data centres. (a number, 2 or more; unless said: `2`)
+        dcs: Data centres. (a number, 2 or more; default: `2`)
         tors: ToRs of a data centre. (a number, 1 or more; needed)
         leaves: Leaves of a data centre. (a number, 1 or more; needed)
         hosts_per_tor: Hosts below a ToR. (a number, 1 or more; needed)
         link: Rate of the links. (a rate above 0; needed)
-        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
-        esw_link: Rate of a leaf's link to the external switch. (a rate above 0; unless said: all that the hosts of a
-            data centre can send, over its leaves)
-        esw_link_latency: How long a bit takes over it. (a time; unless said: `link_latency`)
-        wan_link: Rate of a link between data centres. (a rate above 0; unless said: all that the hosts of a data
-            centre can send)
+        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        esw_link: Rate of a leaf's link to the external switch. (a rate above 0; default: all that the hosts of a data
+            centre can send, over its leaves)
+        esw_link_latency: How long a bit takes over it. (a time; default: `link_latency`)
+        wan_link: Rate of a link between data centres. (a rate above 0; default: all that the hosts of a data centre
+            can send)
         wan_latency: How long a bit takes over it: 5 us for a kilometre of fibre. (a time; needed)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
         """
 
     @overload
@@ -2431,42 +2438,40 @@ class Builder(dict[str, Any]):
 
         servers: Servers of the cluster. (a number, 1 or more; needed)
         server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink; what
-            is said beside it goes before. (a file's name, from the scenario's folder; unless said: the keys beside
-            it)
-        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; unless said: `8`)
-        gpus: GPUs of a server. (a number, 1 or more; unless said: `nics`)
-        gpu_nics: The NIC of each GPU of a server. (a list of numbers; unless said: GPU g of a server has NIC g x
-            `nics` / `gpus`)
-        ports: Ports of a NIC, each in a plane of its own. (a number, 1 to 16; unless said: `1`)
-        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; unless said:
-            `1`)
-        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; unless said: none)
-        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; unless
-            said: 50ns)
-        segment: Servers of a segment, which share their leaves. (a number, 1 or more; unless said: so many that
-            leaves have up to 32 NICs, or by `radix`)
-        pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: all)
-        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
-        link: Rate of a NIC's port. (a rate above 0; unless said: must be said without `server`)
-        uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: `link`)
-        core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
-        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+            is said beside it goes before. (a file's name, from the scenario's folder; default: the keys beside it)
+        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; default: `8`)
+        gpus: GPUs of a server. (a number, 1 or more; default: `nics`)
+        gpu_nics: The NIC of each GPU of a server. (a list of numbers; default: GPU g of a server has NIC g x `nics` /
+            `gpus`)
+        ports: Ports of a NIC, each in a plane of its own. (a number, 1 to 16; default: `1`)
+        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; default: `1`)
+        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; default: none)
+        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; default:
+            50ns)
+        segment: Servers of a segment, which share their leaves. (a number, 1 or more; default: so many that leaves
+            have up to 32 NICs, or by `radix`)
+        pod: Segments of a pod, which share their spines. (a number, 1 or more; default: all)
+        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several pods)
+        link: Rate of a NIC's port. (a rate above 0; default: must be said without `server`)
+        uplink: Rate of the links between leaves and spines. (a rate above 0; default: `link`)
+        core_link: Rate of the links between spines and cores. (a rate above 0; default: `uplink`)
+        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
         oversubscription: What the NICs of a leaf can send over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; unless said: 1)
-        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; unless said: by `oversubscription`)
-        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; unless said: one
-            for each uplink of a leaf; with `radix` as few as will do)
+            `"2:1"`; default: 1)
+        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; default: by `oversubscription`)
+        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; default: one for
+            each uplink of a leaf; with `radix` as few as will do)
         core_oversubscription: What reaches a spine from below over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; unless said: 1)
-        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; unless said: by
+            `"2:1"`; default: 1)
+        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; default: by
             `core_oversubscription`)
-        cores: Cores of each plane. (a number, 0 or more; unless said: one for each uplink of a group's spines; with
+        cores: Cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines; with
             `radix` as few as will do)
         radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
-            number, 1 or more; unless said: any number of ports)
+            number, 1 or more; default: any number of ports)
         spine_group: The leaves that share their spines: those of a pod, or those of one rail. (`pod` or `rail`;
-            unless said: `"pod"`; `"rail"` with kind = "rails" and three tiers)
+            default: `"pod"`; `"rail"` with kind = "rails" and three tiers)
         """
 
     @overload
@@ -2503,41 +2508,39 @@ class Builder(dict[str, Any]):
 
         servers: Servers of the cluster. (a number, 1 or more; needed)
         server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink; what
-            is said beside it goes before. (a file's name, from the scenario's folder; unless said: the keys beside
-            it)
-        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; unless said: `8`)
-        gpus: GPUs of a server. (a number, 1 or more; unless said: `nics`)
-        gpu_nics: The NIC of each GPU of a server. (a list of numbers; unless said: GPU g of a server has NIC g x
-            `nics` / `gpus`)
-        ports: Ports of a NIC, each in a plane of its own. (a number, 1 to 16; unless said: `4`)
-        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; unless said:
-            `1`)
-        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; unless said: none)
-        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; unless
-            said: 50ns)
-        segment: Servers of a segment, which share their leaves. (a number, 1 or more; unless said: so many that
-            leaves have up to 32 NICs, or by `radix`)
-        pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: all; with three tiers so
-            many that a pod has as many leaves as a leaf has NICs)
-        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
-        link: Rate of a NIC's port. (a rate above 0; unless said: must be said without `server`)
-        uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: `link`)
-        core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
-        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+            is said beside it goes before. (a file's name, from the scenario's folder; default: the keys beside it)
+        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; default: `8`)
+        gpus: GPUs of a server. (a number, 1 or more; default: `nics`)
+        gpu_nics: The NIC of each GPU of a server. (a list of numbers; default: GPU g of a server has NIC g x `nics` /
+            `gpus`)
+        ports: Ports of a NIC, each in a plane of its own. (a number, 1 to 16; default: `4`)
+        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; default: `1`)
+        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; default: none)
+        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; default:
+            50ns)
+        segment: Servers of a segment, which share their leaves. (a number, 1 or more; default: so many that leaves
+            have up to 32 NICs, or by `radix`)
+        pod: Segments of a pod, which share their spines. (a number, 1 or more; default: all; with three tiers so many
+            that a pod has as many leaves as a leaf has NICs)
+        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several pods)
+        link: Rate of a NIC's port. (a rate above 0; default: must be said without `server`)
+        uplink: Rate of the links between leaves and spines. (a rate above 0; default: `link`)
+        core_link: Rate of the links between spines and cores. (a rate above 0; default: `uplink`)
+        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
         oversubscription: What the NICs of a leaf can send over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; unless said: 1)
-        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; unless said: by `oversubscription`)
-        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; unless said: one
-            for each uplink of a leaf; with `radix` as few as will do)
+            `"2:1"`; default: 1)
+        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; default: by `oversubscription`)
+        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; default: one for
+            each uplink of a leaf; with `radix` as few as will do)
         core_oversubscription: What reaches a spine from below over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; unless said: 1)
-        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; unless said: by
+            `"2:1"`; default: 1)
+        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; default: by
             `core_oversubscription`)
-        cores: Cores of each plane. (a number, 0 or more; unless said: one for each uplink of a group's spines; with
+        cores: Cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines; with
             `radix` as few as will do)
         radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
-            number, 1 or more; unless said: any number of ports)
+            number, 1 or more; default: any number of ports)
         """
 
     @overload
@@ -2575,42 +2578,40 @@ class Builder(dict[str, Any]):
 
         servers: Servers of the cluster. (a number, 1 or more; needed)
         server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink; what
-            is said beside it goes before. (a file's name, from the scenario's folder; unless said: the keys beside
-            it)
-        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; unless said: `8`)
-        gpus: GPUs of a server. (a number, 1 or more; unless said: `nics`)
-        gpu_nics: The NIC of each GPU of a server. (a list of numbers; unless said: GPU g of a server has NIC g x
-            `nics` / `gpus`)
-        ports: Ports of a NIC, each in a plane of its own. (a number, 1 to 16; unless said: `2`)
-        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; unless said:
-            `1`)
-        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; unless said: none)
-        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; unless
-            said: 50ns)
-        segment: Servers of a segment, which share their leaves. (a number, 1 or more; unless said: up to 128, or by
+            is said beside it goes before. (a file's name, from the scenario's folder; default: the keys beside it)
+        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; default: `8`)
+        gpus: GPUs of a server. (a number, 1 or more; default: `nics`)
+        gpu_nics: The NIC of each GPU of a server. (a list of numbers; default: GPU g of a server has NIC g x `nics` /
+            `gpus`)
+        ports: Ports of a NIC, each in a plane of its own. (a number, 1 to 16; default: `2`)
+        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; default: `1`)
+        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; default: none)
+        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; default:
+            50ns)
+        segment: Servers of a segment, which share their leaves. (a number, 1 or more; default: up to 128, or by
             `radix`)
-        pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: up to 15)
-        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
-        link: Rate of a NIC's port. (a rate above 0; unless said: must be said without `server`)
-        uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: twice `link`)
-        core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
-        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        pod: Segments of a pod, which share their spines. (a number, 1 or more; default: up to 15)
+        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several pods)
+        link: Rate of a NIC's port. (a rate above 0; default: must be said without `server`)
+        uplink: Rate of the links between leaves and spines. (a rate above 0; default: twice `link`)
+        core_link: Rate of the links between spines and cores. (a rate above 0; default: `uplink`)
+        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
         oversubscription: What the NICs of a leaf can send over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; unless said: 1; 60 uplinks with a segment of 128)
-        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; unless said: by `oversubscription`)
-        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; unless said: one
-            for each uplink of a leaf; with `radix` as few as will do)
+            `"2:1"`; default: 1; 60 uplinks with a segment of 128)
+        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; default: by `oversubscription`)
+        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; default: one for
+            each uplink of a leaf; with `radix` as few as will do)
         core_oversubscription: What reaches a spine from below over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; unless said: 15)
-        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; unless said: by
+            `"2:1"`; default: 15)
+        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; default: by
             `core_oversubscription`)
-        cores: Cores of each plane. (a number, 0 or more; unless said: one for each uplink of a group's spines; with
+        cores: Cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines; with
             `radix` as few as will do)
         radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
-            number, 1 or more; unless said: any number of ports)
+            number, 1 or more; default: any number of ports)
         spine_group: The leaves that share their spines: those of a pod, or those of one rail. (`pod` or `rail`;
-            unless said: `"pod"`; `"rail"` with kind = "rails" and three tiers)
+            default: `"pod"`; `"rail"` with kind = "rails" and three tiers)
         """
 
     @overload
@@ -2647,40 +2648,38 @@ class Builder(dict[str, Any]):
 
         servers: Servers of the cluster. (a number, 1 or more; needed)
         server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink; what
-            is said beside it goes before. (a file's name, from the scenario's folder; unless said: the keys beside
-            it)
-        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; unless said: `8`)
-        gpus: GPUs of a server. (a number, 1 or more; unless said: `nics`)
-        gpu_nics: The NIC of each GPU of a server. (a list of numbers; unless said: GPU g of a server has NIC g x
-            `nics` / `gpus`)
-        ports: Ports of a NIC, each to a ToR of its own. (a number, 1 to 16; unless said: `2`)
-        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; unless said:
-            `1`)
-        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; unless said: none)
-        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; unless
-            said: 50ns)
-        segment: Servers of a segment, which share their leaves. (a number, 1 or more; unless said: up to 16, or by
+            is said beside it goes before. (a file's name, from the scenario's folder; default: the keys beside it)
+        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; default: `8`)
+        gpus: GPUs of a server. (a number, 1 or more; default: `nics`)
+        gpu_nics: The NIC of each GPU of a server. (a list of numbers; default: GPU g of a server has NIC g x `nics` /
+            `gpus`)
+        ports: Ports of a NIC, each to a ToR of its own. (a number, 1 to 16; default: `2`)
+        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; default: `1`)
+        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; default: none)
+        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; default:
+            50ns)
+        segment: Servers of a segment, which share their leaves. (a number, 1 or more; default: up to 16, or by
             `radix`)
-        pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: up to 4)
-        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
-        link: Rate of a NIC's port. (a rate above 0; unless said: must be said without `server`)
-        uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: `link`)
-        core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
-        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        pod: Segments of a pod, which share their spines. (a number, 1 or more; default: up to 4)
+        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several pods)
+        link: Rate of a NIC's port. (a rate above 0; default: must be said without `server`)
+        uplink: Rate of the links between leaves and spines. (a rate above 0; default: `link`)
+        core_link: Rate of the links between spines and cores. (a rate above 0; default: `uplink`)
+        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
         oversubscription: What the NICs of a leaf can send over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; unless said: 1)
-        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; unless said: by `oversubscription`)
-        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; unless said: one
-            for each uplink of a leaf; with `radix` as few as will do)
+            `"2:1"`; default: 1)
+        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; default: by `oversubscription`)
+        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; default: one for
+            each uplink of a leaf; with `radix` as few as will do)
         core_oversubscription: What reaches a spine from below over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; unless said: 1)
-        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; unless said: by
+            `"2:1"`; default: 1)
+        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; default: by
             `core_oversubscription`)
-        cores: Cores of each plane. (a number, 0 or more; unless said: one for each uplink of a group's spines; with
+        cores: Cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines; with
             `radix` as few as will do)
         radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
-            number, 1 or more; unless said: any number of ports)
+            number, 1 or more; default: any number of ports)
         """
 
     @overload
@@ -2704,14 +2703,14 @@ class Builder(dict[str, Any]):
         hosts_per_router: Hosts of a router (p). (a number, 1 or more; needed)
         routers: Routers of a group (a). (a number, 1 or more; needed)
         global_links: Links of a router to other groups (h). (a number, 1 or more; needed)
-        router_groups: Groups of routers (g). (a number, 2 or more; unless said: `routers` x `global_links` + 1)
+        router_groups: Groups of routers (g). (a number, 2 or more; default: `routers` x `global_links` + 1)
         link: Rate of the links. (a rate above 0; needed)
-        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
-        global_link: Rate of the links between groups. (a rate above 0; unless said: `link`)
-        global_link_latency: How long a bit takes over such a link. (a time; unless said: `link_latency`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        global_link: Rate of the links between groups. (a rate above 0; default: `link`)
+        global_link_latency: How long a bit takes over such a link. (a time; default: `link_latency`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
         radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
-            number, 1 or more; unless said: any number of ports)
+            number, 1 or more; default: any number of ports)
         """
 
     @overload
@@ -2731,13 +2730,13 @@ class Builder(dict[str, Any]):
 
         dims: Switches of each dimension; a dimension of 2 has one link. (a list of numbers; needed)
         link: Rate of the links. (a rate above 0; needed)
-        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
-        host_link: Rate of the link between a host and its switch. (a rate above 0; unless said: that of the links of
-            its switch together)
-        host_link_latency: How long a bit takes over that link. (a time; unless said: `"0ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        host_link: Rate of the link between a host and its switch. (a rate above 0; default: that of the links of its
+            switch together)
+        host_link_latency: How long a bit takes over that link. (a time; default: `"0ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
         radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
-            number, 1 or more; unless said: any number of ports)
+            number, 1 or more; default: any number of ports)
         """
 
     @overload
@@ -2757,16 +2756,16 @@ class Builder(dict[str, Any]):
         """Switches each of which is joined to every other one.
 
         tors: Switches. (a number, 2 or more; needed)
-        hosts_per_tor: Hosts of a switch. (a number, 1 or more; unless said: `1`)
+        hosts_per_tor: Hosts of a switch. (a number, 1 or more; default: `1`)
         link: Rate of the links. (a rate above 0; needed)
-        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
-        host_link: Rate of the link between a host and its switch. (a rate above 0; unless said: a host's share of the
+        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        host_link: Rate of the link between a host and its switch. (a rate above 0; default: a host's share of the
             links of its switch together)
-        host_link_latency: How long a bit takes over that link. (a time; unless said: 0; `link_latency` with several
-            hosts on a switch)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        host_link_latency: How long a bit takes over that link. (a time; default: 0; `link_latency` with several hosts
+            on a switch)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
         radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
-            number, 1 or more; unless said: any number of ports)
+            number, 1 or more; default: any number of ports)
         """
 
     @overload
@@ -2781,12 +2780,12 @@ class Builder(dict[str, Any]):
         many ports; a host that is joined to another one gets a switch of its own.
 
         file: The file. (a file's name, from the scenario's folder; needed)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
         """
 
     def topology(self: S, kind: str, **keys: Any) -> S:
-        """Sets the fabric. There are: fat-tree, leaf-spine, single-switch, dumbbell, cross-dc, rails, multi-plane, hpn, dcn-
-        plus, dragonfly, torus, full-mesh, graph."""
+        """Sets the fabric. `kind` is one of: fat-tree, leaf-spine, single-switch, dumbbell, cross-dc, rails, multi-plane, hpn,
+        dcn-plus, dragonfly, torus, full-mesh, graph."""
         self["topology"] = {"kind": kind, **keys}
         return self
 
@@ -2802,8 +2801,8 @@ class Builder(dict[str, Any]):
         """Every host sends one message and receives one, never its own.
 
         bytes: Length of each message. (a size above 0; needed)
-        hosts: Hosts that take part, the first ones. (a number, 2 to all; unless said: all)
-        cross_tor: Nobody sends within its own ToR. (`true` or `false`; unless said: `false`)
+        hosts: Hosts that take part, the first ones. (a number, 2 to all; default: all)
+        cross_tor: Nobody sends within its own ToR. (`true` or `false`; default: `false`)
         """
 
     @overload
@@ -2817,7 +2816,7 @@ class Builder(dict[str, Any]):
         """Host i sends to its twin in the other half of the fabric.
 
         bytes: Length of each message. (a size above 0; needed)
-        senders: Hosts that send, the first ones. (a number, 1 to all; unless said: all)
+        senders: Hosts that send, the first ones. (a number, 1 to all; default: all)
         """
 
     @overload
@@ -2832,8 +2831,8 @@ class Builder(dict[str, Any]):
         """Many hosts send to one.
 
         bytes: Length of each message. (a size above 0; needed)
-        degree: Hosts that send. (a number, 1 to all but one; unless said: all but one)
-        target: The host that receives. (a host's number; unless said: `0`)
+        degree: Hosts that send. (a number, 1 to all but one; default: all but one)
+        target: The host that receives. (a host's number; default: `0`)
         """
 
     @overload
@@ -2855,12 +2854,12 @@ class Builder(dict[str, Any]):
             file's name; needed)
         load: Offered load: bytes that arrive per host over its line rate; over that of the slowest host of the
             fabric, where hosts differ. (a number above 0, at most 1.5; needed)
-        hosts: Hosts that take part, the first ones. (a number, 2 to all; unless said: all)
+        hosts: Hosts that take part, the first ones. (a number, 2 to all; default: all)
         duration: For how long messages arrive; all are run to their end. (a time above 0; needed)
-        inter: Share of the messages to hosts of other data centres; all other hosts alike unless said. (a number, 0
-            to 1, or `uniform`; unless said: `uniform`)
-        incast: Incasts beside it. (unless said: none)
-        pipeline: A pipeline beside it. (unless said: none)
+        inter: Share of the messages to hosts of other data centres; by default all other hosts are equally likely. (a
+            number, 0 to 1, or `uniform`; default: `uniform`)
+        incast: Incasts beside it. (default: none)
+        pipeline: A pipeline beside it. (default: none)
         """
 
     @overload
@@ -2881,24 +2880,24 @@ class Builder(dict[str, Any]):
         jitter: Time = ...,
         server: Server = ...,
     ) -> S:
-        """AllReduce, AllGather, ReduceScatter or AllToAll, by many jobs at once.
+        """AllReduce, AllGather, ReduceScatter or AllToAll, by many jobs at the same time.
 
         algorithm: How it is done. (`allreduce-ring`, `allreduce-double-binary-tree` and others; needed)
         bytes: The size that each rank has (of an AllToAll, what it sends to all others). (a size above 0; needed)
-        ranks: Ranks of a job. (a number, 2 or more; unless said: all hosts)
-        jobs: Jobs at once. (a number, 1 or more; unless said: `1`)
+        ranks: Ranks of a job. (a number, 2 or more; default: all hosts)
+        jobs: Number of jobs at the same time. (a number, 1 or more; default: `1`)
         placement: Where the ranks are: in host order, at random, each under another ToR, from a whole server on, or
-            rail by rail. (`random`, `blocks`, `spread`, `servers` or `rails`; unless said: `"blocks"`)
-        groups: The hosts of each job, one by one. (lists of hosts; unless said: by `ranks` and `jobs`)
-        chunk: A block goes in chunks of so much, which follow each other. (a size above 0; unless said: 128KB, and
-            none for an AllToAll)
-        connections: Destinations to which a rank sends at the same time. (a number, 1 or more; unless said: all
-            others, for an AllToAll)
-        depth: Most chunks that a rank has outstanding to any other rank. (a number, 1 or more; unless said: no limit)
-        clock: What ends a chunk: its ACK, or its arrival. (`ack` or `delivered`; unless said: `ack`, with a depth)
-        jitter: Of an `alltoall`: each rank begins at a time drawn from 0 to this. (a time; unless said: `"0us"`)
-        server: `[workload.server]`: ranks of one server reach each other over NVLink. (unless said: every message
-            crosses the network)
+            rail by rail. (`random`, `blocks`, `spread`, `servers` or `rails`; default: `"blocks"`)
+        groups: The hosts of each job, one by one. (lists of hosts; default: by `ranks` and `jobs`)
+        chunk: A block goes in chunks of so much, which follow each other. (a size above 0; default: 128KB, and none
+            for an AllToAll)
+        connections: Destinations to which a rank sends at the same time. (a number, 1 or more; default: all others,
+            for an AllToAll)
+        depth: Most chunks that a rank has outstanding to any other rank. (a number, 1 or more; default: no limit)
+        clock: What ends a chunk: its ACK, or its arrival. (`ack` or `delivered`; default: `ack`, with a depth)
+        jitter: Of an `alltoall`: each rank begins at a time drawn from 0 to this. (a time; default: `"0us"`)
+        server: `[workload.server]`: ranks of one server reach each other over NVLink. (default: every message crosses
+            the network)
         """
 
     @overload
@@ -2922,19 +2921,19 @@ class Builder(dict[str, Any]):
         operation: Which of the programs of nccl-tests: `all_reduce` is `all_reduce_perf`. (`all_reduce`,
             `all_gather`, `reduce_scatter`, `broadcast`, `alltoall` or `sendrecv`; needed)
         algorithm: How it is done, as with `NCCL_ALGO`. (`allreduce-ring`, `allreduce-double-binary-tree` and others;
-            unless said: NCCL's choice for an AllReduce among known servers, otherwise a ring)
+            default: NCCL's choice for an AllReduce among known servers, otherwise a ring)
         min_bytes: The first size (`-b`). (a size above 0; needed)
         max_bytes: The size that none exceeds (`-e`). (a size above 0; needed)
-        factor: Each size is so many times the one before (`-f`). (a number, 2 or more; unless said: 2, without
+        factor: Each size is so many times the one before (`-f`). (a number, 2 or more; default: 2, without
             `step_bytes`)
-        step_bytes: Each size is so much more than the one before (`-i`). (a size above 0; unless said: none)
-        ranks: Ranks. (a number, 2 or more; unless said: all hosts)
+        step_bytes: Each size is so much more than the one before (`-i`). (a size above 0; default: none)
+        ranks: Ranks. (a number, 2 or more; default: all hosts)
         placement: Where the ranks are, as of a collective. (`random`, `blocks`, `spread`, `servers` or `rails`;
-            unless said: `"blocks"`)
-        chunk: A block goes in chunks of so much, which follow each other. (a size above 0; unless said: 128KB, and
-            none for an AllToAll)
-        server: `[workload.server]`: ranks of one server reach each other over NVLink. (unless said: every message
-            crosses the network)
+            default: `"blocks"`)
+        chunk: A block goes in chunks of so much, which follow each other. (a size above 0; default: 128KB, and none
+            for an AllToAll)
+        server: `[workload.server]`: ranks of one server reach each other over NVLink. (default: every message crosses
+            the network)
         """
 
     @overload
@@ -2960,7 +2959,7 @@ class Builder(dict[str, Any]):
         """A connection matrix of htsim, with triggers.
 
         file: The file. (a file's name, from the scenario's folder; needed)
-        start_unit: The unit of its start times. (a time above 0; unless said: `"1ps"`)
+        start_unit: The unit of its start times. (a time above 0; default: `"1ps"`)
         """
 
     @overload
@@ -2975,9 +2974,9 @@ class Builder(dict[str, Any]):
         """A flow file of the ns-3 RDMA simulators; it names nodes of the topology file, or hosts where there is none.
 
         file: The file. (a file's name, from the scenario's folder; needed)
-        origin: The time in the file that is 0 here. (a time; unless said: `"2s"`)
-        format: Whose columns its flows have, where the file does not tell. (`hpcc`, `conweave` or `ns3-rdma`; unless
-            said: by the numbers of its columns)
+        origin: The time in the file that is 0 here. (a time; default: `"2s"`)
+        format: Whose columns its flows have, where the file does not tell. (`hpcc`, `conweave` or `ns3-rdma`;
+            default: by the numbers of its columns)
         """
 
     @overload
@@ -3012,42 +3011,42 @@ class Builder(dict[str, Any]):
         file: The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on. (a file's name, from the scenario's folder;
             needed)
         placement: Where the ranks are, a rank a host: in host order, or at random. (`random`, `blocks`, `spread`,
-            `servers` or `rails`; unless said: `"blocks"`)
+            `servers` or `rails`; default: `"blocks"`)
         rank_hosts: The host of each rank, in the order of the ranks. (numbers of hosts, or a file with one per line;
-            unless said: as `placement` says)
-        ends: When a send is over, so that what follows it may begin. (`posted` or `acknowledged`; unless said:
+            default: as `placement` says)
+        ends: When a send is over, so that what follows it may begin. (`posted` or `acknowledged`; default:
             `acknowledged`; of `msccl` and `mscclpp`, `posted`)
-        bytes: Of `msccl` and `mscclpp`: the buffer, or input buffer, of each rank. (a size above 0; unless said: must
-            be said for these)
-        chunk: Of `simai` and `chakra`: most bytes of a message. (a size above 0; unless said: 128KB, where it may be)
+        bytes: Of `msccl` and `mscclpp`: the buffer, or input buffer, of each rank. (a size above 0; default: must be
+            said for these)
+        chunk: Of `simai` and `chakra`: most bytes of a message. (a size above 0; default: 128KB, where it may be)
         without_pipeline: Of `simai`: leave out what pipeline stages send each other, of which the file has no time.
-            (`true` or `false`; unless said: `false`)
+            (`true` or `false`; default: `false`)
         layers: Of `simai`: the first and the last of the file's layers that are simulated. (two numbers, from 1;
-            unless said: all)
+            default: all)
         ranks: Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with
             fewer data-parallel ranks. Where the file does not say how many it has, that; otherwise all hosts. (a
-            number, 1 or more; unless said: all)
+            number, 1 or more; default: all)
         rank_order: Of `simai`: which parallel groups have neighbouring ranks, and which the largest stride; SimAI's
-            own is `tp-pp-dp`. (`tp-dp-pp` or `tp-pp-dp`; unless said: `"tp-dp-pp"`)
+            own is `tp-pp-dp`. (`tp-dp-pp` or `tp-pp-dp`; default: `"tp-dp-pp"`)
         comm_groups: Of `chakra`: the file of groups of ranks, as ASTRA-sim reads it. (a file's name, from the
-            scenario's folder; unless said: collectives of all ranks alone)
+            scenario's folder; default: collectives of all ranks alone)
         system: Of `chakra`: ASTRA-sim's system file, by which collectives of all ranks go through the dimensions of
-            the network in parts. (a file's name, from the scenario's folder; unless said: rings of all ranks)
+            the network in parts. (a file's name, from the scenario's folder; default: rings of all ranks)
         dims: Of `chakra`: ranks of each dimension for `system`, the one that varies fastest first. (a list of
-            numbers, or a file of ASTRA-sim's logical dimensions; unless said: those of the topology, if it is a
-            network of ASTRA-sim; otherwise one)
+            numbers, or a file of ASTRA-sim's logical dimensions; default: those of the topology, if it is a network
+            of ASTRA-sim; otherwise one)
         replicate: Of `chakra`: the trace has the file of rank 0 alone, and so many ranks do what it does. (a number,
-            2 or more; unless said: each rank has a file)
+            2 or more; default: each rank has a file)
         without_missing: Of `chakra`: nodes that others wait for and that are not in the trace count as over. (`true`
-            or `false`; unless said: `false`)
+            or `false`; default: `false`)
         without_control: Of `chakra`: nodes wait for those that they depend on by data alone, as Chakra's first feeder
-            has it. (`true` or `false`; unless said: `false`)
+            has it. (`true` or `false`; default: `false`)
         streams: Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`). (`one` or
-            `each`; unless said: `"one"`)
-        server: `[workload.server]`: ranks of one server reach each other over NVLink. (unless said: every message
-            crosses the network)
-        algorithm: `[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done. (unless
-            said: rings)
+            `each`; default: `"one"`)
+        server: `[workload.server]`: ranks of one server reach each other over NVLink. (default: every message crosses
+            the network)
+        algorithm: `[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done. (default:
+            rings)
         """
 
     @overload
@@ -3063,8 +3062,8 @@ class Builder(dict[str, Any]):
         """
 
     def workload(self: S, kind: str, **keys: Any) -> S:
-        """Sets the traffic. There are: permutation, tornado, incast, poisson, collective, nccl-tests, messages, cm, ns3-flows,
-        trace, jobs."""
+        """Sets the traffic. `kind` is one of: permutation, tornado, incast, poisson, collective, nccl-tests, messages, cm,
+        ns3-flows, trace, jobs."""
         self["workload"] = {"kind": kind, **keys}
         return self
 
@@ -3082,16 +3081,16 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Links carry nothing and lose what is on them.
 
-        at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
+        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
+        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
-            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; default: both of a
+            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         per_hour: How often each cable or switch by itself fails in an hour of simulated time, on average: at random
-            times from `at` on, each time for `duration`. (a number above 0, at most 3600000000; unless said: once at
-            each `at`)
+            times from `at` on, each time for `duration`. (a number above 0, at most 3600000000; default: once at each
+            `at`)
         """
 
     @overload
@@ -3110,16 +3109,16 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Links go down and come up again, period after period.
 
-        at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
+        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
+        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
-            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; default: both of a
+            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         per_hour: How often each cable or switch by itself fails in an hour of simulated time, on average: at random
-            times from `at` on, each time for `duration`. (a number above 0, at most 3600000000; unless said: once at
-            each `at`)
+            times from `at` on, each time for `duration`. (a number above 0, at most 3600000000; default: once at each
+            `at`)
         period: From one time that they go down to the next. (a time, 1us or more; needed)
         down_for: For how long they are down each time. (a time above 0, below `period`; needed)
         """
@@ -3137,12 +3136,12 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Switches lose all that waits in them, and all their links are down.
 
-        at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
+        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
+        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
         per_hour: How often each cable or switch by itself fails in an hour of simulated time, on average: at random
-            times from `at` on, each time for `duration`. (a number above 0, at most 3600000000; unless said: once at
-            each `at`)
+            times from `at` on, each time for `duration`. (a number above 0, at most 3600000000; default: once at each
+            `at`)
         switches: What breaks: `spine:0`, `tor:25%`. (names of switches, or a list of them; needed)
         """
 
@@ -3160,13 +3159,13 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Links run at another rate.
 
-        at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
+        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
+        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
-            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; default: both of a
+            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         rate: The rate meanwhile. (a rate above 0; needed)
         """
 
@@ -3184,13 +3183,13 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Links lose each packet with a probability.
 
-        at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
+        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
+        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
-            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; default: both of a
+            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         probability: That a packet is lost. (a number, 0 to 1; needed)
         """
 
@@ -3208,13 +3207,13 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Switches drop each data packet, or trim it where they trim, with a probability.
 
-        at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
+        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
+        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
-            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; default: both of a
+            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         probability: That a data packet is dropped or trimmed. (a number, 0 to 1; needed)
         """
 
@@ -3232,18 +3231,18 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Each bit is wrong with a probability, and a packet with a wrong bit is lost.
 
-        at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
+        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
+        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
-            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; default: both of a
+            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         probability: That a bit is wrong. (a number, 0 to 1; needed)
         """
 
     def fault(self: S, kind: str, **keys: Any) -> S:
-        """Adds a fault. There are: link-down, link-flap, switch-down, rate, packet-loss, switch-loss, bit-errors."""
+        """Adds a fault. `kind` is one of: link-down, link-flap, switch-down, rate, packet-loss, switch-loss, bit-errors."""
         self.setdefault("fault", []).append({"kind": kind, **keys})
         return self
 
@@ -3259,7 +3258,7 @@ class Builder(dict[str, Any]):
 
         links: Of which links: `tor:0/up`, `tor-uplinks`, `all`. (names of links; needed)
         every: A point of the curve stands for so long; series of ACKs have one for each instead. (a time above 0;
-            unless said: `"20us"`)
+            default: `"20us"`)
         """
 
     @overload
@@ -3275,8 +3274,8 @@ class Builder(dict[str, Any]):
 
         links: Of which links: `tor:0/up`, `tor-uplinks`, `all`. (names of links; needed)
         every: A point of the curve stands for so long; series of ACKs have one for each instead. (a time above 0;
-            unless said: `"20us"`)
-        above: Of `queue-delay`: packets that waited longer are counted. (a time; unless said: none)
+            default: `"20us"`)
+        above: Of `queue-delay`: packets that waited longer are counted. (a time; default: none)
         """
 
     @overload
@@ -3291,7 +3290,7 @@ class Builder(dict[str, Any]):
 
         switches: Of which switches: `tor:0`. (names of switches; needed)
         every: A point of the curve stands for so long; series of ACKs have one for each instead. (a time above 0;
-            unless said: `"20us"`)
+            default: `"20us"`)
         """
 
     @overload
@@ -3306,7 +3305,7 @@ class Builder(dict[str, Any]):
 
         qps: Of which queue pairs. (`all`, or numbers such as `0-7`; needed)
         every: A point of the curve stands for so long; series of ACKs have one for each instead. (a time above 0;
-            unless said: `"20us"`)
+            default: `"20us"`)
         """
 
     @overload
@@ -3322,8 +3321,8 @@ class Builder(dict[str, Any]):
         """
 
     def measure(self: S, series: str, **keys: Any) -> S:
-        """Records a curve. There are: link-utilisation, queue-depth, arrival-rate, drops, pauses, pause-time, pause-victims,
-        queue-delay, program-buffer, table-entries, flow-throughput, sender-rtt, sender-ecn."""
+        """Records a curve. `series` is one of: link-utilisation, queue-depth, arrival-rate, drops, pauses, pause-time, pause-
+        victims, queue-delay, program-buffer, table-entries, flow-throughput, sender-rtt, sender-ecn."""
         self.setdefault("measure", []).append({"series": series, **keys})
         return self
 
@@ -3357,10 +3356,10 @@ class Builder(dict[str, Any]):
     ) -> S: ...
 
     def scheme(self: S, name: str, base: str, *, parameters: Mapping[Any, Any] = {}, **settings: Any) -> S:
-        """Adds a scheme that is another one with these settings, and runs it.
+        """Adds a scheme to those that run. It is the scheme `base` with these settings.
 
-        `transport`, `cc`, `lb` and `fabric` are tables: one with a `kind` is whole, with every parameter that its kind
-        needs; one without changes parameters of the base. `parameters` names them by their paths: `{"lb.buffer": 16}`.
+        `transport`, `cc`, `lb` and `fabric` are tables. A table with a `kind` needs every parameter that the kind requires.
+        A table without a `kind` changes parameters of the base. `parameters` sets others by path: `{"lb.buffer": 16}`.
         """
         self.setdefault("scheme", []).append({"name": name, "base": base, "set": {**settings, **parameters}})
         return self
@@ -3373,13 +3372,13 @@ class Builder(dict[str, Any]):
         max_events: int = _UNSAID,
         max_packets: int = _UNSAID,
     ) -> S:
-        """Says when a run that does not end is ended.
+        """Sets the limits that end a run.
 
-        max_time: Simulated time. (a time above 0, at most 281s; unless said: `"1s"`)
-        stall: For so long nothing new is delivered, beside a timeout and a round trip. (a time above 0; unless said:
+        max_time: Simulated time. (a time above 0, at most 281s; default: `"1s"`)
+        stall: For so long nothing new is delivered, beside a timeout and a round trip. (a time above 0; default:
             `"10ms"`)
-        max_events: Events. (a number, 1 or more; unless said: `20000000000`)
-        max_packets: Packets in the fabric at once. (a number, 1 or more; unless said: `16000000`)
+        max_events: Events. (a number, 1 or more; default: `20000000000`)
+        max_packets: Packets in the fabric at the same time. (a number, 1 or more; default: `16000000`)
         """
         keys = {
             "max_time": max_time,
@@ -3399,15 +3398,15 @@ class Builder(dict[str, Any]):
         largest: Sequence[Any] = _UNSAID,
         resolution: float = _UNSAID,
     ) -> S:
-        """Asks a question for `anabranch find`.
+        """Sets the search of `anabranch find`.
 
         parameter: What is looked for. (a path, as in `[sweep]`; needed)
         where: What has to hold at every seed: `drops(scheme) == 0`. (a comparison of measures; needed)
-        smallest: What holds for a value holds for larger ones. (two ends, or a list of values; unless said: `largest`
+        smallest: What holds for a value holds for larger ones. (two ends, or a list of values; default: `largest`
             instead)
-        largest: What holds for a value holds for smaller ones. (two ends, or a list of values; unless said:
-            `smallest` instead)
-        resolution: How near the two ends are in the end, relatively. (a number above 0, below 1; unless said: `0.02`)
+        largest: What holds for a value holds for smaller ones. (two ends, or a list of values; default: `smallest`
+            instead)
+        resolution: How near the two ends are in the end, relatively. (a number above 0, below 1; default: `0.02`)
         """
         keys = {
             "parameter": parameter,

@@ -129,7 +129,7 @@ pub(super) const LIMITS: Section = Section {
             "For so long nothing new is delivered, beside a timeout and a round trip.",
         ),
         key("max_events", COUNT, Value("20000000000"), "Events."),
-        key("max_packets", COUNT, Value("16000000"), "Packets in the fabric at once."),
+        key("max_packets", COUNT, Value("16000000"), "Packets in the fabric at the same time."),
     ],
 };
 

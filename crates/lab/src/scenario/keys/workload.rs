@@ -97,7 +97,7 @@ const POISSON: Section = Section {
              hosts differ.").with_example("0.6"),
         key("hosts", KeyType::Whole(Ends::from(2).with_high(High::Hosts)), Described("all"), "Hosts that take part, the first ones.").with_example("128"),
         key("duration", TIME_ABOVE, Required, "For how long messages arrive; all are run to their end.").with_example("\"200us\""),
-        key("inter", KeyType::Either(&[SHARE, KeyType::Word("uniform")]), Described("`uniform`"), "Share of the messages to hosts of other data centres; all other hosts alike unless said.").with_example("0.2"),
+        key("inter", KeyType::Either(&[SHARE, KeyType::Word("uniform")]), Described("`uniform`"), "Share of the messages to hosts of other data centres; by default all other hosts are equally likely.").with_example("0.2"),
         key("incast", KeyType::Table("[workload.incast]"), Described("none"), "Incasts beside it."),
         key("pipeline", KeyType::Table("[workload.pipeline]"), Described("none"), "A pipeline beside it."),
     ],
@@ -113,7 +113,7 @@ const INCASTS: Section = Section {
             "degree",
             KeyType::Whole(Ends::from(1).with_high(High::HostsButOne)),
             Required,
-            "Hosts that send at once.",
+            "Number of hosts that send at the same time.",
         )
         .with_example("8"),
         key("bytes", SIZE, Required, "Length of each message.").with_example("\"8MiB\""),
@@ -155,7 +155,7 @@ const COLLECTIVE: Section = Section {
     name: "collective",
     table: "[workload]",
     kind: Some("collective"),
-    meaning: "AllReduce, AllGather, ReduceScatter or AllToAll, by many jobs at once.",
+    meaning: "AllReduce, AllGather, ReduceScatter or AllToAll, by many jobs at the same time.",
     keys: &[
         kind("collective", "Which workload it is."),
         key("algorithm", ALGORITHMS, Required, "How it is done.").with_example("\"allreduce-ring\""),
@@ -168,7 +168,7 @@ const COLLECTIVE: Section = Section {
         .with_example("\"8MiB\""),
         key("ranks", KeyType::Whole(Ends::from(2)), Described("all hosts"), "Ranks of a job.")
             .with_example("32"),
-        key("jobs", COUNT, Value("1"), "Jobs at once."),
+        key("jobs", COUNT, Value("1"), "Number of jobs at the same time."),
         key(
             "placement",
             PLACEMENTS,

@@ -25,7 +25,7 @@ parameters! {
         pub rto: Span,
         /// One size with two uses: the speculative credit of a new sender, and the upper limit of its demand in excess of
         /// the granted credit.
-        #[param(AboveZero; example = "1bdp"; source = "EQDS (NSDI 2022): a BDP; htsim: 50 packets unless said")]
+        #[param(AboveZero; example = "1bdp"; source = "EQDS (NSDI 2022): a BDP; htsim: 50 packets by default")]
         pub pull_window: Size,
         /// Rate of all pulls of a host together, over all queue pairs on which it receives.
         #[param(AboveZero; example = "0.99line"; source = "htsim: just below the line rate")]
