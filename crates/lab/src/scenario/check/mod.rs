@@ -3,6 +3,7 @@
 pub(in crate::scenario) mod built;
 pub(in crate::scenario) mod curve_budget;
 mod failure_rates;
+pub(in crate::scenario) mod idle_nvlink;
 pub(in crate::scenario) mod ignored_lines;
 pub(in crate::scenario) mod losses;
 pub(in crate::scenario) mod no_effect;
@@ -16,6 +17,7 @@ pub(in crate::scenario) mod timer_aliasing;
 pub(in crate::scenario) mod unlike_hosts;
 pub(in crate::scenario) mod windows;
 
+use self::idle_nvlink::IdleNvLink;
 use self::ignored_lines::LeftOut;
 use self::losses::RareLoss;
 use self::no_effect::WithoutEffect;
@@ -76,6 +78,7 @@ struct Checks {
     rare: RareLoss,
     left_out: LeftOut,
     unlike: UnlikeHosts,
+    idle_nvlink: IdleNvLink,
 }
 
 impl Checks {
@@ -90,6 +93,7 @@ impl Checks {
             self.without.warnings(scenario, origin),
             self.rare.warnings(origin),
             self.unlike.warnings(origin),
+            self.idle_nvlink.warnings(origin),
         ];
         warnings.concat().into_iter().map(Diagnostic::as_warning).collect()
     }
@@ -195,6 +199,7 @@ impl Scenario {
         let payload = step.schemes.iter().map(|scheme| scheme.transport.framing().payload.0).min();
         checks.rare.look(&targets_of, workload, on, &ground.routing, payload.unwrap_or(u64::MAX));
         checks.unlike.look(step.workload, &ground.topology);
+        checks.idle_nvlink.look(step.workload, workload, &ground.topology);
         checks.without.look_at_workload(step.workload, workload, &self.files);
         let soonest = curve_budget::soonest_end(workload, &ground.topology);
         checks.too_short.look_at_end(soonest);
