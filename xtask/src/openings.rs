@@ -1,4 +1,5 @@
-//! Doc comments that begin with a relative clause. Such a line has no subject, so a reader has to read it twice.
+//! Doc comments that begin with a word such as `What` or `Of`. Such a line has no subject, so a reader has to read it
+//! twice.
 
 use crate::comments;
 use crate::recorded::{Finding, Findings};

@@ -141,7 +141,7 @@ payloads are zeros. The book's page docs/traces.md says what stands in each fiel
   anabranch bench
   anabranch bench perm1024 --threads 1 --threads 2
   anabranch bench perm128 perm1024 --scheme reps --json
-  anabranch bench perm1024 --scheme reps --scheme rocev2   # also what a lossless hop takes of a lossy one")]
+  anabranch bench perm1024 --scheme reps --scheme rocev2   # also compares lossless and lossy packet-hops")]
     Bench(BenchArgs),
     /// Print a shell completion script
     #[command(after_help = "Examples:

@@ -405,7 +405,7 @@ impl RunContext<'_> {
             }
             Failure::LosslessDrop(what) => RunError::LosslessDrop { at, what },
             Failure::Limit(limit) => {
-                // The error names `max_time`, since the last event is earlier.
+                // The reported time is `max_time` itself, since the last event before it is earlier.
                 let at = if limit == "max_time" { Time(point.limits.max_time.0) } else { at };
                 RunError::Limit { limit, at, unfinished, partial: Box::new(result) }
             }

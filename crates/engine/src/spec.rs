@@ -77,8 +77,8 @@ parameters! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[param(part)]
         pub own: Vec<String>,
-        /// The number of queue pairs of a connection. Each message is split over them, and each has its own transport
-        /// state and entropy values.
+        /// The number of queue pairs of a connection. Each message is split over them. Each queue pair has its own
+        /// transport state and entropy values.
         #[param(1..=64; example = 4; source = "unspecified; one queue pair per connection"; default = 1)]
         pub qps: u32,
         /// The transport.

@@ -336,8 +336,8 @@ fn is_constant(numbers: &[f64]) -> bool {
     numbers.windows(2).all(|two| two[0] == two[1])
 }
 
-/// Whether no fault affected any data of a run, nor slowed the run in another way, such as by losing the last ACKs of a
-/// message.
+/// Whether a run had faults, finished, and was not affected by them: no fault hit a data packet, and the run is not
+/// slower than its baseline. A fault that drops the last ACKs of a message hits no data packet, but slows the run.
 fn is_unhit(run: &RunRow, baseline: Option<&RunRow>, quantity: Quantity) -> bool {
     let number = |run: &RunRow| run.number(quantity.field);
     let is_slower = baseline.and_then(|baseline| Some(number(run)? > SLOWER * number(baseline)?));

@@ -57,8 +57,8 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
         let from = when(without, delivered(with, time));
         (when(with, until) - time, when(without, until) - from)
     };
-    // If the baseline delivers nothing at this progress, the stretch is extended until it does, because without
-    // progress there is nothing to compare.
+    // If the baseline is idle for a whole stretch after this progress, the stretch is extended until the baseline
+    // delivers data, because otherwise there is nothing to compare.
     let end_of_stretch = |time: f64| {
         let now = delivered(with, time);
         let until = delivered(without, when(without, now) + STRETCH * bin);

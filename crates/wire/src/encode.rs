@@ -296,7 +296,8 @@ fn extension(
             extension.time = time(sent_at);
         }
         Repr::UetAck { sent_at, .. } => extension.time = time(sent_at),
-        // Data may also be a Write of no bytes. In contrast to it, a probe has a time and no message.
+        // On the wire, a probe is a Write of no bytes, and so is a data packet without payload. The extension header
+        // tells them apart: that of a probe has a time but no message.
         Repr::Probe { sent_at, is_control, .. } => {
             extension.flags = flag(is_control, CONTROL);
             extension.time = Some(ticks(sent_at, format.tick) as u32);

@@ -168,7 +168,7 @@ fn arrivals_count_where_they_were_headed() {
     o.offered(A, Time(US - 1), 4_000);
     o.offered(A, Time(US), 1_000);
     o.offered(UNWATCHED, Time(US), 1_000);
-    // The run has half an interval more, in which 1,000 B in 0.5 us are 16 Gb/s.
+    // The run ends in the middle of the third interval. The 1,000 B that arrive in its 0.5 us are 16 Gb/s.
     o.offered(B, Time(2 * US + 10), 1_000);
     let a = curve("link:1", &[(US, 64.0), (2 * US, 8.0), (2 * US + US / 2, 0.0)]);
     let b = curve("link:3", &[(US, 0.0), (2 * US, 0.0), (2 * US + US / 2, 16.0)]);

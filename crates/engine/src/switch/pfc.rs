@@ -102,7 +102,7 @@ pub enum PfcError {
         buffer: Bytes,
         /// The sum of the switch's headrooms.
         headrooms: Bytes,
-        /// The smallest sufficient configuration.
+        /// The smallest configured buffer that suffices, before scaling.
         needed: Bytes,
         /// Whether the buffer is that of a class of switches.
         of_class: bool,

@@ -338,8 +338,9 @@ impl<'a> File<'a> {
         )
     }
 
-    /// The error for a line of switches that lists the wrong nodes: as many other nodes have several links, so these
-    /// are probably the switches.
+    /// The error for a line of switches that lists the wrong nodes. It is reported if exactly as many nodes have
+    /// several links as there should be switches, and the line does not list all of them. These nodes are then probably
+    /// the switches.
     pub(super) fn other_switches(&self, is_switch: &[bool], links: &[Link]) -> Option<TopologyError> {
         let mut once = BTreeSet::new();
         let ends = links.iter().flat_map(|link| link.ends);

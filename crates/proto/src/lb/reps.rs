@@ -87,10 +87,10 @@ impl AfterFreezing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FreezingEnds {
-    /// ACKs.
+    /// Only when an ACK arrives.
     #[default]
     Ack,
-    /// ACKs and timeouts.
+    /// When an ACK arrives or a timer expires.
     Timeout,
 }
 

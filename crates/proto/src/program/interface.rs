@@ -168,9 +168,9 @@ pub struct ProgramCounter {
 /// The aggregation of a counter over switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Total {
-    /// The sum.
+    /// The counters of the switches are added.
     Sum,
-    /// The maximum.
+    /// The largest counter of all switches counts.
     Max,
 }
 

@@ -97,7 +97,8 @@ fn a_message_with_packets_to_repeat_has_not_timed_out() {
     sender.handle_timeout(us(9_000));
     assert_eq!(sender.counters().timeouts, 1);
     assert_eq!(send(&mut sender, us(9_000)), [(3, 1, 0), (0, 0, 1), (1, 0, 1), (2, 0, 1)]);
-    // Once this message is acknowledged, the next one is the oldest, including its waiting packets.
+    // Once message 0 is acknowledged, message 1 is the oldest. Its packet that waits for retransmission now holds back
+    // the timeout.
     answer(&mut sender, us(9_001), header_only(5, 1, 0));
     answer(&mut sender, us(9_002), ack(1));
     assert_eq!(sender.next_timeout(), None);

@@ -140,8 +140,8 @@ fn segments_that_come_twice_change_nothing() {
     assert_eq!(monitor.counters().reports, 1);
 }
 
-/// An ACK with a wrong number is not the third segment of a handshake if its connection is recorded but has not sent
-/// its second SYN.
+/// After the RST, the client's connection is recorded. An ACK with a wrong number that arrives before the client's
+/// second SYN is not taken for the third segment of the second handshake.
 #[test]
 fn a_record_alone_is_no_handshake() {
     let mut monitor = monitor();

@@ -86,8 +86,8 @@ fn a_wait_takes_a_signal_and_what_was_put_before_it() {
     let and_back = [put(), on_channel("signal"), on_channel("wait")];
     // The ACK of the signal is sent before the answer.
     assert_eq!(pair(&[&and_back], &[&answers]), 2 * (THERE + S) + A + BACK);
-    // The time is the same if put, signal and wait are one operation, and if another thread block does the put before
-    // the signal.
+    // The time is the same if put and signal are one operation (`pws`), and if another thread block executes the put
+    // before the signal.
     assert_eq!(pair(&[&[moves("pws", "port", ("i", 0), (0, 0))]], &[&[on_channel("wait")]]), once);
     let release = says("\"name\": \"sem_release\", \"semaphore_ids\": [0]");
     let acquire = says("\"name\": \"sem_acquire\", \"semaphore_ids\": [0]");

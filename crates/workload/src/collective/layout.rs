@@ -98,7 +98,7 @@ impl Layout {
     }
 
     /// The ranks of each server in the order in which the ring of `channel` visits them. The first one is on the
-    /// channel's rail.
+    /// channel's rail if the server has a rank there.
     fn passages(&self, channel: u32) -> Vec<Vec<u32>> {
         let rails = self.sorted_rails();
         let rail = rails[channel as usize % rails.len()];
@@ -115,7 +115,8 @@ impl Layout {
         self.servers.iter().map(passage).collect()
     }
 
-    /// The ring of `channel`: its ranks, server by server. It enters each server on the channel's rail.
+    /// The ring of `channel`: its ranks, server by server. It enters a server on the channel's rail if the server has a
+    /// rank there. If `alternates` is set, it passes every second server in the reverse order.
     pub(super) fn ring(&self, channel: u32) -> Vec<u32> {
         let mut passages = self.passages(channel);
         if self.alternates {
@@ -125,8 +126,8 @@ impl Layout {
     }
 
     /// The parent of each rank in the two trees of `channel`. `None` for a root. The ranks of a server form a chain.
-    /// Its first rank, on the channel's rail, is connected to the first ranks of other servers as in a double binary
-    /// tree.
+    /// Its first rank, which is on the channel's rail if the server has a rank there, is connected to the first ranks
+    /// of other servers as in a double binary tree.
     pub(super) fn trees(&self, channel: u32) -> [Vec<Option<u32>>; 2] {
         let passages = self.passages(channel);
         double_tree(self.servers()).map(|parents| {

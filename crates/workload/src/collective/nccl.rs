@@ -323,8 +323,8 @@ mod tests {
         let tree = |protocol, bytes| {
             servers(2, false).allreduce_us(Algorithm::AllreduceDoubleBinaryTree, protocol, bytes)
         };
-        // The latency is 6.8 + 2 (7 * 0.6 + 5). 64 KiB is the eleventh power of two from 64 B, with the factor 0.6 of
-        // min(39, 353.28 / 3.8) / 2.
+        // The latency is 6.8 + 2 (7 * 0.6 + 5). The bandwidth is 0.6 * min(39, 353.28 / 3.8) / 2. The factor 0.6 is the
+        // eleventh in the table of corrections, which begins at 64 B.
         close(tree(Protocol::Ll, 1 << 16), 6.8 + 2.0 * (7.0 * 0.6 + 5.0) + 65.536 / (39.0 * 0.6 / 2.0));
         close(tree(Protocol::Simple, 1 << 30), 8.4 + 2.0 * (28.0 + 14.0) + 1_073_741.824 / (353.28 / 2.0));
     }

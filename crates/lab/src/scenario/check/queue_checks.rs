@@ -135,7 +135,7 @@ impl Look<'_> {
         self.findings.push((parameter, problem.into(), instead.into()));
     }
 
-    /// Checks that the control queue is long enough for a packet of its kind.
+    /// Checks that the control queue has room for one of the packets that use it.
     fn control_queue(&mut self) {
         let transport = &self.scheme.transport;
         // If ACKs wait with data, only the headers of trimmed packets use this queue.

@@ -41,7 +41,7 @@ const PERMUTATION: Section = Section {
             "hosts",
             KeyType::Whole(Ends::from(2).with_high(High::Hosts)),
             Described("all"),
-            "Hosts that take part, the first ones.",
+            "Number of hosts that take part: hosts 0 to hosts - 1.",
         )
         .with_example("128"),
         key("cross_tor", KeyType::Bool, Value("false"), "Nobody sends within its own ToR."),
@@ -60,7 +60,7 @@ const TORNADO: Section = Section {
             "senders",
             KeyType::Whole(Ends::from(1).with_high(High::Hosts)),
             Described("all"),
-            "Hosts that send, the first ones.",
+            "Number of hosts that send: hosts 0 to senders - 1.",
         )
         .with_example("128"),
     ],
@@ -78,7 +78,7 @@ const INCAST: Section = Section {
             "degree",
             KeyType::Whole(Ends::from(1).with_high(High::HostsButOne)),
             Described("all but one"),
-            "Hosts that send.",
+            "Number of hosts that send.",
         )
         .with_example("8"),
         key("target", KeyType::Host, Value("0"), "The host that receives."),
@@ -95,7 +95,7 @@ const POISSON: Section = Section {
         key("sizes", KeyType::Either(&[KeyType::Choice(SizeDistribution::NAMES), KeyType::File("a file's name")]), Required, "The distribution of lengths.").with_example("\"websearch\""),
         key("load", KeyType::Number(Ends::ABOVE_ZERO.with_high(High::To(MOST_LOAD))), Required, "Offered load: bytes that arrive per host over its line rate; over that of the slowest host of the fabric, where \
              hosts differ.").with_example("0.6"),
-        key("hosts", KeyType::Whole(Ends::from(2).with_high(High::Hosts)), Described("all"), "Hosts that take part, the first ones.").with_example("128"),
+        key("hosts", KeyType::Whole(Ends::from(2).with_high(High::Hosts)), Described("all"), "Number of hosts that take part: hosts 0 to hosts - 1.").with_example("128"),
         key("duration", TIME_ABOVE, Required, "For how long messages arrive; all are run to their end.").with_example("\"200us\""),
         key("inter", KeyType::Either(&[SHARE, KeyType::Word("uniform")]), Described("`uniform`"), "Share of the messages to hosts of other data centres; by default all other hosts are equally likely.").with_example("0.2"),
         key("incast", KeyType::Table("[workload.incast]"), Described("none"), "Incasts beside it."),

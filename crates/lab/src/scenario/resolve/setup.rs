@@ -370,7 +370,7 @@ fn table_at<'a>(fields: &'a Fields, key: &str) -> Option<&'a Fields> {
     }
 }
 
-/// The paths of the parameters in a part. Tables within the part, except for a program, are steps of the path.
+/// The paths of the parameters in a part. Every table within the part is a step of the path.
 fn paths(at: &str, fields: &Fields) -> Vec<String> {
     let mut found = Vec::new();
     for (key, node) in fields {

@@ -199,8 +199,8 @@ fn a_key_of_another_collective_is_left_out() {
     );
 }
 
-/// The buffer is that of every switch, or that of a switch of 51.2 Tb/s, from which the smaller buffers of smaller
-/// switches follow.
+/// The suggested buffer is a short number in both cases: as the buffer of every switch, and as that of a switch of 51.2
+/// Tb/s, to which the buffers of smaller switches are scaled.
 #[test]
 fn sizes_that_are_needed_are_rounded_up() {
     for (scale, unit) in [("", "KB"), ("\"rocev2.fabric.pfc.buffer_rate\" = \"51.2Tbps\"\n", "KB")] {

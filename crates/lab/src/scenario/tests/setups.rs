@@ -312,7 +312,7 @@ fn what_may_be_in_flight_is_told_of_all_who_differ_and_a_need_has_its_star() {
     assert_eq!(most.values[3].as_deref(), Some("2.14 MB"));
     assert!(of.matrix().contains("2.14 MB *"), "{}", of.matrix());
 
-    // If a window is set, no need explains it.
+    // A window that is set explicitly does not follow from a requirement of the scheme, so the difference is reported.
     let set = ground("[\"reps\", \"rocev2\"]", "[set]\n\"rocev2.cc.window\" = \"3bdp\"");
     let said = set.mismatch.unwrap();
     assert!(said.contains("maximum window is ") && said.contains(" (rocev2)"), "{said}");

@@ -17,7 +17,7 @@ pub(super) struct Layer {
     pub update: Duration,
 }
 
-/// A computation, followed by a collective.
+/// A computation, and the collective after it if there is one.
 #[derive(Debug)]
 pub(super) struct Part {
     pub takes: Duration,
