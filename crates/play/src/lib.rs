@@ -181,7 +181,7 @@ fault = [{ kind = "link-down", links = "tor:0/up:0", at = "2us", duration = "20u
         );
         let meaning = completed["list"][0]["meaning"].as_str().unwrap();
         assert!(
-            meaning.starts_with("`fat-tree`, `leaf-spine`, `single-switch`: Hosts of the fabric."),
+            meaning.starts_with("`fat-tree`, `leaf-spine`, `single-switch`: Number of hosts of the fabric."),
             "{meaning}"
         );
     }

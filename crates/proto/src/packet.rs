@@ -517,8 +517,8 @@ impl Packet {
         }
     }
 
-    /// Whether the packet belongs to the control class (ACK, NACK, CNP, SACK, pull, RTS, trimmed and header-only
-    /// packets, packets between programs), which has priority over data.
+    /// Whether the packet belongs to the control class, which has priority over data. All packets do except data,
+    /// probes that queue with data, and user-defined packets in the class of data.
     #[inline]
     pub fn is_control(&self) -> bool {
         !matches!(

@@ -1,5 +1,6 @@
-//! The directed links that the faults of every figure affect, compared with `faults.txt`. A build wrote that file in
-//! which a name with a direction stood for both directions of its cable, unless `both_directions = false` was set.
+//! The directed links that the faults of every figure affect, compared with `faults.txt`. The file was written by a
+//! build in which a name with a direction stood for both directions of its cable. Only with `both_directions = false`
+//! did it stand for one direction.
 
 use crate::{figures, folder};
 use anabranch_base::LinkId;

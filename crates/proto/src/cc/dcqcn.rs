@@ -132,7 +132,7 @@ impl AlphaDecay {
 #[serde(rename_all = "kebab-case")]
 pub enum Increases {
     /// The increase is additive from expiry F on, and a hyper increase of i + 1 steps at expiry F + i. The target rate
-    /// stays below the line rate, and the byte counter keeps the excess bytes when it expires.
+    /// never exceeds the line rate, and the byte counter keeps the excess bytes when it expires.
     #[default]
     Dcqcn,
     /// The steps of published htsim. The increase is additive from expiry F + 1 on, and a hyper increase of i steps at

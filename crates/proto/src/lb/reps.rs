@@ -45,8 +45,8 @@ parameters! {
         #[param(0.0..; example = 1.65;
             source = "REPS, Appendix A; the number is that of the simulator published with it")]
         pub failure_rtt: f64,
-        /// Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). A frozen
-        /// sender without a valid entropy still uses each entry of the buffer once per cycle.
+        /// Number of packets for which a cached entropy is used ("ACK+Reuse EVs": the number of packets per ACK). A
+        /// frozen sender without a valid entropy still uses each entry of the buffer once per cycle.
         #[serde(default = "once", skip_serializing_if = "is_once")]
         #[param(1..=64; example = 8; source = "REPS, section 4.5.1"; default = 1)]
         pub reuse: u32,

@@ -104,8 +104,8 @@ impl LoadBalancer for StrackLb {
             self.rr = u32::from(path);
             return path;
         }
-        // Lines 17-19: the round robin covers as many paths as two windows have packets, since the state of other paths
-        // is outdated.
+        // Lines 17-19: the number of paths in the round robin is the number of packets in two windows, but at least
+        // `min_paths` and at most `max_paths`. The state of other paths is outdated.
         let two_windows = (window.saturating_mul(2) / self.packet).min(u64::from(self.max_paths)) as u32;
         let paths = two_windows.max(self.min_paths);
         self.rr = (self.rr + 1) % paths;

@@ -42,8 +42,8 @@ fn unsignalled(packet: Packet) -> Packet {
     Packet { repr: packet.repr.with_ack_now(false), ..packet }
 }
 
-/// Figure 6c: the packets of three messages arrive in any order. A message is complete when as many packets have
-/// arrived as it has, and CQEs and ACKs wait for the eMSN.
+/// Figure 6c: the packets of three messages arrive in any order. A message is complete when the number of packets that
+/// arrived equals the length of the message in packets. CQEs and ACKs wait for the eMSN.
 #[test]
 fn messages_complete_out_of_order_and_are_delivered_in_order() {
     let mut receiver = Receiver::new(config());

@@ -193,7 +193,7 @@ fn an_ack_ends_a_round() {
 }
 
 /// A choice of this implementation: each of the first eight timeouts of a message takes an RTO, and each later one
-/// takes twice as long as the previous one.
+/// takes twice as long as the previous one, up to 2^16 RTOs.
 #[test]
 fn later_rounds_take_longer() {
     let mut sender = sender(config());

@@ -299,7 +299,7 @@ impl Scenario {
         }
     }
 
-    /// The headroom in addition to the buffer, for each scheme, at the switch that has the largest. Schemes whose
+    /// The headroom in addition to the buffer, for each scheme, at the switch with the largest one. Schemes whose
     /// headroom is within the buffer are left out. `facts` are those of [`Scenario::examine`].
     ///
     /// # Errors

@@ -20,8 +20,8 @@ pub(in crate::scenario) fn check(
     let space = scheme.transport.number_space(scheme.cc.build(facts).window());
     let payload = scheme.transport.framing().payload.0;
     let split = u64::from(scheme.qps);
-    // A message has at most as many parts as bytes. The first queue pair of a connection carries a part of each
-    // message, and no other queue pair carries a longer part.
+    // The number of parts of a message is at most its number of bytes. The first queue pair of a connection carries a
+    // part of each message, and no other queue pair carries a longer part.
     let of_first = |bytes: u64| {
         let packets = bytes.div_ceil(bytes.clamp(1, split)).div_ceil(payload);
         (packets, space.requests_of(packets))

@@ -33,9 +33,9 @@ impl ShortWindows {
         if packets <= holds {
             return;
         }
-        // An ACK arrives a round trip after its packet began. With one ACK for `every` packets, the first of these packets
-        // wait for the last. The last packet of a window has an ACK immediately. If such an ACK does not coincide with one
-        // of the interval, ACKs are more frequent than assumed here.
+        // An ACK arrives a round trip after the sender began to send its packet. With one ACK for `every` packets, the
+        // first of these packets wait for the last. The last packet of a window has an ACK immediately. If such an ACK
+        // does not coincide with one of the interval, ACKs are more frequent than assumed here.
         let acks = scheme.transport.ack_interval(window.bytes);
         let every = u64::from(acks.packets).min(holds);
         let path = facts.bdp.0 as f64 / packet as f64;

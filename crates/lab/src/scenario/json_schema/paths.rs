@@ -126,7 +126,7 @@ pub(super) fn define(definitions: &mut Map<String, Value>) {
     definitions.insert(
         "sweep".to_owned(),
         json!({
-            "description": "Lists of values by their paths: a run for each combination; `[[sweep.zip]]` moves several together.",
+            "description": "Lists of values, by the paths of the parameters. Each combination of values has its runs. The parameters of a `[[sweep.zip]]` change together.",
             "type": "object",
             "allOf": [reference("sweep.lists")],
             "properties": { "zip": zip },

@@ -61,7 +61,7 @@ pub(super) fn define(definitions: &mut Map<String, Value>) {
     let mixed = own().into_iter().filter(|parameter| parameter.name().starts_with("mix."));
     let mut mix = tree(&mixed.map(|parameter| parameter.without_table("mix")).collect::<Vec<_>>());
     mix.insert("lb".to_owned(), reference("lb"));
-    let mut mix = closed("Hosts with another load balancer than the rest.", mix);
+    let mut mix = closed("Hosts whose load balancer differs from that of the others.", mix);
     mix["required"] = json!(["every", "lb"]);
     definitions.insert("mix".to_owned(), mix);
 }

@@ -13,21 +13,25 @@ const RADIX: Key = key(
     "radix",
     COUNT,
     Described("any number of ports"),
-    "Ports of the switch that is bought: more are refused, and without other numbers switches are filled.",
+    "Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not given are chosen so that all ports are used.",
 )
 .with_example("64");
 
-const SERVERS: Key = key("servers", COUNT, Required, "Servers of the cluster.").with_example("16");
-const NICS: Key = key("nics", COUNT, Value("8"), "NICs of a server, each of a rail of its own.");
-const GPUS: Key = key("gpus", COUNT, Described("`nics`"), "GPUs of a server.").with_example("8");
-const NVLINK_DOMAIN: Key =
-    key("nvlink_domain", COUNT, Value("1"), "Neighbouring servers whose GPUs reach each other by NVLink.");
+const SERVERS: Key = key("servers", COUNT, Required, "Number of servers of the cluster.").with_example("16");
+const NICS: Key =
+    key("nics", COUNT, Value("8"), "Number of NICs of a server. Each NIC belongs to a separate rail.");
+const GPUS: Key = key("gpus", COUNT, Described("`nics`"), "Number of GPUs of a server.").with_example("8");
+const NVLINK_DOMAIN: Key = key(
+    "nvlink_domain",
+    COUNT,
+    Value("1"),
+    "Number of neighbouring servers whose GPUs are connected by NVLink.",
+);
 const SERVER: Key = key(
     "server",
     FILE,
     Described("the keys beside it"),
-    "A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink; what is said beside it \
-     goes before.",
+    "A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink. The keys of this table replace its values.",
 )
 .with_example("\"h100.xml\"");
 const GPU_NICS: Key = key(
@@ -38,22 +42,22 @@ const GPU_NICS: Key = key(
 )
 .with_example("[7, 6, 5, 4, 3, 2, 1, 0]");
 const NVLINK: Key =
-    key("nvlink", RATE, Described("none"), "Rate of a GPU's NVLinks together, per direction.")
+    key("nvlink", RATE, Described("none"), "Total rate of the NVLinks of a GPU, per direction.")
         .with_example("\"3600Gbps\"");
 const NVLINK_LATENCY: Key = key(
     "nvlink_latency",
     TIME,
     Described("50ns"),
-    "Latency of NVLink from one GPU to another, where `nvlink` gives its rate.",
+    "Latency of NVLink between two GPUs. It applies if `nvlink` gives the rate.",
 )
 .with_example("\"50ns\"");
-const PORT_LINK: Key = key("link", RATE, Described("must be said without `server`"), "Rate of a NIC's port.")
+const PORT_LINK: Key = key("link", RATE, Described("required without `server`"), "Rate of a NIC's port.")
     .with_example("\"400Gbps\"");
 const TIERS: Key = key(
     "tiers",
     KeyType::Whole(Ends::from(1).with_high(High::To(3))),
     Described("2, or 3 with several pods"),
-    "Tiers of switches: leaves, spines and cores.",
+    "Number of tiers of switches: leaves, spines and cores.",
 )
 .with_example("2");
 const SPINE_GROUP: Key = key(
@@ -66,28 +70,32 @@ const SPINE_GROUP: Key = key(
 const CORE_LINK: Key =
     key("core_link", RATE, Described("`uplink`"), "Rate of the links between spines and cores.")
         .with_example("\"800Gbps\"");
-const UPLINKS: Key =
-    key("uplinks", LINKS_UP, Described("by `oversubscription`"), "Links from a leaf upwards, in its place.")
-        .with_example("4");
+const UPLINKS: Key = key(
+    "uplinks",
+    LINKS_UP,
+    Described("by `oversubscription`"),
+    "Number of uplinks of a leaf, instead of `oversubscription`.",
+)
+.with_example("4");
 const SPINES: Key = key(
     "spines",
     LINKS_UP,
     Described("one for each uplink of a leaf; with `radix` as few as will do"),
-    "Spines of a pod (of a rail, by `spine_group`), in each plane.",
+    "Number of spines of a pod in each plane; of a rail of the pod with `spine_group = \"rail\"`.",
 )
 .with_example("4");
 const CORE_UPLINKS: Key = key(
     "core_uplinks",
     LINKS_UP,
     Described("by `core_oversubscription`"),
-    "Links from a spine upwards, in its place.",
+    "Number of uplinks of a spine, instead of `core_oversubscription`.",
 )
 .with_example("4");
 const CORES: Key = key(
     "cores",
     LINKS_UP,
     Described("one for each uplink of a group's spines; with `radix` as few as will do"),
-    "Cores of each plane.",
+    "Number of cores of each plane.",
 )
 .with_example("16");
 
@@ -101,7 +109,7 @@ const fn clos(
     uplink: &'static str,
 ) -> [Key; 26] {
     [
-        kind(name, "Which fabric it is."),
+        kind(name, "The kind of the fabric."),
         SERVERS,
         SERVER,
         NICS,
@@ -111,9 +119,15 @@ const fn clos(
         NVLINK_DOMAIN,
         NVLINK,
         NVLINK_LATENCY,
-        key("segment", COUNT, Described(segment), "Servers of a segment, which share their leaves.")
-            .with_example("8"),
-        key("pod", COUNT, Described(pod), "Segments of a pod, which share their spines.").with_example("1"),
+        key(
+            "segment",
+            COUNT,
+            Described(segment),
+            "Number of servers of a segment, which share their leaves.",
+        )
+        .with_example("8"),
+        key("pod", COUNT, Described(pod), "Number of segments of a pod, which share their spines.")
+            .with_example("1"),
         TIERS,
         PORT_LINK,
         key("uplink", RATE, Described(uplink), "Rate of the links between leaves and spines.")
@@ -125,7 +139,7 @@ const fn clos(
             "oversubscription",
             OVERSUBSCRIPTION,
             Described(oversubscriptions[0]),
-            "What the NICs of a leaf can send over what leaves it upwards.",
+            "Total rate of the NICs of a leaf, divided by the total rate of its uplinks.",
         )
         .with_example("2"),
         UPLINKS,
@@ -134,7 +148,7 @@ const fn clos(
             "core_oversubscription",
             OVERSUBSCRIPTION,
             Described(oversubscriptions[1]),
-            "What reaches a spine from below over what leaves it upwards.",
+            "Total rate of the links below a spine, divided by the total rate of its uplinks.",
         )
         .with_example("2"),
         CORE_UPLINKS,
@@ -161,7 +175,7 @@ pub(super) const RAILS: Section = Section {
     meaning: "A rail-optimised cluster: a leaf has the NICs of one rail of a segment.",
     keys: &clos(
         "rails",
-        ("1", "Ports of a NIC, each in a plane of its own."),
+        ("1", "Number of ports of a NIC. Each port is in a separate plane."),
         BY_RADIX,
         "all",
         ["1", "1"],
@@ -176,7 +190,7 @@ pub(super) const MULTI_PLANE: Section = Section {
     meaning: "A Clos network in each plane: NICs of several ports, and leaves with all NICs of their servers.",
     keys: without_rails(&clos(
         "multi-plane",
-        ("4", "Ports of a NIC, each in a plane of its own."),
+        ("4", "Number of ports of a NIC. Each port is in a separate plane."),
         BY_RADIX,
         "all; with three tiers so many that a pod has as many leaves as a leaf has NICs",
         ["1", "1"],
@@ -191,7 +205,7 @@ pub(super) const HPN: Section = Section {
     meaning: "Alibaba's HPN: rails in two planes, with two ToRs for each NIC.",
     keys: &clos(
         "hpn",
-        ("2", "Ports of a NIC, each in a plane of its own."),
+        ("2", "Number of ports of a NIC. Each port is in a separate plane."),
         "up to 128, or by `radix`",
         "up to 15",
         ["1; 60 uplinks with a segment of 128", "15"],
@@ -206,7 +220,7 @@ pub(super) const DCN_PLUS: Section = Section {
     meaning: "Alibaba's DCN+: two ToRs for each NIC in one network, without rails and planes.",
     keys: without_rails(&clos(
         "dcn-plus",
-        ("2", "Ports of a NIC, each to a ToR of its own."),
+        ("2", "Number of ports of a NIC. Each port leads to a different ToR."),
         "up to 16, or by `radix`",
         "up to 4",
         ["1", "1"],
@@ -220,23 +234,24 @@ pub(super) const DRAGONFLY: Section = Section {
     kind: Some("dragonfly"),
     meaning: "Groups of routers in a full mesh, each group joined to every other.",
     keys: &[
-        kind("dragonfly", "Which fabric it is."),
-        key("hosts_per_router", COUNT, Required, "Hosts of a router (p).").with_example("2"),
-        key("routers", COUNT, Required, "Routers of a group (a).").with_example("4"),
-        key("global_links", COUNT, Required, "Links of a router to other groups (h).").with_example("2"),
-        key("router_groups", RING, Described("`routers` x `global_links` + 1"), "Groups of routers (g).")
-            .with_example("5"),
+        kind("dragonfly", "The kind of the fabric."),
+        key("hosts_per_router", COUNT, Required, "Number of hosts of a router (p).").with_example("2"),
+        key("routers", COUNT, Required, "Number of routers of a group (a).").with_example("4"),
+        key("global_links", COUNT, Required, "Number of links of a router to other groups (h).")
+            .with_example("2"),
+        key(
+            "router_groups",
+            RING,
+            Described("`routers` x `global_links` + 1"),
+            "Number of groups of routers (g).",
+        )
+        .with_example("5"),
         LINK,
         LINK_LATENCY,
         key("global_link", RATE, Described("`link`"), "Rate of the links between groups.")
             .with_example("\"400Gbps\""),
-        key(
-            "global_link_latency",
-            TIME,
-            Described("`link_latency`"),
-            "How long a bit takes over such a link.",
-        )
-        .with_example("\"2500ns\""),
+        key("global_link_latency", TIME, Described("`link_latency`"), "Propagation delay of such a link.")
+            .with_example("\"2500ns\""),
         SWITCH_LATENCY,
         RADIX,
     ],
@@ -248,7 +263,7 @@ const fn host_link(default: KeyDefault) -> Key {
 }
 
 const fn host_link_latency(default: KeyDefault) -> Key {
-    key("host_link_latency", TIME, default, "How long a bit takes over that link.").with_example("\"0ns\"")
+    key("host_link_latency", TIME, default, "Propagation delay of that link.").with_example("\"0ns\"")
 }
 
 pub(super) const TORUS: Section = Section {
@@ -257,7 +272,7 @@ pub(super) const TORUS: Section = Section {
     kind: Some("torus"),
     meaning: "A grid of switches with one host each, closed to a ring in every dimension.",
     keys: &[
-        kind("torus", "Which fabric it is."),
+        kind("torus", "The kind of the fabric."),
         key(
             "dims",
             KeyType::List { name: "a list of numbers", of: Some(&RING), least: 1, most: Some(8) },
@@ -278,11 +293,11 @@ pub(super) const FULL_MESH: Section = Section {
     name: "full-mesh",
     table: "[topology]",
     kind: Some("full-mesh"),
-    meaning: "Switches each of which is joined to every other one.",
+    meaning: "Switches, each of which has a link to every other one.",
     keys: &[
-        kind("full-mesh", "Which fabric it is."),
-        key("tors", RING, Required, "Switches.").with_example("8"),
-        key("hosts_per_tor", COUNT, Value("1"), "Hosts of a switch."),
+        kind("full-mesh", "The kind of the fabric."),
+        key("tors", RING, Required, "Number of switches.").with_example("8"),
+        key("hosts_per_tor", COUNT, Value("1"), "Number of hosts of a switch."),
         LINK,
         LINK_LATENCY,
         host_link(Described("a host's share of the links of its switch together")),

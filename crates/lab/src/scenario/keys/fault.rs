@@ -18,7 +18,7 @@ const LINKS_BROKEN: Key = key(
     "links",
     KeyType::OneOrMore(&LINK_NAMES),
     Required,
-    "What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`.",
+    "The links of the fault: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`.",
 )
 .with_example("\"tor-uplinks:3%\"");
 const BOTH: Key = key(
@@ -27,23 +27,23 @@ const BOTH: Key = key(
     Described(
         "both of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both",
     ),
-    "Both directions of each cable, or the named one alone.",
+    "Whether the fault is in both directions of each cable, or only in the named one.",
 );
 const AT: Key = key(
     "at",
     KeyType::OneOrMore(&TIME),
     Value("\"0us\""),
-    "When it begins; each time, where there are several.",
+    "When the fault begins: one time, or several times.",
 )
 .with_example("\"100us\"");
 const DURATION: Key =
-    key("duration", TIME_ABOVE, Described("to the end of the run"), "How long it lasts, each time.")
+    key("duration", TIME_ABOVE, Described("to the end of the run"), "How long the fault lasts, each time.")
         .with_example("\"200us\"");
 const UNTIL: Key = key(
     "until",
     KeyType::Time(Ends { low: Low::AfterKey("at"), high: High::Any }),
     Described("to the end of the run"),
-    "When it ends, instead of `duration`.",
+    "The time at which the fault ends, instead of `duration`.",
 )
 .with_example("\"1ms\"");
 
@@ -61,14 +61,14 @@ pub(in crate::scenario) const MOST_PER_HOUR: f64 = 3.6e9;
 
 /// The keys of all link faults, with this kind, followed by the keys of this kind only.
 const fn of_links<const N: usize>(of: &'static str, own: &[Key]) -> [Key; N] {
-    joined(&[&[kind(of, "What happens."), AT, DURATION, UNTIL, LINKS_BROKEN, BOTH], own])
+    joined(&[&[kind(of, "The kind of the fault."), AT, DURATION, UNTIL, LINKS_BROKEN, BOTH], own])
 }
 
 const LINK_DOWN: Section = Section {
     name: "link-down",
     table: "[[fault]]",
     kind: Some("link-down"),
-    meaning: "Links carry nothing and lose what is on them.",
+    meaning: "Links carry nothing, and the packets on them are lost.",
     keys: &of_links::<7>("link-down", &[PER_HOUR]),
 };
 
@@ -76,7 +76,7 @@ const LINK_FLAP: Section = Section {
     name: "link-flap",
     table: "[[fault]]",
     kind: Some("link-flap"),
-    meaning: "Links go down and come up again, period after period.",
+    meaning: "Links go down and come up again periodically.",
     keys: &of_links::<9>(
         "link-flap",
         &[
@@ -85,14 +85,14 @@ const LINK_FLAP: Section = Section {
                 "period",
                 KeyType::Time(Ends::from(SHORTEST_PERIOD)),
                 Required,
-                "From one time that they go down to the next.",
+                "Time from one failure to the next.",
             )
             .with_example("\"200us\""),
             key(
                 "down_for",
                 KeyType::Time(Ends::ABOVE_ZERO.with_high(High::BelowKey("period"))),
                 Required,
-                "For how long they are down each time.",
+                "Duration of each failure.",
             )
             .with_example("\"50us\""),
         ],
@@ -103,15 +103,20 @@ const SWITCH_DOWN: Section = Section {
     name: "switch-down",
     table: "[[fault]]",
     kind: Some("switch-down"),
-    meaning: "Switches lose all that waits in them, and all their links are down.",
+    meaning: "Switches lose all packets in their queues, and all their links are down.",
     keys: &[
-        kind("switch-down", "What happens."),
+        kind("switch-down", "The kind of the fault."),
         AT,
         DURATION,
         UNTIL,
         PER_HOUR,
-        key("switches", KeyType::OneOrMore(&SWITCH_NAMES), Required, "What breaks: `spine:0`, `tor:25%`.")
-            .with_example("\"tor:0\""),
+        key(
+            "switches",
+            KeyType::OneOrMore(&SWITCH_NAMES),
+            Required,
+            "The switches of the fault: `spine:0`, `tor:25%`.",
+        )
+        .with_example("\"tor:0\""),
     ],
 };
 
@@ -119,10 +124,10 @@ const CHANGED_RATE: Section = Section {
     name: "rate",
     table: "[[fault]]",
     kind: Some("rate"),
-    meaning: "Links run at another rate.",
+    meaning: "Links have another rate.",
     keys: &of_links::<7>(
         "rate",
-        &[key("rate", RATE, Required, "The rate meanwhile.").with_example("\"200Gbps\"")],
+        &[key("rate", RATE, Required, "The rate of the links during the fault.").with_example("\"200Gbps\"")],
     ),
 };
 
@@ -133,7 +138,8 @@ const PACKET_LOSS: Section = Section {
     meaning: "Links lose each packet with a probability.",
     keys: &of_links::<7>(
         "packet-loss",
-        &[key("probability", SHARE, Required, "That a packet is lost.").with_example("0.01")],
+        &[key("probability", SHARE, Required, "Probability with which a packet is lost.")
+            .with_example("0.01")],
     ),
 };
 
@@ -141,10 +147,10 @@ const SWITCH_LOSS: Section = Section {
     name: "switch-loss",
     table: "[[fault]]",
     kind: Some("switch-loss"),
-    meaning: "Switches drop each data packet, or trim it where they trim, with a probability.",
+    meaning: "Switches drop each data packet with a probability, or trim it if they support trimming.",
     keys: &of_links::<7>(
         "switch-loss",
-        &[key("probability", SHARE, Required, "That a data packet is dropped or trimmed.")
+        &[key("probability", SHARE, Required, "Probability with which a data packet is dropped or trimmed.")
             .with_example("0.01")],
     ),
 };
@@ -156,6 +162,6 @@ const BIT_ERRORS: Section = Section {
     meaning: "Each bit is wrong with a probability, and a packet with a wrong bit is lost.",
     keys: &of_links::<7>(
         "bit-errors",
-        &[key("probability", SHARE, Required, "That a bit is wrong.").with_example("0.01")],
+        &[key("probability", SHARE, Required, "Probability with which a bit is wrong.").with_example("0.01")],
     ),
 };

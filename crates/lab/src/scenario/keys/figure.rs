@@ -42,7 +42,7 @@ pub(super) const LEAGUE_SCHEMES: Section = Section {
     meaning: "The schemes of a scenario of the league.",
     keys: &[
         key("league", LEAGUE_PART, Required, "The part of the league whose schemes run."),
-        key("first", NAMES, Described("none"), "Schemes that stand before the others."),
+        key("first", NAMES, Described("none"), "Schemes that come before the others."),
     ],
 };
 
@@ -50,46 +50,56 @@ pub(super) const FIGURE: Section = Section {
     name: "figure",
     table: "",
     kind: None,
-    meaning: "Above all tables of a figure, beside the keys of a scenario.",
+    meaning: "The top-level keys of a figure, in addition to those of a scenario.",
     keys: &[
-        key("id", TEXT, Required, "Its name in commands: the paper, a slash, and its own.")
+        key("id", TEXT, Required, "The figure's name in commands: the paper, a slash, and the figure.")
             .with_example("\"reps/fig-2\""),
         key(
             "paper",
             KeyType::Either(&[TEXT, KeyType::Table("[paper]")]),
             Described("the part of `id` before the slash"),
-            "The paper's name; or `[paper]`, what is different at the sizes of the paper.",
+            "The paper's name; or a table `[paper]` with the differences at the sizes of the paper.",
         )
         .with_example("\"reps\""),
-        key("figure", TEXT, Described("the part of `id` behind the slash"), "The paper's own name for it.")
-            .with_example("\"Figure 2\""),
+        key(
+            "figure",
+            TEXT,
+            Described("the part of `id` behind the slash"),
+            "The name that the paper gives to the figure.",
+        )
+        .with_example("\"Figure 2\""),
         key(
             "assumptions",
             KeyType::List { name: "sentences", of: Some(&TEXT), least: 0, most: None },
             Described("none"),
-            "What the file assumes because the paper does not specify it.",
+            "Assumptions that the file makes because the paper does not specify them.",
         ),
-        key("unsaid", KeyType::Tables("[[unsaid]]"), Described("none"), "What the paper leaves open."),
+        key(
+            "unsaid",
+            KeyType::Tables("[[unsaid]]"),
+            Described("none"),
+            "Parameters that the paper does not specify.",
+        ),
         key(
             "plot",
             KeyType::Either(&[KeyType::Table("[plot]"), KeyType::Tables("[plot]")]),
             Described("none"),
-            "How it is drawn: `[plot]`, or several `[[plot]]`.",
+            "The plots of the figure: `[plot]`, or several `[[plot]]`.",
         ),
         key(
             "explain",
             KeyType::Table("[explain]"),
             Described("none"),
-            "What the page of the league compares.",
+            "The measure against which the league's page plots the times.",
         ),
-        key("claim", KeyType::Tables("[[claim]]"), Described("none"), "What the paper says about it."),
-        key("model", KeyType::Table("[model]"), Described("a scenario instead"), "A model without packets."),
         key(
-            "quick",
-            KeyType::Table("[quick]"),
-            Described("nothing"),
-            "What is different at the quick scale.",
+            "claim",
+            KeyType::Tables("[[claim]]"),
+            Described("none"),
+            "The claims of the paper about the figure.",
         ),
+        key("model", KeyType::Table("[model]"), Described("a scenario instead"), "A model without packets."),
+        key("quick", KeyType::Table("[quick]"), Described("nothing"), "Differences at the quick scale."),
     ],
 };
 
@@ -99,29 +109,41 @@ pub(super) const PLOT: Section = Section {
     kind: None,
     meaning: "A picture of a figure.",
     keys: &[
-        key("kind", KIND_OF_PLOT, Required, "How it is drawn."),
-        key("title", TEXT, Described("that of the figure"), "Its title.")
+        key("kind", KIND_OF_PLOT, Required, "The kind of the plot."),
+        key("title", TEXT, Described("that of the figure"), "Title of the plot.")
             .with_example("\"Permutation on 128 hosts\""),
-        key("x", TEXT, Described("by the kind"), "A swept parameter.").with_example("\"workload.bytes\""),
+        key("x", TEXT, Described("by the kind"), "The swept parameter on the x axis.")
+            .with_example("\"workload.bytes\""),
         key(
             "y",
             TEXT,
-            Described("must be said, except for a `cdf`: `fct_us`"),
-            "A number of a run or curve.",
+            Described("required, except for a `cdf`: `fct_us`"),
+            "The number of a run or curve on the y axis.",
         )
         .with_example("\"fct_max_us\""),
-        key("per", NAMES, Described("nothing"), "What tells its curves apart.").with_example("[\"scheme\"]"),
-        key("entity", TEXT, Described("all"), "The curves that it shows."),
-        key("schemes", NAMES, Described("all"), "The schemes that it shows.")
+        key("per", NAMES, Described("nothing"), "The properties that distinguish the curves.")
+            .with_example("[\"scheme\"]"),
+        key("entity", TEXT, Described("all"), "The entities whose curves the plot shows."),
+        key("schemes", NAMES, Described("all"), "The schemes that the plot shows.")
             .with_example("[\"reps\", \"ops\", \"ecmp\"]"),
         key("log_x", KeyType::Bool, Value("false"), "Whether the axis is logarithmic."),
         key("log_y", KeyType::Bool, Value("false"), "Whether the axis is logarithmic."),
-        key("group", TEXT, Described("all"), "The part of the workload that it shows.")
+        key("group", TEXT, Described("all"), "The part of the workload that the plot shows.")
             .with_example("\"incast\""),
-        key("min_bytes", KeyType::Size(Ends::ANY), Described("all"), "The shortest message that it shows.")
-            .with_example("\"200KB\""),
-        key("max_bytes", KeyType::Size(Ends::ANY), Described("all"), "The longest message that it shows.")
-            .with_example("\"200KB\""),
+        key(
+            "min_bytes",
+            KeyType::Size(Ends::ANY),
+            Described("all"),
+            "Length of the shortest messages that the plot shows.",
+        )
+        .with_example("\"200KB\""),
+        key(
+            "max_bytes",
+            KeyType::Size(Ends::ANY),
+            Described("all"),
+            "Length of the longest messages that the plot shows.",
+        )
+        .with_example("\"200KB\""),
     ],
 };
 
@@ -129,10 +151,10 @@ pub(super) const CLAIM: Section = Section {
     name: "claim",
     table: "[[claim]]",
     kind: None,
-    meaning: "What a paper says about a figure.",
+    meaning: "A claim of a paper about a figure.",
     keys: &[
-        key("says", TEXT, Required, "The claim.").with_example("\"REPS finishes before OPS\""),
-        key("source", TEXT, Required, "Where the paper says it.").with_example("\"section 4.3\""),
+        key("says", TEXT, Required, "The claim in words.").with_example("\"REPS finishes before OPS\""),
+        key("source", TEXT, Required, "The place in the paper.").with_example("\"section 4.3\""),
         key(
             "paper",
             KeyType::Either(&[
@@ -141,13 +163,13 @@ pub(super) const CLAIM: Section = Section {
                 KeyType::List { name: "a list of names", of: Some(&TEXT), least: 2, most: None },
             ]),
             Described("0 of a `zero`"),
-            "The number, the range or the order that the paper has.",
+            "The number, range or order that the paper reports.",
         )
         .with_example("1.25"),
-        key("measure", TEXT, Required, "What is compared with it.")
+        key("measure", TEXT, Required, "The measure that is compared with the paper's value.")
             .with_example("\"fct_max(ops) / fct_max(reps)\""),
-        key("kind", KIND_OF_CLAIM, Required, "How it is compared."),
-        key("why", TEXT, Described("nothing"), "Why the results here are others."),
+        key("kind", KIND_OF_CLAIM, Required, "The kind of the comparison."),
+        key("why", TEXT, Described("nothing"), "The reason why the results differ from the paper's."),
         key("found", TEXT, Described("nothing"), "Another name of `why`.")
             .with_example("\"the paper's simulator trims\""),
     ],
@@ -159,9 +181,11 @@ pub(super) const EXPLAIN: Section = Section {
     kind: None,
     meaning: "The limit with which the page of the league compares the time of each scheme.",
     keys: &[
-        key("measure", TEXT, Required, "A number of a run.").with_example("\"fct_max(ops) / fct_max(reps)\""),
-        key("called", TEXT, Described("as the measure"), "Its name on the page."),
-        key("says", TEXT, Required, "What it explains.").with_example("\"REPS finishes before OPS\""),
+        key("measure", TEXT, Required, "A numeric result of a run.")
+            .with_example("\"fct_max(ops) / fct_max(reps)\""),
+        key("called", TEXT, Described("as the measure"), "The name of the measure on the page."),
+        key("says", TEXT, Required, "A sentence on the relation that the measure explains.")
+            .with_example("\"REPS finishes before OPS\""),
     ],
 };
 
@@ -169,48 +193,49 @@ pub(super) const UNSAID: Section = Section {
     name: "unsaid",
     table: "[[unsaid]]",
     kind: None,
-    meaning: "What a paper leaves open, with the values that its text permits.",
+    meaning: "A parameter that a paper does not specify, with the values that its text permits.",
     keys: &[
-        key("what", TEXT, Required, "What it is.").with_example("\"the MTU\""),
-        key("because", TEXT, Required, "Why the text permits these values.")
+        key("what", TEXT, Required, "The name of the parameter in words.").with_example("\"the MTU\""),
+        key("because", TEXT, Required, "The reason why the text permits these values.")
             .with_example("\"the text gives no MTU; the simulator it builds on has 1000 B\""),
         key(
             "set",
             KeyType::Table("[sweep]"),
             Required,
-            "Lists of values by their paths, the figure's own first.",
+            "Lists of values by the paths of the parameters. The figure's own value comes first.",
         ),
     ],
 };
 
-const MODEL: &str = "Which model it is.";
+const MODEL: &str = "The kind of the model.";
 
 pub(super) const MODELS: [Section; 5] = [
     Section {
         name: "balls-into-bins",
         table: "[model]",
         kind: Some("balls-into-bins"),
-        meaning: "Batches of balls that are thrown into bins: the queues of a switch.",
+        meaning: "Balls that are thrown into bins, as a model of the queues of a switch.",
         keys: &[
             kind("balls-into-bins", MODEL),
             key("ports", COUNTS, Required, "Numbers of bins.").with_example("[8, 16]"),
-            key("rounds", COUNT, Required, "Batches.").with_example("1000"),
+            key("rounds", COUNT, Required, "Number of rounds.").with_example("1000"),
             key(
                 "load",
                 KeyType::Number(Ends::ABOVE_ZERO.with_high(High::To(1.0))),
                 Value("1.0"),
-                "Balls of a batch over bins.",
+                "Mean number of balls thrown per round, divided by the number of bins.",
             )
             .with_example("0.6"),
-            key("variants", NAMES, Required, "How they are thrown.").with_example("[\"ops\", \"recycled\"]"),
-            key("threshold", WHOLE, Value("5"), "Balls in a bin from which on a ball is marked."),
-            key("colors_per_port", COUNT, Value("1"), "Colours for each bin."),
+            key("variants", NAMES, Required, "The rules by which balls choose their bins.")
+                .with_example("[\"ops\", \"recycled\"]"),
             key(
-                "recycle_every",
-                COUNTS,
-                Described("every ball"),
-                "Of so many balls one is thrown as before.",
+                "threshold",
+                WHOLE,
+                Value("5"),
+                "Queue length above which the colour of a leaving ball forgets its bin.",
             ),
+            key("colors_per_port", COUNT, Value("1"), "Number of colours per bin."),
+            key("recycle_every", COUNTS, Described("every ball"), "Values of r: one in r balls is recycled."),
         ],
     },
     Section {
@@ -224,7 +249,7 @@ pub(super) const MODELS: [Section; 5] = [
                 "uplinks",
                 KeyType::Whole(Ends::from(2).with_high(High::To(65_536))),
                 Required,
-                "Uplinks of the switch.",
+                "Number of uplinks of the switch.",
             ),
             key("flows", COUNTS, Required, "Numbers of flows."),
             key("evs", COUNTS, Required, "Numbers of entropy values of each flow."),
@@ -245,16 +270,18 @@ pub(super) const MODELS: [Section; 5] = [
         keys: &[
             kind("packet-tracking", MODEL),
             key("link", RATE, Required, "Rate of the link.").with_example("\"400Gbps\""),
-            key("rtt", TIME_ABOVE, Required, "Round trip.").with_example("\"10us\""),
+            key("rtt", TIME_ABOVE, Required, "Round-trip time.").with_example("\"10us\""),
             key("packet", SIZE, Required, "Bytes of a packet.").with_example("\"1000B\""),
-            key("chunk_bits", COUNT, Required, "Packets that a chunk tracks.").with_example("128"),
-            key("bitmaps", COUNT, Required, "Bitmaps of a queue pair.").with_example("5"),
-            key("queue_pairs", COUNT, Required, "Queue pairs.").with_example("10000"),
-            key("clock_mhz", KeyType::Number(Ends::ABOVE_ZERO), Required, "Clock of the NIC.")
+            key("chunk_bits", COUNT, Required, "Number of packets that a chunk tracks.").with_example("128"),
+            key("bitmaps", COUNT, Required, "Number of bitmaps of a queue pair.").with_example("5"),
+            key("queue_pairs", COUNT, Required, "Number of queue pairs.").with_example("10000"),
+            key("clock_mhz", KeyType::Number(Ends::ABOVE_ZERO), Required, "Clock rate of the NIC in MHz.")
                 .with_example("300"),
-            key("access_cycles", COUNT, Required, "Cycles of an access to memory.").with_example("2"),
-            key("check_cycles", COUNT, Required, "Cycles of a check.").with_example("1"),
-            key("next_cycles", COUNT, Required, "Cycles to the next chunk.").with_example("1"),
+            key("access_cycles", COUNT, Required, "Number of cycles of a memory access.").with_example("2"),
+            key("check_cycles", COUNT, Required, "Number of cycles to check whether a packet is in a chunk.")
+                .with_example("1"),
+            key("next_cycles", COUNT, Required, "Number of cycles to follow the link to the next chunk.")
+                .with_example("1"),
             key(
                 "degrees",
                 KeyType::List { name: "numbers", of: Some(&WHOLE), least: 1, most: None },
@@ -271,7 +298,7 @@ pub(super) const MODELS: [Section; 5] = [
         meaning: "The longest link that the buffer of a chip can keep lossless.",
         keys: &[
             kind("lossless-reach", MODEL),
-            key("km_delay", TIME_ABOVE, Required, "Latency of a kilometre.").with_example("\"5us\""),
+            key("km_delay", TIME_ABOVE, Required, "Propagation delay per kilometre.").with_example("\"5us\""),
             key("queues", COUNTS, Required, "Numbers of lossless queues of a port.").with_example("[1, 8]"),
             key("chips", KeyType::Tables("[[model.chips]]"), Required, "The chips.")
                 .with_example("[{ name = \"tofino\", ports = 32, link = \"100Gbps\", buffer = \"20MB\" }]"),
@@ -286,8 +313,8 @@ pub(super) const CHIP: Section = Section {
     meaning: "A switch chip.",
     keys: &[
         key("name", TEXT, Required, "Its name.").with_example("\"reps-16\""),
-        key("ports", COUNT, Required, "Its ports.").with_example("[8, 16]"),
+        key("ports", COUNT, Required, "Number of ports of the chip.").with_example("[8, 16]"),
         key("link", RATE, Required, "Rate of a port.").with_example("\"400Gbps\""),
-        key("buffer", SIZE, Required, "Its buffer.").with_example("\"64MB\""),
+        key("buffer", SIZE, Required, "Total buffer of the chip.").with_example("\"64MB\""),
     ],
 };

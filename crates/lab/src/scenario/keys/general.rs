@@ -18,7 +18,7 @@ const EVERY: Key = key(
     "every",
     TIME_ABOVE,
     Value("\"20us\""),
-    "A point of the curve stands for so long; series of ACKs have one for each instead.",
+    "Interval of a point of the curve. Series of ACKs have a point for each ACK instead.",
 );
 
 pub(super) const SCENARIO: Section = Section {
@@ -27,17 +27,22 @@ pub(super) const SCENARIO: Section = Section {
     kind: None,
     meaning: "Above all tables.",
     keys: &[
-        key("title", TEXT, Described("the file's name"), "One line for people.")
+        key("title", TEXT, Described("the file's name"), "A title of one line.")
             .with_example("\"Permutation on 128 hosts\""),
         key(
             "schemes",
             SCHEMES,
             Described("those of `[[scheme]]`"),
-            "Which schemes run (`anabranch list schemes`).",
+            "The schemes that run (`anabranch list schemes`).",
         )
         .with_example("[\"reps\", \"ops\", \"ecmp\"]"),
-        key("seeds", SEEDS, Described("1, 2 and 3 by the command"), "A run for each.")
-            .with_example("[1, 2, 3]"),
+        key(
+            "seeds",
+            SEEDS,
+            Described("1, 2 and 3 by the command"),
+            "The seeds of the random numbers. Each scheme has one run per seed.",
+        )
+        .with_example("[1, 2, 3]"),
         key(
             "setup",
             KeyType::Either(&[
@@ -45,23 +50,23 @@ pub(super) const SCENARIO: Section = Section {
                 KeyType::Table("[setup]"),
             ]),
             Value("\"common\""),
-            "The ground of all schemes (`anabranch list setups`), or the packets, marks and buffers of a file of SimAI.",
+            "The setup of all schemes (`anabranch list setups`), or a file of SimAI with the packet sizes, ECN marking and buffers.",
         ),
         key("topology", KeyType::Table("[topology]"), Required, "The fabric."),
-        key("workload", KeyType::Table("[workload]"), Required, "What the hosts send."),
+        key("workload", KeyType::Table("[workload]"), Required, "The traffic that the hosts send."),
         key(
             "scheme",
             KeyType::Tables("[[scheme]]"),
             Described("none"),
-            "Schemes of your own, or with other parameters.",
+            "User-defined schemes, or schemes with other parameters.",
         ),
-        key("fault", KeyType::Tables("[[fault]]"), Described("none"), "What breaks."),
+        key("fault", KeyType::Tables("[[fault]]"), Described("none"), "Faults of links and switches."),
         key("measure", KeyType::Tables("[[measure]]"), Described("none"), "Curves to record."),
         key(
             "observer",
             KeyType::Tables("[[observer]]"),
             Described("none"),
-            "Observers that a program of yours has registered.",
+            "Observers that a user's program has registered.",
         ),
         key(
             "set",
@@ -73,20 +78,25 @@ pub(super) const SCENARIO: Section = Section {
             "sweep",
             KeyType::Table("[sweep]"),
             Described("nothing"),
-            "Lists of values by their paths: a run for each combination; `[[sweep.zip]]` moves several together.",
+            "Lists of values, by the paths of the parameters. Each combination of values has its runs. The parameters of a `[[sweep.zip]]` change together.",
         ),
         key(
             "limits",
             KeyType::Table("[limits]"),
             Described("those of `[limits]`"),
-            "When a run that does not end is ended.",
+            "The limits at which a run is ended.",
         ),
-        key("find", KeyType::Table("[find]"), Described("nothing"), "A question for `anabranch find`."),
+        key(
+            "find",
+            KeyType::Table("[find]"),
+            Described("nothing"),
+            "The search that `anabranch find` carries out.",
+        ),
         key(
             "point",
             KeyType::Tables("[[point]]"),
             Described("none"),
-            "Points of a sweep one by one, as a resolved scenario has them.",
+            "The points of the sweep, as a resolved scenario lists them.",
         ),
     ],
 };
@@ -97,16 +107,32 @@ pub(super) const MEASURE: Section = Section {
     kind: None,
     meaning: "A curve that is recorded; each series is of links, of switches or of queue pairs.",
     keys: &[
-        key("series", KeyType::Choice(SERIES_NAMES), Required, "What is measured (`anabranch list series`).")
-            .with_example("\"link-utilisation\""),
+        key(
+            "series",
+            KeyType::Choice(SERIES_NAMES),
+            Required,
+            "The series that is measured (`anabranch list series`).",
+        )
+        .with_example("\"link-utilisation\""),
         EVERY,
-        key("links", LINK_NAMES, Required, "Of which links: `tor:0/up`, `tor-uplinks`, `all`.")
+        key("links", LINK_NAMES, Required, "The links that are measured: `tor:0/up`, `tor-uplinks`, `all`.")
             .with_example("\"tor-uplinks:3%\""),
-        key("switches", SWITCH_NAMES, Required, "Of which switches: `tor:0`.").with_example("\"tor:0\""),
-        key("qps", KeyType::Selector("`all`, or numbers such as `0-7`"), Required, "Of which queue pairs.")
-            .with_example("\"0-7\""),
-        key("above", TIME, Described("none"), "Of `queue-delay`: packets that waited longer are counted.")
-            .with_example("\"8us\""),
+        key("switches", SWITCH_NAMES, Required, "The switches that are measured: `tor:0`.")
+            .with_example("\"tor:0\""),
+        key(
+            "qps",
+            KeyType::Selector("`all`, or numbers such as `0-7`"),
+            Required,
+            "The queue pairs that are measured.",
+        )
+        .with_example("\"0-7\""),
+        key(
+            "above",
+            TIME,
+            Described("none"),
+            "For `queue-delay`: packets that waited longer than this time are counted.",
+        )
+        .with_example("\"8us\""),
     ],
 };
 
@@ -114,22 +140,27 @@ pub(super) const LIMITS: Section = Section {
     name: "limits",
     table: "[limits]",
     kind: None,
-    meaning: "When a run that does not end is ended.",
+    meaning: "The limits at which a run is ended.",
     keys: &[
         key(
             "max_time",
             KeyType::Time(Ends::ABOVE_ZERO.with_high(High::To(Limits::MAX_TIME))),
             Value("\"1s\""),
-            "Simulated time.",
+            "Limit on the simulated time.",
         ),
         key(
             "stall",
             TIME_ABOVE,
             Value("\"10ms\""),
-            "For so long nothing new is delivered, beside a timeout and a round trip.",
+            "Longest time without newly delivered data, in addition to a timeout and a round trip.",
         ),
-        key("max_events", COUNT, Value("20000000000"), "Events."),
-        key("max_packets", COUNT, Value("16000000"), "Packets in the fabric at the same time."),
+        key("max_events", COUNT, Value("20000000000"), "Limit on the number of events."),
+        key(
+            "max_packets",
+            COUNT,
+            Value("16000000"),
+            "Limit on the number of packets in the fabric at the same time.",
+        ),
     ],
 };
 
@@ -137,36 +168,36 @@ pub(super) const FIND: Section = Section {
     name: "find",
     table: "[find]",
     kind: None,
-    meaning: "A question for `anabranch find`: the smallest or largest value for which something holds.",
+    meaning: "The search of `anabranch find`: the smallest or largest value for which a condition holds.",
     keys: &[
-        key("parameter", KeyType::Text("a path, as in `[sweep]`"), Required, "What is looked for.")
+        key("parameter", KeyType::Text("a path, as in `[sweep]`"), Required, "The parameter whose value is searched.")
             .with_example("\"*.fabric.queue\""),
         key(
             "smallest",
             VALUES,
             Described("`largest` instead"),
-            "What holds for a value holds for larger ones.",
+            "Values for a search of the smallest one. The condition is expected to hold for all values above the answer.",
         )
         .with_example("[\"16KB\", \"1MB\"]"),
         key(
             "largest",
             VALUES,
             Described("`smallest` instead"),
-            "What holds for a value holds for smaller ones.",
+            "Values for a search of the largest one. The condition is expected to hold for all values below the answer.",
         )
         .with_example("[\"16KB\", \"1MB\"]"),
         key(
             "where",
             KeyType::Text("a comparison of measures"),
             Required,
-            "What has to hold at every seed: `drops(scheme) == 0`.",
+            "The condition, which must hold at every seed: `drops(scheme) == 0`.",
         )
         .with_example("\"drops(scheme) == 0\""),
         key(
             "resolution",
             KeyType::Number(Ends::ABOVE_ZERO.with_high(High::Below(1.0))),
             Value("0.02"),
-            "How near the two ends are in the end, relatively.",
+            "Relative distance between the last two values at which the search ends.",
         ),
     ],
 };

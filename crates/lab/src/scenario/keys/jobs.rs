@@ -18,11 +18,15 @@ const CHANNELS: KeyType = KeyType::Whole(Ends::from(1).with_high(High::To(64)));
 const FIRST_AND_LAST: KeyType =
     KeyType::List { name: "two numbers, from 1", of: Some(&COUNT), least: 2, most: Some(2) };
 
-const FORMAT: Key = key("format", KeyType::Choice(&words(Format::ALL)), Required, "What the file is.")
+const FORMAT: Key = key("format", KeyType::Choice(&words(Format::ALL)), Required, "The format of the file.")
     .with_example("\"goal\"");
-const JOB_FILE: Key =
-    key("file", FILE, Required, "The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on.")
-        .with_example("\"leaf_spine.topo\"");
+const JOB_FILE: Key = key(
+    "file",
+    FILE,
+    Required,
+    "The name of the file. For `chakra`, the name `x` stands for `x.0.et`, `x.1.et` and so on.",
+)
+.with_example("\"leaf_spine.topo\"");
 const PLACEMENT: Key = key(
     "placement",
     PLACEMENTS,
@@ -41,58 +45,57 @@ const ENDS: Key = key(
     "ends",
     KeyType::Choice(&words(SendEnds::ALL)),
     Described("`acknowledged`; of `msccl` and `mscclpp`, `posted`"),
-    "When a send is over, so that what follows it may begin.",
+    "The event that ends a send, after which its successors may begin.",
 )
 .with_example("\"posted\"");
 const BYTES: Key = key(
     "bytes",
     SIZE,
-    Described("must be said for these"),
-    "Of `msccl` and `mscclpp`: the buffer, or input buffer, of each rank.",
+    Described("required for these formats"),
+    "For `msccl` and `mscclpp`: size of the buffer, or of the input buffer, of each rank.",
 )
 .with_example("\"8MiB\"");
 const CHUNK: Key = key(
     "chunk",
     SIZE,
     Described("128KB, where it may be"),
-    "Of `simai` and `chakra`: most bytes of a message.",
+    "For `simai` and `chakra`: largest length of a message.",
 )
 .with_example("\"128KB\"");
 const WITHOUT_PIPELINE: Key = key(
     "without_pipeline",
     KeyType::Bool,
     Value("false"),
-    "Of `simai`: leave out what pipeline stages send each other, of which the file has no time.",
+    "For `simai`: whether the messages between pipeline stages are left out. The file does not give their times.",
 )
 .with_example("true");
 const LAYERS: Key = key(
     "layers",
     FIRST_AND_LAST,
     Described("all"),
-    "Of `simai`: the first and the last of the file's layers that are simulated.",
+    "For `simai`: the first and the last layer of the file that are simulated.",
 )
 .with_example("[1, 8]");
-const RANKS: Key = key("ranks", COUNT, Described("all"), "Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with fewer \
-             data-parallel ranks. Where the file does not say how many it has, that; otherwise all hosts.").with_example("32");
+const RANKS: Key = key("ranks", COUNT, Described("all"), "For `simai`: number of ranks that are simulated, the first ones of the file: those of whole pipeline stages, or of one stage with fewer data-parallel ranks. By default, the number of ranks that the file gives, or else all hosts.").with_example("32");
 const RANK_ORDER: Key = key(
     "rank_order",
     KeyType::Choice(&words(RankOrder::ALL)),
     Value("\"tp-dp-pp\""),
-    "Of `simai`: which parallel groups have neighbouring ranks, and which the largest stride; SimAI's own is `tp-pp-dp`.",
+    "For `simai`: the order of the parallel groups, from neighbouring ranks to the largest stride. SimAI itself uses `tp-pp-dp`.",
 )
 .with_example("\"tp-pp-dp\"");
 const COMM_GROUPS: Key = key(
     "comm_groups",
     FILE,
     Described("collectives of all ranks alone"),
-    "Of `chakra`: the file of groups of ranks, as ASTRA-sim reads it.",
+    "For `chakra`: the file with the groups of ranks, in ASTRA-sim's format.",
 )
 .with_example("\"comm_group.json\"");
 const SYSTEM: Key = key(
     "system",
     FILE,
     Described("rings of all ranks"),
-    "Of `chakra`: ASTRA-sim's system file, by which collectives of all ranks go through the dimensions of the network in parts.",
+    "For `chakra`: ASTRA-sim's system file. It determines how collectives of all ranks are divided over the dimensions of the network.",
 )
 .with_example("\"system.json\"");
 const DIMS: Key = key(
@@ -102,35 +105,35 @@ const DIMS: Key = key(
         KeyType::File("a file of ASTRA-sim's logical dimensions"),
     ]),
     Described("those of the topology, if it is a network of ASTRA-sim; otherwise one"),
-    "Of `chakra`: ranks of each dimension for `system`, the one that varies fastest first.",
+    "For `chakra`: number of ranks of each dimension for `system`. The dimension that varies fastest comes first.",
 )
 .with_example("[8, 2]");
 const REPLICATE: Key = key(
     "replicate",
     KeyType::Whole(Ends::from(2)),
     Described("each rank has a file"),
-    "Of `chakra`: the trace has the file of rank 0 alone, and so many ranks do what it does.",
+    "For `chakra`: number of ranks that all execute the file of rank 0, if the trace has only that file.",
 )
 .with_example("8");
 const WITHOUT_MISSING: Key = key(
     "without_missing",
     KeyType::Bool,
     Value("false"),
-    "Of `chakra`: nodes that others wait for and that are not in the trace count as over.",
+    "For `chakra`: whether a node that is missing in the trace counts as finished for the nodes that depend on it.",
 )
 .with_example("true");
 const WITHOUT_CONTROL: Key = key(
     "without_control",
     KeyType::Bool,
     Value("false"),
-    "Of `chakra`: nodes wait for those that they depend on by data alone, as Chakra's first feeder has it.",
+    "For `chakra`: whether nodes wait only for their data dependencies, as in Chakra's first feeder, and not for their control dependencies.",
 )
 .with_example("true");
 const STREAMS: Key = key(
     "streams",
     KeyType::Choice(&words(Streams::ALL)),
     Value("\"one\""),
-    "Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`).",
+    "For `chakra`: whether a GPU computes one node at a time, as in ASTRA-sim, or one node per stream (`tid`).",
 )
 .with_example("\"each\"");
 pub(super) const JOB_SERVER: Key = key(
@@ -176,7 +179,7 @@ const TRACE: Section = Section {
     table: "[workload]",
     kind: Some("trace"),
     meaning: "A job from a file of another tool: what each rank computes, sends and receives, and in which order.",
-    keys: &joined::<_, { OF_JOB.len() + 1 }>(&[&[kind("trace", "Which workload it is.")], &OF_JOB]),
+    keys: &joined::<_, { OF_JOB.len() + 1 }>(&[&[kind("trace", "The kind of the workload.")], &OF_JOB]),
 };
 
 /// `[workload]` with `kind = "jobs"`.
@@ -186,7 +189,7 @@ const JOBS: Section = Section {
     kind: Some("jobs"),
     meaning: "Several jobs from files of other tools, each on hosts of its own.",
     keys: &[
-        kind("jobs", "Which workload it is."),
+        kind("jobs", "The kind of the workload."),
         key("job", KeyType::Tables("[[workload.job]]"), Required, "`[[workload.job]]`, one for each."),
     ],
 };
@@ -216,7 +219,7 @@ const SERVER: Section = Section {
             "ranks",
             KeyType::Whole(Ends::from(2)),
             Described("the GPUs of the topology's servers"),
-            "Ranks of each server, in the order of the ranks, each on a host of its own.",
+            "Number of ranks of each server, in the order of the ranks. Each rank is on a separate host.",
         )
         .with_example("32"),
         key("link", RATE, Described("`nvlink` of the topology"), "Rate of each GPU's NVLink, per direction.")
@@ -232,20 +235,20 @@ const SERVER: Section = Section {
             "pxn",
             KeyType::Bool,
             Described("true; with `ranks`, false"),
-            "Data for a NIC of another rail go over NVLink first, to the GPU of the server whose NIC has that rail.",
+            "Whether data for a NIC of another rail is first sent over NVLink to the GPU of the same server whose NIC has that rail.",
         ),
         key(
             "channels",
             CHANNELS,
             Described("one for each rail; with `ranks`, collectives know nothing of servers"),
-            "Rings or trees of a collective, each of which leaves servers by a rail of its own.",
+            "Number of rings or trees of a collective. Each of them leaves servers on a separate rail.",
         )
         .with_example("8"),
         key(
             "nvls",
             KeyType::Bool,
             Value("false"),
-            "In an `allreduce-hierarchical` the NVLink switch adds up and distributes what GPUs send it once.",
+            "Whether the NVLink switch reduces and multicasts in an `allreduce-hierarchical`, so that each GPU sends its data only once.",
         ),
     ],
 };
@@ -258,13 +261,13 @@ const ALGORITHM: Section = Section {
     meaning: "How the collectives of a trace are done, from a size on. Of several for one collective, the largest `min_bytes` \
               that is not above its size counts.",
     keys: &[
-        key("algorithm", ALGORITHMS, Required, "The algorithm, which also says of which collective.")
+        key("algorithm", ALGORITHMS, Required, "The algorithm, which also determines the collective.")
             .with_example("\"allreduce-ring\""),
         key(
             "min_bytes",
             KeyType::Size(Ends::ANY),
             Value("\"0B\""),
-            "The size of a collective, as its trace gives it, from which on it counts.",
+            "The size of a collective, as in the trace, from which on the algorithm is used.",
         )
         .with_example("\"200KB\""),
     ],

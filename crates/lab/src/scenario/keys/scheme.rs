@@ -5,7 +5,7 @@ use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
 use crate::scenario::keys::section::{Key, NAMES, Section, TEXT, key};
 
 const NAME: Key = key("name", KeyType::Name, Required, "Its name in scenarios.").with_example("\"reps-16\"");
-const TITLE: Key = key("title", TEXT, Described("by the base"), "One line for people.")
+const TITLE: Key = key("title", TEXT, Described("by the base"), "A title of one line.")
     .with_example("\"Permutation on 128 hosts\"");
 
 // The keys for the parts of a scheme. The keys of these tables are the parameters of the parts' kinds.
@@ -17,7 +17,7 @@ const FABRIC: Key = key(
     "fabric",
     KeyType::Table("[fabric]"),
     Described("that of the base"),
-    "What the switches do for a scheme.",
+    "The behaviour of the switches.",
 );
 
 /// The parts of the league. Each of its scenarios runs the schemes of one part.
@@ -30,21 +30,25 @@ pub(super) const SCHEME: Section = Section {
     name: "scheme",
     table: "[[scheme]]",
     kind: None,
-    meaning: "A scheme: transport, congestion control, load balancer and what the switches do, or what is different in \
-              another one.",
+    meaning: "A scheme: transport, congestion control, load balancer and the behaviour of the switches; or its differences from another scheme.",
     keys: &[
         NAME,
-        key("base", TEXT, Described("none: it is whole"), "The scheme in which something is different.")
+        key("base", TEXT, Described("none: it is whole"), "The scheme from which this scheme differs.")
             .with_example("\"reps\""),
         TITLE,
         key("source", TEXT, Described("that of the base"), "The source of its parameters.")
             .with_example("\"section 4.3\""),
-        key("needs", TEXT, Described("that of the base"), "What it needs of a fabric that others do not."),
+        key(
+            "needs",
+            TEXT,
+            Described("that of the base"),
+            "The features of the fabric that this scheme needs and others do not.",
+        ),
         key(
             "own",
             KeyType::List { name: "a list of names", of: Some(&TEXT), least: 0, most: None },
             Described("by the setup"),
-            "Paths of parameters of the ground that are its own, as a resolved scenario has them.",
+            "Paths of the setup parameters that the scheme itself sets, as a resolved scenario lists them.",
         ),
         key(
             "order",
@@ -77,40 +81,48 @@ pub(super) const SCHEME: Section = Section {
             "mix",
             KeyType::Table("[mix]"),
             Described("none"),
-            "Hosts with another load balancer than the rest.",
+            "Hosts whose load balancer differs from that of the others.",
         ),
     ],
 };
 
 // The keys for the parts of a setup. The keys of these tables are parameters for every kind, and tables for single
 // kinds.
-const OF_TRANSPORTS: Key =
-    key("transport", KeyType::Table("[setup.transport]"), Described("that of the base"), "Of transports.");
-const OF_CCS: Key =
-    key("cc", KeyType::Table("[setup.cc]"), Described("that of the base"), "Of congestion controls.");
+const OF_TRANSPORTS: Key = key(
+    "transport",
+    KeyType::Table("[setup.transport]"),
+    Described("that of the base"),
+    "Parameters of transports.",
+);
+const OF_CCS: Key = key(
+    "cc",
+    KeyType::Table("[setup.cc]"),
+    Described("that of the base"),
+    "Parameters of congestion controls.",
+);
 const OF_LBS: Key =
-    key("lb", KeyType::Table("[setup.lb]"), Described("that of the base"), "Of load balancers.");
+    key("lb", KeyType::Table("[setup.lb]"), Described("that of the base"), "Parameters of load balancers.");
 const OF_SWITCHES: Key =
-    key("fabric", KeyType::Table("[setup.fabric]"), Described("that of the base"), "Of switches.");
+    key("fabric", KeyType::Table("[setup.fabric]"), Described("that of the base"), "Parameters of switches.");
 const LOSSLESS: Key = key(
     "lossless",
     KeyType::Table("[setup.lossless]"),
     Described("that of the base"),
-    "What is different for schemes whose switches pause.",
+    "Differences for schemes whose switches pause.",
 );
 const TRIMMING: Key = key(
     "trimming",
     KeyType::Table("[setup.lossless]"),
     Described("that of the base"),
-    "What is different for schemes whose switches trim.",
+    "Differences for schemes whose switches trim.",
 );
-const BASE: Key = key("base", TEXT, Value("\"common\""), "The setup in which something is different.");
+const BASE: Key = key("base", TEXT, Value("\"common\""), "The setup from which this setup differs.");
 
 pub(super) const SETUP: Section = Section {
     name: "setup",
     table: "[setup]",
     kind: None,
-    meaning: "The ground of all schemes: a setup in which something is different.",
+    meaning: "The setup of all schemes, as its differences from another setup.",
     keys: &[
         BASE,
         key("name", TEXT, Described("by the base"), "Its name in results."),
@@ -118,9 +130,14 @@ pub(super) const SETUP: Section = Section {
             "resolved",
             KeyType::Bool,
             Value("false"),
-            "Schemes say all themselves, as in a resolved scenario.",
+            "Whether the schemes contain all values themselves, as in a resolved scenario.",
         ),
-        key("differs", TEXT, Described("nothing"), "What differs, as a resolved scenario has it."),
+        key(
+            "differs",
+            TEXT,
+            Described("nothing"),
+            "A sentence on the differences between the schemes' setups, as a resolved scenario contains it.",
+        ),
         OF_TRANSPORTS,
         OF_CCS,
         OF_LBS,
@@ -138,8 +155,8 @@ pub(super) const SETUP_FILE: Section = Section {
     keys: &[
         NAME,
         TITLE,
-        key("base", TEXT, Described("none"), "The setup in which something is different."),
-        key("systems", NAMES, Described("none"), "The schemes whose paper's ground it is."),
+        key("base", TEXT, Described("none"), "The setup from which this setup differs."),
+        key("systems", NAMES, Described("none"), "The schemes whose papers use this setup."),
         OF_TRANSPORTS,
         OF_CCS,
         OF_LBS,
@@ -153,6 +170,6 @@ pub(super) const LAYER: Section = Section {
     name: "layer",
     table: "[setup.lossless]",
     kind: None,
-    meaning: "What is different for schemes whose switches pause, or trim.",
+    meaning: "Differences for schemes whose switches pause, or trim.",
     keys: &[OF_TRANSPORTS, OF_CCS, OF_LBS, OF_SWITCHES],
 };

@@ -9,13 +9,9 @@ pub(super) const OVERSUBSCRIPTION: KeyType =
     KeyType::Either(&[KeyType::Number(Ends::from(1.0)), KeyType::Ratio]);
 pub(super) const LINK: Key = key("link", RATE, Required, "Rate of the links.").with_example("\"400Gbps\"");
 pub(super) const LINK_LATENCY: Key =
-    key("link_latency", TIME, Value("\"500ns\""), "How long a bit takes over a link.");
-pub(super) const SWITCH_LATENCY: Key = key(
-    "switch_latency",
-    TIME,
-    Value("\"500ns\""),
-    "How long a packet takes through a switch, beside waiting.",
-);
+    key("link_latency", TIME, Value("\"500ns\""), "Propagation delay of a link.");
+pub(super) const SWITCH_LATENCY: Key =
+    key("switch_latency", TIME, Value("\"500ns\""), "Latency of a switch, without queueing.");
 
 pub(super) const FAT_TREE: Section = Section {
     name: "fat-tree",
@@ -23,9 +19,14 @@ pub(super) const FAT_TREE: Section = Section {
     kind: Some("fat-tree"),
     meaning: "Two or three tiers of any radix and oversubscription.",
     keys: &[
-        kind("fat-tree", "Which fabric it is."),
-        key("hosts", HOSTS, Required, "Hosts of the fabric.").with_example("128"),
-        key("tiers", KeyType::Whole(Ends::from(2).with_high(High::To(3))), Value("2"), "Tiers of switches."),
+        kind("fat-tree", "The kind of the fabric."),
+        key("hosts", HOSTS, Required, "Number of hosts of the fabric.").with_example("128"),
+        key(
+            "tiers",
+            KeyType::Whole(Ends::from(2).with_high(High::To(3))),
+            Value("2"),
+            "Number of tiers of switches.",
+        ),
         LINK,
         LINK_LATENCY,
         SWITCH_LATENCY,
@@ -33,22 +34,27 @@ pub(super) const FAT_TREE: Section = Section {
             "oversubscription",
             OVERSUBSCRIPTION,
             Value("1"),
-            "What the hosts of a ToR can send over what leaves it upwards.",
+            "Total rate of the hosts of a ToR, divided by the total rate of its uplinks.",
         ),
-        key("hosts_per_tor", COUNT, Described("by the numbers of hosts and tiers"), "Hosts below a ToR.")
-            .with_example("8"),
+        key(
+            "hosts_per_tor",
+            COUNT,
+            Described("by the numbers of hosts and tiers"),
+            "Number of hosts below a ToR.",
+        )
+        .with_example("8"),
         key(
             "pod_hosts",
             HOSTS,
             Described("by the numbers of hosts and tiers"),
-            "Hosts of a pod, in three tiers.",
+            "Number of hosts of a pod, in a fabric of three tiers.",
         )
         .with_example("128"),
         key(
             "tier",
             KeyType::Tables("[[topology.tier]]"),
             Described("by the keys above"),
-            "`[[topology.tier]]`, from the ToRs up: what is different in a tier.",
+            "`[[topology.tier]]`: the differences of each tier, from the ToRs up.",
         ),
     ],
 };
@@ -59,8 +65,8 @@ pub(super) const LEAF_SPINE: Section = Section {
     kind: Some("leaf-spine"),
     meaning: "A fat tree of two tiers.",
     keys: &[
-        kind("leaf-spine", "Which fabric it is."),
-        key("hosts", HOSTS, Required, "Hosts of the fabric.").with_example("128"),
+        kind("leaf-spine", "The kind of the fabric."),
+        key("hosts", HOSTS, Required, "Number of hosts of the fabric.").with_example("128"),
         LINK,
         LINK_LATENCY,
         SWITCH_LATENCY,
@@ -68,16 +74,16 @@ pub(super) const LEAF_SPINE: Section = Section {
             "oversubscription",
             OVERSUBSCRIPTION,
             Value("1"),
-            "What the hosts of a leaf can send over what leaves it upwards.",
+            "Total rate of the hosts of a leaf, divided by the total rate of its uplinks.",
         ),
-        key("hosts_per_tor", COUNT, Described("by the number of hosts"), "Hosts below a leaf.")
+        key("hosts_per_tor", COUNT, Described("by the number of hosts"), "Number of hosts below a leaf.")
             .with_example("8"),
-        key("pod_hosts", HOSTS, Described("all"), "Hosts of a pod.").with_example("128"),
+        key("pod_hosts", HOSTS, Described("all"), "Number of hosts of a pod.").with_example("128"),
         key(
             "tier",
             KeyType::Tables("[[topology.tier]]"),
             Described("by the keys above"),
-            "`[[topology.tier]]`, from the leaves up: what is different in a tier.",
+            "`[[topology.tier]]`: the differences of each tier, from the leaves up.",
         ),
     ],
 };
@@ -86,30 +92,25 @@ pub(super) const TOPO_FILE: Section = Section {
     name: "topo-file",
     table: "[topology]",
     kind: None,
-    meaning: "A fat tree from a `.topo` file of htsim; what is said beside it goes before.",
+    meaning: "A fat tree from a `.topo` file of htsim. The keys of this table replace the values of the file.",
     keys: &[
         key(
             "kind",
             KeyType::Choice(&["fat-tree", "leaf-spine"]),
             Described("by the file"),
-            "Which fabric it is.",
+            "The kind of the fabric.",
         ),
         key("file", FILE, Required, "The file.").with_example("\"leaf_spine.topo\""),
         key("link", RATE, Described("the file's"), "Rate of the links.").with_example("\"400Gbps\""),
-        key("link_latency", TIME, Described("the file's"), "How long a bit takes over a link.")
+        key("link_latency", TIME, Described("the file's"), "Propagation delay of a link.")
             .with_example("\"500ns\""),
-        key(
-            "switch_latency",
-            TIME,
-            Described("the file's"),
-            "How long a packet takes through a switch, beside waiting.",
-        )
-        .with_example("\"500ns\""),
+        key("switch_latency", TIME, Described("the file's"), "Latency of a switch, without queueing.")
+            .with_example("\"500ns\""),
         key(
             "tier",
             KeyType::Tables("[[topology.tier]]"),
             Described("the file's"),
-            "`[[topology.tier]]`, from the ToRs up: what is different in a tier.",
+            "`[[topology.tier]]`: the differences of each tier, from the ToRs up.",
         ),
     ],
 };
@@ -118,29 +119,39 @@ pub(super) const TIER: Section = Section {
     name: "tier",
     table: "[[topology.tier]]",
     kind: None,
-    meaning: "What is different in a tier of a fat tree.",
+    meaning: "A tier of a fat tree, as its differences from the other keys.",
     keys: &[
-        key("link", RATE, Described("that of the fabric"), "Rate of the links below.")
+        key("link", RATE, Described("that of the fabric"), "Rate of the links below this tier.")
             .with_example("\"400Gbps\""),
-        key("link_latency", TIME, Described("that of the fabric"), "How long a bit takes over a link below.")
-            .with_example("\"500ns\""),
+        key(
+            "link_latency",
+            TIME,
+            Described("that of the fabric"),
+            "Propagation delay of a link below this tier.",
+        )
+        .with_example("\"500ns\""),
         key(
             "switch_latency",
             TIME,
             Described("that of the fabric"),
-            "How long a packet takes through a switch of the tier.",
+            "Latency of a switch of this tier, without queueing.",
         )
         .with_example("\"500ns\""),
-        key("radix_down", COUNT, Described("by the keys of the fabric"), "Ports downwards.")
-            .with_example("8"),
+        key(
+            "radix_down",
+            COUNT,
+            Described("by the keys of the fabric"),
+            "Number of downward ports of a switch.",
+        )
+        .with_example("8"),
         key(
             "radix_up",
             KeyType::Whole(Ends::from(0)),
             Described("by the keys of the fabric"),
-            "Ports upwards.",
+            "Number of upward ports of a switch.",
         )
         .with_example("8"),
-        key("bundle", COUNT, Value("1"), "Links side by side to the same switch."),
+        key("bundle", COUNT, Value("1"), "Number of parallel links to the same switch."),
     ],
 };
 
@@ -150,8 +161,8 @@ pub(super) const SINGLE_SWITCH: Section = Section {
     kind: Some("single-switch"),
     meaning: "All hosts on one switch.",
     keys: &[
-        kind("single-switch", "Which fabric it is."),
-        key("hosts", HOSTS, Required, "Hosts of the fabric.").with_example("128"),
+        kind("single-switch", "The kind of the fabric."),
+        key("hosts", HOSTS, Required, "Number of hosts of the fabric.").with_example("128"),
         LINK,
         LINK_LATENCY,
         SWITCH_LATENCY,
@@ -164,14 +175,19 @@ pub(super) const DUMBBELL: Section = Section {
     kind: Some("dumbbell"),
     meaning: "Two switches joined by one cable, half of the hosts on each.",
     keys: &[
-        kind("dumbbell", "Which fabric it is."),
-        key("hosts", KeyType::Even(2), Required, "Hosts of the fabric.").with_example("128"),
+        kind("dumbbell", "The kind of the fabric."),
+        key("hosts", KeyType::Even(2), Required, "Number of hosts of the fabric.").with_example("128"),
         LINK,
         key("trunk", RATE, Described("`link`"), "Rate of the cable between the switches.")
             .with_example("\"400Gbps\""),
         LINK_LATENCY,
-        key("trunk_latency", TIME, Described("`link_latency`"), "How long a bit takes over that cable.")
-            .with_example("\"500ns\""),
+        key(
+            "trunk_latency",
+            TIME,
+            Described("`link_latency`"),
+            "Propagation delay of the cable between the switches.",
+        )
+        .with_example("\"500ns\""),
         SWITCH_LATENCY,
     ],
 };
@@ -182,11 +198,11 @@ pub(super) const CROSS_DC: Section = Section {
     kind: Some("cross-dc"),
     meaning: "Data centres of ToRs and leaves, joined by external switches over long links.",
     keys: &[
-        kind("cross-dc", "Which fabric it is."),
-        key("dcs", HOSTS, Value("2"), "Data centres."),
-        key("tors", COUNT, Required, "ToRs of a data centre.").with_example("4"),
-        key("leaves", COUNT, Required, "Leaves of a data centre.").with_example("4"),
-        key("hosts_per_tor", COUNT, Required, "Hosts below a ToR.").with_example("8"),
+        kind("cross-dc", "The kind of the fabric."),
+        key("dcs", HOSTS, Value("2"), "Number of data centres."),
+        key("tors", COUNT, Required, "Number of ToRs of a data centre.").with_example("4"),
+        key("leaves", COUNT, Required, "Number of leaves of a data centre.").with_example("4"),
+        key("hosts_per_tor", COUNT, Required, "Number of hosts below a ToR.").with_example("8"),
         LINK,
         LINK_LATENCY,
         key(
@@ -196,7 +212,7 @@ pub(super) const CROSS_DC: Section = Section {
             "Rate of a leaf's link to the external switch.",
         )
         .with_example("\"400Gbps\""),
-        key("esw_link_latency", TIME, Described("`link_latency`"), "How long a bit takes over it.")
+        key("esw_link_latency", TIME, Described("`link_latency`"), "Propagation delay of that link.")
             .with_example("\"5us\""),
         key(
             "wan_link",
@@ -205,7 +221,7 @@ pub(super) const CROSS_DC: Section = Section {
             "Rate of a link between data centres.",
         )
         .with_example("\"1600Gbps\""),
-        key("wan_latency", TIME, Required, "How long a bit takes over it: 5 us for a kilometre of fibre.")
+        key("wan_latency", TIME, Required, "Propagation delay of that link: 5 us per kilometre of fibre.")
             .with_example("\"500us\""),
         SWITCH_LATENCY,
     ],
@@ -218,7 +234,7 @@ pub(super) const GRAPH: Section = Section {
     meaning: "Any graph, from a topology file of the ns-3 RDMA simulators. A host with several links is a NIC with as many \
               ports; a host that is joined to another one gets a switch of its own.",
     keys: &[
-        kind("graph", "Which fabric it is."),
+        kind("graph", "The kind of the fabric."),
         key("file", FILE, Required, "The file.").with_example("\"leaf_spine.topo\""),
         SWITCH_LATENCY,
     ],

@@ -33,9 +33,9 @@ const PERMUTATION: Section = Section {
     name: "permutation",
     table: "[workload]",
     kind: Some("permutation"),
-    meaning: "Every host sends one message and receives one, never its own.",
+    meaning: "Every host sends one message and receives one from another host.",
     keys: &[
-        kind("permutation", "Which workload it is."),
+        kind("permutation", "The kind of the workload."),
         BYTES,
         key(
             "hosts",
@@ -44,7 +44,7 @@ const PERMUTATION: Section = Section {
             "Number of hosts that take part: hosts 0 to hosts - 1.",
         )
         .with_example("128"),
-        key("cross_tor", KeyType::Bool, Value("false"), "Nobody sends within its own ToR."),
+        key("cross_tor", KeyType::Bool, Value("false"), "Whether every host sends to a host of another ToR."),
     ],
 };
 
@@ -54,7 +54,7 @@ const TORNADO: Section = Section {
     kind: Some("tornado"),
     meaning: "Host i sends to its twin in the other half of the fabric.",
     keys: &[
-        kind("tornado", "Which workload it is."),
+        kind("tornado", "The kind of the workload."),
         BYTES,
         key(
             "senders",
@@ -70,9 +70,9 @@ const INCAST: Section = Section {
     name: "incast",
     table: "[workload]",
     kind: Some("incast"),
-    meaning: "Many hosts send to one.",
+    meaning: "Many hosts send to one host.",
     keys: &[
-        kind("incast", "Which workload it is."),
+        kind("incast", "The kind of the workload."),
         BYTES,
         key(
             "degree",
@@ -91,15 +91,15 @@ const POISSON: Section = Section {
     kind: Some("poisson"),
     meaning: "Messages arrive at random, from and to random hosts.",
     keys: &[
-        kind("poisson", "Which workload it is."),
+        kind("poisson", "The kind of the workload."),
         key("sizes", KeyType::Either(&[KeyType::Choice(SizeDistribution::NAMES), KeyType::File("a file's name")]), Required, "The distribution of lengths.").with_example("\"websearch\""),
         key("load", KeyType::Number(Ends::ABOVE_ZERO.with_high(High::To(MOST_LOAD))), Required, "Offered load: bytes that arrive per host over its line rate; over that of the slowest host of the fabric, where \
              hosts differ.").with_example("0.6"),
         key("hosts", KeyType::Whole(Ends::from(2).with_high(High::Hosts)), Described("all"), "Number of hosts that take part: hosts 0 to hosts - 1.").with_example("128"),
-        key("duration", TIME_ABOVE, Required, "For how long messages arrive; all are run to their end.").with_example("\"200us\""),
-        key("inter", KeyType::Either(&[SHARE, KeyType::Word("uniform")]), Described("`uniform`"), "Share of the messages to hosts of other data centres; by default all other hosts are equally likely.").with_example("0.2"),
-        key("incast", KeyType::Table("[workload.incast]"), Described("none"), "Incasts beside it."),
-        key("pipeline", KeyType::Table("[workload.pipeline]"), Described("none"), "A pipeline beside it."),
+        key("duration", TIME_ABOVE, Required, "Duration for which messages arrive. The run continues until all of them have finished.").with_example("\"200us\""),
+        key("inter", KeyType::Either(&[SHARE, KeyType::Word("uniform")]), Described("`uniform`"), "Share of the messages whose receiver is in another data centre. By default, all other hosts are equally likely.").with_example("0.2"),
+        key("incast", KeyType::Table("[workload.incast]"), Described("none"), "Incasts in addition to these messages."),
+        key("pipeline", KeyType::Table("[workload.pipeline]"), Described("none"), "A pipeline in addition to these messages."),
     ],
 };
 
@@ -107,7 +107,7 @@ const INCASTS: Section = Section {
     name: "incasts",
     table: "[workload.incast]",
     kind: None,
-    meaning: "Incasts beside messages that arrive at random.",
+    meaning: "Incasts in addition to messages that arrive at random.",
     keys: &[
         key(
             "degree",
@@ -145,7 +145,7 @@ const PIPELINE: Section = Section {
             "persistent",
             KeyType::Bool,
             Value("false"),
-            "A stage sends all its messages on one queue pair, which stays open, instead of each on its own.",
+            "Whether a stage sends all its messages on one queue pair. Otherwise each message has its own queue pair.",
         )
         .with_example("true"),
     ],
@@ -157,16 +157,16 @@ const COLLECTIVE: Section = Section {
     kind: Some("collective"),
     meaning: "AllReduce, AllGather, ReduceScatter or AllToAll, by many jobs at the same time.",
     keys: &[
-        kind("collective", "Which workload it is."),
-        key("algorithm", ALGORITHMS, Required, "How it is done.").with_example("\"allreduce-ring\""),
+        kind("collective", "The kind of the workload."),
+        key("algorithm", ALGORITHMS, Required, "The algorithm of the collective.").with_example("\"allreduce-ring\""),
         key(
             "bytes",
             SIZE,
             Required,
-            "The size that each rank has (of an AllToAll, what it sends to all others).",
+            "Size of each rank's buffer. For an AllToAll, it is the total that a rank sends to all others.",
         )
         .with_example("\"8MiB\""),
-        key("ranks", KeyType::Whole(Ends::from(2)), Described("all hosts"), "Ranks of a job.")
+        key("ranks", KeyType::Whole(Ends::from(2)), Described("all hosts"), "Number of ranks of a job.")
             .with_example("32"),
         key("jobs", COUNT, Value("1"), "Number of jobs at the same time."),
         key(
@@ -182,35 +182,35 @@ const COLLECTIVE: Section = Section {
             "chunk",
             SIZE,
             Described("128KB, and none for an AllToAll"),
-            "A block goes in chunks of so much, which follow each other.",
+            "Length of the chunks in which a block is sent.",
         )
         .with_example("\"128KB\""),
         key(
             "connections",
             COUNT,
             Described("all others, for an AllToAll"),
-            "Destinations to which a rank sends at the same time.",
+            "Largest number of ranks to which a rank sends at the same time.",
         )
         .with_example("16"),
         key(
             "depth",
             COUNT,
             Described("no limit"),
-            "Most chunks that a rank has outstanding to any other rank.",
+            "Largest number of outstanding chunks from a rank to another rank.",
         )
         .with_example("1"),
         key(
             "clock",
             KeyType::Choice(&words(Clock::ALL)),
             Described("`ack`, with a depth"),
-            "What ends a chunk: its ACK, or its arrival.",
+            "The event that ends a chunk: its ACK, or its arrival.",
         )
         .with_example("\"ack\""),
         key(
             "jitter",
             TIME,
             Value("\"0us\""),
-            "Of an `alltoall`: each rank begins at a time drawn from 0 to this.",
+            "For an `alltoall`: each rank begins at a random time between 0 and this time.",
         )
         .with_example("\"500us\""),
         JOB_SERVER,
@@ -221,42 +221,43 @@ const NCCL_TESTS: Section = Section {
     name: "nccl-tests",
     table: "[workload]",
     kind: Some("nccl-tests"),
-    meaning: "A collective at one size after the other, as nccl-tests measures it: a sweep over `workload.bytes`.",
+    meaning: "A collective at several sizes, as nccl-tests measures it. It is a sweep over `workload.bytes`.",
     keys: &[
-        kind("nccl-tests", "Which workload it is."),
+        kind("nccl-tests", "The kind of the workload."),
         key(
             "operation",
             KeyType::Choice(&words(Operation::ALL)),
             Required,
-            "Which of the programs of nccl-tests: `all_reduce` is `all_reduce_perf`.",
+            "The program of nccl-tests: `all_reduce` stands for `all_reduce_perf`.",
         )
         .with_example("\"all_reduce\""),
         key(
             "algorithm",
             ALGORITHMS,
             Described("NCCL's choice for an AllReduce among known servers, otherwise a ring"),
-            "How it is done, as with `NCCL_ALGO`.",
+            "The algorithm of the collective, as with `NCCL_ALGO`.",
         )
         .with_example("\"allreduce-ring\""),
         key("min_bytes", SIZE, Required, "The first size (`-b`).").with_example("\"1MiB\""),
-        key("max_bytes", SIZE, Required, "The size that none exceeds (`-e`).").with_example("\"64MiB\""),
+        key("max_bytes", SIZE, Required, "The upper limit of the sizes (`-e`).").with_example("\"64MiB\""),
         key(
             "factor",
             KeyType::Whole(Ends::from(2)),
             Described("2, without `step_bytes`"),
-            "Each size is so many times the one before (`-f`).",
+            "The factor from one size to the next (`-f`).",
         )
         .with_example("4"),
-        key("step_bytes", SIZE, Described("none"), "Each size is so much more than the one before (`-i`).")
+        key("step_bytes", SIZE, Described("none"), "The difference between one size and the next (`-i`).")
             .with_example("\"16MiB\""),
-        key("ranks", KeyType::Whole(Ends::from(2)), Described("all hosts"), "Ranks.").with_example("16"),
-        key("placement", PLACEMENTS, Value("\"blocks\""), "Where the ranks are, as of a collective.")
+        key("ranks", KeyType::Whole(Ends::from(2)), Described("all hosts"), "Number of ranks.")
+            .with_example("16"),
+        key("placement", PLACEMENTS, Value("\"blocks\""), "The placement of the ranks, as for a collective.")
             .with_example("\"random\""),
         key(
             "chunk",
             SIZE,
             Described("128KB, and none for an AllToAll"),
-            "A block goes in chunks of so much, which follow each other.",
+            "Length of the chunks in which a block is sent.",
         )
         .with_example("\"128KB\""),
         JOB_SERVER,
@@ -269,7 +270,7 @@ const MESSAGES: Section = Section {
     kind: Some("messages"),
     meaning: "The messages of a list.",
     keys: &[
-        kind("messages", "Which workload it is."),
+        kind("messages", "The kind of the workload."),
         key(
             "message",
             KeyType::Tables("[[workload.message]]"),
@@ -287,8 +288,9 @@ const MESSAGE: Section = Section {
     keys: &[
         key("from", KeyType::Host, Required, "The host that sends.").with_example("0"),
         key("to", KeyType::Host, Required, "The host that receives.").with_example("1"),
-        key("bytes", SIZE, Required, "Its length.").with_example("\"8MiB\""),
-        key("start", TIME, Value("\"0us\""), "When it is posted.").with_example("\"100us\""),
+        key("bytes", SIZE, Required, "Length of the message.").with_example("\"8MiB\""),
+        key("start", TIME, Value("\"0us\""), "Time at which the message is posted.")
+            .with_example("\"100us\""),
     ],
 };
 
@@ -298,9 +300,9 @@ const CM: Section = Section {
     kind: Some("cm"),
     meaning: "A connection matrix of htsim, with triggers.",
     keys: &[
-        key("kind", KeyType::Word("cm"), Described("by the file's name"), "Which workload it is."),
+        key("kind", KeyType::Word("cm"), Described("by the file's name"), "The kind of the workload."),
         key("file", FILE, Required, "The file.").with_example("\"leaf_spine.topo\""),
-        key("start_unit", TIME_ABOVE, Value("\"1ps\""), "The unit of its start times."),
+        key("start_unit", TIME_ABOVE, Value("\"1ps\""), "The unit of the start times in the file."),
     ],
 };
 
@@ -308,16 +310,16 @@ const NS3_FLOWS: Section = Section {
     name: "ns3-flows",
     table: "[workload]",
     kind: Some("ns3-flows"),
-    meaning: "A flow file of the ns-3 RDMA simulators; it names nodes of the topology file, or hosts where there is none.",
+    meaning: "A flow file of the ns-3 RDMA simulators. It names nodes of the topology file, or hosts if the topology is not a file.",
     keys: &[
-        kind("ns3-flows", "Which workload it is."),
+        kind("ns3-flows", "The kind of the workload."),
         key("file", FILE, Required, "The file.").with_example("\"leaf_spine.topo\""),
-        key("origin", TIME, Value("\"2s\""), "The time in the file that is 0 here."),
+        key("origin", TIME, Value("\"2s\""), "The time in the file that is time 0 of the run."),
         key(
             "format",
             KeyType::Choice(&words(FlowFormat::ALL)),
             Described("by the numbers of its columns"),
-            "Whose columns its flows have, where the file does not tell.",
+            "The simulator that defines the columns, if the number of columns does not determine it.",
         )
         .with_example("\"hpcc\""),
     ],

@@ -138,7 +138,7 @@ impl Conf<'_> {
         }
     }
 
-    /// A map from rates to values: a count, then as many pairs of a rate in bits per second and a value.
+    /// A map from rates to values: a count n, then n pairs of a rate in bits per second and a value.
     fn map(&self, key: &str) -> Result<(usize, BTreeMap<Rate, f64>), Diagnostic> {
         let form = "a count, then as many pairs of a rate in bits a second and a value";
         let fix = format!("{key} 1 400000000000 800");

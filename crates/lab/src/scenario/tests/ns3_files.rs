@@ -237,7 +237,7 @@ fn reported_files_are_read_or_answered_in_their_format() {
         assert!(said.starts_with(says), "{case}: {said}");
         assert!(!said.contains("file = "), "{case}: {said}");
     }
-    // The simulators read as many flows as the first line of the file gives.
+    // The first line of the file gives the number of flows that the simulators read.
     assert_eq!(of_case(&peers, "27-hints/f-more.toml"), None);
 }
 

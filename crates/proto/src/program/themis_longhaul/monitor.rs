@@ -223,8 +223,8 @@ fn slot_of(now: Time) -> u64 {
     now.0 / COOKIE_SLOT.0
 }
 
-/// A keyed hash of the addresses, ports and time slot. It stands for the switch's hash, which has as few rounds. It is
-/// not cryptographically secure.
+/// A keyed hash of the addresses, ports and time slot. It stands for the switch's hash, which also has few rounds. It
+/// is not cryptographically secure.
 fn hash(secret: u64, segment: &Segment, slot: u64) -> u64 {
     /// 2^64 divided by the golden ratio: an odd number without a pattern in its bits.
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;

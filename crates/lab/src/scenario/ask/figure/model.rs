@@ -22,7 +22,7 @@ pub enum ModelSpec {
         load: f64,
         /// The rules by which balls choose their bins.
         variants: Vec<BallsVariant>,
-        /// The queue length (tau) above which the ball loses its colour.
+        /// The queue length (tau) above which the colour of a leaving ball forgets its bin.
         threshold: u32,
         /// The number of colours for each port (b).
         colors_per_port: u32,

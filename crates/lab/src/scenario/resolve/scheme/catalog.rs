@@ -269,7 +269,7 @@ impl Registry {
             of("transport", TransportConfig::kinds(), &self.plugins.transports),
             of("cc", CcConfig::kinds(), &self.plugins.ccs),
             of("lb", LbConfig::kinds(), &self.plugins.lbs),
-            one("fabric", "What the switches do for a scheme.", fabric),
+            one("fabric", "The behaviour of the switches.", fabric),
             of("fabric.program", ProgramConfig::kinds(), &self.plugins.programs),
         ]
     }
