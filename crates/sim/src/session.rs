@@ -94,7 +94,8 @@ impl Session {
         self.ends.iter().position(Option::is_none)
     }
 
-    /// Sets the wall-clock time of the last run that ended.
+    /// Sets the wall-clock time of the last run that has ended, in the order of the runs. A run without results has no
+    /// such time.
     pub fn set_wall_time(&mut self, seconds: f64) {
         match self.ends.iter_mut().rev().flatten().next() {
             Some(Ok(result)) => result.run.wall_s = seconds,

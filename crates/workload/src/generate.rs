@@ -34,8 +34,8 @@ pub fn warnings<'a>(spec: &WorkloadSpec, file_text: &dyn Fn(&str) -> Option<&'a 
 }
 
 /// Builds the workload of `spec` on a fabric. Equal arguments give equal workloads on every machine. `seed` affects
-/// permutations, incasts, Poisson arrivals and collectives with random placement. `file_text` returns the texts of
-/// [`files_needed`] by their names.
+/// permutations, incasts, Poisson arrivals, random placement, the jitter of collectives, and registered workloads.
+/// `file_text` returns the texts of [`files_needed`] by their names.
 ///
 /// # Errors
 /// The specification does not fit the fabric, or a file is malformed.

@@ -33,8 +33,8 @@ const US: u64 = 1_000_000;
 ///
 /// > CCT = (M - 1) max(k S, S + L) + k S + L + 2 (A + d)
 ///
-/// ACKs have priority on the links that also carry data. A rank sends an ACK for each packet that it receives, and
-/// receives as many packets as it sends:
+/// ACKs have priority on the links that also carry data. A rank sends an ACK for each packet that it receives, and the
+/// numbers of packets that it sends and receives are equal:
 /// - In a full ring, an ACK precedes each packet, so S = P (T + A). The first floor(L / (T + A)) packets are the
 ///   exception, because nothing has arrived before they are sent.
 /// - With one chunk per block and paths longer than a chunk, all ACKs except that of the last packet are sent while the

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 /// come first. If there are fewer bytes than ranks, the last blocks are empty and are not sent.
 ///
 /// Rings and trees use the servers of a [`Layout`](super::Layout), in which each channel carries an equal part of every
-/// block. A channel's ring visits the servers one after the other, and enters and leaves them on the channel's rail. A
-/// channel's
-/// trees connect only one rank of a server, the one on the channel's rail, with other servers. The other algorithms use
-/// the ranks in their order.
+/// block. A channel's ring visits the servers one after the other. The first rank of a server in the ring (or the last
+/// one, if the server is visited in reverse) is on the channel's rail, if the server has a rank there. A channel's
+/// trees connect only this first rank of a server with other servers. The other algorithms use the ranks in their
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {

@@ -144,8 +144,8 @@ impl Cluster {
         Cluster { ranks, nodes, channels, switched: has_switch.then_some(switched) }
     }
 
-    /// The predicted time of an AllReduce in µs. `None` for combinations that NCCL does not have: NVLS with another
-    /// protocol than Simple, or without a switch that reduces.
+    /// The predicted time of an AllReduce in µs. `None` for combinations that NCCL does not have (NVLS with another
+    /// protocol than Simple, or without a switch that reduces), and for other algorithms.
     pub fn allreduce_us(&self, algorithm: Algorithm, protocol: Protocol, bytes: u64) -> Option<f64> {
         let data = bytes as f64 / 1e3;
         let (latency, bandwidth) = match (algorithm, self.switched) {

@@ -44,8 +44,8 @@ pub struct Send {
     pub step: u32,
     /// The position of the send's first dependency in [`Plan::waits`].
     pub waits_from: u32,
-    /// The number of the send's dependencies. The sender must have received them before the send starts. With 0 it starts
-    /// immediately.
+    /// The number of the send's dependencies. The sender must have received them before the send starts. With 0 it
+    /// starts immediately, unless the plan limits the sends in flight.
     pub waits_len: u32,
 }
 

@@ -11,8 +11,8 @@ pub(super) fn reduce_scatter(planner: &mut Planner, layout: &Layout, bytes: u64)
     rotate(planner, layout, bytes, Action::Reduce, |step| n - 1 - step);
 }
 
-/// AllGather on rings. Each rank begins with its own block. In each step, it forwards the block that it received in the
-/// previous step.
+/// AllGather on rings. In the first step, each rank sends its own block. In each later step, it forwards the block that
+/// it received in the previous step.
 pub(super) fn all_gather(planner: &mut Planner, layout: &Layout, bytes: u64) {
     let n = layout.ranks();
     rotate(planner, layout, bytes, Action::Copy, |step| n - step);

@@ -65,7 +65,7 @@ pub struct TraceSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
     /// The number of ranks in each dimension for `system`, where the dimension that varies fastest is first (`chakra`).
-    /// By default, these are the dimensions of the fabric.
+    /// By default, these are the dimensions of the fabric, or one dimension of all ranks if the fabric has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dims: Option<Vec<u32>>,
     /// The number of ranks that all execute the trace of rank 0, whose file is then the only one (`chakra`).

@@ -20,8 +20,8 @@
 //!   and in the data group for W. `_EP` is in the expert groups, which join neighbouring tensor groups, and `_DP_EP`
 //!   joins the ranks at equal positions of all expert groups. In SimAI's order with several stages, expert groups
 //!   extend over stages and the groups of `_DP_EP` overlap (`MockNcclGroup.cc`), so the latter are refused.
-//! - A header without `all_gpus`, as in older files of AICB, stands for as many ranks as there are hosts. SimAI
-//!   likewise uses all GPUs of its topology (`Sys.cc`, `mock_nccl_comms_init`).
+//! - If the header has no `all_gpus`, as in older files of AICB, and the scenario gives no number of ranks, there is
+//!   one rank for each free host. SimAI likewise uses all GPUs of its topology (`Sys.cc`, `mock_nccl_comms_init`).
 //! - `ALLREDUCE`, `ALLGATHER`, `REDUCESCATTER` and `BROADCAST` are rings by default, and `ALLTOALL` sends to all ranks
 //!   immediately. A broadcast comes from the first rank of its group, as in AICB (`_apply_broadcast`), while SimAI ignores
 //!   it. A collective of one rank or of no bytes is ignored, and so is `NONE` with bytes.
