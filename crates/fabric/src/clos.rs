@@ -94,8 +94,7 @@ pub struct ClosSpec {
     pub pod: u32,
     /// The number of tiers of switches, 1 to 3.
     pub tiers: u32,
-    /// The set of leaves that share a group of spines. `None` without rails, because the leaves of a pod share them
-    /// then.
+    /// The set of leaves that share a group of spines. `None` without rails: the leaves of a pod then share a group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spine_group: Option<SpineGroup>,
     /// The number of uplinks of a leaf.
@@ -293,8 +292,8 @@ struct Striping {
 }
 
 impl Striping {
-    /// The stripes of `cores` cores, for groups of `spines` spines with `uplinks` uplinks each. `None` without cores
-    /// or uplinks, and if the numbers are not divisible by each other.
+    /// The stripes of `cores` cores, for groups of `spines` spines with `uplinks` uplinks each. `None` without cores or
+    /// uplinks, and if the uplinks do not spread evenly over the cores.
     fn of(uplinks: u32, cores: u32, spines: u32) -> Option<Striping> {
         if uplinks == 0 || cores == 0 {
             None

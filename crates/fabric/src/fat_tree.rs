@@ -64,7 +64,8 @@ pub fn fat_tree_defaults(
             ),
         ));
     }
-    // A pod has as many ToRs as a ToR has hosts; with 2 tiers there is one pod.
+    // With 3 tiers, the number of ToRs of a pod is that of the hosts of a ToR. With 2 tiers, the hosts only have to
+    // fill the ToRs.
     let pod = if tiers == 2 { h } else { h.saturating_mul(h) };
     if !hosts.is_multiple_of(pod) {
         let filled = if tiers == 2 { format!("ToRs of {h}") } else { format!("pods of {h} ToRs of {h}") };
@@ -197,8 +198,8 @@ impl Shape {
         if let Some(top) = tier.get(2) {
             check_down(2, top, pods, "pods")?;
             check_up(1, &tier[1], top.bundle)?;
-            // If this product saturates, `check_size` refuses the tree anyway, because its links above the
-            // aggregation switches are at least as many.
+            // If this product saturates, `check_size` refuses the tree anyway, because the number of its links above
+            // the aggregation switches is at least as large.
             cores = aggs_in_pod.saturating_mul(tier[1].radix_up / top.bundle);
         }
         let shape = Shape { pods, tors_in_pod, aggs_in_pod, cores };
@@ -314,7 +315,7 @@ fn check_tier(t: usize, spec: &TierSpec, top: bool) -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// Checks that tier `t` has as many ports down as there are cables from the tier below.
+/// Checks that the number of ports down of tier `t` equals the number of cables from the tier below.
 fn check_down(t: usize, spec: &TierSpec, below: u32, of_what: &str) -> Result<(), ShapeError> {
     let needed = u64::from(below) * u64::from(spec.bundle);
     let have = u64::from(spec.radix_down);

@@ -198,7 +198,8 @@ fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result
     Ok(())
 }
 
-/// The number of servers of a segment: as many as the ports of the leaves allow.
+/// The number of servers of a segment. Without `radix`, HPN and DCN+ have the numbers of the paper. Otherwise it is the
+/// largest number that the ports of the leaves allow.
 fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
     let nics = match (kind, input.radix) {
         (ClosKind::Hpn, None) => HPN_SEGMENT,
@@ -237,7 +238,8 @@ fn groups(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) {
     });
     spec.spine_group = (kind.has_rails() || group == SpineGroup::Rail).then_some(group);
     spec.pod = match (kind, spec.tiers, group, input.pod) {
-        // A pod has as many leaves as a leaf has NICs, as in a fat tree.
+        // The number of leaves of a pod is that of the NICs of a leaf, as in a fat tree, but there are at least two
+        // pods.
         (ClosKind::MultiPlane, 3, SpineGroup::Pod, None) => {
             largest_divisor(segments, spec.segment.saturating_mul(spec.nics).min(segments / 2))
         }

@@ -262,7 +262,7 @@ impl<'a> File<'a> {
         ends.filter(|node| *node < self.header.nodes && !once.insert(*node)).collect()
     }
 
-    /// The cables, as many as the header gives.
+    /// The cables, up to the number that the header gives.
     ///
     /// # Errors
     /// The file has fewer cables than the header gives, or a malformed one.

@@ -115,7 +115,7 @@ fn nearest_plane(topology: &Topology, plane: Option<u32>) -> Option<u32> {
     plane.filter(|_| !topology.planes.is_empty()).map(|plane| plane.min(last))
 }
 
-/// Whether any ToR has only NICs of one rail.
+/// Whether the first ToR has only NICs of one rail. It stands for all ToRs.
 fn has_rail_tors(topology: &Topology) -> bool {
     topology.rail_of_tor(NodeId(topology.hosts)).is_some()
 }

@@ -4,7 +4,8 @@ use crate::{Span, StateField};
 use anabranch_base::{AboveZero, Bytes, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Number of retries of the oldest request after which each timeout is twice as long as the previous one.
+/// Number of earlier timeouts of the oldest message up to which a timeout takes one RTO. After them, each timeout takes
+/// twice as long as the previous one, up to [`MAX_DOUBLINGS`] times.
 pub(super) const PLAIN_ROUNDS: u32 = 7;
 
 /// The largest number of doublings of the timeout.
