@@ -90,12 +90,14 @@ pub(crate) struct RankedScheme {
     pub recovery: Recovery,
     /// The number of runs that are missing or did not finish, and the number of all requested runs.
     pub unfinished: [usize; 2],
-    /// The number of runs in which no fault affected any data or cost any time, and the number of all completed runs.
+    /// The number of runs that finished and in which no fault affected any data or cost any time, and the number of all
+    /// runs that have results.
     pub unhit: [usize; 2],
     /// The ranked quantity over the runs that faults affected, if faults affected some runs but not others. It is
-    /// `None` if one of the affected runs is missing or did not finish.
+    /// `None` if any run of the scheme is missing or did not finish.
     pub where_hit: Option<f64>,
-    /// Whether all seeds of the scheme gave the same number. They are then no more evidence than a single seed.
+    /// Whether the scheme has several seeds and all of them gave the same number. They are then no more evidence than a
+    /// single seed.
     pub is_one_run: bool,
     /// Whether no fault affected the scheme's data or cost it any time in any seed, although faults affected other
     /// schemes at the same point. A possible cause is that hashing avoided the failed link. The result does not show
@@ -350,7 +352,8 @@ fn is_whole(run: &RunRow) -> bool {
     run.flows_finished >= run.flows && run.jobs_finished >= run.jobs
 }
 
-/// The run without faults with which a run is compared.
+/// The baseline of a run: the run of the same scheme and seed, at the same point of the sweep apart from swept faults,
+/// that has none of the scenario's faults. None if the results have no such run.
 pub(crate) fn baseline_of<'a>(set: &'a ResultSet, run: &RunRow) -> Option<&'a RunRow> {
     let same_point = |baseline: &RunRow| {
         let rest = run.sweep.iter().filter(|(name, _)| !name.starts_with("fault."));

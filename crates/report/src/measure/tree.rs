@@ -65,7 +65,7 @@ pub(super) enum Axis {
 pub(super) enum Bins {
     /// The largest length in bytes of each bin except the last, which has no upper limit.
     Edges(Vec<f64>),
-    /// This number of bins, with the same number of messages in each as nearly as possible.
+    /// This number of bins. The numbers of messages in two bins differ by at most one.
     Count(usize),
 }
 

@@ -265,8 +265,8 @@ fn rank_correlation(one: &[f64], other: &[f64]) -> Option<f64> {
     (spread > 0.0).then(|| product(&one, &other) / spread.sqrt())
 }
 
-/// The points whose two ranks differ most, by more than a third of the number of points. The result is empty if the
-/// correlation is weaker than [`AN_ORDER`].
+/// At most [`NAMED`] points: those whose two ranks differ most, if they differ by more than a third of the number of
+/// points. The result is empty if the correlation is weaker than [`AN_ORDER`].
 fn outliers(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
     if correlation.abs() < AN_ORDER {
         return Vec::new();
@@ -282,7 +282,8 @@ fn outliers(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
     far
 }
 
-/// A plot of goodput over time for the first scheme, the median one and the last, if there are faults.
+/// A plot of goodput over time for the fastest scheme, the median one and the slowest. The result is none if no run has
+/// faults or if fewer than three schemes have times.
 pub(super) fn goodput(set: &ResultSet, timed: &[SchemeTime<'_>]) -> Option<Plot> {
     if set.actual().iter().all(|run| run.faults.is_empty()) || timed.len() < 3 {
         return None;

@@ -38,9 +38,9 @@ impl Verdict {
     }
 }
 
-/// The verdict: the fastest scheme, its lead over the next scheme, the cost of the faults for each scheme, and the
-/// number of missing runs. Sentences come first, then notes that begin with `Note:`. For a figure, whose answer is its
-/// claims, there is only the sentence about missing runs.
+/// The verdict: the number of missing runs, the fastest scheme, its lead over the next scheme, and the cost of the
+/// faults for each scheme. Sentences come first, then notes that begin with `Note:`. For a figure, whose answer is its
+/// claims, and for results without messages, there is only the sentence about missing runs.
 pub fn verdict(set: &ResultSet) -> Vec<String> {
     let mut lines = missing(set);
     lines.extend(answer(set).lines());
