@@ -54,7 +54,7 @@ impl ColumnType {
 }
 
 impl Column {
-    /// A column with default settings. A declaration replaces those that differ.
+    /// A column with default settings. A declaration replaces the settings that differ.
     pub(crate) const PLAIN: Column = Column {
         name: "",
         kind: ColumnType::U64,

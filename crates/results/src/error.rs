@@ -37,7 +37,7 @@ pub enum ResultsError {
     NotResults {
         /// The path.
         path: PathBuf,
-        /// The part that is missing.
+        /// The reason: the part that is missing, or the form of the path.
         why: &'static str,
     },
     /// The folder was written by a version of Anabranch with another file format.

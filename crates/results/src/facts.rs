@@ -14,7 +14,7 @@ pub struct ScenarioFacts {
 }
 
 impl ScenarioFacts {
-    /// The faults, if they are the same at all points of the sweep, or else none.
+    /// The faults, if they are the same at all points of the sweep. Otherwise the list is empty.
     pub fn faults(&self) -> &[FaultFacts] {
         match &self.points[..] {
             [first, rest @ ..] if rest.iter().all(|point| point.faults == first.faults) => &first.faults,
@@ -80,7 +80,7 @@ pub struct FaultFacts {
 }
 
 impl FaultFacts {
-    /// Whether the fault begins or ends within the run.
+    /// Whether the fault begins after the start of the run, has a duration, or flaps.
     pub fn has_moment(&self) -> bool {
         self.starts_us != [0.0] || self.duration_us.is_some() || self.period_us.is_some()
     }

@@ -365,7 +365,8 @@ pub enum Outcome {
     Holds,
     /// The number is outside the tolerance, but on the same side of 1 as the paper's number.
     DirectionOnly,
-    /// Anything else.
+    /// The number is outside the tolerance. It is not on the same side of 1 as the paper's number, or the claim is of a
+    /// kind that has no direction (`value`, `zero` and `order`).
     Differs,
 }
 

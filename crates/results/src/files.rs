@@ -15,11 +15,12 @@
 //! | `answer.json` | the search for a value and its answer ([`SearchAnswer`](crate::SearchAnswer)), when there is one |
 //! | `manifest.json` | the format's number, the title, warnings, and length and digest of the files above; written last |
 //!
-//! Parquet columns have the names of the fields, which contain units. Rows of messages, jobs and curves also have the
-//! scheme, the seed and the swept values of their run, so that queries need no join. The column of a swept parameter
-//! has the parameter's path as its name (`workload.load`), and contains numbers if all its values are numbers. If
-//! another column has the same name, the column of a swept parameter has the prefix `sweep.`, and a column of `extra`
-//! has the prefix `extra.`. Pages are compressed with Snappy, and repeated values are stored in a dictionary.
+//! Parquet columns have the names of the fields, which contain units. The rows of all tables have the scheme, the seed
+//! and the swept values of their run, so that queries need no join. The column of a swept parameter has the parameter's
+//! path as its name (`workload.load`). It contains truth values or numbers if all its values are of that kind, and
+//! otherwise text. If another column has the same name, the column of a swept parameter has the prefix `sweep.`, and a
+//! column of `extra` has the prefix `extra.`. Pages are compressed with Snappy, and repeated values are stored in a
+//! dictionary.
 
 use crate::columns::{ROWS_A_BATCH, Table};
 use crate::curves::{CurveFile, FiledCurves};

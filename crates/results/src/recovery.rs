@@ -16,7 +16,7 @@ const ROUNDING: f64 = 1e-9;
 
 /// The time to recover, in microseconds. It begins at `fault_ps`, the start of the first fault. It ends when goodput is
 /// back at 95 % of the goodput that the same run has without faults at the same progress, and stays there on average.
-/// It is 0 if goodput never fell below 95 %, and `None` if the run ended without having recovered.
+/// It is 0 if all data arrived and goodput never fell below 95 %, and `None` if the run ended without having recovered.
 ///
 /// `with` and `without` are the curves of the run and of its baseline. Each point is the time in picoseconds at which
 /// an interval ends, and the goodput ([`GOODPUT`]) in that interval. Both curves are smoothed over stretches: a stretch
@@ -24,14 +24,14 @@ const ROUNDING: f64 = 1e-9;
 /// longer.
 ///
 /// Progress is the amount of data delivered so far. A stretch of the baseline begins at some progress and delivers some
-/// amount of data. The run delivers the same amount from the same progress in the same time or a longer one. A run that
-/// is behind is therefore compared with the same phase of the work, and not with the phase in which the baseline was at
-/// that time.
+/// amount of data. The run is measured by the time that it takes to deliver the same amount from the same progress. A
+/// run that is behind is therefore compared with the same phase of the work, and not with the phase in which the
+/// baseline was at that time.
 ///
-/// Goodput counts as fallen if the run takes longer than 1/0.95 of a stretch. It is back at the start of the next
-/// stretch that takes at most that long. From there on, all data up to 95 % of the total must also take at most that
-/// long on average. The time between two dips of a flapping link is therefore no recovery, and a few late messages at
-/// the end do not undo a recovery.
+/// Goodput counts as fallen if the run takes longer than 1/0.95 of the time that the baseline takes for a stretch. It
+/// is back at the start of the next stretch that takes at most that long. From there on, all data up to 95 % of the
+/// total must also take at most that long on average. The time between two dips of a flapping link is therefore no
+/// recovery, and a few late messages at the end do not undo a recovery.
 pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u64) -> Option<f64> {
     let total = |curve: &[(u64, f64)]| curve.last().map_or(0.0, |&(end, _)| delivered(curve, end as f64));
     let (all, fault) = (total(without), fault_ps as f64);
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(time_to_recover(&whole(&twice), &without, 200 * US), Some(700.0));
     }
 
-    /// A few late messages after 95 % of all data do not undo the recovery.
+    /// The last 4 % of the data arrive late. This does not undo the recovery, which counts data up to 95 %.
     #[test]
     fn stragglers_undo_no_recovery() {
         let without = with(0..0, 0.0);

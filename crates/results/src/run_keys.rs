@@ -100,7 +100,8 @@ impl ColumnNames {
     }
 }
 
-/// A column of a swept parameter. It contains numbers if all values are numbers, or else text.
+/// A column of a swept parameter. It contains truth values if all values are truth values, numbers if all values are
+/// numbers, and otherwise text.
 fn swept(name: String, parameter: &str, values: &[Option<&Value>]) -> Result<NamedArray, String> {
     let infinite = |value: &&Value| matches!(value, Value::Number(number) if !number.is_finite());
     if let Some(value) = values.iter().flatten().copied().find(infinite) {

@@ -88,12 +88,13 @@ columns! {
         #[column("GB/s", last)]
         pub busbw_gbytes_per_sec: Option<f64>,
         /// Time from the start of the first fault until smoothed goodput is back at 95 % of the baseline's at the same
-        /// progress (as many bytes delivered), and stays there on average. It is 0 if goodput never fell below 95 %. None if
-        /// the run ended without having recovered, has no faults, or has no baseline.
+        /// progress (the same number of delivered bytes), and stays there on average. It is 0 if all bytes arrived and
+        /// goodput never fell below 95 %. None if the run ended without having recovered, has no faults, or has no
+        /// baseline.
         #[column("us", last)]
         pub time_to_recover_us: Option<f64>,
         /// 99th percentile, over the data packets that arrived at a port of a switch, of the number of bytes that
-        /// waited there, rounded up by at most a sixteenth. Packets for which there was no room are included.
+        /// waited there, rounded up by at most a sixteenth. Packets that found no room are counted too.
         #[column("bytes")]
         pub queue_p99_bytes: u64,
         /// Largest number of bytes that waited at one port of a switch.

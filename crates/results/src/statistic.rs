@@ -22,7 +22,8 @@ pub enum Statistic {
 }
 
 impl Statistic {
-    /// Parses `mean`, `min`, `max`, `sum`, `share` or a percentile such as `p99.9`.
+    /// Parses `mean`, `min`, `max`, `sum`, `share` or a percentile such as `p99.9`. The result is `None` for any other
+    /// text.
     pub fn parse(text: &str) -> Option<Statistic> {
         match text {
             "mean" => Some(Statistic::Mean),
