@@ -302,7 +302,8 @@ proptest! {
         let _ = trim(&format, &mut bytes.clone());
     }
 
-    /// The first bytes of a packet give an error, or the whole packet if the missing bytes are only padding.
+    /// Any number of first bytes of a frame, without the rest, gives an error. The error's offset is not beyond these
+    /// bytes.
     #[test]
     fn part_of_a_packet_is_an_error_with_its_place(case in case(), end: prop::sample::Index) {
         let frame = case.encode();

@@ -28,7 +28,7 @@ const ITS_ICRC: [u8; 4] = [0x82, 0xfd, 0x00, 0x2a];
 fn the_icrc_is_that_of_hardware() {
     let packet = cnp_of_a_connectx();
     assert_eq!(icrc(&packet).to_le_bytes(), ITS_ICRC);
-    // The whole frame is read, whether it was marked on its way or not, and after any number of hops.
+    // The whole frame is read, both as it was captured and after two further hops with an ECN mark.
     for (tos, hops, checksum) in [(0xc2, 0x40, [0x91, 0x61]), (0xc3, 0x3e, [0x93, 0x60])] {
         let mut frame = [&MAC[..], &packet, &ITS_ICRC].concat();
         (frame[15], frame[22]) = (tos, hops);
@@ -59,7 +59,7 @@ fn the_icrc_covers_payload_and_padding() {
     let read = RoceFrame::decode(&frame, Entropy::Port).unwrap();
     assert_eq!((read.link.ev, read.bth.pad, read.bth.migrated), (0xc000, 2, true));
     assert_eq!(read.content().unwrap().len(), 18);
-    // Any changed byte is detected.
+    // A change of any byte after the BTH is detected.
     for at in 54..frame.len() {
         let mut frame = frame.clone();
         frame[at] ^= 0x20;
