@@ -245,7 +245,8 @@ impl<'a> Board<'a> {
     }
 }
 
-/// The number of parts of a message: one for each queue pair of its connection, but no more than the message has bytes.
+/// The number of parts of a message: one for each queue pair of its connection, but at most one per byte of the
+/// message. A message of 0 bytes has one part.
 pub fn parts(bytes: u64, split: u32) -> u32 {
     bytes.clamp(1, u64::from(split)) as u32
 }

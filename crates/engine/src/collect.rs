@@ -66,8 +66,8 @@ fn name_message(network: &Network<'_>, (message, posted): (MessageId, Option<Tim
     format!("flow {message} (host {} -> host {}, {} B, {state})", qp.src, qp.dst, spec.bytes)
 }
 
-/// The rows of a run. A message of a job counts in the totals but has no row of its own, since there may be millions of
-/// them. Its job has a row.
+/// The rows of a run. If the workload has jobs, its messages count in the totals but have no rows, since there may be
+/// millions of them. Each job has a row.
 pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> RunResult {
     let network = engine.network();
     let workload = network.workload;
@@ -196,7 +196,8 @@ fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<Faul
             fault: u32::from(fault),
             kind: spec.kind.word().to_owned(),
             on: spec.kind.names().0.to_string(),
-            // If a fault with random failures never began in this run, its first failure lies after the end of the run.
+            // A fault with random failures may never begin in a run. The time limit of the run is then stored as its
+            // start.
             at_us: engine.fault_begin(fault).map_or(point.limits.max_time.as_us(), |at| at.as_us()),
             packets_lost: hits.lost,
             packets_refused: hits.dropped,
@@ -207,7 +208,8 @@ fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<Faul
     (0..u16::MAX).zip(&point.faults).map(row).collect()
 }
 
-/// Warnings about faults that hit no packet of the run, or no data packet.
+/// Warnings about faults that hit no packet of the run or no data packet, or whose last times lie after the end of the
+/// run.
 fn faults_without_effect(run: &RunRow, point: &RunPoint) -> Vec<RunWarning> {
     let warning = |(row, spec): (&FaultRow, &FaultSpec)| {
         let late: Vec<String> =

@@ -89,9 +89,9 @@ pub struct Blocks(Vec<Block>);
 /// memory than the frames in flight need.
 ///
 /// A vector per mailbox would keep the capacity of its fullest window. At a hundred thousand nodes, this would be most
-/// of a run's memory, and the kernel's clearing of that memory would take most of the time of a short run. The first
-/// run of a mailbox has room for as many arrivals as the mailbox had in its last window, so that most arrivals are read
-/// in sequence.
+/// of a run's memory, and the kernel's clearing of that memory would take most of the time of a short run. The length
+/// of a mailbox's first run follows from the number of arrivals in the mailbox's last window, so that most arrivals are
+/// read in sequence.
 #[derive(Default)]
 struct ArrivalArena {
     blocks: Vec<Block>,
@@ -107,8 +107,8 @@ impl ArrivalArena {
         &self.blocks[(index / BLOCK) as usize][(index % BLOCK) as usize]
     }
 
-    /// Allocates a run for up to `hint` arrivals, which has at least the shortest length. Returns its first index and
-    /// its end.
+    /// Allocates a run. Its length is `hint`, rounded down to a multiple of [`STEP`], but at least [`STEP`] and at most
+    /// [`LONGEST_RUN`]. Returns its first index and its end.
     #[inline]
     fn allocate(&mut self, hint: u32, free: &mut Blocks) -> (u32, u32) {
         let length = (hint / STEP * STEP).clamp(STEP, LONGEST_RUN);

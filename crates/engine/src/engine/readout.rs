@@ -44,8 +44,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         shards.iter().map(lasting).fold(totals(&shards).pause_time, |sum, time| sum + time)
     }
 
-    /// The most bytes that waited at a switch port at the same time, with the link of that port. If several ports reached
-    /// this number, the first one is named. None if nothing ever waited.
+    /// The most bytes that waited at a switch port at the same time, with the link of that port. If several ports
+    /// reached this number, the link with the lowest number is named. None if nothing ever waited.
     pub fn peak_queue(&self) -> Option<(u32, LinkId)> {
         let shards = self.locked();
         let switches = shards.iter().flat_map(|shard| shard.switches());
@@ -61,7 +61,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         all.percentile(percent)
     }
 
-    /// The curve of goodput until now, if it is recorded.
+    /// The curve of goodput until now, if it is recorded. A second call returns no rows.
     pub fn goodput(&self) -> Vec<SeriesRow> {
         let goodput = lock(&self.state).goodput.take();
         let payload = self.network.scheme.transport.framing().payload;

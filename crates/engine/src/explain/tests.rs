@@ -150,7 +150,7 @@ fn a_stall_outlasts_the_losses_that_hold() {
     // 215 timeouts of 70 us are shorter than ten times the stall limit. 947 packets take 16 timeouts each.
     let half = text(0.5);
     assert!(half.contains("such as stall = \"100ms\" and max_time = \"1300ms\", shows"), "{half}");
-    // 13,809 timeouts take some 970 ms, and the packets take 66 s.
+    // Some 13,800 timeouts take less than 970 ms, and the packets take 66 s.
     let most = text(0.822);
     assert!(most.contains("such as stall = \"970ms\" and max_time = \"68s\", shows"), "{most}");
     // Only one of 10,000 timeouts sends a packet that is acknowledged. This would take 663 s, longer than any run.

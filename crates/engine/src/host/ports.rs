@@ -1,9 +1,10 @@
 //! NICs with several ports: the choice of the port by which a packet leaves.
 //!
-//! The packet alone determines its port. A load balancer that spreads packets over entropy values therefore spreads
-//! them over ports and planes, without any knowledge of these. A packet whose port is busy waits at that port, so that
-//! other ports do not stay idle. When a queue pair has as many such packets as the NIC has ports, it gets no turn until
-//! one of them leaves.
+//! With the port choices `entropy` and `queue-pair`, the packet alone determines its port, except that a NIC with
+//! failover avoids ports whose links are down. A load balancer that spreads packets over entropy values therefore
+//! spreads them over ports and planes, without any knowledge of these. A packet whose port is busy waits at that port,
+//! so that other ports do not stay idle. When the number of a queue pair's packets that wait at ports equals the number
+//! of ports, the queue pair gets no turn until one of them leaves.
 
 use super::round::SenderSlot;
 use super::{DONE, Host, PORT};
@@ -112,8 +113,9 @@ impl Host {
         }
     }
 
-    /// The port for an answer to a packet that arrived at port `to`. It is that same port, so that answers travel in
-    /// the plane in which data is delivered.
+    /// The port for an answer to a packet that arrived at port `to`. If the link of that port is up, it is that same
+    /// port, so that answers travel in the plane in which data is delivered. Otherwise it is the port that the packet
+    /// itself determines.
     pub(super) fn port_of_answer<O>(&self, packet: &Packet, to: u16, at: &Context<'_, O>) -> u16 {
         if self.up_ports(at) >> to & 1 == 1 { to } else { self.port_of(packet, at) }
     }

@@ -61,7 +61,8 @@ pub trait Observer: Send {
         let _ = (link, now, bytes);
     }
 
-    /// A packet that should have been sent on `link` was dropped for lack of buffer.
+    /// A packet that should have been sent on `link` was dropped, for lack of buffer or by a fault of the sending
+    /// switch.
     #[inline]
     fn dropped(&mut self, link: LinkId, now: Time) {
         let _ = (link, now);

@@ -113,7 +113,7 @@ fn delays_up_to_the_threshold_have_no_rows() {
         o.watch_link(&delays_above(US), link, RATE);
     }
     // The level equals the threshold in the first interval, is one byte above it in the next two, below it in the
-    // fourth, and far above it in the sixth.
+    // fourth and the fifth, and far above it in the sixth and the seventh.
     o.queued(A, Time(10), 50_000);
     o.queued(A, Time(US), 50_001);
     o.queued(A, Time(3 * US), 40_000);

@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(refused, Err(PathMapError::NotLinear(RoutingMode::Adaptive)));
     }
 
-    /// The fabrics have 128 paths, as many as the paper's tables, and more.
+    /// The fabrics have 64 and 256 paths. The paper's tables have 128 entries.
     #[test]
     fn sixteen_bits_reach_thousands_of_paths() {
         for (hosts, count) in [(1024, 64), (8192, 256)] {
