@@ -86,7 +86,8 @@ pub enum Span {
     /// A number of base RTTs, plus the time of these bytes at the hosts' line rate, for example of bytes that wait in
     /// queues.
     RttAndBytes(f64, Bytes),
-    /// A number of base RTTs, plus the time of this many full queues ([`PathFacts::queue`]) at the hosts' line rate.
+    /// A number of base RTTs, plus the time that a number of full queues ([`PathFacts::queue`]) takes at the hosts'
+    /// line rate.
     RttAndQueues(f64, f64),
 }
 

@@ -258,7 +258,7 @@ interface! {
         fn trimmed_bytes(&self) -> Bytes {
             self.framing().header
         }
-        /// The size of the shortest packet, if it is shorter than headers and ACKs.
+        /// The size of the shortest packet other than data and trimmed packets. By default it is that of an ACK.
         fn shortest_packet(&self) -> Bytes {
             self.framing().ack
         }

@@ -143,7 +143,7 @@ mod tests {
         Copy(u32),
         /// All missing packets below this offset in the window are sent in order.
         Fill(u32),
-        /// The NIC acknowledges all packets that it can acknowledge, except this many.
+        /// The NIC acknowledges packets. The value is the number of further packets that it could acknowledge.
         Acknowledge(u32),
     }
 

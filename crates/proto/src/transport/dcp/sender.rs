@@ -426,8 +426,8 @@ impl DcpSender {
     }
 
     /// Fetches min(16, len, awin / MTU) entries (DCP, section 4.3), but at least one, so that a small window cannot
-    /// stop the queue pair. The WQEs at the head of the send queue are fetched with them, as many as the receiver
-    /// tracks. These include the WQEs of all entries, so that no WQE is ever fetched separately.
+    /// stop the queue pair. The WQEs of all requests that the receiver tracks, which are at the head of the send queue,
+    /// are fetched with them. These include the WQEs of all entries, so that no WQE is ever fetched separately.
     fn fetch(&mut self, now: Time) {
         let room = self.cc.window().saturating_sub(self.in_flight()) / u64::from(self.packet_bytes);
         let most = (self.retransmissions.len() as u64).min(self.batch.into());

@@ -162,8 +162,8 @@ impl RnicSrSender {
     }
 
     /// Themis-spraying, footnote 5: the window is the largest distance between a sent PSN and an unacknowledged one, so
-    /// that a bitmap of as many bits covers it. The congestion control's window admits packets by the rule of the ns-3
-    /// RDMA simulators, one of which the paper uses ([`Flow::window_allows`]).
+    /// that a bitmap with this number of bits covers it. The congestion control's window admits packets by the rule of
+    /// the ns-3 RDMA simulators, one of which the paper uses ([`Flow::window_allows`]).
     #[inline]
     fn windows_allow(&self) -> bool {
         self.flow.next - self.flow.unacked < self.window_packets && self.flow.window_allows(self.in_flight)
