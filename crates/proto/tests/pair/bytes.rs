@@ -15,7 +15,7 @@ const ROUTE: Route = Route {
     ip: Addresses::V4 { from: [10, 0, 0, 1], to: [10, 0, 0, 2] },
 };
 
-/// The bytes of the payload. There are only as many as are needed to notice a mix-up.
+/// The bytes of the payload. They are few, but enough to notice a mix-up.
 const SHOWN: [u8; 6] = *b"shown.";
 
 /// Checks that the packet that arrives at `arrival` equals the packet decoded from its bytes, except that its time is

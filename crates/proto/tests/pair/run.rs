@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 /// A schedule that has not finished after this many events is taken to never end.
 const MOST_EVENTS: usize = 4_000_000;
 
-/// One in this many packets of each direction is encoded as bytes and decoded again. Doing so for all packets would
+/// In each direction, one packet of every four is encoded as bytes and decoded again. Doing so for all packets would
 /// double the time of a run.
 const CHECKED: u64 = 4;
 

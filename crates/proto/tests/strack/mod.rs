@@ -106,8 +106,8 @@ mod load_balancing {
     fn a_marked_path_is_skipped_once_and_one_bit_goes_a_packet() {
         let mut lb = balancer(256);
         [2, 3, 5].iter().for_each(|&path| ack(&mut lb, path, true));
-        // Path 1 is used. Paths 2 and 3 are skipped, but only the bit of 2 is cleared. Path 5 is skipped and its bit is
-        // cleared, then 6 and 7 are used.
+        // Path 1 is used. Paths 2 and 3 are skipped, but only the bit of path 2 is cleared, and path 4 is used. Path 5
+        // is skipped and its bit is cleared. Then paths 6, 7 and 0 are used.
         assert_eq!(send(&mut lb, 5, 4), [1, 4, 6, 7, 0]);
         // In the next round path 2 is free again. Path 3 is skipped for the second time, and its bit is cleared.
         assert_eq!(send(&mut lb, 4, 4), [1, 2, 4, 5]);

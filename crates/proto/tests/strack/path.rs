@@ -197,7 +197,7 @@ fn a_lost_tail_costs_a_probe() {
     check(&path, &outcome).unwrap();
     assert_eq!((outcome.retransmissions, outcome.timeouts), (10, 0));
     // The probe is sent three base RTTs after the first packet, and its answer arrives 10 us later. The last SACK
-    // arrives another 10 us later, plus 80 ns per packet.
+    // arrives another 10 us later, plus 80 ns for each of the nine packets before the last one.
     assert_eq!(outcome.end, Time::ZERO + Duration::from_ns(36_000 + 10_000 + 10_000 + 9 * 80));
 }
 

@@ -199,7 +199,7 @@ fn neighbours_are_told_apart() {
         }
     }
     assert!(cookies.len() > (1 << 16) - 4, "half a pair is to be expected: {}", cookies.len());
-    // 1024 balls in as many bins leave 1024 / e bins empty.
+    // 1024 balls in 1024 bins leave 1024 / e of the bins empty.
     assert!((600..700).contains(&monitor.in_use()), "{}", monitor.in_use());
     let fingerprints: BTreeSet<u32> = monitor.registers().iter().filter_map(fingerprint).collect();
     assert_eq!(fingerprints.len(), monitor.in_use());

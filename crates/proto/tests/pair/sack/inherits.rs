@@ -54,8 +54,8 @@ fn first_flight(sender: &mut AnySender) -> Vec<Packet> {
     std::iter::from_fn(|| sender.poll_transmit(Time::ZERO)).collect()
 }
 
-/// A connection whose first four packets were acknowledged, three of them unmarked, and which then got eight marks.
-/// This leaves it three entropies and a window of about 11 packets.
+/// A connection whose first twelve packets were acknowledged, the first three without a mark and the other nine with a
+/// mark. This leaves it three entropies and a window of about 11 packets.
 fn finished(inherits: Inherits) -> (AnySender, Vec<u16>) {
     let mut sender = connection(inherits, 1);
     let sent = first_flight(&mut sender);
