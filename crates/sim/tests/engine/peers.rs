@@ -122,7 +122,7 @@ name = "rocev2-conweave"
 "#;
 
 /// IRN without PFC. The cap is the BDP of this fabric in ConWeave's simulator, 104,000 B of payload. A timeout
-/// retransmits all packets in flight. In that simulator, a queue may use as much as is left of the 9 MB (alpha 1),
+/// retransmits all packets in flight. In that simulator, a queue may be as long as the free part of the 9 MB (alpha 1),
 /// which is half of them if it is the only long queue.
 const IRN: &str = r#"
 [[scheme]]

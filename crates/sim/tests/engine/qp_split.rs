@@ -24,8 +24,8 @@ fn split(bytes: u64) -> RunResult {
     finish_one(text, &[("f.cm", &flow)])
 }
 
-/// The wire sizes of the packets of each part, computed by hand. The parts are as equal as possible and have at least
-/// one byte.
+/// The wire sizes of the packets of each part, computed by hand. The lengths of the parts differ by at most one byte,
+/// and each part has at least one byte.
 fn parts(bytes: u64) -> Vec<Vec<u64>> {
     let count = bytes.clamp(1, 4);
     let part = |i: u64| bytes / count + u64::from(i < bytes % count);

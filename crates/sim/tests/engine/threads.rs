@@ -140,9 +140,9 @@ struct Seen {
     curves: BTreeSet<String>,
 }
 
-/// Runs a scenario with every scheme on 1, 2, 3 and 8 threads. It also runs it with all events of each switch processed
-/// in their full order, while otherwise ports that share nothing are processed separately. `settings` gives the
-/// settings for the name of a scheme.
+/// Runs a scenario with every scheme on 1, 2, 3 and 8 threads, where ports of a switch that share nothing are processed
+/// separately. Also runs the scenario with all events of each switch processed in their full order. `settings` gives
+/// the settings for the name of a scheme.
 fn compare(text: &str, files: &Named<'_>, settings: impl Fn(&str) -> String) -> Seen {
     let mut seen = Seen::default();
     for scheme in schemes() {

@@ -189,7 +189,7 @@ fn quick_adapts(senders: u32) -> (usize, f64) {
 
 /// Quick adapt requires a period of base RTT plus target that delivers less than MaxWnd / 8. At equal shares this needs
 /// more than 9.3 senders. Of four senders, at most one adapts. Of 16 senders, nearly all adapt, to 1.75 BDP together,
-/// which is 4.7 packets each.
+/// which is 4.6 packets each.
 #[test]
 fn quick_adapt_needs_more_than_nine_senders() {
     let (few, _) = quick_adapts(4);
