@@ -194,7 +194,7 @@ class Result:
 
     @property
     def flows(self) -> Table:
-        """A row per message. Collectives have none."""
+        """A row per message. Runs of collectives or traces have no rows here."""
         return Table(self._results.table("flows"))
 
     @property
@@ -286,7 +286,7 @@ class Checked:
     def __init__(self, job: _anabranch.Job) -> None:
         #: The warnings about the scenario, a sentence each.
         self.warnings: list[str] = job.warnings()
-        #: The names of the runs, without the runs without faults that serve for comparison.
+        #: The names of the runs, except the baselines: runs without faults, for comparison.
         self.runs: list[str] = [job.name(index) for index in range(job.actual())]
         #: The resolved scenario, as TOML with every default.
         self.resolved: str = job.resolved()

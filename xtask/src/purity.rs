@@ -1,4 +1,4 @@
-//! Purity of a crate: built for wasm, it uses nothing of its environment.
+//! Checks that a crate is pure: when the crate is built for wasm, it uses nothing of its environment.
 
 use crate::{cargo, step};
 use anyhow::{Context, Result, bail};

@@ -15,8 +15,8 @@ use wasm_bindgen::prelude::wasm_bindgen;
 const FILE_NAME: &str = "scenario.toml";
 
 /// The diagnosis of a scenario as JSON: `{"error": {"line", "column", "message", "help"}}` if it has an error.
-/// Otherwise it is `{"runs", "hosts", "packets", "warnings"}`, where `packets` is the number of data packets of all
-/// runs.
+/// Otherwise it is `{"runs", "hosts", "packets", "warnings"}`, where `packets` estimates the number of data packets of
+/// all runs.
 #[wasm_bindgen]
 pub fn check(text: &str) -> String {
     match read_text(text).and_then(|session| Ok((sizes(&session)?, session))) {
@@ -64,7 +64,8 @@ fn overrides() -> Overrides {
     Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..Overrides::default() }
 }
 
-/// The number of hosts of the first run, and the number of data packets of all runs.
+/// The number of hosts of the first run, and an estimate of the number of data packets of all runs. The estimate
+/// multiplies the data packets of the first run by the number of runs.
 fn sizes(session: &Session) -> Result<(u32, u64), Diagnostic> {
     let Some(first) = session.points().first() else { return Ok((0, 0)) };
     let built = anabranch_sim::build(first).map_err(|error| without_place(error.to_string()))?;
