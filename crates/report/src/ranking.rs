@@ -106,8 +106,8 @@ pub(crate) struct RankedScheme {
 }
 
 impl RankedScheme {
-    /// The rank as text: `3`, `1-3` if the seeds do not determine one rank, or `unhit` if the faults did not affect the
-    /// scheme.
+    /// The rank as text: `3`, `1-3` if the seeds do not determine one rank, `unhit` if the faults did not affect the
+    /// scheme, or `-` if it has no rank for another reason.
     pub(crate) fn rank_shown(&self) -> String {
         match self.rank {
             None if self.is_untouched => "unhit".to_owned(),

@@ -168,7 +168,7 @@ pub struct ClaimSpec {
     pub order: Vec<String>,
     /// The computation on the results, in the measure language of the report crate.
     pub measure: String,
-    /// The finding about the reason why the claim does not hold, at the paper's scale.
+    /// The reason why the claim does not hold at the paper's scale, as text; none if no reason is given.
     pub why: Option<String>,
 }
 
@@ -225,7 +225,7 @@ pub struct ClaimRow {
     /// builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
-    /// The finding about the reason why the claim does not hold, at the paper's scale.
+    /// The reason why the claim does not hold at the paper's scale, as text; none if no reason is given.
     pub why: Option<String>,
 }
 

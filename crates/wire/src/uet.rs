@@ -262,7 +262,7 @@ fn bit(set: bool, bit: u8) -> u8 {
     if set { bit } else { 0 }
 }
 
-/// Fails unless all bits that belong to no field are 0.
+/// Returns an error if one of the `reserved` bits, which belong to no field, is set.
 fn no_flags(at: usize, flags: u8, reserved: u8) -> Result<(), WireError> {
     let fault = Fault::Reserved { found: flags, reserved };
     if flags & reserved == 0 { Ok(()) } else { Err(WireError::new("PDS flags", at + 1, fault)) }

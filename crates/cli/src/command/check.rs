@@ -198,7 +198,8 @@ const MOST_NAMED: usize = 8;
 
 impl ListedFault<'_> {
     /// The line of a fault: `fault.0    link-down cable:tor:0/up:0 at 50us for 200us: tor:0/up:0, spine:0/down:0`. A
-    /// random fault shows its probability, and a fault from a topology's file shows its lines in that file.
+    /// random fault also shows its probability, a fault with `per_hour` its rate, and a fault from a topology's file
+    /// its lines in that file. At most [`MOST_NAMED`] links or switches are named.
     fn line(&self) -> String {
         let FaultSpec { kind, at, duration, per_hour } = self.fault;
         let lasts = duration.map_or_else(|| "to the end".to_owned(), |duration| format!("for {duration}"));

@@ -30,8 +30,9 @@ impl NicPorts {
     /// A NIC with one port.
     pub const ONE: NicPorts = NicPorts { count: 1, free: 1 };
 
-    /// The entropy value to use if `ev` was chosen, but any other among `0..evs` would do as well. It is `ev` if the
-    /// port of `ev` is free, and otherwise a nearby value whose port is free.
+    /// The entropy value to use if `ev` was chosen, but any other among `0..evs` would do as well. It is a nearby value
+    /// whose port is free. It is `ev` itself if the NIC has one port, if the port of `ev` is free, if no port is free,
+    /// or if there is no such value below `evs`.
     #[inline]
     pub fn steer(self, ev: u16, evs: u32) -> u16 {
         if self.count < 2 || self.free == 0 || self.free >> (ev % self.count) & 1 == 1 {

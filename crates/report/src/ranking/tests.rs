@@ -24,8 +24,8 @@ pub(crate) fn set(schemes: &[(&str, &[f64])]) -> ResultSet {
 
 /// By hand: b is slower than a by 10, 11 and 12 us, while the values of each scheme are 100 us apart between seeds. The
 /// mean difference is 11 with s = 1, and 4.303 / sqrt(3) = 2.48, so the interval is from 8.5 to 13.5 and excludes 0.
-/// The intervals of a and b themselves (± 248) overlap almost completely. c differs from b by 5, -5 and 6 us: the mean
-/// is 2 with s = 6.08, so ± 15.1.
+/// The intervals of a and b themselves (± 248 and ± 251) overlap almost completely. c differs from b by 5, -5 and 6 us:
+/// the mean is 2 with s = 6.08, so ± 15.1.
 #[test]
 fn what_seeds_have_in_common_is_no_tie() {
     let set =
@@ -93,8 +93,8 @@ fn schemes_tie_where_the_seeds_exclude_that_one_takes_half_as_long_again() {
 }
 
 /// By hand: the mean of b is 1,771 with s = 1,205.7, so ± 2,995. The differences from a have about the same s, so their
-/// interval begins below 0 and ends at 4,260. Three seeds do not show whether b ties with a (505) or takes eight times
-/// as long.
+/// interval begins below 0 and ends at about 4,260. Three seeds do not show whether b ties with a (505) or takes nine
+/// times as long.
 #[test]
 fn what_is_known_of_neither_is_no_tie() {
     let wide: &[f64] = &[1_085.0, 1_065.0, 3_163.0];

@@ -106,7 +106,8 @@ fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
     let nobody = with_hits(three(), &[0; 9]);
     let sentence = &verdict(&nobody)[0];
     assert!(sentence.starts_with(NO_DATA_HIT) && sentence.contains(". b is fastest: "), "{sentence}");
-    // A run that ended before the faults began counts as finished.
+    // No run of c finishes, so a alone finished among the schemes whose data the faults hit. The unhit scheme b is not
+    // among them.
     let mut stuck = hit;
     stuck.runs.iter_mut().filter(|run| run.scheme == "c").for_each(|run| run.flows_finished = 0);
     let sentence = &verdict(&stuck)[0];

@@ -15,7 +15,7 @@ pub enum Starts {
     AnyTime,
     /// Nearly simultaneous times that are at most `most` ns apart.
     Jittered { at: u64, most: u64 },
-    /// Bursts that start `gap` ns after the previous one, which has ended long before.
+    /// Bursts at multiples of `gap` ns, which is usually far longer than a burst takes.
     FarApart { gap: u64 },
 }
 

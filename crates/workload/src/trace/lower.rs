@@ -20,8 +20,7 @@ pub struct Mapping {
 impl Graph {
     /// Adds the job to a workload.
     ///
-    /// # Errors
-    /// [`Graph::check`] refuses the graph.
+    /// # Errors [`Graph::check`] refuses the graph, or the transfers of its collectives exceed [`MAX_MESSAGES`].
     pub fn lower(
         &self,
         builder: &mut WorkloadBuilder,

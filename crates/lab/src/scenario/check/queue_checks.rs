@@ -219,7 +219,7 @@ impl Look<'_> {
         }
     }
 
-    /// Checks that packets can reach the target for delays.
+    /// Checks that the delay of packets can be as long as the congestion control's target delay.
     fn target_delay(&mut self, DataQueue { holds, limit, .. }: &DataQueue) {
         if let Some((parameter, target)) = self.scheme.cc.target_delay()
             && let Some(slowest) = self.on.ports.iter().map(|port| port.rate).min()

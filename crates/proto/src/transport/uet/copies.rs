@@ -20,7 +20,7 @@ const FIRST_SLOTS: usize = 128;
 
 /// The copies of the packets in flight.
 pub(super) struct Copies {
-    /// The last copies, indexed by PSN modulo the length of the ring.
+    /// The last copy of each packet, at the index of its PSN modulo the length of the ring.
     ring: Vec<Sent>,
     /// The times at which retransmissions time out, with their PSNs. The owner removes entries that are no longer in
     /// flight when they reach the front.

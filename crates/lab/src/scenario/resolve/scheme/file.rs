@@ -260,7 +260,7 @@ fn part_at<T: serde::de::DeserializeOwned>(
 ) -> Result<T, Diagnostic> {
     node.value().try_into().map_err(|e: toml::de::Error| {
         let file = table.file;
-        // The program within the fabric is a part with a kind.
+        // The program of switches stands within the fabric's table, but it is a part with a kind of its own.
         let program = match &node.item {
             Item::Table(fields) if key == "fabric" => fields.get("program"),
             _ => None,
