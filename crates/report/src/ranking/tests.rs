@@ -53,7 +53,7 @@ fn a_narrow_scheme_keeps_its_place_beside_a_wide_one() {
 }
 
 /// The seeds of one scheme are far apart. Compared with the first of the nine fast schemes, it differs by 350 - 400,
-/// 417 - 402 and 1600 - 404 us. The mean is 387 with s = 702, so ± 1742 shows nothing. On average the scheme is slower
+/// 417 - 402 and 1600 - 404 us. The mean is 387 with s = 701, so ± 1742 shows nothing. On average the scheme is slower
 /// than ecmp, which is slower than the nine.
 #[test]
 fn wide_intervals_do_not_make_a_slow_scheme_first() {
@@ -92,7 +92,7 @@ fn schemes_tie_where_the_seeds_exclude_that_one_takes_half_as_long_again() {
     assert_eq!(shown(&[("a", a), ("b", &b(16.5))]), ["1", "1-2"]);
 }
 
-/// By hand: the mean of b is 1,771 with s = 1,205.7, so ± 2,995. The differences from a have about the same s, so their
+/// By hand: the mean of b is 1,771 with s = 1,205.5, so ± 2,995. The differences from a have about the same s, so their
 /// interval begins below 0 and ends at about 4,260. Three seeds do not show whether b ties with a (505) or takes nine
 /// times as long.
 #[test]

@@ -69,7 +69,7 @@ fn the_ideal_is_near_where_nothing_is_in_the_way() {
     let [free, ideal] = ccts(FABRICS[0], ring, "ecmp")[0];
     assert!(free < 1.02 * ideal, "{free} {ideal}");
     // Each of the 4 hosts of a ToR sends 250 KB to each of the 12 hosts of other ToRs, over uplinks of 100 Gb/s in
-    // total. Without headers, this takes 960 us. The NICs alone would need 300 us.
+    // total. Without headers, this takes 960 us. The NICs alone would need 300 us for the 15 messages of each host.
     let to_all = "algorithm = \"alltoall\"\nbytes = \"4MB\"";
     let [_, narrow] = ccts(FABRICS[2], to_all, "reps")[0];
     assert!((960e6..1.05 * 960e6).contains(&narrow), "{narrow}");
