@@ -117,7 +117,7 @@ impl FiledCurves {
     /// The curves in a file at `path` that holds one run.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// The file cannot be read, or does not hold the curves of one run.
     pub fn open(path: &Path) -> Result<FiledCurves, ResultsError> {
         Ok(FiledCurves { run: 0, file: Arc::new(CurveFile::open(path, 1)?), run_in_file: 0 })
     }

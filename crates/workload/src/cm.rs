@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 
 /// Reads a matrix for a fabric of `hosts` hosts. Message ids follow the order of the connection lines.
 ///
-/// # Errors
-/// A line is malformed or contradicts another one. The error has a replacement.
+/// # Errors `start_unit` is 0, a line is malformed or contradicts another one, the counts differ from the numbers of
+/// lines, or there are no connections.
 pub(super) fn parse(
     file: &str,
     text: &str,
