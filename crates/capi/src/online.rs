@@ -148,8 +148,9 @@ impl<C> Online<C> {
     /// Posts a message now. `on_sent` is due when the sender receives the message's last acknowledgement, or, over
     /// NVLink, when the last byte has left.
     ///
-    /// # Errors A rank does not exist, the ranks are equal or cannot reach each other, the message has no bytes, the
-    /// run ends before this time, or the matching receive has another length.
+    /// # Errors
+    /// A rank does not exist, the ranks are equal or cannot reach each other, the message has no bytes, the run ends
+    /// before this time, or the matching receive has another length.
     pub fn send_on(
         &mut self,
         queue_pair: QueuePair,

@@ -118,7 +118,8 @@ const RESOLVING: &str = "resolving the scenario: building its fabrics, their rou
 
 /// Checks a scenario, prints warnings on standard error, and makes the scenario self-contained.
 ///
-/// # Errors [`Failure::Input`] if a fabric or a workload cannot be built, or if there are too many runs.
+/// # Errors
+/// [`Failure::Input`] if a fabric or a workload cannot be built, or if there are too many runs.
 pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
     let examined = scenario.examine()?;
     examined.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));

@@ -194,7 +194,8 @@ impl FaultKind {
     /// The switches and links of `topology` that the fault affects. Selectors with a share or a number select by the
     /// random stream `random`.
     ///
-    /// # Errors A selector has no known form, or names nothing on the fabric.
+    /// # Errors
+    /// A selector has no known form, or names nothing on the fabric.
     pub fn targets(&self, topology: &Topology, random: &mut Stream) -> Result<FaultTargets, SelectorError> {
         let mut targets = FaultTargets::default();
         let (names, both) = self.names();

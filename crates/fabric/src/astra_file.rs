@@ -65,9 +65,9 @@ pub fn is_astra_network(file: &str) -> bool {
 
 /// Reads a network file.
 ///
-/// # Errors The error has the file and the line. It is another kind of file, a missing list, a list with another length
-/// than `topology`, an unknown topology, a number that is out of range, or a number of NPUs that is too large to
-/// simulate.
+/// # Errors
+/// The error has the file and the line. It is another kind of file, a missing list, a list with another length than
+/// `topology`, an unknown topology, a number that is out of range, or a number of NPUs that is too large to simulate.
 pub fn parse_astra(file: &str, text: &str) -> Result<AstraNetwork, TopologyError> {
     let document = YamlDocument::read(file, text)?;
     if let Some(dims) = document.get("logical-dims") {

@@ -68,8 +68,9 @@ impl<'a> YamlDocument<'a> {
 
     /// The list at a key, which has an entry per dimension.
     ///
-    /// # Errors The key is missing, or its value is not a list or is empty. The error shows `example`, a list that the key
-    /// could have.
+    /// # Errors
+    /// The key is missing, or its value is not a list or is empty. The error shows `example`, a list that the key could
+    /// have.
     pub fn list(&self, key: &str, example: &str) -> Result<Vec<YamlNode>, TopologyError> {
         let Some(value) = self.root.data.as_mapping_get(key) else {
             let message = format!("{key} is missing, a list with an entry per dimension");

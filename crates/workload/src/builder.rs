@@ -162,8 +162,9 @@ impl WorkloadBuilder {
 
     /// Builds the workload, and frees unused memory.
     ///
-    /// # Errors A message that activates a gate was never added, a gate that activates another one belongs to no step,
-    /// or [`Workload::validate`] refuses the workload.
+    /// # Errors
+    /// A message that activates a gate was never added, a gate that activates another one belongs to no step, or
+    /// [`Workload::validate`] refuses the workload.
     pub fn build(mut self) -> Result<Workload, WorkloadError> {
         self.activations.sort_by_key(|(message, _)| *message);
         let mut from = 0;

@@ -60,7 +60,8 @@ impl FlowFormat {
 /// `format` is none, the format is derived from the columns. `origin` is the time in the file at which the run starts.
 /// Priority groups and ports are checked but have no effect. Lines after the counted flows are ignored.
 ///
-/// # Errors [`WorkloadError::Line`] if a line is wrong, and [`WorkloadError::File`] if the file as a whole is wrong.
+/// # Errors
+/// [`WorkloadError::Line`] if a line is wrong, and [`WorkloadError::File`] if the file as a whole is wrong.
 pub(super) fn parse(
     file: &str,
     text: &str,

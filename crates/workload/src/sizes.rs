@@ -113,8 +113,9 @@ impl SizeDistribution {
     /// ConWeave read the same form. Two lines with equal bytes make a step. Blank lines and `#` comments are skipped.
     /// `file` is the file's name in errors.
     ///
-    /// # Errors [`WorkloadError::Line`] if a line is wrong, and [`WorkloadError::File`] if the file has no sizes, does
-    /// not end at 100 percent, or has only sizes of 0 bytes.
+    /// # Errors
+    /// [`WorkloadError::Line`] if a line is wrong, and [`WorkloadError::File`] if the file has no sizes, does not end
+    /// at 100 percent, or has only sizes of 0 bytes.
     pub fn parse(file: &str, text: &str) -> Result<Self, WorkloadError> {
         let mut points: Vec<(u64, f64)> = Vec::new();
         for (line, content) in text::lines(text) {

@@ -285,8 +285,9 @@ impl Plan<'_> {
         Ok(missing.len())
     }
 
-    /// The estimated time of the remaining runs. It is the time of the run with the same scheme, seed and point of the
-    /// sweep under the figure's default setup, with several runs at the same time.
+    /// The estimated time of the remaining runs. Each run is assumed to take as long as the run with the same scheme,
+    /// seed and point of the sweep under the figure's default setup. If that run is not stored, the mean over the
+    /// stored runs of that setup is used. Several runs are simulated at the same time.
     fn estimate(&self, kept: &RunCache, left: &[usize], threads: Option<u16>) -> String {
         let own = self.setups[0].runs.iter().filter_map(|&run| kept.row(run));
         let own: Vec<RunRow> = own.collect();

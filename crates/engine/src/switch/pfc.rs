@@ -172,9 +172,10 @@ pub fn check_headrooms(
 impl PfcPlan {
     /// The empty buffers of all switches.
     ///
-    /// # Errors A buffer is smaller than the sum of its headrooms, or `spec` names a class of switches that the fabric
-    /// does not have. Headrooms that are too small are no error here but in [`check_headrooms`], because a run with
-    /// them shows the losses.
+    /// # Errors
+    /// A buffer is smaller than the sum of its headrooms, or `spec` names a class of switches that the fabric does not
+    /// have. Headrooms that are too small are no error here but in [`check_headrooms`], because a run with them shows
+    /// the losses.
     pub fn new(spec: &PfcSpec, topology: &Topology, facts: &PathFacts, ppm: u32) -> Result<Self, PfcError> {
         let clip = |bytes: Bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX);
         check_classes(spec, topology)?;

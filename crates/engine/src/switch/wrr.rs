@@ -31,8 +31,9 @@ impl WeightError {
 /// The weights of the control queues of all switches, in units of 2^-16. Empty if these queues have strict priority.
 /// `header` is the size of a trimmed packet.
 ///
-/// # Errors No weight is configured, and the configured radix, or the number of ports of a switch, is too large for
-/// these packet sizes.
+/// # Errors
+/// No weight is configured, and the configured radix, or the number of ports of a switch, is too large for these packet
+/// sizes.
 pub fn weights(
     fabric: &FabricSpec,
     topology: &Topology,

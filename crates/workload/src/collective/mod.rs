@@ -153,7 +153,8 @@ impl CollectiveSpec {
     /// Checks the specification for a fabric of `hosts` hosts. If the ranks are GPUs of the topology's servers, `hosts`
     /// is the number of GPUs. Conditions on ToRs are not checked here.
     ///
-    /// # Errors [`WorkloadError::Key`] for the first key whose value is not possible, with a value that is.
+    /// # Errors
+    /// [`WorkloadError::Key`] for the first key whose value is not possible, with a value that is.
     pub fn check(&self, hosts: u32) -> Result<(), WorkloadError> {
         let places = match self.server {
             Some(ServerSpec { ranks: None, .. }) => "GPUs",

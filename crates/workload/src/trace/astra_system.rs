@@ -97,8 +97,9 @@ pub fn note(file: &str, text: &str) -> Option<String> {
 impl System {
     /// Reads a system file for a network with the dimensions `dims`.
     ///
-    /// # Errors The error has the line. The file has an unknown or custom algorithm, another value that is unknown or
-    /// malformed, or a list that does not match the network's dimensions; or it is another file of ASTRA-sim.
+    /// # Errors
+    /// The error has the line. The file has an unknown or custom algorithm, another value that is unknown or malformed,
+    /// or a list that does not match the network's dimensions; or it is another file of ASTRA-sim.
     pub fn read(file: &str, text: &str, dims: &[u32]) -> Result<System, WorkloadError> {
         let document = YamlDocument::read(file, text).map_err(of_file)?;
         let reader = Reader { file, document };

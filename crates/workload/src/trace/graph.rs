@@ -156,8 +156,9 @@ pub type Pairs = BTreeMap<(u32, u32), (u32, u32)>;
 impl Graph {
     /// Checks the graph, and returns its pairs of sends and receives.
     ///
-    /// # Errors A send has no receive, a receive has no send or another length than its send, nodes wait for each
-    /// other, or there are too many messages.
+    /// # Errors
+    /// A send has no receive, a receive has no send or another length than its send, nodes wait for each other, or
+    /// there are too many messages.
     pub fn check(&self, naming: Naming<'_>) -> Result<Pairs, WorkloadError> {
         let pairs = self.match_sends(naming)?;
         self.check_order(&pairs, naming)?;

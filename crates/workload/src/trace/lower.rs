@@ -20,7 +20,8 @@ pub struct Mapping {
 impl Graph {
     /// Adds the job to a workload.
     ///
-    /// # Errors [`Graph::check`] refuses the graph, or the transfers of its collectives exceed [`MAX_MESSAGES`].
+    /// # Errors
+    /// [`Graph::check`] refuses the graph, or the transfers of its collectives exceed [`MAX_MESSAGES`].
     pub fn lower(
         &self,
         builder: &mut WorkloadBuilder,

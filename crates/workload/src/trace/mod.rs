@@ -438,8 +438,9 @@ fn take_named_hosts(
 
 /// The workload of one job. `text_of` returns the text of a file by its name.
 ///
-/// # Errors A text is malformed (the error has the place), or the ranks do not fit the fabric: it has too few hosts, no
-/// such hosts, or no servers with GPUs.
+/// # Errors
+/// A text is malformed (the error has the place), or the ranks do not fit the fabric: it has too few hosts, no such
+/// hosts, or no servers with GPUs.
 pub(super) fn single<'a>(
     spec: &TraceSpec,
     text_of: &dyn Fn(&str) -> Result<&'a str, WorkloadError>,
@@ -454,8 +455,9 @@ pub(super) fn single<'a>(
 
 /// The workload of several jobs, each on hosts that are still free.
 ///
-/// # Errors The errors of [`single`], with the number of the job, or only some of the jobs are on the GPUs of the
-/// topology's servers.
+/// # Errors
+/// The errors of [`single`], with the number of the job, or only some of the jobs are on the GPUs of the topology's
+/// servers.
 pub(super) fn several<'a>(
     specs: &[TraceSpec],
     text_of: &dyn Fn(&str) -> Result<&'a str, WorkloadError>,

@@ -27,8 +27,9 @@ const NOTHING: Op = Op::Compute { takes: Duration::ZERO, processor: None };
 
 /// Reads a file. `bytes` is the size of each rank's input buffer.
 ///
-/// # Errors `bytes` is none, 0 or outside of the range of the plan, the GPUs are not numbered from 0, or an operation
-/// is malformed. In the last case, the error has the place of the operation.
+/// # Errors
+/// `bytes` is none, 0 or outside of the range of the plan, the GPUs are not numbered from 0, or an operation is
+/// malformed. In the last case, the error has the place of the operation.
 pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, WorkloadError> {
     let bytes = buffer(bytes, "a plan of MSCCL++", "input buffer")?;
     let plan = Plan::parse(file, text)?;

@@ -78,8 +78,9 @@ enum Spelling {
 
 /// Reads a scenario that has `[find]`.
 ///
-/// # Errors The text is not TOML, it has no `[find]`, or `[find]` has an error. The rest of the scenario is read only
-/// by [`Find::scenario`].
+/// # Errors
+/// The text is not TOML, it has no `[find]`, or `[find]` has an error. The rest of the scenario is read only by
+/// [`Find::scenario`].
 pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Diagnostic> {
     find_in(file, text, over)?.ok_or_else(|| {
         let help = format!(
@@ -91,7 +92,8 @@ pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Diagn
 
 /// The search of a scenario; none without `[find]`.
 ///
-/// # Errors As for [`read_find`], except that a scenario without `[find]` is no error.
+/// # Errors
+/// As for [`read_find`], except that a scenario without `[find]` is no error.
 pub fn find_in(file: &str, text: &str, over: &Overrides) -> Result<Option<Find>, Diagnostic> {
     let mut document = document::parse(file, text)?;
     let Some(node) = document.remove("find") else { return Ok(None) };

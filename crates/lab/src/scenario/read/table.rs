@@ -132,8 +132,8 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The line of a sweep for a list that was written in place of a single value, if each of its elements is a valid
-    /// value.
+    /// The line of a sweep for a list that was written in place of a single value. None if the key cannot be swept, or
+    /// if the list has fewer than two elements or one that is not a valid value.
     fn swept<T: Read>(&self, key: &str, node: &Node) -> Option<Fix> {
         let Item::Array(nodes) = &node.item else { return None };
         let table = self.name.strip_prefix('[')?.strip_suffix(']').filter(|name| !name.starts_with('['))?;

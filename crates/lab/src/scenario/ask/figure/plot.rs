@@ -206,7 +206,8 @@ impl Drawable {
 impl Drawable {
     /// Reads an `[explain]` table.
     ///
-    /// # Errors An unknown or a missing key, or a measure that no run will have.
+    /// # Errors
+    /// An unknown or a missing key, or a measure that no run will have.
     pub(in crate::scenario) fn explanation(&self, table: &Table) -> Result<Explanation, Diagnostic> {
         only(table, &keys::of("explain"))?;
         let measure: String = table.need("measure")?;
