@@ -207,7 +207,7 @@ impl Parameter {
         self.unit
     }
 
-    /// The range in words, such as `1 to 32`; empty if only the type limits the value.
+    /// The range in words, such as `1 to 32`, or the permitted words; empty if only the type limits the value.
     pub fn range(&self) -> String {
         match (&self.range, self.choices) {
             (Some(range), _) => range.clone(),
@@ -321,7 +321,7 @@ impl Parameter {
         self.check(&value).ok()
     }
 
-    /// The end of the range that is nearest to a number outside the range.
+    /// The end of the range that is nearest to a number outside the range. None if the lower end is not a whole number.
     fn nearest_end(&self, value: &ParameterValue) -> Option<ParameterValue> {
         let value = match value {
             ParameterValue::Integer(value) => *value,

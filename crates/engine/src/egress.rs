@@ -96,8 +96,9 @@ impl Port {
         self.data_bytes + self.control_bytes
     }
 
-    /// Whether the control queue is served next (DCP, section 4.2: weighted round robin). A queue that waits alone is
-    /// served and the balance is reset to 0, as deficit round robin resets the deficit of an empty queue.
+    /// Whether control goes first if both queues wait and data is not paused (DCP, section 4.2: weighted round robin).
+    /// Otherwise the result is true and the balance is reset to 0, as deficit round robin resets the deficit of an
+    /// empty queue.
     #[inline]
     fn weigh(&mut self, waits: [bool; 2]) -> bool {
         if waits != [true; 2] || self.paused {

@@ -47,7 +47,7 @@ const CLAUSES: [&str; 3] = ["a queue pair has one path", "the host chooses paths
 const FULL: [(&str, &str); 3] = [("drops", "circle"), ("trims", "triangle"), ("pauses", "square")];
 
 /// The index in [`PATHS`] of the component that chooses the scheme's paths, and the index in [`FULL`] of the action at
-/// a full queue.
+/// a full queue. Both are 0 for a scheme without facts.
 fn kind_of(set: &ResultSet, scheme: &str) -> (usize, usize) {
     let facts = set.facts.points.iter().flat_map(|point| &point.schemes).find(|facts| facts.name == scheme);
     let Some(facts) = facts else { return (0, 0) };

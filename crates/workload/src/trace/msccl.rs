@@ -276,7 +276,8 @@ impl Reader<'_> {
         Ok(nodes)
     }
 
-    /// The operations of a step: at most one receive, followed by at most one send.
+    /// The operations of a step: at most one receive, followed by at most one send. A step without communication has
+    /// one operation, which ends immediately.
     fn operations(
         &self,
         (gpu, step): (Xml, Xml),
