@@ -84,7 +84,7 @@ impl Condition {
     }
 
     /// Both sides of the comparison as text, the measured one first. The result is `None` if the text is not a single
-    /// comparison, or if no side needs only one run.
+    /// comparison, or if neither side is a measure of a scheme.
     pub fn words(&self) -> Option<[&str; 2]> {
         self.sides.as_ref().map(|sides| [&*sides.measured, self.text[sides.bound.clone()].trim()])
     }
