@@ -27,7 +27,7 @@ pub enum Fix {
         /// The value to write with the new name, if the key of that name accepts the user's value.
         value: Option<String>,
     },
-    /// Instructions in words.
+    /// Instructions in words, if no key or value can be proposed.
     Text {
         /// The words after "write: ".
         text: String,
@@ -191,11 +191,11 @@ pub enum Code {
 /// Its debug form is the same, because a `main` that returns errors prints the debug form.
 #[derive(Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Diagnostic {
-    /// The severity.
+    /// Whether this is an error or a warning.
     pub severity: Severity,
-    /// The category.
+    /// The category, by which programs distinguish diagnostics.
     pub code: Code,
-    /// The place.
+    /// The place in the input to which the message refers.
     #[serde(flatten)]
     pub span: Span,
     /// The message, without a full stop.
@@ -228,7 +228,7 @@ impl Diagnostic {
         Diagnostic { severity: Severity::Warning, code: Code::Doubtful, ..self }
     }
 
-    /// Replaces the fix.
+    /// This diagnostic with `fix` in place of its own fix.
     pub fn with_fix(self, fix: Fix) -> Diagnostic {
         Diagnostic { fix: Some(fix), ..self }
     }

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 pub struct Panicked {
     /// The component: `load balancer`, `topology`.
     pub part: String,
-    /// The panic message.
+    /// The text with which the component panicked.
     pub message: String,
 }
 

@@ -8,13 +8,13 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 pub enum ParameterValue {
-    /// `true` or `false`.
+    /// A truth value: `true` or `false`.
     Bool(bool),
-    /// `8`.
+    /// A whole number: `8`.
     Integer(i64),
-    /// `0.25`.
+    /// A number with a fraction: `0.25`.
     Number(f64),
-    /// `"5us"`.
+    /// Text in quotes: `"5us"`.
     Text(String),
 }
 
@@ -102,7 +102,7 @@ impl fmt::Display for ParameterValue {
 /// The form of a type's values in scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueForm {
-    /// `true` or `false`.
+    /// A truth value: `true` or `false`.
     Flag,
     /// A whole number.
     Whole,

@@ -7,7 +7,7 @@ use std::ops::{RangeFrom, RangeFull, RangeInclusive};
 /// The range in which the values of a parameter lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range<T> {
-    /// No limit.
+    /// Every value of the type is permitted.
     Any,
     /// All values above 0.
     AboveZero,

@@ -150,7 +150,7 @@ pub enum RunEnd {
     Done(Box<RunOutcome>),
     /// The run failed.
     Failed {
-        /// The cause.
+        /// The cause of the failure.
         cause: RunFailure,
         /// The results until the failure, if the run stalled or reached a limit.
         partial: Option<Box<RunOutcome>>,

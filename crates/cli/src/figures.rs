@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../figures");
 
-/// A figure's file.
+/// The TOML file of a figure, either built in or from a folder.
 #[derive(Clone)]
 pub struct FigureFile {
     /// The name of the figure in commands: `reps/fig-2`.

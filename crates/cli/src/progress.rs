@@ -174,7 +174,7 @@ impl Progress {
         Some(rests.into_iter().fold(shared, f64::max))
     }
 
-    /// Removes the bars.
+    /// Removes the progress bars from the terminal.
     pub fn clear(&self) {
         self.all.finish_and_clear();
         if let Some(bars) = &self.bars {

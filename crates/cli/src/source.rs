@@ -43,7 +43,7 @@ pub fn load(written: &ScenarioText, over: &Overrides) -> Result<Prepared, Failur
 
 /// A scenario's text and its origin.
 pub struct ScenarioText {
-    /// The text.
+    /// The text of the scenario's file.
     pub text: String,
     /// The folder of the files to which the scenario refers.
     pub folder: Folder,

@@ -101,7 +101,7 @@ pub struct Notice {
     pub time: Time,
     /// The source of the queue pair.
     pub src: HostId,
-    /// The queue pair.
+    /// The queue pair that was opened or is done.
     pub qp: QpId,
     /// Whether the queue pair was opened. Otherwise it is done.
     pub opens: bool,
@@ -128,9 +128,9 @@ pub struct Counters {
     pub injected: u64,
     /// Packets that hosts and switch programs consumed.
     pub consumed: u64,
-    /// Messages posted.
+    /// The number of messages posted so far.
     pub posted: u64,
-    /// Messages acknowledged.
+    /// The number of messages acknowledged so far.
     pub acknowledged: u64,
     /// Steps that have ended.
     pub steps: u64,

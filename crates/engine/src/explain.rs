@@ -27,7 +27,7 @@ pub(crate) struct Stalled<'a> {
     pub window: u64,
     /// The number of queue pairs per connection.
     pub qps: u32,
-    /// The load balancer.
+    /// The load balancer of the run's scheme.
     pub balancer: &'a LbConfig,
     /// The hosts of an unacknowledged message that has no path left, and the number of such messages.
     pub cut_off: Option<([HostId; 2], usize)>,

@@ -35,7 +35,7 @@ const BIN_BITS: u32 = 19;
 const CHUNK: usize = 32;
 
 impl FarCalendar {
-    /// Adds an arrival.
+    /// Adds an arrival over a long link.
     pub fn add(&mut self, far: FarArrival) {
         let time = far.arrival.time;
         if time.0 >> BIN_BITS < self.horizon {

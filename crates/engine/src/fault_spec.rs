@@ -71,7 +71,7 @@ impl FaultSpec {
 pub enum FaultKind {
     /// The links carry nothing and lose the packets on them.
     LinkDown {
-        /// The links.
+        /// The selectors of the links.
         links: Several<String>,
         /// Whether the fault affects both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ pub enum FaultKind {
     },
     /// The links go down periodically.
     LinkFlap {
-        /// The links.
+        /// The selectors of the links.
         links: Several<String>,
         /// Whether the fault affects both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,12 +91,12 @@ pub enum FaultKind {
     },
     /// The switches lose the packets in their queues, and their links are down. The programs in the switches continue.
     SwitchDown {
-        /// The switches.
+        /// The selectors of the switches.
         switches: Several<String>,
     },
     /// The links run at another rate.
     Rate {
-        /// The links.
+        /// The selectors of the links.
         links: Several<String>,
         /// Whether the fault affects both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,7 +106,7 @@ pub enum FaultKind {
     },
     /// The links lose each packet with this probability.
     PacketLoss {
-        /// The links.
+        /// The selectors of the links.
         links: Several<String>,
         /// Whether the fault affects both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,7 +117,7 @@ pub enum FaultKind {
     /// The switches that send on the links drop each data packet with this probability, or trim it if they trim
     /// packets. Packets that hosts send on the links are not affected.
     SwitchLoss {
-        /// The links.
+        /// The selectors of the links.
         links: Several<String>,
         /// Whether the fault affects both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,7 +127,7 @@ pub enum FaultKind {
     },
     /// The links have bit errors: each bit is wrong with this probability, and a packet with a wrong bit is lost.
     BitErrors {
-        /// The links.
+        /// The selectors of the links.
         links: Several<String>,
         /// Whether the fault affects both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]

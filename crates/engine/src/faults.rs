@@ -74,7 +74,7 @@ enum Effect {
 /// The fate of a packet on its link, with the number of the fault that determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The packet arrives.
+    /// The packet arrives at the end of the link.
     Arrives,
     /// The link loses the packet.
     Lost(u16),

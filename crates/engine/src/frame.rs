@@ -129,7 +129,7 @@ impl Order {
         if self == Order::NEVER { Time::NEVER } else { Time(self.0 >> 3) }
     }
 
-    /// The [`event_kind`].
+    /// The [`event_kind`] of the event at this position.
     #[inline]
     pub fn kind(self) -> u64 {
         self.0 & 7

@@ -176,7 +176,7 @@ fn marking(fabric: &FabricSpec, facts: &PathFacts, rate: Rate) -> Marking {
 pub struct Unmarked {
     /// The name of the scheme's parameter: `fabric.ecn_kmin` or `fabric.ecn_from`.
     pub parameter: &'static str,
-    /// The lower threshold.
+    /// The queue length up to which no packet is marked (Kmin).
     pub kmin: Bytes,
     /// The rate of the links.
     pub rate: Rate,

@@ -174,7 +174,7 @@ impl Mailbox {
 /// An arrival so far in the future, because its link is long, that its synchronisation window has no mailbox yet. It is
 /// stored separately.
 pub struct FarArrival {
-    /// The destination.
+    /// The node at which the frame arrives.
     pub node: NodeId,
     /// The time and the frame.
     pub arrival: Arrival,

@@ -27,7 +27,7 @@ parameter_choices!(
 #[derive(Default)]
 pub struct Pool {
     slots: Vec<Slot>,
-    /// Free slots.
+    /// The indexes of the free slots.
     free: Vec<u32>,
 }
 
@@ -72,7 +72,7 @@ impl Pool {
         self.slots[taken.0 as usize].frame
     }
 
-    /// Frees a slot.
+    /// Makes the slot available to another frame.
     #[inline]
     pub fn release(&mut self, taken: SlotHandle) {
         self.free.push(taken.0);

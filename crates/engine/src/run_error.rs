@@ -32,7 +32,7 @@ pub enum RunError {
         flows: Vec<String>,
         /// The number of unfinished flows.
         unfinished: u64,
-        /// Lines of help.
+        /// Lines that help the user.
         help: Vec<String>,
         /// Limits under which the flows may finish without any other change of the scenario.
         limits: Option<LongerLimits>,
@@ -129,7 +129,7 @@ pub enum RunError {
         "queue pair {qp} would need more than 2^32 packets, or with the transport dcp 2^24 requests; use smaller messages or a larger payload"
     )]
     OutOfPsns {
-        /// The queue pair.
+        /// The number of the queue pair.
         qp: u32,
     },
     /// A parameter of the scheme is out of its range.

@@ -102,7 +102,7 @@ impl ErrorRates {
         self.positions.get(&probability.to_bits()).map(|&position| &self.rates[position])
     }
 
-    /// All rates.
+    /// All error rates, in the order of their first lines.
     pub fn iter(&self) -> std::slice::Iter<'_, ErrorRate> {
         self.rates.iter()
     }

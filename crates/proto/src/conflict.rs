@@ -7,7 +7,7 @@ use anabranch_base::Fix;
 pub struct Conflict {
     /// The parameter to change, by its path: `lb.min_paths`.
     pub parameter: String,
-    /// The conflict.
+    /// The conflict between the parameters, in words.
     pub message: String,
     /// A value of the parameter that resolves the conflict, or instructions.
     pub fix: Fix,

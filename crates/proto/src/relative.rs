@@ -68,7 +68,7 @@ pub enum Size {
 /// capacity if a scenario sets or sweeps that.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
-    /// A size.
+    /// A size that does not follow the queue's capacity.
     Size(Size),
     /// A share of the queue.
     Queue(f64),

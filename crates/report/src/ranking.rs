@@ -12,7 +12,7 @@ pub(crate) struct Quantity {
     pub field: &'static str,
     /// The short name for sentences: `CCT`.
     pub short: &'static str,
-    /// The full name.
+    /// The full name of the quantity.
     pub long: &'static str,
     /// Whether the quantity is a time in microseconds. Otherwise it is a ratio.
     pub is_time: bool,

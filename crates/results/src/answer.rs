@@ -32,9 +32,9 @@ pub struct SearchMeasure {
 /// The two sides of the comparison in one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// The scheme.
+    /// The scheme of the run.
     pub scheme: String,
-    /// The seed.
+    /// The seed of the run.
     pub seed: u64,
     /// One of [`SearchMeasure::values`].
     pub value: String,

@@ -37,7 +37,7 @@ struct RowRange {
 pub struct FiledCurves {
     /// The index of the run in the result set to which the curves belong ([`FiledCurves::run`]).
     pub run: u32,
-    /// The file.
+    /// The file with the curves.
     pub file: Arc<CurveFile>,
     /// The run's number within the file.
     pub run_in_file: u32,

@@ -23,13 +23,13 @@ pub enum DatasetError {
     /// The folder holds another campaign.
     #[error("{} holds another campaign ({}); name another folder", folder.display(), folder.join(PLAN).display())]
     OtherCampaign {
-        /// The folder.
+        /// The folder that was named for this campaign.
         folder: PathBuf,
     },
     /// The folder is not writable.
     #[error("{}: {source}", folder.display())]
     Unwritable {
-        /// The folder.
+        /// The folder that was named for this campaign.
         folder: PathBuf,
         /// The error of the file system.
         source: io::Error,

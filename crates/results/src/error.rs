@@ -55,7 +55,7 @@ pub enum ResultsError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The damage.
+        /// The kind of damage, in words.
         why: String,
     },
     /// A Parquet file lacks a column.

@@ -117,7 +117,7 @@ pub enum PathChoice {
     Hash,
     /// The sending host, for each packet or each flowlet.
     Host,
-    /// The switches.
+    /// The switches, whatever the sending host chooses.
     Switches,
 }
 

@@ -235,14 +235,14 @@ pub struct ClaimRow {
 pub enum ClaimResult {
     /// The measure was evaluated.
     Evaluated {
-        /// The measured number.
+        /// The number, or the range of numbers, that was measured.
         measured: ClaimValue,
         /// The comparison with the paper's number.
         outcome: Outcome,
     },
     /// The measure could not be evaluated, for example because flows did not finish.
     Failed {
-        /// The reason.
+        /// The reason why the measure could not be evaluated.
         error: String,
     },
 }

@@ -3,13 +3,13 @@
 /// A statistic that summarises several numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
-    /// The arithmetic mean.
+    /// The arithmetic mean of the numbers.
     Mean,
     /// The smallest number.
     Min,
     /// The largest number.
     Max,
-    /// The sum.
+    /// The sum of the numbers.
     Sum,
     /// The first number in the given order.
     First,

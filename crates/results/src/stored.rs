@@ -65,7 +65,7 @@ pub(crate) fn batch_of(columns: Vec<NamedArray>) -> Result<RecordBatch, String> 
 
 /// The type of a field that is a column, with its representation in Arrow.
 pub(crate) trait ArrowCell: CellType + Sized {
-    /// The column.
+    /// The type of the column in Arrow.
     type Array: Array + 'static;
 
     /// Values as a column.

@@ -104,7 +104,7 @@ pub struct Bth {
 }
 
 impl Bth {
-    /// The default partition.
+    /// The partition key of the default partition.
     pub const DEFAULT_PARTITION: u16 = 0xffff;
 
     /// A header in the default partition.

@@ -49,11 +49,11 @@ const TAG_MASK: u8 = 0b11;
 pub enum Tag {
     /// A packet of another protocol.
     Other = 0b00,
-    /// An ACK.
+    /// The tag of an ACK.
     Ack = 0b01,
-    /// Data, including retransmissions.
+    /// The tag of a data packet, which may be a retransmission.
     Data = 0b10,
-    /// A trimmed packet.
+    /// The tag of a trimmed packet.
     HeaderOnly = 0b11,
 }
 

@@ -56,7 +56,7 @@ pub enum Fault {
     /// A number does not fit in its field.
     #[error("{value} does not fit {bits} bits")]
     TooLarge {
-        /// The number.
+        /// The number that is too large.
         value: u64,
         /// The size of the field in bits.
         bits: u8,
@@ -67,7 +67,7 @@ pub enum Fault {
     /// These headers have no field for this value.
     #[error("{value:#x} has no room in these headers")]
     NoRoom {
-        /// The value.
+        /// The value for which there is no field.
         value: u64,
     },
 }

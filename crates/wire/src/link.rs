@@ -40,16 +40,16 @@ pub struct Route {
 pub enum Addresses {
     /// IPv4.
     V4 {
-        /// The sender.
+        /// The address of the sender.
         from: [u8; 4],
-        /// The receiver.
+        /// The address of the receiver.
         to: [u8; 4],
     },
     /// IPv6.
     V6 {
-        /// The sender.
+        /// The address of the sender.
         from: [u8; 16],
-        /// The receiver.
+        /// The address of the receiver.
         to: [u8; 16],
     },
 }
@@ -85,7 +85,7 @@ const DYNAMIC: u16 = 0xc000;
 /// The headers before the BTH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The addresses.
+    /// The MAC and IP addresses of the packet.
     pub route: Route,
     /// The entropy value.
     pub ev: u16,

@@ -46,7 +46,7 @@ const SYN: u8 = 1 << 2;
 /// Whether a control packet belongs to a ROD PDC (set) or to a RUD one.
 const IS_ROD: u8 = 1 << 5;
 
-/// A header.
+/// A header of the packet delivery sublayer (PDS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PdsHeader {
     /// A request, which carries data.
@@ -105,7 +105,7 @@ pub struct CreditTarget {
     pub target: u32,
 }
 
-/// An ACK.
+/// The header of an ACK, with or without the state of the congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// The header that follows, with 4 bits.
@@ -170,7 +170,7 @@ pub enum CcState {
     },
 }
 
-/// A NACK.
+/// The header of a NACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nack {
     /// The header that follows, with 4 bits.
@@ -194,7 +194,7 @@ pub struct Nack {
     pub payload: u32,
 }
 
-/// A control packet.
+/// The header of a control packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
     /// The type, with 4 bits: 1 for an ACK request, 6 for a probe, 7 for credit, 8 for a credit request, and others

@@ -34,7 +34,7 @@ pub enum WorkloadSpec {
         bytes: Bytes,
         /// The number of senders.
         degree: u32,
-        /// The receiver.
+        /// The host that receives all messages.
         target: HostId,
     },
     /// Poisson arrivals at a given load, with sizes from a distribution and uniformly distributed destinations.

@@ -3,7 +3,7 @@
 use super::round::SenderSlot;
 use anabranch_proto::transport::SenderCounters;
 
-/// Totals over senders.
+/// Sums of counters over senders, except for `most_nacks`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Data packets sent again.

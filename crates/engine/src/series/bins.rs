@@ -6,7 +6,7 @@ use anabranch_base::{Duration, Time};
 /// The conversion of sums to values.
 #[derive(Clone, Copy)]
 pub(super) enum Unit {
-    /// The sum itself.
+    /// The sum without a conversion, such as a number of packets.
     Count,
     /// The sum of bytes over the length of the interval, in Gb/s.
     Gbps,

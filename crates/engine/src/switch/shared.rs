@@ -81,7 +81,7 @@ impl SharedQueues {
         self.shared.admit(self.threshold, held, bytes)
     }
 
-    /// Releases `bytes` bytes.
+    /// Returns `bytes` bytes to the free part of the buffer.
     pub(super) fn release(&mut self, bytes: u16) {
         self.shared.used -= u64::from(bytes);
     }

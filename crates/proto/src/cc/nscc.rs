@@ -144,7 +144,7 @@ pub struct NsccConstants {
     pub base_rtt: Duration,
     /// MaxWnd at `base_rtt`.
     pub max_window: f64,
-    /// target_qdelay.
+    /// target_qdelay: the queueing delay to settle at.
     pub target: Duration,
     /// alpha: the gain of the proportional increase, in bytes for each picosecond below the target.
     pub alpha: f64,

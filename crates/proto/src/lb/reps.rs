@@ -141,7 +141,7 @@ pub struct Reps {
     /// `isValid` of each entry, one bit per entry.
     valid: u32,
     head: u8,
-    /// REPS_BUFFER_SIZE.
+    /// The number of slots of the buffer (REPS_BUFFER_SIZE).
     size: u8,
     /// Number of entries that were ever written. If it is 0, `isEmpty()` is true.
     filled: u8,

@@ -168,7 +168,7 @@ pub struct Bicc {
 struct Destination {
     /// Bytes in flight.
     in_flight: u64,
-    /// The VOQ.
+    /// The virtual output queue (VOQ) of waiting packets.
     queue: VecDeque<Waiting>,
     queue_bytes: u64,
 }

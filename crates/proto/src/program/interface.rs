@@ -92,11 +92,11 @@ pub struct Passage {
 /// The ports of a switch at which a program handles packets before they are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EgressPorts {
-    /// No port.
+    /// The program handles no packets at egress.
     None,
     /// The ports to hosts of the switch.
     ToHosts,
-    /// All ports.
+    /// All ports of the switch.
     All,
 }
 

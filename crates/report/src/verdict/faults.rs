@@ -127,7 +127,7 @@ pub(super) fn hint_to_hit_more(set: &ResultSet) -> String {
 
 /// Schemes whose data no fault affected in any seed. Their results say nothing about the faults.
 pub(super) enum Unhit {
-    /// All schemes.
+    /// No fault affected the data of any scheme.
     All,
     /// Some schemes, as a sentence. These schemes are not ranked.
     Some(String),

@@ -40,7 +40,7 @@ pub(super) struct Connection {
     pub msg: bool,
 }
 
-/// A trigger line.
+/// A line that declares a trigger.
 pub(super) struct Trigger {
     pub line: u32,
     pub id: u64,

@@ -47,7 +47,7 @@ pub const DEFAULT_CHUNK: Bytes = Bytes(128_000);
 /// Jobs that all start at time 0, and each run one collective.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectiveSpec {
-    /// The algorithm.
+    /// The algorithm of the collective.
     pub algorithm: Algorithm,
     /// The size of the collective in bytes. The variants of [`Algorithm`] define which bytes count.
     pub bytes: Bytes,

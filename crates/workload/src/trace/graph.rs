@@ -72,7 +72,7 @@ pub enum Op {
 /// A collective of some ranks, each of which joins when its node begins.
 #[derive(Debug)]
 pub struct Collective {
-    /// The algorithm.
+    /// The algorithm of the collective.
     pub algorithm: Algorithm,
     /// The size in bytes, as defined by the variants of [`Algorithm`].
     pub bytes: u64,

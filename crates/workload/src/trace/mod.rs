@@ -93,7 +93,7 @@ pub struct TraceSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RankHosts {
-    /// Explicit hosts.
+    /// The scenario names the host of each rank.
     Named {
         /// The host of each rank, in the order of the ranks.
         rank_hosts: Vec<u32>,
@@ -261,7 +261,7 @@ impl Streams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AlgorithmFrom {
-    /// The algorithm.
+    /// The algorithm of collectives of at least `min_bytes`.
     pub algorithm: Algorithm,
     /// The smallest size for which the algorithm is used. The size is the one that the trace gives.
     pub min_bytes: Bytes,

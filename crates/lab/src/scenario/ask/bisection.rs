@@ -42,7 +42,7 @@ enum Stage {
 pub enum Answer {
     /// The condition holds for one value and fails for the next one.
     Bracket {
-        /// The answer.
+        /// The value that answers the search.
         value: toml::Value,
         /// The next value that was tried, for which the condition fails.
         fails: toml::Value,

@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 /// A kind of file that has a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaOf {
-    /// A scenario.
+    /// A scenario in a file of its own.
     Scenario,
     /// A scheme in a file of its own.
     Scheme,

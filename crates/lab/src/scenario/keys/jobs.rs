@@ -194,7 +194,7 @@ const JOBS: Section = Section {
     ],
 };
 
-/// `[[workload.job]]`.
+/// The section of the tables `[[workload.job]]`.
 const JOB: Section = Section {
     name: "job",
     table: "[[workload.job]]",
@@ -206,7 +206,7 @@ const JOB: Section = Section {
     ]),
 };
 
-/// `[workload.server]`.
+/// The section of the table `[workload.server]`.
 const SERVER: Section = Section {
     name: "server",
     table: "[workload.server]",
@@ -253,7 +253,7 @@ const SERVER: Section = Section {
     ],
 };
 
-/// `[[workload.algorithm]]`.
+/// The section of the tables `[[workload.algorithm]]`.
 const ALGORITHM: Section = Section {
     name: "algorithm",
     table: "[[workload.algorithm]]",

@@ -42,7 +42,7 @@ impl PointsOf {
 }
 
 impl SeriesKind {
-    /// Every series.
+    /// All series that a `[[measure]]` can name.
     pub const ALL: &[SeriesKind] = &[
         of(Series::LinkUtilisation, PointsOf::Links, "what a link carries, in Gb/s"),
         of(

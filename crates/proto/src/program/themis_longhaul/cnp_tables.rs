@@ -49,7 +49,7 @@ pub struct CnpTables {
     reset_own: bool,
     /// CNP_Cache. It is empty if there is none.
     cache: Vec<CacheSlot>,
-    /// CNP_Store.
+    /// The entries of CNP_Store.
     store: Vec<Entry>,
     /// Size of the store. It is 0 if there is none.
     store_entries: usize,
@@ -75,7 +75,7 @@ pub struct TableCounts {
 
 /// The registers that apply to a packet.
 pub struct FlowRegisters<'a> {
-    /// The registers.
+    /// The registers of the flow.
     pub state: &'a mut FlowState,
     /// Whether no CNP of this flow has written to the slot during its current use. The data plane cannot know this, so
     /// the value is only counted.

@@ -54,13 +54,13 @@ pub struct Segment {
 /// The flags of a segment that matter in handshakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpFlags {
-    /// Only SYN.
+    /// SYN is set and ACK is not.
     Syn,
-    /// SYN and ACK.
+    /// SYN and ACK are set.
     SynAck,
-    /// Only ACK.
+    /// ACK is set and SYN is not.
     Ack,
-    /// RST.
+    /// RST is set.
     Rst,
 }
 
@@ -83,7 +83,7 @@ pub enum MonitorVerdict {
 /// One register of the TCP-cookie array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TcpRegister {
-    /// Free.
+    /// The register is free.
     #[default]
     Empty,
     /// The connection with this fingerprint has returned its cookie, and must connect once more.

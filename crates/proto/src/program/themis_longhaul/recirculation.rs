@@ -30,7 +30,7 @@ use std::collections::VecDeque;
 /// A packet in the recirculation port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopingPacket {
-    /// The packet.
+    /// The packet that loops.
     pub packet: Packet,
     /// Number of loops that are left. The packet carries it in a header field meanwhile (section V-B).
     pub loops: u8,

@@ -82,13 +82,13 @@ pub struct Throttling {
 /// The registers of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowState {
-    /// `flow_status`.
+    /// The status of the flow (`flow_status`).
     pub status: FlowStatus,
     /// `loop_num`: the number of loops of the flow's next packet.
     pub loop_num: u8,
     /// The flow's own alpha.
     pub alpha: u32,
-    /// `cnp_num`.
+    /// The count of CNPs (`cnp_num`).
     pub cnp_num: u32,
     /// `cnp_time`: the arrival of the last CNP.
     pub cnp_time: Time,

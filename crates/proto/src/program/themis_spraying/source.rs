@@ -34,7 +34,7 @@ pub(super) struct SourceCounters {
 struct QueuePair {
     /// The base path (P_base).
     base_path: u32,
-    /// lastNackPsn (recved_nack_psn).
+    /// The PSN of the last NACK (lastNackPsn, recved_nack_psn).
     last_nack_psn: u32,
     /// For each relative path, the number of packets for which it is still avoided (path_adaptive_count). It is empty
     /// before the first signal.

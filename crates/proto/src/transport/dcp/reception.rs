@@ -73,9 +73,9 @@ pub enum ReceptionError {
     /// The message is already complete, or beyond the tracked ones.
     #[error("message {msn} is not among the {tracked} from {expected} on that are tracked")]
     Untracked {
-        /// The message.
+        /// The number of the message (MSN).
         msn: u32,
-        /// The eMSN.
+        /// The number of the expected message (eMSN).
         expected: u32,
         /// Number of tracked messages.
         tracked: u32,
@@ -83,7 +83,7 @@ pub enum ReceptionError {
     /// An earlier packet of the same message named another receive WQE.
     #[error("message {msn} names receive WQE {ssn} after {before}")]
     Ssn {
-        /// The message.
+        /// The number of the message (MSN).
         msn: u32,
         /// The receive WQE that this packet names.
         ssn: u32,

@@ -54,7 +54,7 @@ impl Copies {
         *self.of_mut(psn) = Sent { at, ev, retransmissions: 0 };
     }
 
-    /// Records another copy.
+    /// Records that another copy of `psn` was sent.
     pub fn record_again(&mut self, psn: u32, at: Time, ev: u16) {
         let sent = self.of_mut(psn);
         let retransmissions = sent.retransmissions.saturating_add(1);

@@ -172,7 +172,7 @@ impl EtNode {
     }
 }
 
-/// Groups of ranks.
+/// The groups of ranks that collectives name.
 pub(super) struct Groups<'a> {
     /// The name of the file of groups, if there is one.
     file: Option<&'a str>,

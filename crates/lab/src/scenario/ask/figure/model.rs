@@ -137,7 +137,7 @@ pub struct LosslessReach {
     pub km_delay: Duration,
     /// The numbers of lossless queues that share the buffer of a port.
     pub queues: Vec<u32>,
-    /// The switches.
+    /// The switches for which the reach is computed.
     pub chips: Vec<Chip>,
 }
 

@@ -11,7 +11,7 @@ const NO_WINDOW: f64 = 1000.0;
 /// A congestion window, with its rule and the parameter that determines it.
 pub(in crate::scenario) struct Window {
     pub bytes: u64,
-    /// The rule: `1.5bdp`.
+    /// The rule for the window, as it is written: `1.5bdp`.
     pub written: String,
     /// The parameter that determines the window; empty if the congestion control itself determines it.
     pub of: String,
