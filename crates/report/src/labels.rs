@@ -184,7 +184,8 @@ pub(crate) fn thousands(value: f64) -> String {
     if value < 0.0 { format!("-{text}") } else { text }
 }
 
-/// A measured number of a claim as text, with four significant digits.
+/// A measured number of a claim as text, with about four significant digits. From 1,000 on it is a whole number, and
+/// below 0.01 it has an exponent.
 pub(crate) fn significant(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
