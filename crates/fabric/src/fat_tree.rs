@@ -64,8 +64,7 @@ pub fn fat_tree_defaults(
             ),
         ));
     }
-    // With 3 tiers, the number of ToRs of a pod is that of the hosts of a ToR. With 2 tiers, the hosts only have to
-    // fill the ToRs.
+    // With 3 tiers, a pod has h ToRs with h hosts each. With 2 tiers, the hosts only have to fill the ToRs.
     let pod = if tiers == 2 { h } else { h.saturating_mul(h) };
     if !hosts.is_multiple_of(pod) {
         let filled = if tiers == 2 { format!("ToRs of {h}") } else { format!("pods of {h} ToRs of {h}") };
@@ -147,9 +146,9 @@ impl ShapeError {
 pub(super) struct Shape {
     pods: u32,
     tors_in_pod: u32,
-    /// Aggregation switches in a pod; with 2 tiers, the spines.
+    /// The number of aggregation switches in a pod. With 2 tiers, it is the number of spines.
     aggs_in_pod: u32,
-    /// Core switches; 0 with 2 tiers.
+    /// The number of core switches, which is 0 with 2 tiers.
     cores: u32,
 }
 

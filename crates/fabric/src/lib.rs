@@ -192,8 +192,8 @@ impl Topology {
         self.servers.as_ref()?.rail_of(host)
     }
 
-    /// The rail of the ToR at `node`, if all hosts of the ToR have the same rail. `None` for other nodes, and for a
-    /// ToR with hosts of several rails.
+    /// The rail of the ToR at `node`, if all hosts of the ToR have the same rail. `None` in all other cases: for other
+    /// nodes, and for a ToR with hosts of several rails or with hosts that are in no server.
     pub fn rail_of_tor(&self, node: NodeId) -> Option<u16> {
         let links = self.links_of(node);
         let ports = &self.ports[links.start as usize..links.end as usize];
@@ -265,8 +265,8 @@ impl Topology {
         ports.partition_point(|p| self.switch(p.peer).is_none_or(|peer| peer.tier < switch.tier)) as u16
     }
 
-    /// The host with node number `file_id` in the imported file. Without an imported file, `file_id` is the host's
-    /// own number.
+    /// The host with node number `file_id` in the imported file, or `None` if no host has this number. Without an
+    /// imported file, `file_id` is the host's own number.
     pub fn host_by_file_id(&self, file_id: u32) -> Option<HostId> {
         if self.host_file_ids.is_empty() {
             return (file_id < self.hosts).then_some(HostId(file_id));

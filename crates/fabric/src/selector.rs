@@ -159,9 +159,9 @@ impl Selector {
         self.cable || !matches!(self.form, Form::Ports { .. } | Form::Between(..))
     }
 
-    /// The directed links that the selector names in `topology`, ascending and distinct. The links of a tier are
-    /// those in upward direction, unless the prefix `cable:` selects both. Only forms with a share or a number draw
-    /// from `random`; they select distinct cables.
+    /// The directed links that the selector names in `topology`, ascending and distinct. The links of a tier are those
+    /// in upward direction; with the prefix `cable:`, they are those in both directions. Only forms with a share or a
+    /// number draw from `random`; they select distinct cables.
     ///
     /// # Errors
     /// The topology does not have such a link, or the selector names switches.

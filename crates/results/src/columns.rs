@@ -16,7 +16,7 @@ pub enum Table {
     Runs,
     /// A row per message.
     Flows,
-    /// A row per job of a collective.
+    /// A row per job.
     Jobs,
     /// A row per rank and collective of a job from a trace.
     Parts,

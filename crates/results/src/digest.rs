@@ -1,4 +1,5 @@
-//! Digests. Two runs have the same results exactly if their digests are equal.
+//! Digests of runs, texts and files. Two runs with equal digests have the same simulated results, except for the
+//! numbers that the digest leaves out.
 
 use crate::declared::{Column, ColumnType, Columns};
 use crate::encoder::Encoder;

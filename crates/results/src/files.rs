@@ -5,8 +5,8 @@
 //! | `scenario.toml` | the resolved scenario |
 //! | `runs.parquet` | one [`RunRow`] a row, with its number (`run`); each swept parameter and each name of `extra` is a column, null in runs that lack it |
 //! | `flows.parquet` | one [`FlowRow`] a row; times that never came and counts that are not known are null |
-//! | `jobs.parquet` | one [`JobRow`] a row; none without a collective workload |
-//! | `parts.parquet` | one [`PartRow`] a row; none without a job from a trace |
+//! | `jobs.parquet` | one [`JobRow`] a row; no rows if the workload has no jobs |
+//! | `parts.parquet` | one [`PartRow`] a row; no rows if no job is from a trace |
 //! | `series.parquet` | one [`SeriesRow`] a row |
 //! | `faults.parquet` | one [`FaultRow`](crate::FaultRow) a row |
 //! | `facts.json` | the [`ScenarioFacts`](crate::ScenarioFacts) |
@@ -352,8 +352,8 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
     }
 }
 
-/// Reads a file and compares it with the manifest. The decoders then see only content that was written by this program,
-/// because the Parquet reader can panic on damaged bytes.
+/// Reads a file and compares it with the manifest. The comparison is necessary because the Parquet reader can panic on
+/// damaged bytes.
 fn read_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<Vec<u8>, ResultsError> {
     let path = dir.join(name);
     let Some(entry) = manifest.files.iter().find(|file| file.name == name) else {

@@ -56,7 +56,7 @@ pub enum RunWarning {
         series: String,
         /// The links, switches or queue pairs, as the scenario writes them.
         on: Option<String>,
-        /// The reason why the measure has no values.
+        /// The reason why the measure has no point above 0.
         reason: EmptyReason,
     },
 }
@@ -74,7 +74,7 @@ pub enum EmptyReason {
 }
 
 impl RunWarning {
-    /// The number of the fault that the warning is about.
+    /// The number of the fault that the warning is about. `None` if it is about a job or a measure.
     pub fn fault(&self) -> Option<u32> {
         match self {
             RunWarning::FaultAfterEnd { fault, .. }
@@ -85,7 +85,8 @@ impl RunWarning {
         }
     }
 
-    /// The number of packets that the warning states, which may differ between runs.
+    /// The number of packets that the warning states, which may differ between runs. It is 0 if the warning states no
+    /// number of packets.
     fn packets(&self) -> u64 {
         if let RunWarning::FaultWithoutData { packets, .. } = self { *packets } else { 0 }
     }
@@ -213,7 +214,7 @@ pub enum RunFailure {
         unfinished: u64,
         /// Some of the unfinished flows, by name.
         flows: Vec<String>,
-        /// Lines that help the user.
+        /// Lines of advice for the user.
         help: Vec<String>,
         /// Limits under which the flows may finish in the same scenario, or `None` if the largest permitted limits are
         /// not long enough.
@@ -339,14 +340,15 @@ impl RunFailure {
         }
     }
 
-    /// The names of some unfinished flows of a stalled run, with `...` if there are more.
+    /// The names of some unfinished flows of a stalled run, with `...` if there are more. `None` for every other
+    /// failure.
     pub fn flows(&self) -> Option<String> {
         let RunFailure::Stalled { flows, unfinished, .. } = self else { return None };
         let more = if *unfinished > flows.len() as u64 { "; ..." } else { "" };
         Some(format!("{}{more}", flows.join("; ")))
     }
 
-    /// Lines that help the user.
+    /// Lines of advice for the user. Only a stalled run can have them.
     pub fn help(&self) -> &[String] {
         if let RunFailure::Stalled { help, .. } = self { help } else { &[] }
     }

@@ -141,7 +141,7 @@ columns! {
         /// The packets that each fault affected, in the order of the faults. They are not part of the digest.
         pub faults: Vec<FaultRow>,
         /// Warnings about the meaning of this run, for example about a fault that affected no packet or a curve without
-        /// a point. They are not part of the digest.
+        /// a point above 0. They are not part of the digest.
         pub warnings: Vec<RunWarning>,
         /// Digest of this run's totals, flows and jobs.
         #[column("", last)]
@@ -348,7 +348,7 @@ impl FlowRow {
 }
 
 columns! {
-    /// One job of a run: a collective among its ranks.
+    /// One job of a run: a collective among its ranks, or a job from a trace.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct JobRow {
         /// The number of the run.

@@ -21,7 +21,7 @@ pub struct ResultSet {
     /// One row per message of each run. A run may leave out its messages, because collectives have millions of them.
     /// [`RunRow::flows`] then has their number, but there are no rows.
     pub flows: Vec<FlowRow>,
-    /// One row per job of each run of a collective workload.
+    /// One row per job of each run. There are no rows if the workload has no jobs.
     pub jobs: Vec<JobRow>,
     /// One row per rank and collective of each job from a trace.
     pub parts: Vec<PartRow>,

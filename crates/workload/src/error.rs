@@ -65,7 +65,7 @@ impl WorkloadError {
         WorkloadError::Key { key, what: what.into() }
     }
 
-    /// The error as that of a job among several, unless it names a line of a file.
+    /// The error about a key or about a whole file, as an error of a job among several. Other errors are unchanged.
     pub(super) fn in_job(self, job: u32) -> Self {
         match self {
             WorkloadError::Key { key, what } => WorkloadError::Job { job, key, what },

@@ -260,8 +260,8 @@ pub struct Gate {
 /// The rule by which activations open a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opens {
-    /// The gate opens once, for all its messages, after this many activations. In connection matrices, 1 is `oneshot`
-    /// and a larger number is `barrier`.
+    /// The gate opens once, for all its messages, after this number of activations. In connection matrices, 1 is
+    /// `oneshot` and a larger number is `barrier`.
     After(u32),
     /// The gate opens at each activation, for its next message (`multishot`).
     Each,

@@ -29,7 +29,8 @@ const WEBSEARCH: &[(u64, f64)] = &[
     (30_000_000, 100.0),
 ];
 
-/// Web search in the form that the simulator of the REPS paper publishes. Its last three points differ.
+/// Web search in the form that the simulator of the REPS paper publishes. Its last three points differ from those of
+/// [`WEBSEARCH`].
 const WEBSEARCH_REPS: &[(u64, f64)] = &[
     (0, 0.0),
     (10_000, 15.0),

@@ -37,7 +37,7 @@ pub enum WorkloadSpec {
         /// The host that receives all messages.
         target: HostId,
     },
-    /// Poisson arrivals at a given load, with sizes from a distribution and uniformly distributed destinations.
+    /// Poisson arrivals at a given load, with sizes from a distribution and random destinations.
     Poisson {
         /// The size distribution: one of [`SizeDistribution::NAMES`](crate::SizeDistribution::NAMES), or a file's name.
         sizes: String,

@@ -198,8 +198,9 @@ fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result
     Ok(())
 }
 
-/// The number of servers of a segment. Without `radix`, HPN and DCN+ have the numbers of the paper. Otherwise it is the
-/// largest number that the ports of the leaves allow.
+/// The number of servers of a segment: the largest divisor of the number of servers for which the NICs on a leaf do not
+/// exceed a limit. With `radix`, the limit follows from the ports of a leaf. Without `radix`, HPN and DCN+ take the
+/// limit from the paper, and the other kinds have the limit [`LEAF_NICS`], or no limit if the network has one tier.
 fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
     let nics = match (kind, input.radix) {
         (ClosKind::Hpn, None) => HPN_SEGMENT,

@@ -199,8 +199,8 @@ impl<'a> Game<'a> {
             return self.round_of_the_proof();
         }
         for bin in 0..self.rules.bins {
-            // The load counts the ball that leaves. In the paper's proof (Appendix B), a bin with tau + 1 balls loses
-            // one that is thrown at random, and a bin with tau balls keeps them.
+            // The load counts the ball that leaves. In the paper's proof (Appendix B), the ball that leaves a bin with
+            // tau + 1 balls is thrown at random, and the ball that leaves a bin with tau balls comes back.
             let load = self.bins[bin as usize].len() as u64;
             if let Some(color) = self.bins[bin as usize].pop_front() {
                 self.removed += 1;
@@ -338,8 +338,8 @@ mod tests {
         }
     }
 
-    /// If the bin has at most tau balls, the colour remembers it unless it remembers another bin. With more than tau
-    /// balls, the colour forgets its bin.
+    /// If the bin has at most tau balls, a colour that remembers no bin remembers this one, and any other colour keeps
+    /// its bin. If the bin has more than tau balls, the colour forgets its bin.
     #[test]
     fn a_color_learns_from_the_bin_it_leaves() {
         let rules = rules(BallsVariant::Recycled, 8, 1.0);

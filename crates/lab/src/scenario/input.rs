@@ -40,7 +40,6 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// The default seeds of a comparison: the smallest number of seeds whose confidence interval is not unusably
-    /// wide.
+    /// The default seeds of a comparison: the smallest number of seeds that gives a confidence interval of use.
     pub const USUAL_SEEDS: [u64; 3] = [1, 2, 3];
 }

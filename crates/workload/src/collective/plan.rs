@@ -17,7 +17,8 @@ pub struct Plan {
     /// acknowledgement starts the next send in the order of `sends`.
     pub per_rank: Option<u32>,
     /// The largest number of sends in flight per pair of ranks, if it is limited, and the event that completes a send.
-    /// A send also waits for the completion of the send that many positions earlier to the same rank.
+    /// With a limit of n, a send also waits for the completion of the send n positions earlier among the sends of its
+    /// pair.
     pub per_pair: Option<(u32, Done)>,
 }
 
@@ -44,8 +45,8 @@ pub struct Send {
     pub step: u32,
     /// The position of the send's first dependency in [`Plan::waits`].
     pub waits_from: u32,
-    /// The number of the send's dependencies. The sender must have received them before the send starts. With 0 it
-    /// starts immediately, unless the plan limits the sends in flight.
+    /// The number of the send's dependencies. The sender must have received them before the send starts. A send without
+    /// dependencies starts immediately, or as soon as the plan's limit on sends in flight permits.
     pub waits_len: u32,
 }
 

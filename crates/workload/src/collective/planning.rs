@@ -17,7 +17,7 @@ impl Algorithm {
     /// sends whole blocks, and each rank has at most `connections` of them in flight.
     ///
     /// # Panics
-    /// There are more than 2^32 messages or dependencies. See [`Algorithm::messages_in`].
+    /// There are 2^32 messages or dependencies, or more. See [`Algorithm::messages_in`].
     pub fn plan_in(self, layout: &Layout, bytes: u64, chunk: u64, connections: u32) -> Plan {
         assert!(
             self.messages_in(layout, bytes, chunk) <= u64::from(u32::MAX),

@@ -79,8 +79,8 @@ enum Spelling {
 /// Reads a scenario that has `[find]`.
 ///
 /// # Errors
-/// The text is not TOML, it has no `[find]`, or `[find]` has an error. The rest of the scenario is read only by
-/// [`Find::scenario`].
+/// The text is not TOML, it has no `[find]`, it has a sweep or points in addition to `[find]`, or `[find]` has an
+/// error. The rest of the scenario is read only by [`Find::scenario`].
 pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Diagnostic> {
     find_in(file, text, over)?.ok_or_else(|| {
         let help = format!(

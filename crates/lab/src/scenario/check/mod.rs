@@ -54,7 +54,7 @@ const MOST_NAMED: usize = 8;
 /// Parameters whose error, in a lossless class, is that their value is too small.
 const AT_LEAST: [&str; 2] = ["fabric.pfc.buffer", "fabric.pfc.headroom"];
 
-/// A workload with this many messages at one seed has at least one message at every seed.
+/// A workload with this number of messages at one seed is assumed to have at least one message at every seed.
 const SURELY_SOME: u32 = 100;
 
 /// The findings about a valid scenario.

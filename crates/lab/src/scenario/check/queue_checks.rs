@@ -190,7 +190,7 @@ impl Look<'_> {
         }
     }
 
-    /// Checks that settings of the shared buffer are absent if there is no shared buffer.
+    /// Finds a `shared_alpha` other than 1 if there is no shared buffer to which it could apply.
     fn shared_buffer(&mut self, queue: &DataQueue) {
         let alpha = self.scheme.fabric.shared_alpha;
         if !queue.is_shared && alpha != 1.0 {

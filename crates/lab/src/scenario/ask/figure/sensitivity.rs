@@ -17,10 +17,10 @@ pub struct Unspecified {
     pub what: String,
     /// The reason why the text of the paper permits these values.
     pub because: String,
-    /// Parameters by their paths, as in `[set]` and `[sweep]`, with their values. The parameters change together. The
-    /// first value is the figure's own.
+    /// Parameters by their paths, as in `[set]` and `[sweep]`, with a list of values each. The parameters change
+    /// together. The first value of each list is the figure's own.
     pub set: BTreeMap<String, Vec<toml::Value>>,
-    /// Whether the parameter can be varied at this scale. It cannot if the scale sets its own value.
+    /// Whether the parameters are varied at this scale. They are not varied if the scale sets one of them.
     pub varied: bool,
 }
 
