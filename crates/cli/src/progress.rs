@@ -155,8 +155,8 @@ impl Progress {
     }
 
     /// The time in seconds until all runs have ended, assuming that future runs are like those that finished and those
-    /// in progress. It is none before there is such a run, and never less than the remaining time of any run in
-    /// progress.
+    /// in progress. It is none if no run is in progress or no run's time is known. It is never less than the remaining
+    /// time of any run in progress.
     fn left(&self, running: &[Expected]) -> Option<f64> {
         let finished = locked(&self.finished);
         let known: Vec<f64> =

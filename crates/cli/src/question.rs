@@ -23,7 +23,7 @@ pub struct Condition {
     text: String,
     /// The measures at the ends, in their order in the text.
     references: Vec<Reference>,
-    /// The comparison that reports show. It is `None` unless one side of it is a measure that does not refer to the
+    /// The comparison that reports show. It is present only if one side of it is a measure that does not refer to the
     /// ends.
     sides: Option<Sides>,
 }

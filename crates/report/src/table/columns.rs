@@ -221,7 +221,8 @@ pub(super) fn slowdown_by_fault(standing: &RankedScheme) -> String {
         .map_or_else(|| "-".to_owned(), |estimate| with_interval(format!("{:.2}", estimate.mean), &estimate))
 }
 
-/// The mean time until goodput recovered, in µs, or none if it did not recover.
+/// The mean time until goodput recovered, in µs. None if there is no such time, for example because goodput never fell
+/// or did not recover.
 pub(super) fn recovered_after(standing: &RankedScheme) -> Option<f64> {
     match standing.recovery {
         Recovery::After { time, .. } => Some(time.mean),

@@ -117,7 +117,7 @@ impl Conf<'_> {
         Diagnostic::in_file(self.name, Some(line), problem.into())
     }
 
-    /// The only word after a key; `None` without the key.
+    /// The first word after a key, which must be a number; `None` without the key.
     fn number<T: std::str::FromStr>(&self, key: &str) -> Result<Option<T>, Diagnostic> {
         let Some((line, words)) = self.lines.get(key) else { return Ok(None) };
         let number = words.first().and_then(|word| word.parse().ok());

@@ -143,7 +143,7 @@ fn kind_of(cx: &Context, table: &Table) -> Result<Kind, Diagnostic> {
 fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
     only(table, &keys::of("poisson"))?;
     let sizes: String = table.need("sizes")?;
-    // As in `workload::file_needed`, the name of a file has an extension or a folder.
+    // As in `anabranch_workload::files_needed`, the name of a file contains a `.` or a `/`.
     if sizes.contains(['.', '/']) {
         cx.file(table, "sizes", &sizes)?;
     } else if !SIZES.contains(&sizes.as_str()) {

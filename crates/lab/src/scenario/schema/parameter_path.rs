@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// The parts of a scheme that have parameters.
 const PARTS: [&str; 5] = ["fabric", "transport", "cc", "lb", "mix"];
 
-/// The parameter that sets all parameters of DCQCN together. Its value is the name of a preset.
+/// The parameter that sets all parameters of DCQCN or of NSCC together. Its value is the name of a preset.
 pub(in crate::scenario) const PRESET: &str = "cc.preset";
 
 /// Parameters, each with another one in its table that it replaces. The two thresholds replace each other. A new

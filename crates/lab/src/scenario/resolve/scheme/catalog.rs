@@ -139,10 +139,10 @@ impl Registry {
 
     /// Adds a program for switches. `factory` makes the program of one switch.
     ///
-    /// If the program declares a parameter `paths`, a `u32`, it has tables with that many entries, one for each path
-    /// between two ToRs. A fabric with more paths is then rejected. If a ToR's choice of a port does not determine
-    /// the path, the facts contain a [`path_map`](ProgramFacts::path_map), which requires `fabric.routing =
-    /// "ecmp-linear"`.
+    /// If the program declares a parameter `paths` of type `u32`, the value is the number of entries in the program's
+    /// tables, one for each path between two ToRs. A fabric with more paths is then rejected. If a ToR's choice of a
+    /// port does not determine the path, the facts contain a [`path_map`](ProgramFacts::path_map), which requires
+    /// `fabric.routing = "ecmp-linear"`.
     #[must_use]
     pub fn program(
         mut self,

@@ -157,7 +157,7 @@ impl Draft {
 
 const TESTED: &str = "the embedded scheme files are tested";
 
-/// The parts of the league that a scheme's table names.
+/// The parts of the league that a scheme's table names, or [`USUAL_LEAGUE_PARTS`] if it names none.
 fn league(table: &Table) -> Result<Vec<String>, Diagnostic> {
     let Some(named) = table.get::<Vec<String>>("league")? else {
         return Ok(USUAL_LEAGUE_PARTS.map(str::to_owned).to_vec());
