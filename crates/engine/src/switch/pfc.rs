@@ -344,8 +344,8 @@ impl SwitchPfc {
     }
 
     /// Requests a pause or a resume of the sender at the other end of `port`. Returns whether a pause frame is pending
-    /// now, or none if this has not changed. A pending frame carries the state at the time of its transmission. If the
-    /// other end already has that state, no frame is sent.
+    /// now, or none if a pause was already requested and is requested again. A pending frame carries the state at the
+    /// time of its transmission. If the other end already has that state, no frame is sent.
     pub(super) fn request_pause(&mut self, port: u16, stop: bool) -> Option<bool> {
         let ingress = &mut self.ingress[usize::from(port)];
         if stop && ingress.stopped {
