@@ -303,14 +303,14 @@ class OwnBalancer(dict[str, Any]):
 
 
 class Tier(TypedDict, total=False):
-    """What is different in a tier of a fat tree.
+    """A tier of a fat tree, as its differences from the other keys.
 
-    link: Rate of the links below. (a rate above 0; default: that of the fabric)
-    link_latency: How long a bit takes over a link below. (a time; default: that of the fabric)
-    switch_latency: How long a packet takes through a switch of the tier. (a time; default: that of the fabric)
-    radix_down: Ports downwards. (a number, 1 or more; default: by the keys of the fabric)
-    radix_up: Ports upwards. (a number, 0 or more; default: by the keys of the fabric)
-    bundle: Links side by side to the same switch. (a number, 1 or more; default: `1`)
+    link: Rate of the links below this tier. (a rate above 0; default: that of the fabric)
+    link_latency: Propagation delay of a link below this tier. (a time; default: that of the fabric)
+    switch_latency: Latency of a switch of this tier, without queueing. (a time; default: that of the fabric)
+    radix_down: Number of downward ports of a switch. (a number, 1 or more; default: by the keys of the fabric)
+    radix_up: Number of upward ports of a switch. (a number, 0 or more; default: by the keys of the fabric)
+    bundle: Number of parallel links to the same switch. (a number, 1 or more; default: `1`)
     """
 
     link: Rate
@@ -322,7 +322,7 @@ class Tier(TypedDict, total=False):
 
 
 class Incasts(TypedDict):
-    """Incasts beside messages that arrive at random.
+    """Incasts in addition to messages that arrive at random.
 
     degree: Number of hosts that send at the same time. (a number, 1 to all but one; needed)
     bytes: Length of each message. (a size above 0; needed)
@@ -344,8 +344,8 @@ class Pipeline(_PipelineNeeded, total=False):
 
     bytes: Length of each message. (a size above 0; needed)
     load: Offered load of this part, in addition to the background's. (a number above 0; needed)
-    persistent: A stage sends all its messages on one queue pair, which stays open, instead of each on its own.
-        (`true` or `false`; default: `false`)
+    persistent: Whether a stage sends all its messages on one queue pair. Otherwise each message has its own queue
+        pair. (`true` or `false`; default: `false`)
     """
 
     persistent: bool
@@ -359,8 +359,8 @@ class Message(_MessageNeeded, total=False):
 
     from: The host that sends. (a host's number; needed)
     to: The host that receives. (a host's number; needed)
-    bytes: Its length. (a size above 0; needed)
-    start: When it is posted. (a time; default: `"0us"`)
+    bytes: Length of the message. (a size above 0; needed)
+    start: Time at which the message is posted. (a time; default: `"0us"`)
     """
 
     start: Time
@@ -374,42 +374,42 @@ class _JobNeeded(TypedDict):
 class Job(_JobNeeded, total=False):
     """A job, with the keys of `kind = "trace"`. Jobs take hosts in their order, of those that earlier ones leave.
 
-    format: What the file is. (`goal`, `msccl`, `mscclpp`, `simai` or `chakra`; needed)
-    file: The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on. (a file's name, from the scenario's folder;
-        needed)
+    format: The format of the file. (`goal`, `msccl`, `mscclpp`, `simai` or `chakra`; needed)
+    file: The name of the file. For `chakra`, the name `x` stands for `x.0.et`, `x.1.et` and so on. (a file's name,
+        from the scenario's folder; needed)
     placement: Where the ranks are, a rank a host: in host order, or at random. (`random`, `blocks`, `spread`,
         `servers` or `rails`; default: `"blocks"`)
     rank_hosts: The host of each rank, in the order of the ranks. (numbers of hosts, or a file with one per line;
         default: as `placement` says)
-    ends: When a send is over, so that what follows it may begin. (`posted` or `acknowledged`; default:
+    ends: The event that ends a send, after which its successors may begin. (`posted` or `acknowledged`; default:
         `acknowledged`; of `msccl` and `mscclpp`, `posted`)
-    bytes: Of `msccl` and `mscclpp`: the buffer, or input buffer, of each rank. (a size above 0; default: must be said
-        for these)
-    chunk: Of `simai` and `chakra`: most bytes of a message. (a size above 0; default: 128KB, where it may be)
-    without_pipeline: Of `simai`: leave out what pipeline stages send each other, of which the file has no time.
-        (`true` or `false`; default: `false`)
-    layers: Of `simai`: the first and the last of the file's layers that are simulated. (two numbers, from 1; default:
+    bytes: For `msccl` and `mscclpp`: size of the buffer, or of the input buffer, of each rank. (a size above 0;
+        default: required for these formats)
+    chunk: For `simai` and `chakra`: largest length of a message. (a size above 0; default: 128KB, where it may be)
+    without_pipeline: For `simai`: whether the messages between pipeline stages are left out. The file does not give
+        their times. (`true` or `false`; default: `false`)
+    layers: For `simai`: the first and the last layer of the file that are simulated. (two numbers, from 1; default:
         all)
-    ranks: Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with fewer
-        data-parallel ranks. Where the file does not say how many it has, that; otherwise all hosts. (a number, 1 or
-        more; default: all)
-    rank_order: Of `simai`: which parallel groups have neighbouring ranks, and which the largest stride; SimAI's own
-        is `tp-pp-dp`. (`tp-dp-pp` or `tp-pp-dp`; default: `"tp-dp-pp"`)
-    comm_groups: Of `chakra`: the file of groups of ranks, as ASTRA-sim reads it. (a file's name, from the scenario's
-        folder; default: collectives of all ranks alone)
-    system: Of `chakra`: ASTRA-sim's system file, by which collectives of all ranks go through the dimensions of the
-        network in parts. (a file's name, from the scenario's folder; default: rings of all ranks)
-    dims: Of `chakra`: ranks of each dimension for `system`, the one that varies fastest first. (a list of numbers, or
-        a file of ASTRA-sim's logical dimensions; default: those of the topology, if it is a network of ASTRA-sim;
-        otherwise one)
-    replicate: Of `chakra`: the trace has the file of rank 0 alone, and so many ranks do what it does. (a number, 2 or
-        more; default: each rank has a file)
-    without_missing: Of `chakra`: nodes that others wait for and that are not in the trace count as over. (`true` or
-        `false`; default: `false`)
-    without_control: Of `chakra`: nodes wait for those that they depend on by data alone, as Chakra's first feeder has
-        it. (`true` or `false`; default: `false`)
-    streams: Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`). (`one` or
-        `each`; default: `"one"`)
+    ranks: For `simai`: number of ranks that are simulated, the first ones of the file: those of whole pipeline
+        stages, or of one stage with fewer data-parallel ranks. By default, the number of ranks that the file gives,
+        or else all hosts. (a number, 1 or more; default: all)
+    rank_order: For `simai`: the order of the parallel groups, from neighbouring ranks to the largest stride. SimAI
+        itself uses `tp-pp-dp`. (`tp-dp-pp` or `tp-pp-dp`; default: `"tp-dp-pp"`)
+    comm_groups: For `chakra`: the file with the groups of ranks, in ASTRA-sim's format. (a file's name, from the
+        scenario's folder; default: collectives of all ranks alone)
+    system: For `chakra`: ASTRA-sim's system file. It determines how collectives of all ranks are divided over the
+        dimensions of the network. (a file's name, from the scenario's folder; default: rings of all ranks)
+    dims: For `chakra`: number of ranks of each dimension for `system`. The dimension that varies fastest comes first.
+        (a list of numbers, or a file of ASTRA-sim's logical dimensions; default: those of the topology, if it is a
+        network of ASTRA-sim; otherwise one)
+    replicate: For `chakra`: number of ranks that all execute the file of rank 0, if the trace has only that file. (a
+        number, 2 or more; default: each rank has a file)
+    without_missing: For `chakra`: whether a node that is missing in the trace counts as finished for the nodes that
+        depend on it. (`true` or `false`; default: `false`)
+    without_control: For `chakra`: whether nodes wait only for their data dependencies, as in Chakra's first feeder,
+        and not for their control dependencies. (`true` or `false`; default: `false`)
+    streams: For `chakra`: whether a GPU computes one node at a time, as in ASTRA-sim, or one node per stream (`tid`).
+        (`one` or `each`; default: `"one"`)
     server: `[workload.server]`: ranks of one server reach each other over NVLink. (default: every message crosses the
         network)
     algorithm: `[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done. (default: rings)
@@ -442,16 +442,16 @@ class Server(TypedDict, total=False):
     Transfers over NVLink are no packets of the network: they take the pipe of the sending GPU and that of the
     receiving one, one after the other, and then the latency.
 
-    ranks: Ranks of each server, in the order of the ranks, each on a host of its own. (a number, 2 or more; default:
-        the GPUs of the topology's servers)
+    ranks: Number of ranks of each server, in the order of the ranks. Each rank is on a separate host. (a number, 2 or
+        more; default: the GPUs of the topology's servers)
     link: Rate of each GPU's NVLink, per direction. (a rate above 0; default: `nvlink` of the topology)
     link_latency: From the end of sending to the arrival. (a time; default: `nvlink_latency` of the topology)
-    pxn: Data for a NIC of another rail go over NVLink first, to the GPU of the server whose NIC has that rail.
-        (`true` or `false`; default: true; with `ranks`, false)
-    channels: Rings or trees of a collective, each of which leaves servers by a rail of its own. (a number, 1 to 64;
-        default: one for each rail; with `ranks`, collectives know nothing of servers)
-    nvls: In an `allreduce-hierarchical` the NVLink switch adds up and distributes what GPUs send it once. (`true` or
-        `false`; default: `false`)
+    pxn: Whether data for a NIC of another rail is first sent over NVLink to the GPU of the same server whose NIC has
+        that rail. (`true` or `false`; default: true; with `ranks`, false)
+    channels: Number of rings or trees of a collective. Each of them leaves servers on a separate rail. (a number, 1
+        to 64; default: one for each rail; with `ranks`, collectives know nothing of servers)
+    nvls: Whether the NVLink switch reduces and multicasts in an `allreduce-hierarchical`, so that each GPU sends its
+        data only once. (`true` or `false`; default: `false`)
     """
 
     ranks: int
@@ -470,9 +470,10 @@ class TraceAlgorithm(_TraceAlgorithmNeeded, total=False):
     """How the collectives of a trace are done, from a size on. Of several for one collective, the largest `min_bytes`
     that is not above its size counts.
 
-    algorithm: The algorithm, which also says of which collective. (`allreduce-ring`, `allreduce-double-binary-tree`
+    algorithm: The algorithm, which also determines the collective. (`allreduce-ring`, `allreduce-double-binary-tree`
         and others; needed)
-    min_bytes: The size of a collective, as its trace gives it, from which on it counts. (a size; default: `"0B"`)
+    min_bytes: The size of a collective, as in the trace, from which on the algorithm is used. (a size; default:
+        `"0B"`)
     """
 
     min_bytes: Size
@@ -1377,7 +1378,7 @@ class LbReps(_LbRepsNeeded, total=False):
     failure_rtt: Number of base RTTs that separates failures from congestion. A timeout counts as a failure if the
         highest RTT measured in the last one to two RTO periods was below this many base RTTs (Appendix A, without
         trimming). (number, 0 or more; needed)
-    reuse: Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). A
+    reuse: Number of packets for which a cached entropy is used ("ACK+Reuse EVs": the number of packets per ACK). A
         frozen sender without a valid entropy still uses each entry of the buffer once per cycle. (count, 1 to 64;
         default: `1`)
     reuse_order: Order in which entropies are used if `reuse` is above 1. With `in-a-row`, the oldest entropy is used
@@ -1553,7 +1554,7 @@ class LbSettings(TypedDict, total=False):
     failure_rtt: Number of base RTTs that separates failures from congestion. A timeout counts as a failure if the
         highest RTT measured in the last one to two RTO periods was below this many base RTTs (Appendix A, without
         trimming). (number, 0 or more; default: that of the base)
-    reuse: Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). A
+    reuse: Number of packets for which a cached entropy is used ("ACK+Reuse EVs": the number of packets per ACK). A
         frozen sender without a valid entropy still uses each entry of the buffer once per cycle. (count, 1 to 64;
         default: that of the base)
     reuse_order: Order in which entropies are used if `reuse` is above 1. With `in-a-row`, the oldest entropy is used
@@ -2270,16 +2271,17 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Two or three tiers of any radix and oversubscription.
 
-        hosts: Hosts of the fabric. (a number, 2 or more; needed)
-        tiers: Tiers of switches. (2 or 3; default: `2`)
+        hosts: Number of hosts of the fabric. (a number, 2 or more; needed)
+        tiers: Number of tiers of switches. (2 or 3; default: `2`)
         link: Rate of the links. (a rate above 0; needed)
-        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
-        oversubscription: What the hosts of a ToR can send over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; default: `1`)
-        hosts_per_tor: Hosts below a ToR. (a number, 1 or more; default: by the numbers of hosts and tiers)
-        pod_hosts: Hosts of a pod, in three tiers. (a number, 2 or more; default: by the numbers of hosts and tiers)
-        tier: `[[topology.tier]]`, from the ToRs up: what is different in a tier. (default: by the keys above)
+        link_latency: Propagation delay of a link. (a time; default: `"500ns"`)
+        switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
+        oversubscription: Total rate of the hosts of a ToR, divided by the total rate of its uplinks. (a number, 1 or
+            more, or `"2:1"`; default: `1`)
+        hosts_per_tor: Number of hosts below a ToR. (a number, 1 or more; default: by the numbers of hosts and tiers)
+        pod_hosts: Number of hosts of a pod, in a fabric of three tiers. (a number, 2 or more; default: by the numbers
+            of hosts and tiers)
+        tier: `[[topology.tier]]`: the differences of each tier, from the ToRs up. (default: by the keys above)
         """
 
     @overload
@@ -2298,15 +2300,15 @@ class Builder(dict[str, Any]):
     ) -> S:
         """A fat tree of two tiers.
 
-        hosts: Hosts of the fabric. (a number, 2 or more; needed)
+        hosts: Number of hosts of the fabric. (a number, 2 or more; needed)
         link: Rate of the links. (a rate above 0; needed)
-        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
-        oversubscription: What the hosts of a leaf can send over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; default: `1`)
-        hosts_per_tor: Hosts below a leaf. (a number, 1 or more; default: by the number of hosts)
-        pod_hosts: Hosts of a pod. (a number, 2 or more; default: all)
-        tier: `[[topology.tier]]`, from the leaves up: what is different in a tier. (default: by the keys above)
+        link_latency: Propagation delay of a link. (a time; default: `"500ns"`)
+        switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
+        oversubscription: Total rate of the hosts of a leaf, divided by the total rate of its uplinks. (a number, 1 or
+            more, or `"2:1"`; default: `1`)
+        hosts_per_tor: Number of hosts below a leaf. (a number, 1 or more; default: by the number of hosts)
+        pod_hosts: Number of hosts of a pod. (a number, 2 or more; default: all)
+        tier: `[[topology.tier]]`: the differences of each tier, from the leaves up. (default: by the keys above)
         """
 
     @overload
@@ -2320,13 +2322,13 @@ class Builder(dict[str, Any]):
         switch_latency: Time = ...,
         tier: Sequence[Tier] = ...,
     ) -> S:
-        """A fat tree from a `.topo` file of htsim; what is said beside it goes before.
+        """A fat tree from a `.topo` file of htsim. The keys of this table replace the values of the file.
 
         file: The file. (a file's name, from the scenario's folder; needed)
         link: Rate of the links. (a rate above 0; default: the file's)
-        link_latency: How long a bit takes over a link. (a time; default: the file's)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: the file's)
-        tier: `[[topology.tier]]`, from the ToRs up: what is different in a tier. (default: the file's)
+        link_latency: Propagation delay of a link. (a time; default: the file's)
+        switch_latency: Latency of a switch, without queueing. (a time; default: the file's)
+        tier: `[[topology.tier]]`: the differences of each tier, from the ToRs up. (default: the file's)
         """
 
     @overload
@@ -2341,10 +2343,10 @@ class Builder(dict[str, Any]):
     ) -> S:
         """All hosts on one switch.
 
-        hosts: Hosts of the fabric. (a number, 2 or more; needed)
+        hosts: Number of hosts of the fabric. (a number, 2 or more; needed)
         link: Rate of the links. (a rate above 0; needed)
-        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
+        link_latency: Propagation delay of a link. (a time; default: `"500ns"`)
+        switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
         """
 
     @overload
@@ -2361,12 +2363,12 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Two switches joined by one cable, half of the hosts on each.
 
-        hosts: Hosts of the fabric. (an even number, 2 or more; needed)
+        hosts: Number of hosts of the fabric. (an even number, 2 or more; needed)
         link: Rate of the links. (a rate above 0; needed)
         trunk: Rate of the cable between the switches. (a rate above 0; default: `link`)
-        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
-        trunk_latency: How long a bit takes over that cable. (a time; default: `link_latency`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
+        link_latency: Propagation delay of a link. (a time; default: `"500ns"`)
+        trunk_latency: Propagation delay of the cable between the switches. (a time; default: `link_latency`)
+        switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
         """
 
     @overload
@@ -2388,19 +2390,19 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Data centres of ToRs and leaves, joined by external switches over long links.
 
-        dcs: Data centres. (a number, 2 or more; default: `2`)
-        tors: ToRs of a data centre. (a number, 1 or more; needed)
-        leaves: Leaves of a data centre. (a number, 1 or more; needed)
-        hosts_per_tor: Hosts below a ToR. (a number, 1 or more; needed)
+        dcs: Number of data centres. (a number, 2 or more; default: `2`)
+        tors: Number of ToRs of a data centre. (a number, 1 or more; needed)
+        leaves: Number of leaves of a data centre. (a number, 1 or more; needed)
+        hosts_per_tor: Number of hosts below a ToR. (a number, 1 or more; needed)
         link: Rate of the links. (a rate above 0; needed)
-        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        link_latency: Propagation delay of a link. (a time; default: `"500ns"`)
         esw_link: Rate of a leaf's link to the external switch. (a rate above 0; default: all that the hosts of a data
             centre can send, over its leaves)
-        esw_link_latency: How long a bit takes over it. (a time; default: `link_latency`)
+        esw_link_latency: Propagation delay of that link. (a time; default: `link_latency`)
         wan_link: Rate of a link between data centres. (a rate above 0; default: all that the hosts of a data centre
             can send)
-        wan_latency: How long a bit takes over it: 5 us for a kilometre of fibre. (a time; needed)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
+        wan_latency: Propagation delay of that link: 5 us per kilometre of fibre. (a time; needed)
+        switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
         """
 
     @overload
@@ -2436,40 +2438,44 @@ class Builder(dict[str, Any]):
     ) -> S:
         """A rail-optimised cluster: a leaf has the NICs of one rail of a segment.
 
-        servers: Servers of the cluster. (a number, 1 or more; needed)
-        server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink; what
-            is said beside it goes before. (a file's name, from the scenario's folder; default: the keys beside it)
-        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; default: `8`)
-        gpus: GPUs of a server. (a number, 1 or more; default: `nics`)
+        servers: Number of servers of the cluster. (a number, 1 or more; needed)
+        server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink. The
+            keys of this table replace its values. (a file's name, from the scenario's folder; default: the keys
+            beside it)
+        nics: Number of NICs of a server. Each NIC belongs to a separate rail. (a number, 1 or more; default: `8`)
+        gpus: Number of GPUs of a server. (a number, 1 or more; default: `nics`)
         gpu_nics: The NIC of each GPU of a server. (a list of numbers; default: GPU g of a server has NIC g x `nics` /
             `gpus`)
-        ports: Ports of a NIC, each in a plane of its own. (a number, 1 to 16; default: `1`)
-        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; default: `1`)
-        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; default: none)
-        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; default:
+        ports: Number of ports of a NIC. Each port is in a separate plane. (a number, 1 to 16; default: `1`)
+        nvlink_domain: Number of neighbouring servers whose GPUs are connected by NVLink. (a number, 1 or more;
+            default: `1`)
+        nvlink: Total rate of the NVLinks of a GPU, per direction. (a rate above 0; default: none)
+        nvlink_latency: Latency of NVLink between two GPUs. It applies if `nvlink` gives the rate. (a time; default:
             50ns)
-        segment: Servers of a segment, which share their leaves. (a number, 1 or more; default: so many that leaves
-            have up to 32 NICs, or by `radix`)
-        pod: Segments of a pod, which share their spines. (a number, 1 or more; default: all)
-        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several pods)
-        link: Rate of a NIC's port. (a rate above 0; default: must be said without `server`)
+        segment: Number of servers of a segment, which share their leaves. (a number, 1 or more; default: so many that
+            leaves have up to 32 NICs, or by `radix`)
+        pod: Number of segments of a pod, which share their spines. (a number, 1 or more; default: all)
+        tiers: Number of tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several
+            pods)
+        link: Rate of a NIC's port. (a rate above 0; default: required without `server`)
         uplink: Rate of the links between leaves and spines. (a rate above 0; default: `link`)
         core_link: Rate of the links between spines and cores. (a rate above 0; default: `uplink`)
-        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
-        oversubscription: What the NICs of a leaf can send over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; default: 1)
-        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; default: by `oversubscription`)
-        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; default: one for
-            each uplink of a leaf; with `radix` as few as will do)
-        core_oversubscription: What reaches a spine from below over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; default: 1)
-        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; default: by
-            `core_oversubscription`)
-        cores: Cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines; with
-            `radix` as few as will do)
-        radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
-            number, 1 or more; default: any number of ports)
+        link_latency: Propagation delay of a link. (a time; default: `"500ns"`)
+        switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
+        oversubscription: Total rate of the NICs of a leaf, divided by the total rate of its uplinks. (a number, 1 or
+            more, or `"2:1"`; default: 1)
+        uplinks: Number of uplinks of a leaf, instead of `oversubscription`. (a number, 0 or more; default: by
+            `oversubscription`)
+        spines: Number of spines of a pod in each plane; of a rail of the pod with `spine_group = "rail"`. (a number,
+            0 or more; default: one for each uplink of a leaf; with `radix` as few as will do)
+        core_oversubscription: Total rate of the links below a spine, divided by the total rate of its uplinks. (a
+            number, 1 or more, or `"2:1"`; default: 1)
+        core_uplinks: Number of uplinks of a spine, instead of `core_oversubscription`. (a number, 0 or more; default:
+            by `core_oversubscription`)
+        cores: Number of cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines;
+            with `radix` as few as will do)
+        radix: Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not
+            given are chosen so that all ports are used. (a number, 1 or more; default: any number of ports)
         spine_group: The leaves that share their spines: those of a pod, or those of one rail. (`pod` or `rail`;
             default: `"pod"`; `"rail"` with kind = "rails" and three tiers)
         """
@@ -2506,41 +2512,45 @@ class Builder(dict[str, Any]):
     ) -> S:
         """A Clos network in each plane: NICs of several ports, and leaves with all NICs of their servers.
 
-        servers: Servers of the cluster. (a number, 1 or more; needed)
-        server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink; what
-            is said beside it goes before. (a file's name, from the scenario's folder; default: the keys beside it)
-        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; default: `8`)
-        gpus: GPUs of a server. (a number, 1 or more; default: `nics`)
+        servers: Number of servers of the cluster. (a number, 1 or more; needed)
+        server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink. The
+            keys of this table replace its values. (a file's name, from the scenario's folder; default: the keys
+            beside it)
+        nics: Number of NICs of a server. Each NIC belongs to a separate rail. (a number, 1 or more; default: `8`)
+        gpus: Number of GPUs of a server. (a number, 1 or more; default: `nics`)
         gpu_nics: The NIC of each GPU of a server. (a list of numbers; default: GPU g of a server has NIC g x `nics` /
             `gpus`)
-        ports: Ports of a NIC, each in a plane of its own. (a number, 1 to 16; default: `4`)
-        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; default: `1`)
-        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; default: none)
-        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; default:
+        ports: Number of ports of a NIC. Each port is in a separate plane. (a number, 1 to 16; default: `4`)
+        nvlink_domain: Number of neighbouring servers whose GPUs are connected by NVLink. (a number, 1 or more;
+            default: `1`)
+        nvlink: Total rate of the NVLinks of a GPU, per direction. (a rate above 0; default: none)
+        nvlink_latency: Latency of NVLink between two GPUs. It applies if `nvlink` gives the rate. (a time; default:
             50ns)
-        segment: Servers of a segment, which share their leaves. (a number, 1 or more; default: so many that leaves
-            have up to 32 NICs, or by `radix`)
-        pod: Segments of a pod, which share their spines. (a number, 1 or more; default: all; with three tiers so many
-            that a pod has as many leaves as a leaf has NICs)
-        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several pods)
-        link: Rate of a NIC's port. (a rate above 0; default: must be said without `server`)
+        segment: Number of servers of a segment, which share their leaves. (a number, 1 or more; default: so many that
+            leaves have up to 32 NICs, or by `radix`)
+        pod: Number of segments of a pod, which share their spines. (a number, 1 or more; default: all; with three
+            tiers so many that a pod has as many leaves as a leaf has NICs)
+        tiers: Number of tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several
+            pods)
+        link: Rate of a NIC's port. (a rate above 0; default: required without `server`)
         uplink: Rate of the links between leaves and spines. (a rate above 0; default: `link`)
         core_link: Rate of the links between spines and cores. (a rate above 0; default: `uplink`)
-        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
-        oversubscription: What the NICs of a leaf can send over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; default: 1)
-        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; default: by `oversubscription`)
-        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; default: one for
-            each uplink of a leaf; with `radix` as few as will do)
-        core_oversubscription: What reaches a spine from below over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; default: 1)
-        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; default: by
-            `core_oversubscription`)
-        cores: Cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines; with
-            `radix` as few as will do)
-        radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
-            number, 1 or more; default: any number of ports)
+        link_latency: Propagation delay of a link. (a time; default: `"500ns"`)
+        switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
+        oversubscription: Total rate of the NICs of a leaf, divided by the total rate of its uplinks. (a number, 1 or
+            more, or `"2:1"`; default: 1)
+        uplinks: Number of uplinks of a leaf, instead of `oversubscription`. (a number, 0 or more; default: by
+            `oversubscription`)
+        spines: Number of spines of a pod in each plane; of a rail of the pod with `spine_group = "rail"`. (a number,
+            0 or more; default: one for each uplink of a leaf; with `radix` as few as will do)
+        core_oversubscription: Total rate of the links below a spine, divided by the total rate of its uplinks. (a
+            number, 1 or more, or `"2:1"`; default: 1)
+        core_uplinks: Number of uplinks of a spine, instead of `core_oversubscription`. (a number, 0 or more; default:
+            by `core_oversubscription`)
+        cores: Number of cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines;
+            with `radix` as few as will do)
+        radix: Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not
+            given are chosen so that all ports are used. (a number, 1 or more; default: any number of ports)
         """
 
     @overload
@@ -2576,40 +2586,44 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Alibaba's HPN: rails in two planes, with two ToRs for each NIC.
 
-        servers: Servers of the cluster. (a number, 1 or more; needed)
-        server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink; what
-            is said beside it goes before. (a file's name, from the scenario's folder; default: the keys beside it)
-        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; default: `8`)
-        gpus: GPUs of a server. (a number, 1 or more; default: `nics`)
+        servers: Number of servers of the cluster. (a number, 1 or more; needed)
+        server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink. The
+            keys of this table replace its values. (a file's name, from the scenario's folder; default: the keys
+            beside it)
+        nics: Number of NICs of a server. Each NIC belongs to a separate rail. (a number, 1 or more; default: `8`)
+        gpus: Number of GPUs of a server. (a number, 1 or more; default: `nics`)
         gpu_nics: The NIC of each GPU of a server. (a list of numbers; default: GPU g of a server has NIC g x `nics` /
             `gpus`)
-        ports: Ports of a NIC, each in a plane of its own. (a number, 1 to 16; default: `2`)
-        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; default: `1`)
-        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; default: none)
-        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; default:
+        ports: Number of ports of a NIC. Each port is in a separate plane. (a number, 1 to 16; default: `2`)
+        nvlink_domain: Number of neighbouring servers whose GPUs are connected by NVLink. (a number, 1 or more;
+            default: `1`)
+        nvlink: Total rate of the NVLinks of a GPU, per direction. (a rate above 0; default: none)
+        nvlink_latency: Latency of NVLink between two GPUs. It applies if `nvlink` gives the rate. (a time; default:
             50ns)
-        segment: Servers of a segment, which share their leaves. (a number, 1 or more; default: up to 128, or by
-            `radix`)
-        pod: Segments of a pod, which share their spines. (a number, 1 or more; default: up to 15)
-        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several pods)
-        link: Rate of a NIC's port. (a rate above 0; default: must be said without `server`)
+        segment: Number of servers of a segment, which share their leaves. (a number, 1 or more; default: up to 128,
+            or by `radix`)
+        pod: Number of segments of a pod, which share their spines. (a number, 1 or more; default: up to 15)
+        tiers: Number of tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several
+            pods)
+        link: Rate of a NIC's port. (a rate above 0; default: required without `server`)
         uplink: Rate of the links between leaves and spines. (a rate above 0; default: twice `link`)
         core_link: Rate of the links between spines and cores. (a rate above 0; default: `uplink`)
-        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
-        oversubscription: What the NICs of a leaf can send over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; default: 1; 60 uplinks with a segment of 128)
-        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; default: by `oversubscription`)
-        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; default: one for
-            each uplink of a leaf; with `radix` as few as will do)
-        core_oversubscription: What reaches a spine from below over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; default: 15)
-        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; default: by
-            `core_oversubscription`)
-        cores: Cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines; with
-            `radix` as few as will do)
-        radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
-            number, 1 or more; default: any number of ports)
+        link_latency: Propagation delay of a link. (a time; default: `"500ns"`)
+        switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
+        oversubscription: Total rate of the NICs of a leaf, divided by the total rate of its uplinks. (a number, 1 or
+            more, or `"2:1"`; default: 1; 60 uplinks with a segment of 128)
+        uplinks: Number of uplinks of a leaf, instead of `oversubscription`. (a number, 0 or more; default: by
+            `oversubscription`)
+        spines: Number of spines of a pod in each plane; of a rail of the pod with `spine_group = "rail"`. (a number,
+            0 or more; default: one for each uplink of a leaf; with `radix` as few as will do)
+        core_oversubscription: Total rate of the links below a spine, divided by the total rate of its uplinks. (a
+            number, 1 or more, or `"2:1"`; default: 15)
+        core_uplinks: Number of uplinks of a spine, instead of `core_oversubscription`. (a number, 0 or more; default:
+            by `core_oversubscription`)
+        cores: Number of cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines;
+            with `radix` as few as will do)
+        radix: Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not
+            given are chosen so that all ports are used. (a number, 1 or more; default: any number of ports)
         spine_group: The leaves that share their spines: those of a pod, or those of one rail. (`pod` or `rail`;
             default: `"pod"`; `"rail"` with kind = "rails" and three tiers)
         """
@@ -2646,40 +2660,44 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Alibaba's DCN+: two ToRs for each NIC in one network, without rails and planes.
 
-        servers: Servers of the cluster. (a number, 1 or more; needed)
-        server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink; what
-            is said beside it goes before. (a file's name, from the scenario's folder; default: the keys beside it)
-        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; default: `8`)
-        gpus: GPUs of a server. (a number, 1 or more; default: `nics`)
+        servers: Number of servers of the cluster. (a number, 1 or more; needed)
+        server: A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink. The
+            keys of this table replace its values. (a file's name, from the scenario's folder; default: the keys
+            beside it)
+        nics: Number of NICs of a server. Each NIC belongs to a separate rail. (a number, 1 or more; default: `8`)
+        gpus: Number of GPUs of a server. (a number, 1 or more; default: `nics`)
         gpu_nics: The NIC of each GPU of a server. (a list of numbers; default: GPU g of a server has NIC g x `nics` /
             `gpus`)
-        ports: Ports of a NIC, each to a ToR of its own. (a number, 1 to 16; default: `2`)
-        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; default: `1`)
-        nvlink: Rate of a GPU's NVLinks together, per direction. (a rate above 0; default: none)
-        nvlink_latency: Latency of NVLink from one GPU to another, where `nvlink` gives its rate. (a time; default:
+        ports: Number of ports of a NIC. Each port leads to a different ToR. (a number, 1 to 16; default: `2`)
+        nvlink_domain: Number of neighbouring servers whose GPUs are connected by NVLink. (a number, 1 or more;
+            default: `1`)
+        nvlink: Total rate of the NVLinks of a GPU, per direction. (a rate above 0; default: none)
+        nvlink_latency: Latency of NVLink between two GPUs. It applies if `nvlink` gives the rate. (a time; default:
             50ns)
-        segment: Servers of a segment, which share their leaves. (a number, 1 or more; default: up to 16, or by
-            `radix`)
-        pod: Segments of a pod, which share their spines. (a number, 1 or more; default: up to 4)
-        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several pods)
-        link: Rate of a NIC's port. (a rate above 0; default: must be said without `server`)
+        segment: Number of servers of a segment, which share their leaves. (a number, 1 or more; default: up to 16, or
+            by `radix`)
+        pod: Number of segments of a pod, which share their spines. (a number, 1 or more; default: up to 4)
+        tiers: Number of tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several
+            pods)
+        link: Rate of a NIC's port. (a rate above 0; default: required without `server`)
         uplink: Rate of the links between leaves and spines. (a rate above 0; default: `link`)
         core_link: Rate of the links between spines and cores. (a rate above 0; default: `uplink`)
-        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
-        oversubscription: What the NICs of a leaf can send over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; default: 1)
-        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; default: by `oversubscription`)
-        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; default: one for
-            each uplink of a leaf; with `radix` as few as will do)
-        core_oversubscription: What reaches a spine from below over what leaves it upwards. (a number, 1 or more, or
-            `"2:1"`; default: 1)
-        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; default: by
-            `core_oversubscription`)
-        cores: Cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines; with
-            `radix` as few as will do)
-        radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
-            number, 1 or more; default: any number of ports)
+        link_latency: Propagation delay of a link. (a time; default: `"500ns"`)
+        switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
+        oversubscription: Total rate of the NICs of a leaf, divided by the total rate of its uplinks. (a number, 1 or
+            more, or `"2:1"`; default: 1)
+        uplinks: Number of uplinks of a leaf, instead of `oversubscription`. (a number, 0 or more; default: by
+            `oversubscription`)
+        spines: Number of spines of a pod in each plane; of a rail of the pod with `spine_group = "rail"`. (a number,
+            0 or more; default: one for each uplink of a leaf; with `radix` as few as will do)
+        core_oversubscription: Total rate of the links below a spine, divided by the total rate of its uplinks. (a
+            number, 1 or more, or `"2:1"`; default: 1)
+        core_uplinks: Number of uplinks of a spine, instead of `core_oversubscription`. (a number, 0 or more; default:
+            by `core_oversubscription`)
+        cores: Number of cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines;
+            with `radix` as few as will do)
+        radix: Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not
+            given are chosen so that all ports are used. (a number, 1 or more; default: any number of ports)
         """
 
     @overload
@@ -2700,17 +2718,17 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Groups of routers in a full mesh, each group joined to every other.
 
-        hosts_per_router: Hosts of a router (p). (a number, 1 or more; needed)
-        routers: Routers of a group (a). (a number, 1 or more; needed)
-        global_links: Links of a router to other groups (h). (a number, 1 or more; needed)
-        router_groups: Groups of routers (g). (a number, 2 or more; default: `routers` x `global_links` + 1)
+        hosts_per_router: Number of hosts of a router (p). (a number, 1 or more; needed)
+        routers: Number of routers of a group (a). (a number, 1 or more; needed)
+        global_links: Number of links of a router to other groups (h). (a number, 1 or more; needed)
+        router_groups: Number of groups of routers (g). (a number, 2 or more; default: `routers` x `global_links` + 1)
         link: Rate of the links. (a rate above 0; needed)
-        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        link_latency: Propagation delay of a link. (a time; default: `"500ns"`)
         global_link: Rate of the links between groups. (a rate above 0; default: `link`)
-        global_link_latency: How long a bit takes over such a link. (a time; default: `link_latency`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
-        radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
-            number, 1 or more; default: any number of ports)
+        global_link_latency: Propagation delay of such a link. (a time; default: `link_latency`)
+        switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
+        radix: Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not
+            given are chosen so that all ports are used. (a number, 1 or more; default: any number of ports)
         """
 
     @overload
@@ -2730,13 +2748,13 @@ class Builder(dict[str, Any]):
 
         dims: Switches of each dimension; a dimension of 2 has one link. (a list of numbers; needed)
         link: Rate of the links. (a rate above 0; needed)
-        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        link_latency: Propagation delay of a link. (a time; default: `"500ns"`)
         host_link: Rate of the link between a host and its switch. (a rate above 0; default: that of the links of its
             switch together)
-        host_link_latency: How long a bit takes over that link. (a time; default: `"0ns"`)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
-        radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
-            number, 1 or more; default: any number of ports)
+        host_link_latency: Propagation delay of that link. (a time; default: `"0ns"`)
+        switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
+        radix: Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not
+            given are chosen so that all ports are used. (a number, 1 or more; default: any number of ports)
         """
 
     @overload
@@ -2753,19 +2771,19 @@ class Builder(dict[str, Any]):
         switch_latency: Time = ...,
         radix: int = ...,
     ) -> S:
-        """Switches each of which is joined to every other one.
+        """Switches, each of which has a link to every other one.
 
-        tors: Switches. (a number, 2 or more; needed)
-        hosts_per_tor: Hosts of a switch. (a number, 1 or more; default: `1`)
+        tors: Number of switches. (a number, 2 or more; needed)
+        hosts_per_tor: Number of hosts of a switch. (a number, 1 or more; default: `1`)
         link: Rate of the links. (a rate above 0; needed)
-        link_latency: How long a bit takes over a link. (a time; default: `"500ns"`)
+        link_latency: Propagation delay of a link. (a time; default: `"500ns"`)
         host_link: Rate of the link between a host and its switch. (a rate above 0; default: a host's share of the
             links of its switch together)
-        host_link_latency: How long a bit takes over that link. (a time; default: 0; `link_latency` with several hosts
-            on a switch)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
-        radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
-            number, 1 or more; default: any number of ports)
+        host_link_latency: Propagation delay of that link. (a time; default: 0; `link_latency` with several hosts on a
+            switch)
+        switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
+        radix: Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not
+            given are chosen so that all ports are used. (a number, 1 or more; default: any number of ports)
         """
 
     @overload
@@ -2780,7 +2798,7 @@ class Builder(dict[str, Any]):
         many ports; a host that is joined to another one gets a switch of its own.
 
         file: The file. (a file's name, from the scenario's folder; needed)
-        switch_latency: How long a packet takes through a switch, beside waiting. (a time; default: `"500ns"`)
+        switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
         """
 
     def topology(self: S, kind: str, **keys: Any) -> S:
@@ -2798,11 +2816,11 @@ class Builder(dict[str, Any]):
         hosts: int = ...,
         cross_tor: bool = ...,
     ) -> S:
-        """Every host sends one message and receives one, never its own.
+        """Every host sends one message and receives one from another host.
 
         bytes: Length of each message. (a size above 0; needed)
-        hosts: Hosts that take part, the first ones. (a number, 2 to all; default: all)
-        cross_tor: Nobody sends within its own ToR. (`true` or `false`; default: `false`)
+        hosts: Number of hosts that take part: hosts 0 to hosts - 1. (a number, 2 to all; default: all)
+        cross_tor: Whether every host sends to a host of another ToR. (`true` or `false`; default: `false`)
         """
 
     @overload
@@ -2816,7 +2834,7 @@ class Builder(dict[str, Any]):
         """Host i sends to its twin in the other half of the fabric.
 
         bytes: Length of each message. (a size above 0; needed)
-        senders: Hosts that send, the first ones. (a number, 1 to all; default: all)
+        senders: Number of hosts that send: hosts 0 to senders - 1. (a number, 1 to all; default: all)
         """
 
     @overload
@@ -2828,10 +2846,10 @@ class Builder(dict[str, Any]):
         degree: int = ...,
         target: int = ...,
     ) -> S:
-        """Many hosts send to one.
+        """Many hosts send to one host.
 
         bytes: Length of each message. (a size above 0; needed)
-        degree: Hosts that send. (a number, 1 to all but one; default: all but one)
+        degree: Number of hosts that send. (a number, 1 to all but one; default: all but one)
         target: The host that receives. (a host's number; default: `0`)
         """
 
@@ -2854,12 +2872,13 @@ class Builder(dict[str, Any]):
             file's name; needed)
         load: Offered load: bytes that arrive per host over its line rate; over that of the slowest host of the
             fabric, where hosts differ. (a number above 0, at most 1.5; needed)
-        hosts: Hosts that take part, the first ones. (a number, 2 to all; default: all)
-        duration: For how long messages arrive; all are run to their end. (a time above 0; needed)
-        inter: Share of the messages to hosts of other data centres; by default all other hosts are equally likely. (a
-            number, 0 to 1, or `uniform`; default: `uniform`)
-        incast: Incasts beside it. (default: none)
-        pipeline: A pipeline beside it. (default: none)
+        hosts: Number of hosts that take part: hosts 0 to hosts - 1. (a number, 2 to all; default: all)
+        duration: Duration for which messages arrive. The run continues until all of them have finished. (a time above
+            0; needed)
+        inter: Share of the messages whose receiver is in another data centre. By default, all other hosts are equally
+            likely. (a number, 0 to 1, or `uniform`; default: `uniform`)
+        incast: Incasts in addition to these messages. (default: none)
+        pipeline: A pipeline in addition to these messages. (default: none)
         """
 
     @overload
@@ -2882,20 +2901,25 @@ class Builder(dict[str, Any]):
     ) -> S:
         """AllReduce, AllGather, ReduceScatter or AllToAll, by many jobs at the same time.
 
-        algorithm: How it is done. (`allreduce-ring`, `allreduce-double-binary-tree` and others; needed)
-        bytes: The size that each rank has (of an AllToAll, what it sends to all others). (a size above 0; needed)
-        ranks: Ranks of a job. (a number, 2 or more; default: all hosts)
+        algorithm: The algorithm of the collective. (`allreduce-ring`, `allreduce-double-binary-tree` and others;
+            needed)
+        bytes: Size of each rank's buffer. For an AllToAll, it is the total that a rank sends to all others. (a size
+            above 0; needed)
+        ranks: Number of ranks of a job. (a number, 2 or more; default: all hosts)
         jobs: Number of jobs at the same time. (a number, 1 or more; default: `1`)
         placement: Where the ranks are: in host order, at random, each under another ToR, from a whole server on, or
             rail by rail. (`random`, `blocks`, `spread`, `servers` or `rails`; default: `"blocks"`)
         groups: The hosts of each job, one by one. (lists of hosts; default: by `ranks` and `jobs`)
-        chunk: A block goes in chunks of so much, which follow each other. (a size above 0; default: 128KB, and none
-            for an AllToAll)
-        connections: Destinations to which a rank sends at the same time. (a number, 1 or more; default: all others,
-            for an AllToAll)
-        depth: Most chunks that a rank has outstanding to any other rank. (a number, 1 or more; default: no limit)
-        clock: What ends a chunk: its ACK, or its arrival. (`ack` or `delivered`; default: `ack`, with a depth)
-        jitter: Of an `alltoall`: each rank begins at a time drawn from 0 to this. (a time; default: `"0us"`)
+        chunk: Length of the chunks in which a block is sent. (a size above 0; default: 128KB, and none for an
+            AllToAll)
+        connections: Largest number of ranks to which a rank sends at the same time. (a number, 1 or more; default:
+            all others, for an AllToAll)
+        depth: Largest number of outstanding chunks from a rank to another rank. (a number, 1 or more; default: no
+            limit)
+        clock: The event that ends a chunk: its ACK, or its arrival. (`ack` or `delivered`; default: `ack`, with a
+            depth)
+        jitter: For an `alltoall`: each rank begins at a random time between 0 and this time. (a time; default:
+            `"0us"`)
         server: `[workload.server]`: ranks of one server reach each other over NVLink. (default: every message crosses
             the network)
         """
@@ -2916,22 +2940,21 @@ class Builder(dict[str, Any]):
         chunk: Size = ...,
         server: Server = ...,
     ) -> S:
-        """A collective at one size after the other, as nccl-tests measures it: a sweep over `workload.bytes`.
+        """A collective at several sizes, as nccl-tests measures it. It is a sweep over `workload.bytes`.
 
-        operation: Which of the programs of nccl-tests: `all_reduce` is `all_reduce_perf`. (`all_reduce`,
-            `all_gather`, `reduce_scatter`, `broadcast`, `alltoall` or `sendrecv`; needed)
-        algorithm: How it is done, as with `NCCL_ALGO`. (`allreduce-ring`, `allreduce-double-binary-tree` and others;
-            default: NCCL's choice for an AllReduce among known servers, otherwise a ring)
+        operation: The program of nccl-tests: `all_reduce` stands for `all_reduce_perf`. (`all_reduce`, `all_gather`,
+            `reduce_scatter`, `broadcast`, `alltoall` or `sendrecv`; needed)
+        algorithm: The algorithm of the collective, as with `NCCL_ALGO`. (`allreduce-ring`, `allreduce-double-binary-
+            tree` and others; default: NCCL's choice for an AllReduce among known servers, otherwise a ring)
         min_bytes: The first size (`-b`). (a size above 0; needed)
-        max_bytes: The size that none exceeds (`-e`). (a size above 0; needed)
-        factor: Each size is so many times the one before (`-f`). (a number, 2 or more; default: 2, without
-            `step_bytes`)
-        step_bytes: Each size is so much more than the one before (`-i`). (a size above 0; default: none)
-        ranks: Ranks. (a number, 2 or more; default: all hosts)
-        placement: Where the ranks are, as of a collective. (`random`, `blocks`, `spread`, `servers` or `rails`;
-            default: `"blocks"`)
-        chunk: A block goes in chunks of so much, which follow each other. (a size above 0; default: 128KB, and none
-            for an AllToAll)
+        max_bytes: The upper limit of the sizes (`-e`). (a size above 0; needed)
+        factor: The factor from one size to the next (`-f`). (a number, 2 or more; default: 2, without `step_bytes`)
+        step_bytes: The difference between one size and the next (`-i`). (a size above 0; default: none)
+        ranks: Number of ranks. (a number, 2 or more; default: all hosts)
+        placement: The placement of the ranks, as for a collective. (`random`, `blocks`, `spread`, `servers` or
+            `rails`; default: `"blocks"`)
+        chunk: Length of the chunks in which a block is sent. (a size above 0; default: 128KB, and none for an
+            AllToAll)
         server: `[workload.server]`: ranks of one server reach each other over NVLink. (default: every message crosses
             the network)
         """
@@ -2959,7 +2982,7 @@ class Builder(dict[str, Any]):
         """A connection matrix of htsim, with triggers.
 
         file: The file. (a file's name, from the scenario's folder; needed)
-        start_unit: The unit of its start times. (a time above 0; default: `"1ps"`)
+        start_unit: The unit of the start times in the file. (a time above 0; default: `"1ps"`)
         """
 
     @overload
@@ -2971,12 +2994,13 @@ class Builder(dict[str, Any]):
         origin: Time = ...,
         format: Literal["hpcc", "conweave", "ns3-rdma"] = ...,
     ) -> S:
-        """A flow file of the ns-3 RDMA simulators; it names nodes of the topology file, or hosts where there is none.
+        """A flow file of the ns-3 RDMA simulators. It names nodes of the topology file, or hosts if the topology is
+        not a file.
 
         file: The file. (a file's name, from the scenario's folder; needed)
-        origin: The time in the file that is 0 here. (a time; default: `"2s"`)
-        format: Whose columns its flows have, where the file does not tell. (`hpcc`, `conweave` or `ns3-rdma`;
-            default: by the numbers of its columns)
+        origin: The time in the file that is time 0 of the run. (a time; default: `"2s"`)
+        format: The simulator that defines the columns, if the number of columns does not determine it. (`hpcc`,
+            `conweave` or `ns3-rdma`; default: by the numbers of its columns)
         """
 
     @overload
@@ -3007,42 +3031,43 @@ class Builder(dict[str, Any]):
     ) -> S:
         """A job from a file of another tool: what each rank computes, sends and receives, and in which order.
 
-        format: What the file is. (`goal`, `msccl`, `mscclpp`, `simai` or `chakra`; needed)
-        file: The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on. (a file's name, from the scenario's folder;
-            needed)
+        format: The format of the file. (`goal`, `msccl`, `mscclpp`, `simai` or `chakra`; needed)
+        file: The name of the file. For `chakra`, the name `x` stands for `x.0.et`, `x.1.et` and so on. (a file's
+            name, from the scenario's folder; needed)
         placement: Where the ranks are, a rank a host: in host order, or at random. (`random`, `blocks`, `spread`,
             `servers` or `rails`; default: `"blocks"`)
         rank_hosts: The host of each rank, in the order of the ranks. (numbers of hosts, or a file with one per line;
             default: as `placement` says)
-        ends: When a send is over, so that what follows it may begin. (`posted` or `acknowledged`; default:
+        ends: The event that ends a send, after which its successors may begin. (`posted` or `acknowledged`; default:
             `acknowledged`; of `msccl` and `mscclpp`, `posted`)
-        bytes: Of `msccl` and `mscclpp`: the buffer, or input buffer, of each rank. (a size above 0; default: must be
-            said for these)
-        chunk: Of `simai` and `chakra`: most bytes of a message. (a size above 0; default: 128KB, where it may be)
-        without_pipeline: Of `simai`: leave out what pipeline stages send each other, of which the file has no time.
-            (`true` or `false`; default: `false`)
-        layers: Of `simai`: the first and the last of the file's layers that are simulated. (two numbers, from 1;
+        bytes: For `msccl` and `mscclpp`: size of the buffer, or of the input buffer, of each rank. (a size above 0;
+            default: required for these formats)
+        chunk: For `simai` and `chakra`: largest length of a message. (a size above 0; default: 128KB, where it may
+            be)
+        without_pipeline: For `simai`: whether the messages between pipeline stages are left out. The file does not
+            give their times. (`true` or `false`; default: `false`)
+        layers: For `simai`: the first and the last layer of the file that are simulated. (two numbers, from 1;
             default: all)
-        ranks: Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with
-            fewer data-parallel ranks. Where the file does not say how many it has, that; otherwise all hosts. (a
-            number, 1 or more; default: all)
-        rank_order: Of `simai`: which parallel groups have neighbouring ranks, and which the largest stride; SimAI's
-            own is `tp-pp-dp`. (`tp-dp-pp` or `tp-pp-dp`; default: `"tp-dp-pp"`)
-        comm_groups: Of `chakra`: the file of groups of ranks, as ASTRA-sim reads it. (a file's name, from the
+        ranks: For `simai`: number of ranks that are simulated, the first ones of the file: those of whole pipeline
+            stages, or of one stage with fewer data-parallel ranks. By default, the number of ranks that the file
+            gives, or else all hosts. (a number, 1 or more; default: all)
+        rank_order: For `simai`: the order of the parallel groups, from neighbouring ranks to the largest stride.
+            SimAI itself uses `tp-pp-dp`. (`tp-dp-pp` or `tp-pp-dp`; default: `"tp-dp-pp"`)
+        comm_groups: For `chakra`: the file with the groups of ranks, in ASTRA-sim's format. (a file's name, from the
             scenario's folder; default: collectives of all ranks alone)
-        system: Of `chakra`: ASTRA-sim's system file, by which collectives of all ranks go through the dimensions of
-            the network in parts. (a file's name, from the scenario's folder; default: rings of all ranks)
-        dims: Of `chakra`: ranks of each dimension for `system`, the one that varies fastest first. (a list of
-            numbers, or a file of ASTRA-sim's logical dimensions; default: those of the topology, if it is a network
-            of ASTRA-sim; otherwise one)
-        replicate: Of `chakra`: the trace has the file of rank 0 alone, and so many ranks do what it does. (a number,
-            2 or more; default: each rank has a file)
-        without_missing: Of `chakra`: nodes that others wait for and that are not in the trace count as over. (`true`
-            or `false`; default: `false`)
-        without_control: Of `chakra`: nodes wait for those that they depend on by data alone, as Chakra's first feeder
-            has it. (`true` or `false`; default: `false`)
-        streams: Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`). (`one` or
-            `each`; default: `"one"`)
+        system: For `chakra`: ASTRA-sim's system file. It determines how collectives of all ranks are divided over the
+            dimensions of the network. (a file's name, from the scenario's folder; default: rings of all ranks)
+        dims: For `chakra`: number of ranks of each dimension for `system`. The dimension that varies fastest comes
+            first. (a list of numbers, or a file of ASTRA-sim's logical dimensions; default: those of the topology, if
+            it is a network of ASTRA-sim; otherwise one)
+        replicate: For `chakra`: number of ranks that all execute the file of rank 0, if the trace has only that file.
+            (a number, 2 or more; default: each rank has a file)
+        without_missing: For `chakra`: whether a node that is missing in the trace counts as finished for the nodes
+            that depend on it. (`true` or `false`; default: `false`)
+        without_control: For `chakra`: whether nodes wait only for their data dependencies, as in Chakra's first
+            feeder, and not for their control dependencies. (`true` or `false`; default: `false`)
+        streams: For `chakra`: whether a GPU computes one node at a time, as in ASTRA-sim, or one node per stream
+            (`tid`). (`one` or `each`; default: `"one"`)
         server: `[workload.server]`: ranks of one server reach each other over NVLink. (default: every message crosses
             the network)
         algorithm: `[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done. (default:
@@ -3079,15 +3104,17 @@ class Builder(dict[str, Any]):
         both_directions: bool = ...,
         per_hour: float = ...,
     ) -> S:
-        """Links carry nothing and lose what is on them.
+        """Links carry nothing, and the packets on them are lost.
 
-        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
-        links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
-            list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; default: both of a
-            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
+        at: When the fault begins: one time, or several times. (a time, or a list of them; default: `"0us"`)
+        duration: How long the fault lasts, each time. (a time above 0; default: to the end of the run)
+        until: The time at which the fault ends, instead of `duration`. (a time after `at`; default: to the end of the
+            run)
+        links: The links of the fault: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of
+            links, or a list of them; needed)
+        both_directions: Whether the fault is in both directions of each cable, or only in the named one. (`true` or
+            `false`; default: both of a link that is down or flaps; otherwise as each name says: a link its direction,
+            a cable both)
         per_hour: How often each cable or switch by itself fails in an hour of simulated time, on average: at random
             times from `at` on, each time for `duration`. (a number above 0, at most 3600000000; default: once at each
             `at`)
@@ -3107,20 +3134,22 @@ class Builder(dict[str, Any]):
         both_directions: bool = ...,
         per_hour: float = ...,
     ) -> S:
-        """Links go down and come up again, period after period.
+        """Links go down and come up again periodically.
 
-        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
-        links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
-            list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; default: both of a
-            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
+        at: When the fault begins: one time, or several times. (a time, or a list of them; default: `"0us"`)
+        duration: How long the fault lasts, each time. (a time above 0; default: to the end of the run)
+        until: The time at which the fault ends, instead of `duration`. (a time after `at`; default: to the end of the
+            run)
+        links: The links of the fault: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of
+            links, or a list of them; needed)
+        both_directions: Whether the fault is in both directions of each cable, or only in the named one. (`true` or
+            `false`; default: both of a link that is down or flaps; otherwise as each name says: a link its direction,
+            a cable both)
         per_hour: How often each cable or switch by itself fails in an hour of simulated time, on average: at random
             times from `at` on, each time for `duration`. (a number above 0, at most 3600000000; default: once at each
             `at`)
-        period: From one time that they go down to the next. (a time, 1us or more; needed)
-        down_for: For how long they are down each time. (a time above 0, below `period`; needed)
+        period: Time from one failure to the next. (a time, 1us or more; needed)
+        down_for: Duration of each failure. (a time above 0, below `period`; needed)
         """
 
     @overload
@@ -3134,15 +3163,16 @@ class Builder(dict[str, Any]):
         until: Time = ...,
         per_hour: float = ...,
     ) -> S:
-        """Switches lose all that waits in them, and all their links are down.
+        """Switches lose all packets in their queues, and all their links are down.
 
-        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
+        at: When the fault begins: one time, or several times. (a time, or a list of them; default: `"0us"`)
+        duration: How long the fault lasts, each time. (a time above 0; default: to the end of the run)
+        until: The time at which the fault ends, instead of `duration`. (a time after `at`; default: to the end of the
+            run)
         per_hour: How often each cable or switch by itself fails in an hour of simulated time, on average: at random
             times from `at` on, each time for `duration`. (a number above 0, at most 3600000000; default: once at each
             `at`)
-        switches: What breaks: `spine:0`, `tor:25%`. (names of switches, or a list of them; needed)
+        switches: The switches of the fault: `spine:0`, `tor:25%`. (names of switches, or a list of them; needed)
         """
 
     @overload
@@ -3157,16 +3187,18 @@ class Builder(dict[str, Any]):
         until: Time = ...,
         both_directions: bool = ...,
     ) -> S:
-        """Links run at another rate.
+        """Links have another rate.
 
-        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
-        links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
-            list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; default: both of a
-            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
-        rate: The rate meanwhile. (a rate above 0; needed)
+        at: When the fault begins: one time, or several times. (a time, or a list of them; default: `"0us"`)
+        duration: How long the fault lasts, each time. (a time above 0; default: to the end of the run)
+        until: The time at which the fault ends, instead of `duration`. (a time after `at`; default: to the end of the
+            run)
+        links: The links of the fault: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of
+            links, or a list of them; needed)
+        both_directions: Whether the fault is in both directions of each cable, or only in the named one. (`true` or
+            `false`; default: both of a link that is down or flaps; otherwise as each name says: a link its direction,
+            a cable both)
+        rate: The rate of the links during the fault. (a rate above 0; needed)
         """
 
     @overload
@@ -3183,14 +3215,16 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Links lose each packet with a probability.
 
-        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
-        links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
-            list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; default: both of a
-            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
-        probability: That a packet is lost. (a number, 0 to 1; needed)
+        at: When the fault begins: one time, or several times. (a time, or a list of them; default: `"0us"`)
+        duration: How long the fault lasts, each time. (a time above 0; default: to the end of the run)
+        until: The time at which the fault ends, instead of `duration`. (a time after `at`; default: to the end of the
+            run)
+        links: The links of the fault: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of
+            links, or a list of them; needed)
+        both_directions: Whether the fault is in both directions of each cable, or only in the named one. (`true` or
+            `false`; default: both of a link that is down or flaps; otherwise as each name says: a link its direction,
+            a cable both)
+        probability: Probability with which a packet is lost. (a number, 0 to 1; needed)
         """
 
     @overload
@@ -3205,16 +3239,18 @@ class Builder(dict[str, Any]):
         until: Time = ...,
         both_directions: bool = ...,
     ) -> S:
-        """Switches drop each data packet, or trim it where they trim, with a probability.
+        """Switches drop each data packet with a probability, or trim it if they support trimming.
 
-        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
-        links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
-            list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; default: both of a
-            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
-        probability: That a data packet is dropped or trimmed. (a number, 0 to 1; needed)
+        at: When the fault begins: one time, or several times. (a time, or a list of them; default: `"0us"`)
+        duration: How long the fault lasts, each time. (a time above 0; default: to the end of the run)
+        until: The time at which the fault ends, instead of `duration`. (a time after `at`; default: to the end of the
+            run)
+        links: The links of the fault: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of
+            links, or a list of them; needed)
+        both_directions: Whether the fault is in both directions of each cable, or only in the named one. (`true` or
+            `false`; default: both of a link that is down or flaps; otherwise as each name says: a link its direction,
+            a cable both)
+        probability: Probability with which a data packet is dropped or trimmed. (a number, 0 to 1; needed)
         """
 
     @overload
@@ -3231,14 +3267,16 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Each bit is wrong with a probability, and a packet with a wrong bit is lost.
 
-        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
-        links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
-            list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; default: both of a
-            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
-        probability: That a bit is wrong. (a number, 0 to 1; needed)
+        at: When the fault begins: one time, or several times. (a time, or a list of them; default: `"0us"`)
+        duration: How long the fault lasts, each time. (a time above 0; default: to the end of the run)
+        until: The time at which the fault ends, instead of `duration`. (a time after `at`; default: to the end of the
+            run)
+        links: The links of the fault: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of
+            links, or a list of them; needed)
+        both_directions: Whether the fault is in both directions of each cable, or only in the named one. (`true` or
+            `false`; default: both of a link that is down or flaps; otherwise as each name says: a link its direction,
+            a cable both)
+        probability: Probability with which a bit is wrong. (a number, 0 to 1; needed)
         """
 
     def fault(self: S, kind: str, **keys: Any) -> S:
@@ -3256,8 +3294,8 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Records a curve of links.
 
-        links: Of which links: `tor:0/up`, `tor-uplinks`, `all`. (names of links; needed)
-        every: A point of the curve stands for so long; series of ACKs have one for each instead. (a time above 0;
+        links: The links that are measured: `tor:0/up`, `tor-uplinks`, `all`. (names of links; needed)
+        every: Interval of a point of the curve. Series of ACKs have a point for each ACK instead. (a time above 0;
             default: `"20us"`)
         """
 
@@ -3272,10 +3310,10 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Records how long packets wait.
 
-        links: Of which links: `tor:0/up`, `tor-uplinks`, `all`. (names of links; needed)
-        every: A point of the curve stands for so long; series of ACKs have one for each instead. (a time above 0;
+        links: The links that are measured: `tor:0/up`, `tor-uplinks`, `all`. (names of links; needed)
+        every: Interval of a point of the curve. Series of ACKs have a point for each ACK instead. (a time above 0;
             default: `"20us"`)
-        above: Of `queue-delay`: packets that waited longer are counted. (a time; default: none)
+        above: For `queue-delay`: packets that waited longer than this time are counted. (a time; default: none)
         """
 
     @overload
@@ -3288,8 +3326,8 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Records a curve of switches.
 
-        switches: Of which switches: `tor:0`. (names of switches; needed)
-        every: A point of the curve stands for so long; series of ACKs have one for each instead. (a time above 0;
+        switches: The switches that are measured: `tor:0`. (names of switches; needed)
+        every: Interval of a point of the curve. Series of ACKs have a point for each ACK instead. (a time above 0;
             default: `"20us"`)
         """
 
@@ -3303,8 +3341,8 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Records a curve of queue pairs.
 
-        qps: Of which queue pairs. (`all`, or numbers such as `0-7`; needed)
-        every: A point of the curve stands for so long; series of ACKs have one for each instead. (a time above 0;
+        qps: The queue pairs that are measured. (`all`, or numbers such as `0-7`; needed)
+        every: Interval of a point of the curve. Series of ACKs have a point for each ACK instead. (a time above 0;
             default: `"20us"`)
         """
 
@@ -3317,7 +3355,7 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Records a curve with a point for each acknowledgement.
 
-        qps: Of which queue pairs. (`all`, or numbers such as `0-7`; needed)
+        qps: The queue pairs that are measured. (`all`, or numbers such as `0-7`; needed)
         """
 
     def measure(self: S, series: str, **keys: Any) -> S:
@@ -3374,11 +3412,12 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Sets the limits that end a run.
 
-        max_time: Simulated time. (a time above 0, at most 281s; default: `"1s"`)
-        stall: For so long nothing new is delivered, beside a timeout and a round trip. (a time above 0; default:
-            `"10ms"`)
-        max_events: Events. (a number, 1 or more; default: `20000000000`)
-        max_packets: Packets in the fabric at the same time. (a number, 1 or more; default: `16000000`)
+        max_time: Limit on the simulated time. (a time above 0, at most 281s; default: `"1s"`)
+        stall: Longest time without newly delivered data, in addition to a timeout and a round trip. (a time above 0;
+            default: `"10ms"`)
+        max_events: Limit on the number of events. (a number, 1 or more; default: `20000000000`)
+        max_packets: Limit on the number of packets in the fabric at the same time. (a number, 1 or more; default:
+            `16000000`)
         """
         keys = {
             "max_time": max_time,
@@ -3400,13 +3439,14 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Sets the search of `anabranch find`.
 
-        parameter: What is looked for. (a path, as in `[sweep]`; needed)
-        where: What has to hold at every seed: `drops(scheme) == 0`. (a comparison of measures; needed)
-        smallest: What holds for a value holds for larger ones. (two ends, or a list of values; default: `largest`
-            instead)
-        largest: What holds for a value holds for smaller ones. (two ends, or a list of values; default: `smallest`
-            instead)
-        resolution: How near the two ends are in the end, relatively. (a number above 0, below 1; default: `0.02`)
+        parameter: The parameter whose value is searched. (a path, as in `[sweep]`; needed)
+        where: The condition, which must hold at every seed: `drops(scheme) == 0`. (a comparison of measures; needed)
+        smallest: Values for a search of the smallest one. The condition is expected to hold for all values above the
+            answer. (two ends, or a list of values; default: `largest` instead)
+        largest: Values for a search of the largest one. The condition is expected to hold for all values below the
+            answer. (two ends, or a list of values; default: `smallest` instead)
+        resolution: Relative distance between the last two values at which the search ends. (a number above 0, below
+            1; default: `0.02`)
         """
         keys = {
             "parameter": parameter,
