@@ -286,7 +286,7 @@ fn keys_and_words_are_completed_where_they_stand() {
     let (replaced, (text, meaning)) =
         first("[topology]\nkind = \"fat-tree\"\nov|\n[workload]\nbytes = \"1MB\"\n");
     assert_eq!((replaced, text.as_str()), (2, "oversubscription = 1"));
-    assert!(meaning.contains("What the hosts of a ToR can send"), "{meaning}");
+    assert!(meaning.contains("hosts of a ToR"), "{meaning}");
     assert_eq!(first("title = \"t\"\nwork|").1.0, "[workload]\n");
     assert_eq!(first("fau|").1.0, "[[fault]]\n");
     assert_eq!(first("[set]\n\"*.fabric.queue|").1.0, "\"*.fabric.queue\" = \"1bdp\"");
