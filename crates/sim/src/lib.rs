@@ -55,6 +55,7 @@ pub use anabranch_base::{Parameter, ParameterType, Parameters, Problem, Refused,
 pub use anabranch_engine::{Activity, Built, Control, RunError, RunResult, Span, build, run};
 pub use anabranch_engine::{Curve, Observer, Recorder, run_observed};
 pub use anabranch_engine::{InjectedEnd, InjectedMessage, Injector, QueuePair, run_injected};
+pub use anabranch_engine::{DrivenNode, DrivenRun, FrameContent, NodeTotals, Outgoing, Signal, SignalKind};
 pub use anabranch_engine::{PausablePoint, PausableRun};
 pub use anabranch_fabric as topology;
 pub use anabranch_lab::scenario::Registry;

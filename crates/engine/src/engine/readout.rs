@@ -2,6 +2,7 @@
 
 use super::{Engine, fresh_packets, hits_of, latest, lock, totals};
 use crate::backlog::Backlogs;
+#[cfg(test)]
 use crate::context::Counters;
 use crate::faults::Hits;
 use crate::host::{Host, QpStats};
@@ -17,6 +18,7 @@ use std::sync::PoisonError;
 
 impl<'a, O: Observer> Engine<'a, O> {
     /// The totals of the run so far.
+    #[cfg(test)]
     pub fn counters(&self) -> Counters {
         totals(&self.locked())
     }
