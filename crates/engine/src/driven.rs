@@ -11,7 +11,7 @@ use crate::context::{Context, Counters, Effects, Failure, Notice};
 use crate::faults::Task;
 use crate::frame::{Frame, FrameKind, Order, event_kind};
 use crate::host::Host;
-use crate::mail::{Blocks, FarArrival, LinkMail, Outbox};
+use crate::mail::{Blocks, FarArrival, LinkMail, Outbox, drawn_rank};
 use crate::network::Network;
 use crate::node::Node;
 use crate::node_totals::NodeTotals;
@@ -78,6 +78,12 @@ impl<'a> DrivenRun<'a> {
     /// Whether packets carry telemetry that switches write. [`DrivenNode`] leaves it out.
     pub fn carries_telemetry(&self) -> bool {
         self.network.scheme.cc.wants_telemetry()
+    }
+
+    /// The rank of an arrival among those of the same kind at one node and instant. Arrivals of equal rank are ordered
+    /// by port.
+    pub fn arrival_rank(&self, node: NodeId, time: Time, port: u16) -> u64 {
+        self.network.drawn_order().map_or(0, |seed| drawn_rank(seed, node, time.0, port.into()))
     }
 
     /// The time for which a run continues after its last acknowledgement.

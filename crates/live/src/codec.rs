@@ -108,7 +108,7 @@ impl Codec {
             return Err(WireError { field: "trailer", at, fault });
         }
         let acts = Time(field(4, 12));
-        if frame.get(12..14) == Some(&[0x88, 0x08]) {
+        if is_pause(frame) {
             let pause = PauseFrame::decode(frame)?;
             let stop = pause.quanta[usize::from(PAUSED_PRIORITY)].is_some_and(|quanta| quanta > 0);
             return Ok(Read { content: FrameContent::Pause { stop }, acts, payload: None });
@@ -144,4 +144,9 @@ impl Codec {
         }
         self.psns[qp as usize] = psn;
     }
+}
+
+/// Whether a frame is one of MAC control, by its EtherType.
+pub fn is_pause(frame: &[u8]) -> bool {
+    frame.get(12..14) == Some(&[0x88, 0x08])
 }

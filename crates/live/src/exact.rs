@@ -1,5 +1,6 @@
 //! All nodes of a run in one thread, with exact times: every frame arrives when it should.
 
+use crate::codec::is_pause;
 use crate::error::LiveError;
 use crate::node::{Frame, LiveNode};
 use anabranch_base::{NodeId, Time};
@@ -22,9 +23,20 @@ pub struct ExactOutcome {
     pub times: Vec<[Option<Time>; 3]>,
 }
 
-/// The frames on links. The order of the keys is that in which nodes handle arrivals: by time, node, kind (pause frames
-/// come first) and port. The last number tells frames of one link apart.
-type InFlight = BTreeMap<(Time, NodeId, bool, u16, u64), Vec<u8>>;
+/// The frames on links, in the order in which nodes handle their arrivals.
+type InFlight = BTreeMap<Arrival, Vec<u8>>;
+
+/// The position of an arrival among all arrivals.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Arrival {
+    time: Time,
+    node: NodeId,
+    is_packet: bool,
+    rank: u64,
+    port: u16,
+    /// The number of the frame, which tells frames of one link apart.
+    frame: u64,
+}
 
 /// Runs a point with exact times.
 ///
@@ -78,7 +90,7 @@ impl Exact<'_> {
     /// The time of the next event or arrival.
     fn next(&self) -> Option<Time> {
         let own = self.nodes.iter().map(|node| node.driven().next_time()).min();
-        let arrival = self.in_flight.first_key_value().map(|((time, ..), _)| *time);
+        let arrival = self.in_flight.first_key_value().map(|(arrival, _)| arrival.time);
         own.into_iter().chain(arrival).min().filter(|time| *time < Time::NEVER)
     }
 
@@ -88,8 +100,8 @@ impl Exact<'_> {
             self.nodes[index].run_tasks(now)?;
             self.pass_on(index)?;
         }
-        while let Some(entry) = self.in_flight.first_entry().filter(|entry| entry.key().0 == now) {
-            let ((_, node, _, port, _), bytes) = entry.remove_entry();
+        while let Some(entry) = self.in_flight.first_entry().filter(|entry| entry.key().time == now) {
+            let (Arrival { node, port, .. }, bytes) = entry.remove_entry();
             self.nodes[node.index()].receive(now, port, &bytes)?;
             self.pass_on(node.index())?;
         }
@@ -104,14 +116,7 @@ impl Exact<'_> {
 
     /// Passes on what a node has sent.
     fn pass_on(&mut self, index: usize) -> Result<(), LiveError> {
-        let node = self.nodes[index].node();
-        let (topology, in_flight, count) = (self.topology, &mut self.in_flight, &mut self.frames);
-        self.nodes[index].take_frames(|Frame { acts, port, bytes, .. }| {
-            let to = &topology.ports[topology.link(node, port).index()];
-            let is_packet = bytes.get(12..14) != Some(&[0x88, 0x08]);
-            *count += 1;
-            in_flight.insert((acts, to.peer, is_packet, to.peer_port, *count), bytes);
-        })?;
+        self.send(index)?;
         let mut signals: Vec<Signal> = self.nodes[index].take_signals().collect();
         while !signals.is_empty() {
             let mut more = Vec::new();
@@ -121,6 +126,25 @@ impl Exact<'_> {
             signals = more;
         }
         Ok(())
+    }
+
+    /// Puts the frames that a node has sent on their links.
+    fn send(&mut self, index: usize) -> Result<(), LiveError> {
+        let (node, run, topology) = (self.nodes[index].node(), self.run, self.topology);
+        let (in_flight, frames) = (&mut self.in_flight, &mut self.frames);
+        self.nodes[index].take_frames(|Frame { acts, port, bytes, .. }| {
+            let to = &topology.ports[topology.link(node, port).index()];
+            *frames += 1;
+            let arrival = Arrival {
+                time: acts,
+                node: to.peer,
+                is_packet: !is_pause(&bytes),
+                rank: run.arrival_rank(to.peer, acts, to.peer_port),
+                port: to.peer_port,
+                frame: *frames,
+            };
+            in_flight.insert(arrival, bytes);
+        })
     }
 
     fn deliver(&mut self, signal: &Signal, more: &mut Vec<Signal>) -> Result<(), LiveError> {
@@ -133,14 +157,7 @@ impl Exact<'_> {
             self.nodes[index].handle(signal)?;
             if !matches!(signal.kind, SignalKind::Qp { .. }) {
                 more.extend(self.nodes[index].take_signals());
-                let node = self.nodes[index].node();
-                let (topology, in_flight, count) = (self.topology, &mut self.in_flight, &mut self.frames);
-                self.nodes[index].take_frames(|Frame { acts, port, bytes, .. }| {
-                    let to = &topology.ports[topology.link(node, port).index()];
-                    let is_packet = bytes.get(12..14) != Some(&[0x88, 0x08]);
-                    *count += 1;
-                    in_flight.insert((acts, to.peer, is_packet, to.peer_port, *count), bytes);
-                })?;
+                self.send(index)?;
             }
         }
         Ok(())
