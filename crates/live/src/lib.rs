@@ -4,16 +4,26 @@
 //! bytes: each data packet has its payload, which switches pass on and receivers write at its offset in the message.
 //! This crate contains no protocol. It has bytes, clocks, sockets and processes.
 //!
-//! [`exact`] runs all nodes of a run in one thread with exact times. The results are then those of the simulator.
+//! [`live`] runs the nodes by the clock, each host in a process and a network namespace of its own. [`exact`] runs all nodes of a run in one thread with exact times. The results are then those of the simulator.
 
+mod channel;
+mod clock;
 mod codec;
 mod error;
 mod exact;
+mod lateness;
 mod messages;
+mod namespaces;
 mod node;
 mod pattern;
+mod sockets;
 mod stored;
+mod testbed;
+mod worker;
 
 pub use error::LiveError;
 pub use exact::{ExactOutcome, exact};
+pub use lateness::Lateness;
+pub use namespaces::remove_left_behind;
 pub use node::{Frame, LiveNode};
+pub use testbed::{LATE_ONE_IN, Links, LiveOutcome, Settings, live};
