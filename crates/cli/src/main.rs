@@ -145,6 +145,7 @@ fn act(command: &Command) -> Result<(), Failure> {
         Command::Export(args) => command::export::export(args),
         Command::Trace(args) => command::trace::trace(args),
         Command::Pcap(args) => command::pcap::pcap(args),
+        Command::Testbed(args) => command::testbed::testbed(args),
         Command::Bench(args) => command::bench::bench(args),
         Command::Completions { shell } => command::manual::completions(*shell),
         Command::Man => command::manual::man(),

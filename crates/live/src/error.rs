@@ -40,6 +40,9 @@ pub enum LiveError {
     /// The run did not end within its limit.
     #[error("{0}")]
     Limit(String),
+    /// The user ended the run.
+    #[error("interrupted")]
+    Interrupted,
     /// The operating system refused something.
     #[error("{what}: {error}")]
     System {

@@ -7,6 +7,7 @@
 //! [`live`] runs the nodes by the clock, each host in a process and a network namespace of its own. [`exact`] runs all nodes of a run in one thread with exact times. The results are then those of the simulator.
 
 mod channel;
+mod check;
 mod clock;
 mod codec;
 mod error;
@@ -16,14 +17,17 @@ mod messages;
 mod namespaces;
 mod node;
 mod pattern;
+mod plan;
 mod sockets;
 mod stored;
 mod testbed;
 mod worker;
 
+pub use check::{Need, check};
 pub use error::LiveError;
 pub use exact::{ExactOutcome, exact};
 pub use lateness::Lateness;
 pub use namespaces::remove_left_behind;
 pub use node::{Frame, LiveNode};
+pub use plan::{Work, check_size};
 pub use testbed::{LATE_ONE_IN, Links, LiveOutcome, Settings, live};

@@ -6,6 +6,7 @@ use crate::error::LiveError;
 use crate::lateness::Lateness;
 use crate::namespaces::Namespaces;
 use crate::node::LiveNode;
+use crate::plan::two_digits;
 use crate::sockets;
 use crate::worker::Worker;
 use anabranch_base::{LinkId, MessageId, NodeId, Time};
@@ -75,9 +76,7 @@ impl LiveOutcome {
     /// The dilation at which nodes would probably have acted in time. None if they did.
     pub fn needed_dilation(&self) -> Option<u32> {
         let needed = self.lateness() * 1.5 * f64::from(self.dilation);
-        // Two digits are enough.
-        let unit = 10_f64.powf((needed.max(1.0).log10() - 1.0).floor()).max(1.0);
-        (self.lateness() > 1.0).then_some(((needed / unit).ceil() * unit) as u32)
+        (self.lateness() > 1.0).then(|| two_digits(needed))
     }
 }
 
@@ -232,7 +231,7 @@ impl Processes {
         let (mut has_begun, mut is_over) = (false, false);
         loop {
             if (settings.interrupted)() {
-                return Err(LiveError::Limit("interrupted".to_owned()));
+                return Err(LiveError::Interrupted);
             }
             let ended: u64 = self.children.iter().map(|child| child.ended).sum();
             if monotonic_ns() > deadline {
@@ -362,6 +361,11 @@ fn child(parent: u32, namespace: Option<(&Namespaces, usize)>, serve: impl FnOnc
         // Ctrl-C reaches all processes of a terminal. The parent decides what happens.
         // SAFETY: no handler is installed.
         let _ = unsafe { signal(Kill::SIGINT, SigHandler::SigIgn) };
+        // A handler of the parent would tell the parent.
+        for ends in [Kill::SIGTERM, Kill::SIGHUP] {
+            // SAFETY: no handler is installed.
+            let _ = unsafe { signal(ends, SigHandler::SigDfl) };
+        }
         if let Some((namespaces, node)) = namespace
             && namespaces.enter(node).is_err()
         {

@@ -35,7 +35,11 @@ fn messages_arrive_whole_and_nearly_in_the_simulated_time() {
         let simulated = run(&point, &Control::default()).unwrap().run;
         println!(
             "{}: {} us live, {} us simulated, lateness {:.3} packets, max {:.1} ms",
-            point.scheme.name, live.row.fct_mean_us, simulated.fct_mean_us, live.lateness(), live.frames.max_ns as f64 / 1e6
+            point.scheme.name,
+            live.row.fct_mean_us,
+            simulated.fct_mean_us,
+            live.lateness(),
+            live.frames.max_ns as f64 / 1e6
         );
         println!("{:?}\n{:?}", live.row, simulated);
         assert_eq!((live.checked, live.row.flows_finished), (simulated.flows, simulated.flows));

@@ -20,4 +20,5 @@ pub mod run;
 pub mod schema;
 pub mod sensitivity;
 mod simulate;
+pub mod testbed;
 pub mod trace;
