@@ -8,6 +8,7 @@
 use crate::backlog::Backlogs;
 use crate::collect::{job_row, run_row};
 use crate::context::{Context, Counters, Effects, Failure, Notice};
+use crate::engine::clusters;
 use crate::faults::Task;
 use crate::frame::{Frame, FrameKind, Order, event_kind};
 use crate::host::Host;
@@ -68,6 +69,12 @@ impl<'a> DrivenRun<'a> {
             .map(|index| AnyNode::Switch(Box::new(Switch::new(network, &mut plan, index, kind))));
         let routing = Arc::new(network.healthy.clone());
         Ok(hosts.chain(switches).map(|node| DrivenNode::new(network, routing.clone(), node)).collect())
+    }
+
+    /// The hosts whose messages start each other's messages without delay, as groups of more than one host, each sorted
+    /// by number. The nodes of a group share what they know of messages, so that one process must drive them.
+    pub fn clusters(&self) -> Vec<Vec<NodeId>> {
+        clusters(&self.network, &NoObserver, false)
     }
 
     /// Whether programs in switches get a [`SignalKind::Qp`] for each queue pair that is opened or done.

@@ -16,6 +16,8 @@ mod readout;
 mod tests;
 mod watchdog;
 
+pub use partition::clusters;
+
 use crate::context::{Counters, Failure, Notice};
 use crate::control::Control;
 use crate::egress::LAST_TIME;
@@ -369,7 +371,7 @@ fn shards<O: Observer>(
 ) -> Vec<Mutex<Shard<O>>> {
     let topology = network.topology;
     let mut hosts: Vec<Option<Host>> = Host::all(network, link_kind_of).into_iter().map(Some).collect();
-    let clusters = partition::clusters(network, observer, injection.is_some());
+    let clusters = clusters(network, observer, injection.is_some());
     let is_merged = clusters.iter().flatten().any(|node| !network.is_host(*node));
     plan.by_port &= !is_merged && !observer.wants_node_order() && threads <= MOST_THREADS;
     let mut switches: Vec<Option<Switch>> = (0..topology.switches.len() as u32)

@@ -46,7 +46,7 @@ pub fn check() -> Vec<Need> {
 
 /// Sends a frame through a testbed of two hosts.
 fn one_frame() -> Result<(), LiveError> {
-    let text = "schemes = [\"reps\"]\nseeds = [1]\ntopology = { kind = \"fat-tree\", hosts = 2, hosts_per_tor = 2 }\n\
+    let text = "schemes = [\"reps\"]\nseeds = [1]\ntopology = { kind = \"fat-tree\", hosts = 2, hosts_per_tor = 2, link = \"100Gbps\" }\n\
                 workload = { kind = \"permutation\", bytes = \"4KB\" }";
     let broken = |error: String| LiveError::Broken(error);
     let scenario = read("check", text, &NoFiles, &Overrides::default());

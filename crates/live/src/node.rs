@@ -13,6 +13,17 @@ use anabranch_sim::{DrivenNode, DrivenRun, FrameContent, Outgoing, Signal};
 use anabranch_wire::WireError;
 use std::ops::Range;
 
+/// The place of a payload in a frame, its message, and its offset in the message.
+pub type PayloadPlace = (Range<usize>, MessageId, u64);
+
+/// A frame that a node has received.
+pub struct Arrived {
+    /// The time at which the node should have acted on it.
+    pub acts: Time,
+    /// The payload of a data packet.
+    pub payload: Option<PayloadPlace>,
+}
+
 /// A frame that a node sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
@@ -22,8 +33,8 @@ pub struct Frame {
     pub port: u16,
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// The payload of a data packet: its place in the frame, the message, and the offset in the message.
-    pub payload: Option<(Range<usize>, MessageId, u64)>,
+    /// The payload of a data packet.
+    pub payload: Option<PayloadPlace>,
 }
 
 /// A host or a switch that sends and receives frames.
@@ -87,29 +98,37 @@ impl<'r> LiveNode<'r> {
         self.messages.checked()
     }
 
-    /// Handles a frame that arrives at `port`. Returns the time at which the node should have acted on it.
+    /// Handles a frame that arrives at `port`.
     ///
     /// # Errors
     /// The frame cannot be read, a message was damaged, or an invariant is broken.
-    pub fn receive(&mut self, time: Time, port: u16, bytes: &[u8]) -> Result<Time, LiveError> {
+    pub fn receive(&mut self, time: Time, port: u16, bytes: &[u8]) -> Result<Arrived, LiveError> {
         let time = time.max(self.node.now());
         let read = self.codec.read(time, bytes).map_err(|error| self.unreadable(error))?;
-        if let (FrameContent::Packet(packet), Some((place, offset))) = (&read.content, &read.payload) {
-            self.take_payload(packet, *offset, &bytes[place.clone()])?;
+        let mut payload = None;
+        if let (FrameContent::Packet(packet), Some((place, offset))) = (&read.content, read.payload)
+            && let Repr::Data { psn, message, .. } = packet.repr
+        {
+            self.take_payload((packet.qp, psn), (message, offset), &bytes[place.clone()])?;
+            payload = Some((place, message, offset.into()));
         }
         self.node.arrive(time, port, &read.content).map_err(LiveError::Broken)?;
         if let (FrameContent::Packet(packet), true) = (&read.content, self.is_host()) {
             self.messages.check(self.run, self.connection(packet.qp), &self.name)?;
         }
-        Ok(read.acts)
+        Ok(Arrived { acts: read.acts, payload })
     }
 
-    fn take_payload(&mut self, packet: &Packet, offset: u32, payload: &[u8]) -> Result<(), LiveError> {
-        let Repr::Data { psn, message, .. } = packet.repr else { return Ok(()) };
+    fn take_payload(
+        &mut self,
+        (qp, psn): (QpId, u32),
+        (message, offset): (MessageId, u32),
+        payload: &[u8],
+    ) -> Result<(), LiveError> {
         if self.is_host() {
-            return self.messages.place(self.run, (self.connection(packet.qp), message), offset, payload);
+            return self.messages.place(self.run, (self.connection(qp), message), offset, payload);
         }
-        self.payloads.store((packet.qp, psn), offset, payload);
+        self.payloads.store((qp, psn), offset, payload);
         Ok(())
     }
 

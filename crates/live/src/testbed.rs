@@ -7,6 +7,7 @@ use crate::lateness::Lateness;
 use crate::namespaces::Namespaces;
 use crate::node::LiveNode;
 use crate::plan::two_digits;
+use crate::record::Recorder;
 use crate::sockets;
 use crate::worker::Worker;
 use anabranch_base::{LinkId, MessageId, NodeId, Time};
@@ -21,6 +22,7 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getppid};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration as RealDuration;
 
 /// The links of a testbed.
@@ -40,6 +42,8 @@ pub struct Settings<'s> {
     pub links: Links,
     /// The longest real time of the run.
     pub limit: RealDuration,
+    /// The folder in which the run is recorded, a file for each process.
+    pub record: Option<&'s Path>,
     /// Whether the user wants the run to end.
     pub interrupted: &'s dyn Fn() -> bool,
 }
@@ -95,8 +99,7 @@ pub fn live(point: &RunPoint, built: &Built, settings: &Settings<'_>) -> Result<
         Some(namespaces) => namespaces.sockets(topology)?,
         None => socket_pairs(topology)?,
     };
-    let mut processes =
-        Processes::start(&run, topology, (nodes, ends), namespaces.as_ref(), settings.dilation)?;
+    let mut processes = Processes::start(&run, topology, (nodes, ends), namespaces.as_ref(), settings)?;
     let reports = processes.run_to_end(&run, settings)?;
     // All processes have ended before the namespaces are removed.
     drop(processes);
@@ -155,7 +158,7 @@ struct Child {
     /// The nodes, in words for messages.
     name: String,
     /// The numbers of its nodes.
-    nodes: std::ops::Range<u32>,
+    nodes: Vec<u32>,
     channel: Channel,
     is_ready: bool,
     ended: u64,
@@ -168,21 +171,24 @@ impl Processes {
     fn start<'r>(
         run: &'r DrivenRun<'r>,
         topology: &Topology,
-        (mut nodes, mut sockets): (Vec<LiveNode<'r>>, Vec<Vec<OwnedFd>>),
+        (nodes, sockets): (Vec<LiveNode<'r>>, Vec<Vec<OwnedFd>>),
         namespaces: Option<&Namespaces>,
-        dilation: u32,
+        settings: &Settings<'_>,
     ) -> Result<Processes, LiveError> {
         let hosts = topology.hosts;
         let mut processes = Processes { children: Vec::new(), hosts };
-        let groups = (0..hosts).map(|host| host..host + 1).chain([hosts..topology.nodes()]);
-        for group in groups.filter(|group| !group.is_empty()) {
-            let name = match group.len() {
-                1 => nodes[0].name().to_owned(),
-                switches => format!("the {switches} switches"),
+        let (mut nodes, mut sockets): (Vec<_>, Vec<_>) =
+            (nodes.into_iter().map(Some).collect(), sockets.into_iter().map(Some).collect());
+        for (number, group) in groups(run, topology).into_iter().enumerate() {
+            let name = match (group.len(), group[0] < hosts) {
+                (1, _) => topology.node_name(NodeId(group[0])),
+                (count, true) => format!("{count} hosts that start each other's messages"),
+                (count, false) => format!("the {count} switches"),
             };
             let system = |error| LiveError::System { what: format!("the process of {name}"), error };
             let (own, its) = UnixStream::pair().map_err(system)?;
-            let rest = (nodes.split_off(group.len()), sockets.split_off(group.len()));
+            let here = |node: &u32| Some((nodes[*node as usize].take()?, sockets[*node as usize].take()?));
+            let here: Vec<_> = group.iter().filter_map(here).collect();
             let parent = std::process::id();
             // SAFETY: the child runs only code of this crate until it ends, on its own copy of the memory. The threads
             // that the parent may have hold no lock that this code takes.
@@ -190,15 +196,12 @@ impl Processes {
                 ForkResult::Child => {
                     drop(own);
                     processes.forget();
-                    drop(rest);
-                    let namespace = namespaces.map(|namespaces| (namespaces, group.start as usize));
-                    child(parent, namespace, || {
-                        Worker::serve(run, nodes, sockets, Channel::new(its), dilation);
-                    });
+                    drop(sockets);
+                    let namespace = namespaces.map(|namespaces| (namespaces, group[0] as usize));
+                    child(parent, namespace, || serve(run, here, Channel::new(its), (number, settings)));
                 }
                 ForkResult::Parent { child: pid } => {
-                    drop(its);
-                    (nodes, sockets) = rest;
+                    drop((its, here));
                     processes.children.push(Child {
                         pid,
                         name,
@@ -296,7 +299,7 @@ impl Processes {
     fn pass_on(&mut self, from: usize, signal: &Signal, run: &DrivenRun<'_>) -> Result<(), LiveError> {
         let (hosts, notifies) = (self.hosts, run.notifies_switches());
         for (index, child) in self.children.iter_mut().enumerate() {
-            let has_switches = child.nodes.end > hosts;
+            let has_switches = child.nodes.iter().any(|node| *node >= hosts);
             let concerned = match signal.kind {
                 SignalKind::Qp { qp, opens } => {
                     let [_, dst] = run.ends(anabranch_base::QpId(qp));
@@ -345,6 +348,36 @@ impl Drop for Processes {
             let _ = kill(child.pid, Kill::SIGKILL);
             let _ = waitpid(child.pid, None);
         }
+    }
+}
+
+/// The nodes of each process: a host, or hosts that start each other's messages, or all switches.
+pub fn groups(run: &DrivenRun<'_>, topology: &Topology) -> Vec<Vec<u32>> {
+    let clusters = run.clusters();
+    let mut groups: Vec<Vec<u32>> =
+        clusters.iter().map(|nodes| nodes.iter().map(|node| node.0).collect()).collect();
+    let alone = |host: &u32| !clusters.iter().flatten().any(|node| node.0 == *host);
+    groups.extend((0..topology.hosts).filter(alone).map(|host| vec![host]));
+    groups.push((topology.hosts..topology.nodes()).collect());
+    groups.retain(|group| !group.is_empty());
+    groups
+}
+
+/// Runs the nodes of a process with their sockets.
+fn serve<'r>(
+    run: &'r DrivenRun<'r>,
+    here: Vec<(LiveNode<'r>, Vec<OwnedFd>)>,
+    mut channel: Channel,
+    (number, settings): (usize, &Settings<'_>),
+) {
+    let recorder = settings.record.map(|folder| Recorder::create(folder, number)).transpose();
+    match recorder {
+        Ok(recorder) => {
+            let (nodes, sockets) = here.into_iter().unzip();
+            Worker::serve(run, nodes, sockets, channel, (settings.dilation, recorder));
+        }
+        // If the parent is gone, nobody reads it.
+        Err(error) => drop(channel.send(&FromNodes::Failed(error.to_string()))),
     }
 }
 

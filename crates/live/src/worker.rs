@@ -4,7 +4,8 @@ use crate::channel::{Channel, FromNodes, NodesReport, ToNodes};
 use crate::clock::Clock;
 use crate::error::LiveError;
 use crate::lateness::Lateness;
-use crate::node::{Frame, LiveNode};
+use crate::node::{Arrived, Frame, LiveNode};
+use crate::record::{Entry, Event, FrameRecord, Recorder, SentRecord};
 use anabranch_base::{MessageId, Time};
 use anabranch_sim::{DrivenNode, DrivenRun, Signal, SignalKind};
 use nix::errno::Errno;
@@ -32,6 +33,9 @@ pub struct Worker<'r> {
     /// The frames that have been sent and are still on emulated links: time, number, node, port and bytes.
     on_links: BinaryHeap<Reverse<(Time, u64, usize, u16, Vec<u8>)>>,
     sent: u64,
+    /// Reusable memory for the frames that a node has just sent.
+    leaving: Vec<Frame>,
+    recorder: Option<Recorder>,
     ended: u64,
     stop: Time,
     frames: Lateness,
@@ -45,7 +49,7 @@ impl<'r> Worker<'r> {
         nodes: Vec<LiveNode<'r>>,
         sockets: Vec<Vec<OwnedFd>>,
         channel: Channel,
-        dilation: u32,
+        (dilation, recorder): (u32, Option<Recorder>),
     ) {
         let mut worker = Worker {
             run,
@@ -55,12 +59,18 @@ impl<'r> Worker<'r> {
             clock: Clock { start_ns: 0, dilation },
             on_links: BinaryHeap::new(),
             sent: 0,
+            leaving: Vec::new(),
+            recorder,
             ended: 0,
             stop: Time::NEVER,
             frames: Lateness::default(),
             events: Lateness::default(),
         };
-        let last = match worker.run_all() {
+        let ended = worker.run_all().and_then(|is_whole| {
+            worker.recorder.take().map_or(Ok(()), Recorder::finish)?;
+            Ok(is_whole)
+        });
+        let last = match ended {
             Ok(true) => FromNodes::Report(Box::new(worker.report())),
             // The parent is gone, and nobody reads a report.
             Ok(false) => return,
@@ -156,8 +166,13 @@ impl<'r> Worker<'r> {
 
     fn arrive(&mut self, index: usize, port: u16, bytes: &[u8]) -> Result<(), LiveError> {
         let now = self.clock.now();
-        let acts = self.nodes[index].receive(now, port, bytes)?;
+        let Arrived { acts, payload } = self.nodes[index].receive(now, port, bytes)?;
         self.frames.record(self.clock.real_ns(now.since(acts).0));
+        self.record(index, || Event::Receive {
+            time: now,
+            port,
+            frame: FrameRecord::of(bytes, payload.as_ref()),
+        })?;
         self.pass_on(index)
     }
 
@@ -168,6 +183,7 @@ impl<'r> Worker<'r> {
             if due <= now {
                 self.events.record(self.clock.real_ns(now.since(due).0));
                 self.nodes[index].run_until(now)?;
+                self.record(index, || Event::Run { until: now })?;
                 self.pass_on(index)?;
             }
         }
@@ -181,12 +197,19 @@ impl<'r> Worker<'r> {
 
     /// Puts what a node has sent on emulated links, and passes its signals on.
     fn pass_on(&mut self, index: usize) -> Result<(), LiveError> {
-        let (on_links, sent) = (&mut self.on_links, &mut self.sent);
-        self.nodes[index].take_frames(|Frame { acts, port, bytes, .. }| {
-            *sent += 1;
-            on_links.push(Reverse((acts, *sent, index, port, bytes)));
-        })?;
+        let mut frames = std::mem::take(&mut self.leaving);
+        self.nodes[index].take_frames(|frame| frames.push(frame))?;
+        for frame in frames.drain(..) {
+            self.record(index, || Event::Sent(SentRecord::of(&frame)))?;
+            let Frame { acts, port, bytes, .. } = frame;
+            self.sent += 1;
+            self.on_links.push(Reverse((acts, self.sent, index, port, bytes)));
+        }
+        self.leaving = frames;
         let signals: Vec<Signal> = self.nodes[index].take_signals().collect();
+        for signal in &signals {
+            self.record(index, || Event::Signalled(*signal))?;
+        }
         for signal in signals {
             self.handle(&signal)?;
             self.say(&FromNodes::Signal(signal))?;
@@ -198,6 +221,7 @@ impl<'r> Worker<'r> {
     fn handle(&mut self, signal: &Signal) -> Result<(), LiveError> {
         for index in 0..self.nodes.len() {
             self.nodes[index].handle(signal)?;
+            self.record(index, || Event::Handle(*signal))?;
             if !matches!(signal.kind, SignalKind::Qp { .. }) {
                 self.pass_on(index)?;
             }
@@ -215,6 +239,12 @@ impl<'r> Worker<'r> {
             }
         }
         Ok(())
+    }
+
+    /// Writes an event of a node to the record, if there is one.
+    fn record(&mut self, index: usize, event: impl FnOnce() -> Event) -> Result<(), LiveError> {
+        let Some(recorder) = &mut self.recorder else { return Ok(()) };
+        recorder.write(&Entry { node: self.nodes[index].node().0, event: event() })
     }
 
     fn say(&mut self, message: &FromNodes) -> Result<(), LiveError> {

@@ -16,6 +16,7 @@ fn by_clock(point: &RunPoint, dilation: u32) -> LiveOutcome {
         dilation,
         links: Links::SocketPairs,
         limit: Duration::from_secs(60),
+        record: None,
         interrupted: &|| false,
     };
     let built = build(point).unwrap();
