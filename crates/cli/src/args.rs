@@ -145,6 +145,18 @@ payloads are zeros. The book's page docs/traces.md says what stands in each fiel
 
 Each host is a process in a network namespace, each cable a veth pair, and a software switch forwards. At a dilation of N all times are N times as long, so that queues and windows have the same bytes. What is measured is mechanism and order, never the microseconds of a fast fabric. The book's page docs/live.md says how to read the tables.")]
     Testbed(TestbedArgs),
+    /// Give the nodes of a recorded testbed run the same again, and demand that they send the same
+    #[command(after_help = "Examples:
+  anabranch testbed perm.toml --scheme reps --record perm.record
+  anabranch replay perm.record
+
+The record has a folder for each run, with a file of JSON lines for each process: frames in, times, frames out. The replay \
+uses neither clock nor sockets. The first difference is an error with its file and line.")]
+    Replay {
+        /// The folder that `anabranch testbed --record` wrote
+        #[arg(value_name = "RECORD")]
+        folder: PathBuf,
+    },
     /// Measure the simulator's own speed and memory
     #[command(after_help = "Examples:
   anabranch bench
@@ -245,6 +257,9 @@ pub struct TestbedArgs {
     /// Use pairs of sockets in place of network namespaces and veth pairs, which needs no privileges
     #[arg(long)]
     pub sockets: bool,
+    /// Write down what each node was given and when, and what it sent, for `anabranch replay`
+    #[arg(long, value_name = "DIR")]
+    pub record: Option<PathBuf>,
     /// Run nothing; say what is missing on this machine
     #[arg(long)]
     pub check: bool,

@@ -36,24 +36,102 @@ fn check(text: &str) {
     }
 }
 
+/// All built-in schemes but HPCC, whose packets carry telemetry, and those for several data centres.
+const SCHEMES: &str = r#"["reps", "reps-carry", "reps-reuse", "eqds", "ops", "ecmp", "adaptive-roce", "bitmap", "flowlet", "plb",
+    "mprdma-lb", "mptcp", "mptcp-one-window", "strack", "strack-ops", "themis-spraying", "conweave", "sr-spray", "sr-ar",
+    "sr-ecmp", "to-ar", "dcp", "dcp-dcqcn", "irn-ar", "irn-ar-dcqcn", "irn-ecmp", "irn-ecmp-dcqcn", "mp-rdma", "rack-tlp",
+    "timeout", "rocev2", "rocev2-4qp", "pfc-ecmp", "pfc-ecmp-dcqcn", "uet-nscc", "uet-nscc-bitmap", "uet-nscc-reps",
+    "uet-nscc-oblivious", "uet-rccc", "uet-both"]"#;
+
+const FABRIC: &str = r#"topology = { kind = "fat-tree", hosts = 8, hosts_per_tor = 4, link = "100Gbps" }"#;
+
+/// A message of 1 MiB from each host under every transport, over sprayed paths of which some lose packets.
 #[test]
-fn permutation() {
-    check(
+fn losses_and_reordering() {
+    check(&format!(
         r#"
-        schemes = ["reps", "strack", "themis-spraying", "dcp", "ecmp", "ops", "rocev2", "uet-nscc"]
-        topology = { kind = "fat-tree", hosts = 8, hosts_per_tor = 4, link = "100Gbps" }
-        workload = { kind = "permutation", bytes = "1MiB" }
-        "#,
-    );
+        schemes = {SCHEMES}
+        {FABRIC}
+        workload = {{ kind = "permutation", bytes = "1MiB" }}
+        [[fault]]
+        kind = "packet-loss"
+        links = "tor:0/up:0,tor:1/up:1"
+        probability = 0.01
+        at = "0us"
+        "#
+    ));
 }
 
 #[test]
 fn incast() {
+    check(&format!(
+        r#"
+        schemes = {SCHEMES}
+        topology = {{ kind = "fat-tree", hosts = 12, hosts_per_tor = 4, link = "100Gbps" }}
+        workload = {{ kind = "incast", degree = 8, bytes = "128KiB" }}
+        "#
+    ));
+}
+
+/// A cut uplink, of which routing learns later, and pauses that its two ends settle.
+#[test]
+fn a_link_that_is_cut_and_comes_back() {
+    check(&format!(
+        r#"
+        schemes = ["reps", "strack", "themis-spraying", "dcp", "ops", "rocev2", "mp-rdma", "uet-nscc"]
+        {FABRIC}
+        workload = {{ kind = "permutation", bytes = "512KiB" }}
+        set = {{ "fabric.routing_delay" = "20us" }}
+        [[fault]]
+        kind = "link-down"
+        links = "tor:0/up:0"
+        both_directions = true
+        at = "10us"
+        duration = "100us"
+        "#
+    ));
+}
+
+/// Messages that wait for others, at their own host and at other hosts.
+#[test]
+fn collectives() {
+    for algorithm in ["allreduce-ring", "alltoall", "allreduce-double-binary-tree"] {
+        check(&format!(
+            r#"
+            schemes = ["reps", "themis-spraying", "dcp", "rocev2"]
+            {FABRIC}
+            workload = {{ kind = "collective", algorithm = "{algorithm}", bytes = "256KiB" }}
+            "#
+        ));
+    }
+}
+
+#[test]
+fn two_data_centres() {
     check(
         r#"
-        schemes = ["reps", "strack", "themis-spraying", "dcp", "ecmp", "ops", "rocev2", "uet-nscc"]
-        topology = { kind = "fat-tree", hosts = 12, hosts_per_tor = 4, link = "100Gbps" }
-        workload = { kind = "incast", degree = 8, bytes = "256KiB" }
+        schemes = ["themis-longhaul", "dcqcn", "bicc", "annulus"]
+        workload = { kind = "permutation", bytes = "128KiB" }
+        [topology]
+        kind = "cross-dc"
+        hosts = 8
+        link = "100Gbps"
+        distance_latency = "100us"
         "#,
     );
+}
+
+/// Telemetry has no header yet, and says so.
+#[test]
+fn telemetry_is_refused() {
+    let text = format!(
+        r#"
+        schemes = ["hpcc"]
+        {FABRIC}
+        workload = {{ kind = "permutation", bytes = "1KiB" }}
+        "#
+    );
+    let point = &points(&text)[0];
+    let error = exact(point, &build(point).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("telemetry"), "{error}");
 }

@@ -14,6 +14,7 @@ pub mod list;
 pub mod manual;
 mod parameters;
 pub mod pcap;
+pub mod replay;
 pub mod report;
 pub mod reproduce;
 pub mod run;

@@ -4,13 +4,14 @@ use crate::args::TestbedArgs;
 use crate::execute::{describe, guarded, pass_on_interrupts};
 use crate::failure::Failure;
 use crate::output::{aligned, note, print, print_json, width};
-use crate::{interrupt, source};
+use crate::{clock, interrupt, record, source};
 use anabranch_base::{NodeId, Time};
 use anabranch_live::{LATE_ONE_IN, Links, LiveError, LiveOutcome, Settings, Work};
 use anabranch_results::{ResultSet, RunRow};
 use anabranch_sim::scenario::{Overrides, RunPoint};
 use anabranch_sim::{Built, Control, RunError, RunResult, add};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::time::Duration;
 
 /// A run on real packets with its simulation.
@@ -39,9 +40,14 @@ pub fn testbed(args: &TestbedArgs) -> Result<(), Failure> {
     };
     let written = source::open(path)?;
     let prepared = source::load(&written, &over)?;
+    if let Some(folder) = &args.record {
+        record::begin(folder, &prepared)?;
+    }
     let mut pairs = Vec::new();
-    for point in &prepared.points {
-        pairs.push(run_both(point, args)?);
+    for (number, point) in prepared.points.iter().enumerate() {
+        let folder =
+            args.record.as_ref().map(|folder| record::begin_run(folder, number, point)).transpose()?;
+        pairs.push(run_both(point, args, folder.as_deref())?);
     }
     let set = |title: &str, rows: &dyn Fn(&Pair) -> RunRow| {
         let mut set = ResultSet {
@@ -94,16 +100,17 @@ fn check(args: &TestbedArgs) -> Result<(), Failure> {
 }
 
 /// Simulates a point, then runs it on real packets.
-fn run_both(point: &RunPoint, args: &TestbedArgs) -> Result<Pair, Failure> {
+fn run_both(point: &RunPoint, args: &TestbedArgs, record: Option<&Path>) -> Result<Pair, Failure> {
     let named = describe(&point.scheme.name, point.seed, &point.sweep);
     let failed = |what: &dyn std::fmt::Display| Failure::Run(format!("{named}: {what}"));
     let built = anabranch_sim::build(point).map_err(|error| failed(&error))?;
     anabranch_live::check_size(&built.topology)
         .map_err(|error| Failure::Input(format!("{named}: {error}")))?;
     let controls = [Control { threads: 1, ..Control::default() }];
+    let begin = clock::now();
     let ran = pass_on_interrupts(&controls, || guarded(|| anabranch_sim::run(point, &controls[0])));
     let simulated = match ran.map_err(|panic| failed(&panic))? {
-        Ok(result) => result.run,
+        Ok(result) => RunRow { wall_s: begin.elapsed().as_secs_f64(), ..result.run },
         Err(RunError::Cancelled) => return Err(Failure::Interrupted(format!("{named}: interrupted"))),
         Err(error) => return Err(failed(&error)),
     };
@@ -116,9 +123,11 @@ fn run_both(point: &RunPoint, args: &TestbedArgs) -> Result<Pair, Failure> {
         dilation,
         links: if args.sockets { Links::SocketPairs } else { Links::Namespaces },
         limit: args.limit.map_or(Duration::from_secs_f64(expected * 5.0 + 10.0), Duration::from_secs),
+        record,
         interrupted: &interrupt::asked_to_stop,
     };
-    let live = anabranch_live::live(point, &built, &settings).map_err(|error| match error {
+    let begin = clock::now();
+    let mut live = anabranch_live::live(point, &built, &settings).map_err(|error| match error {
         LiveError::Interrupted => {
             Failure::Interrupted(format!("{named}: interrupted; nothing is left behind"))
         }
@@ -133,6 +142,10 @@ fn run_both(point: &RunPoint, args: &TestbedArgs) -> Result<Pair, Failure> {
             dilation.saturating_mul(4)
         )));
     }
+    live.row.wall_s = begin.elapsed().as_secs_f64();
+    // Ideal times follow from the scenario.
+    (live.row.ideal_fct_max_us, live.row.ideal_cct_max_us) =
+        (simulated.ideal_fct_max_us, simulated.ideal_cct_max_us);
     Ok(Pair { live, simulated })
 }
 
