@@ -39,6 +39,21 @@ fn messages_arrive_whole_in_nearly_the_simulated_time_and_records_are_replayed()
         probability = 0.01
         at = "0us"
     "#;
+    let lossless = &text[..text.find("[[fault]]").unwrap()];
+    for point in points(lossless) {
+        let name = &point.scheme.name;
+        let folder = tempfile::tempdir().unwrap();
+        let live = by_clock(&point, 40_000, folder.path());
+        let simulated = run(&point, &Control::default()).unwrap().run;
+        let (live_us, simulated_us) = (live.row.fct_mean_us, simulated.fct_mean_us);
+        // A machine that lets processes wait for long makes no statement about times.
+        let is_near = (0.8..1.25).contains(&(live_us / simulated_us));
+        assert!(
+            is_near || live.needed_dilation().is_some(),
+            "{name}: {live_us} us live, {simulated_us} us simulated"
+        );
+        assert_eq!(live.row.drops + live.row.retransmissions, 0, "{name}");
+    }
     for point in points(text) {
         let name = &point.scheme.name;
         let folder = tempfile::tempdir().unwrap();
@@ -46,14 +61,6 @@ fn messages_arrive_whole_in_nearly_the_simulated_time_and_records_are_replayed()
         let simulated = run(&point, &Control::default()).unwrap().run;
         assert_eq!((live.checked, live.row.flows_finished), (simulated.flows, simulated.flows), "{name}");
         assert_eq!(live.kernel_drops, 0, "{name}");
-        // Which packets are lost depends on their order at the lossy port, so only the magnitude is the same.
-        let ratio = live.row.fct_mean_us / simulated.fct_mean_us;
-        assert!(
-            (0.3..3.0).contains(&ratio),
-            "{name}: {} us live, {} us simulated",
-            live.row.fct_mean_us,
-            simulated.fct_mean_us
-        );
         check_replay(&point, folder.path());
     }
 }

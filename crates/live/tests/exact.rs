@@ -55,7 +55,7 @@ fn losses_and_reordering() {
         workload = {{ kind = "permutation", bytes = "1MiB" }}
         [[fault]]
         kind = "packet-loss"
-        links = "tor:0/up:0,tor:1/up:1"
+        links = "cable:tor:0/up:1"
         probability = 0.01
         at = "0us"
         "#
@@ -81,11 +81,10 @@ fn a_link_that_is_cut_and_comes_back() {
         schemes = ["reps", "strack", "themis-spraying", "dcp", "ops", "rocev2", "mp-rdma", "uet-nscc"]
         {FABRIC}
         workload = {{ kind = "permutation", bytes = "512KiB" }}
-        set = {{ "fabric.routing_delay" = "20us" }}
+        set = {{ "*.fabric.routing_delay" = "20us" }}
         [[fault]]
         kind = "link-down"
-        links = "tor:0/up:0"
-        both_directions = true
+        links = "cable:tor:0/up:0"
         at = "10us"
         duration = "100us"
         "#
@@ -114,9 +113,15 @@ fn two_data_centres() {
         workload = { kind = "permutation", bytes = "128KiB" }
         [topology]
         kind = "cross-dc"
-        hosts = 8
+        tors = 2
+        leaves = 2
+        hosts_per_tor = 2
         link = "100Gbps"
-        distance_latency = "100us"
+        link_latency = "1us"
+        esw_link = "400Gbps"
+        wan_link = "400Gbps"
+        wan_latency = "100us"
+        switch_latency = "0us"
         "#,
     );
 }
