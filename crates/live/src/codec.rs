@@ -13,7 +13,6 @@ use anabranch_base::{Duration, HostId, QpId, Time};
 use anabranch_proto::transport::{Headers, PayloadRange};
 use anabranch_proto::{Packet, Repr};
 use anabranch_sim::{DrivenRun, FrameContent};
-use anabranch_wire::strack::TICK;
 use anabranch_wire::{
     FIRST_QPN, Fault, Format, Memory, PauseFrame, Payload, Reference, RoceFrame, Route, SHORTEST, WireError,
     decode, encode,
@@ -43,15 +42,10 @@ pub struct Read {
 
 impl Codec {
     /// A codec for the packets of a run.
-    pub fn new(run: &DrivenRun<'_>, headers: Headers) -> Self {
-        // Every packet has all fields, so that NICs need no state about those that standard headers leave out. STrack's
-        // SACK has times of 16 bits, all others have 32 bits.
-        let tick = match headers {
-            Headers::Strack => TICK,
-            _ => Duration(1),
-        };
-        // A field must not wrap within many round trips.
-        let tick = tick.max(Duration(run.base_rtt().0 >> 22));
+    pub fn new(run: &DrivenRun<'_>) -> Self {
+        // Every packet has all fields, so that NICs need no state about those that standard headers leave out. Times have
+        // 32 bits: with ticks of a picosecond they wrap after 4.3 ms, and with longer ones after eight round trips.
+        let tick = Duration((run.base_rtt().0 >> 29).max(1));
         Codec { format: Format { tick, ..Format::new(Headers::Extended) }, psns: Vec::new() }
     }
 

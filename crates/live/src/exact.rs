@@ -47,7 +47,7 @@ pub fn exact(point: &RunPoint, built: &Built) -> Result<ExactOutcome, LiveError>
     let mut exact = Exact {
         run: &run,
         topology: &built.topology,
-        nodes: LiveNode::all(&run, &built.topology, point.scheme.transport.headers())?,
+        nodes: LiveNode::all(&run, &built.topology)?,
         in_flight: BTreeMap::new(),
         frames: 0,
     };

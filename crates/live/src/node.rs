@@ -6,7 +6,6 @@ use crate::messages::Messages;
 use crate::pattern;
 use crate::stored::Payloads;
 use anabranch_base::{LinkId, MessageId, NodeId, QpId, Time};
-use anabranch_proto::transport::Headers;
 use anabranch_proto::{Packet, Repr};
 use anabranch_sim::topology::Topology;
 use anabranch_sim::{DrivenNode, DrivenRun, FrameContent, Outgoing, Signal};
@@ -55,11 +54,7 @@ impl<'r> LiveNode<'r> {
     ///
     /// # Errors
     /// A node cannot be built, or the packets of the run carry telemetry.
-    pub fn all(
-        run: &'r DrivenRun<'r>,
-        topology: &'r Topology,
-        headers: Headers,
-    ) -> Result<Vec<LiveNode<'r>>, LiveError> {
+    pub fn all(run: &'r DrivenRun<'r>, topology: &'r Topology) -> Result<Vec<LiveNode<'r>>, LiveError> {
         if run.carries_telemetry() {
             let what = "the congestion control reads telemetry of switches (INT), for which frames have no header yet";
             return Err(LiveError::Unsupported(what.to_owned()));
@@ -69,7 +64,7 @@ impl<'r> LiveNode<'r> {
             topology,
             name: topology.node_name(node.node()),
             node,
-            codec: Codec::new(run, headers),
+            codec: Codec::new(run),
             payloads: Payloads::default(),
             messages: Messages::default(),
             sent: Vec::new(),

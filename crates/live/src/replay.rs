@@ -32,7 +32,7 @@ pub fn replay(point: &RunPoint, built: &Built, folder: &Path) -> Result<Replayed
     for process in 0..processes {
         // The nodes of a process share what they know of messages, and nothing with other processes.
         let run = DrivenRun::new(point, built)?;
-        let mut nodes = LiveNode::all(&run, &built.topology, point.scheme.transport.headers())?;
+        let mut nodes = LiveNode::all(&run, &built.topology)?;
         let path = file_of(folder, process);
         let system = |error| LiveError::System { what: format!("{} cannot be read", path.display()), error };
         let lines = BufReader::new(File::open(&path).map_err(system)?).lines();

@@ -90,7 +90,7 @@ impl LiveOutcome {
 /// The point or its links cannot be built, a process dies, a message is damaged, or the run exceeds its limit.
 pub fn live(point: &RunPoint, built: &Built, settings: &Settings<'_>) -> Result<LiveOutcome, LiveError> {
     let (run, topology) = (DrivenRun::new(point, built)?, &built.topology);
-    let nodes = LiveNode::all(&run, topology, point.scheme.transport.headers())?;
+    let nodes = LiveNode::all(&run, topology)?;
     let namespaces = match settings.links {
         Links::Namespaces => Some(Namespaces::build(topology)?),
         Links::SocketPairs => None,
