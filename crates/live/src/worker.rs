@@ -19,6 +19,8 @@ use std::time::Duration as RealDuration;
 
 /// The most frames that are read from a socket before nodes handle their own events.
 const MOST_AT_ONCE: usize = 32;
+/// The size of the buffer for a frame, which no frame fills.
+const LONGEST_FRAME: usize = 1 << 16;
 /// The longest wait without looking at the clock.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 
@@ -35,6 +37,8 @@ pub struct Worker<'r> {
     sent: u64,
     /// Reusable memory for the frames that a node has just sent.
     leaving: Vec<Frame>,
+    /// Reusable memory for a frame that arrives.
+    buffer: Vec<u8>,
     recorder: Option<Recorder>,
     ended: u64,
     stop: Time,
@@ -60,6 +64,7 @@ impl<'r> Worker<'r> {
             on_links: BinaryHeap::new(),
             sent: 0,
             leaving: Vec::new(),
+            buffer: Vec::new(),
             recorder,
             ended: 0,
             stop: Time::NEVER,
@@ -141,7 +146,8 @@ impl<'r> Worker<'r> {
 
     /// Passes arrived frames to their nodes.
     fn receive(&mut self) -> Result<(), LiveError> {
-        let mut buffer = vec![0; 1 << 16];
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.resize(LONGEST_FRAME, 0);
         for index in 0..self.nodes.len() {
             for port in 0..self.sockets[index].len() {
                 for _ in 0..MOST_AT_ONCE {
@@ -161,6 +167,7 @@ impl<'r> Worker<'r> {
                 }
             }
         }
+        self.buffer = buffer;
         Ok(())
     }
 
