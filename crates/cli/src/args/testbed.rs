@@ -29,10 +29,10 @@ pub struct TestbedArgs {
     /// The scenario's TOML file; `-` reads it from standard input
     #[arg(required_unless_present = "check")]
     pub scenario: Option<PathBuf>,
-    /// Run this scheme instead of the scenario's [repeat for more]
+    /// Run this scheme instead of the schemes of the scenario [repeat for more]
     #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
-    /// Run with this seed instead of the scenario's, or of 1 where it names none [repeat for more]
+    /// Run with this seed instead of the seeds of the scenario (1 if it names none) [repeat for more]
     #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
     /// Let all times be so many times as long [default: what a busy machine carries]
