@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The number of this form of records. It changes when older ones can no longer be replayed.
 const FORMAT: u32 = 1;
 
-/// What identifies a recorded run.
+/// The description of a recorded run.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct RunFile {
     format: u32,

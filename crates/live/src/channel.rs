@@ -1,4 +1,4 @@
-//! What the processes of a run write to each other: one JSON value per line over a stream.
+//! The messages between the processes of a run: one JSON value per line over a stream.
 
 use crate::lateness::Lateness;
 use anabranch_base::Time;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 
-/// What a process of nodes writes.
+/// A message from a process of nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum FromNodes {
     /// The nodes are ready to begin.
@@ -39,15 +39,15 @@ pub struct NodesReport {
     pub steps: Vec<(u32, [Option<Time>; 2])>,
     /// The messages whose bytes were checked.
     pub checked: u64,
-    /// How late frames were when nodes acted on them.
+    /// The lateness of frames when nodes acted on them.
     pub frames: Lateness,
-    /// How late nodes handled events of their own.
+    /// The lateness of nodes' own events.
     pub events: Lateness,
     /// Frames that the kernel dropped at full sockets.
     pub kernel_drops: u64,
 }
 
-/// What a process of nodes reads.
+/// A message to a process of nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ToNodes {
     /// The run begins at this monotonic time in nanoseconds.

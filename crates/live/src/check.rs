@@ -1,4 +1,4 @@
-//! What a machine lacks for a testbed, found out by trying.
+//! A check of the machine: everything that a testbed needs is tried.
 
 use crate::error::LiveError;
 use crate::namespaces::Namespaces;
@@ -16,7 +16,7 @@ use std::time::Duration;
 pub struct Need {
     /// The thing.
     pub what: &'static str,
-    /// What is wrong, with what to type.
+    /// The problem, with the command that solves it. None if the thing is there.
     pub problem: Option<String>,
 }
 

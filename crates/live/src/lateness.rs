@@ -1,4 +1,4 @@
-//! How late the nodes of a run acted.
+//! The lateness of actions: the time between the instant at which a node should act and that at which it does.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What a testbed can carry, and the dilation that fits it.
+//! The limits of a testbed, and the dilation at which a machine carries a run.
 
 use crate::error::LiveError;
 use anabranch_base::Time;

@@ -1,4 +1,4 @@
-//! The record of a live run: what each node was given and when, and what it sent.
+//! The record of a live run: the inputs of each node with their times, and its outputs.
 //!
 //! Each process has a file of JSON lines, in the order of its events. A payload follows from its message and offset, so
 //! that the record has only these, and the other bytes of the frame in hexadecimal digits; its ICRC covers the payload.
@@ -22,7 +22,7 @@ pub struct Entry {
     pub event: Event,
 }
 
-/// What a node was given, or what it sent as a result.
+/// An input of a node, or an output that follows from the inputs before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Event {
     /// The node got a frame.

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 /// The bytes that may wait at a socket, with the kernel's own data about each frame: a hundred full queues.
 const BUFFER: usize = 64 << 20;
-/// The same without privileges.
+/// The bytes that may wait at a socket without privileges.
 const SMALL_BUFFER: usize = 200 << 10;
 
 /// A socket for all frames of an interface of the thread's network namespace.

@@ -55,9 +55,9 @@ pub struct LiveOutcome {
     pub row: RunRow,
     /// The messages whose bytes were checked at their receivers.
     pub checked: u64,
-    /// How late frames were when nodes acted on them.
+    /// The lateness of frames when nodes acted on them.
     pub frames: Lateness,
-    /// How late nodes handled events of their own.
+    /// The lateness of nodes' own events.
     pub events: Lateness,
     /// Frames that the kernel dropped at full sockets.
     pub kernel_drops: u64,
@@ -247,18 +247,18 @@ impl Processes {
             }
             if !has_begun && self.children.iter().all(|child| child.is_ready) {
                 has_begun = true;
-                self.tell_all(&ToNodes::Start(monotonic_ns() + 20_000_000))?;
+                self.send_to_all(&ToNodes::Start(monotonic_ns() + 20_000_000))?;
             }
             if !is_over && ended >= all {
                 is_over = true;
                 let last = self.children.iter().map(|child| child.last_end).max().unwrap_or(Time::ZERO);
-                self.tell_all(&ToNodes::Stop(last + run.linger()))?;
+                self.send_to_all(&ToNodes::Stop(last + run.linger()))?;
             }
             if self.children.iter().all(|child| child.report.is_some()) {
                 return Ok(self.children.iter_mut().filter_map(|child| child.report.take()).collect());
             }
             self.wait();
-            self.listen(run)?;
+            self.handle_messages(run)?;
         }
     }
 
@@ -271,8 +271,8 @@ impl Processes {
         let _ = poll(&mut fds, PollTimeout::from(100_u16));
     }
 
-    /// Does what the processes have written.
-    fn listen(&mut self, run: &DrivenRun<'_>) -> Result<(), LiveError> {
+    /// Handles the messages of the processes.
+    fn handle_messages(&mut self, run: &DrivenRun<'_>) -> Result<(), LiveError> {
         for index in 0..self.children.len() {
             let child = &mut self.children[index];
             let lines = child.channel.receive::<FromNodes>().map_err(|error| child.broken(&error))?;
@@ -316,7 +316,7 @@ impl Processes {
         Ok(())
     }
 
-    fn tell_all(&mut self, message: &ToNodes) -> Result<(), LiveError> {
+    fn send_to_all(&mut self, message: &ToNodes) -> Result<(), LiveError> {
         for child in &mut self.children {
             let sent = child.channel.send(message);
             sent.map_err(|_| child.death())?;

@@ -87,13 +87,13 @@ impl<'r> Worker<'r> {
 
     /// Runs until the end. Returns false if the parent is gone.
     fn run_all(&mut self) -> Result<bool, LiveError> {
-        self.say(&FromNodes::Ready)?;
+        self.send_message(&FromNodes::Ready)?;
         while self.clock.start_ns == 0 {
             if self.channel.is_closed() {
                 return Ok(false);
             }
             self.wait(LONGEST_WAIT_NS);
-            self.listen()?;
+            self.handle_messages()?;
         }
         loop {
             let now = self.clock.now();
@@ -106,7 +106,7 @@ impl<'r> Worker<'r> {
             self.release(now)?;
             self.receive()?;
             self.run_nodes()?;
-            self.listen()?;
+            self.handle_messages()?;
             let next = self.nodes.iter().map(|node| node.driven().next_time()).min().unwrap_or(Time::NEVER);
             let next = next.min(self.on_links.peek().map_or(Time::NEVER, |Reverse((time, ..))| *time));
             self.wait(self.clock.ns_until(next.min(self.stop)));
@@ -197,7 +197,7 @@ impl<'r> Worker<'r> {
         let ended: u64 = self.nodes.iter().map(|node| node.driven().ended()).sum();
         if ended > self.ended {
             self.ended = ended;
-            self.say(&FromNodes::Progress { ended, last_end: self.run.last_end() })?;
+            self.send_message(&FromNodes::Progress { ended, last_end: self.run.last_end() })?;
         }
         Ok(())
     }
@@ -219,7 +219,7 @@ impl<'r> Worker<'r> {
         }
         for signal in signals {
             self.handle(&signal)?;
-            self.say(&FromNodes::Signal(signal))?;
+            self.send_message(&FromNodes::Signal(signal))?;
         }
         Ok(())
     }
@@ -236,8 +236,8 @@ impl<'r> Worker<'r> {
         Ok(())
     }
 
-    /// Does what the parent has written.
-    fn listen(&mut self) -> Result<(), LiveError> {
+    /// Handles the messages of the parent.
+    fn handle_messages(&mut self) -> Result<(), LiveError> {
         for message in self.channel.receive::<ToNodes>().map_err(|error| channel_error(&error))? {
             match message {
                 ToNodes::Start(start_ns) => self.clock.start_ns = start_ns,
@@ -254,7 +254,7 @@ impl<'r> Worker<'r> {
         recorder.write(&Entry { node: self.nodes[index].node().0, event: event() })
     }
 
-    fn say(&mut self, message: &FromNodes) -> Result<(), LiveError> {
+    fn send_message(&mut self, message: &FromNodes) -> Result<(), LiveError> {
         self.channel.send(message).map_err(|error| channel_error(&error))
     }
 
