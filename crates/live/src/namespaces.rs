@@ -11,13 +11,18 @@ use nix::sched::{CloneFlags, setns};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 /// The beginning of the names of namespaces.
 const PREFIX: &str = "anabranch-";
 /// The folder in which `ip netns` keeps namespaces.
 const FOLDER: &str = "/run/netns";
+/// The unit of a process's start in `/proc`, which is the same on all machines.
+const TICKS_PER_SECOND: u64 = 100;
+/// The largest error of times from different clocks.
+const CLOCK_ERROR: Duration = Duration::from_secs(2);
 /// The MTU of links, which is larger than any packet.
 const MTU: u32 = 9500;
 
@@ -108,8 +113,13 @@ fn name(topology: &Topology, node: NodeId) -> String {
 /// Removes the namespaces of processes that were killed before they could do it. Returns their number.
 pub fn remove_left_behind() -> usize {
     let Ok(entries) = std::fs::read_dir(FOLDER) else { return 0 };
-    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    let dead: Vec<String> = names.filter(|name| owner(name).is_some_and(|pid| !is_testbed(pid))).collect();
+    let is_left = |entry: &std::fs::DirEntry| {
+        let name = entry.file_name();
+        let made = entry.metadata().and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::now());
+        name.to_str().and_then(owner).is_some_and(|pid| !has_run_since(pid, made))
+    };
+    let left = entries.flatten().filter(is_left);
+    let dead: Vec<String> = left.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     remove(&dead);
     dead.len()
 }
@@ -119,10 +129,21 @@ fn owner(name: &str) -> Option<u32> {
     name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok()
 }
 
-/// Whether there is a process with this number that may have a testbed. Numbers are used again, so its name counts too.
-fn is_testbed(pid: u32) -> bool {
-    let command = std::fs::read(PathBuf::from(format!("/proc/{pid}/cmdline"))).unwrap_or_default();
-    String::from_utf8_lossy(&command).contains("anabranch")
+/// Whether the process with this number runs, and began before `made`. Numbers of processes are used again.
+fn has_run_since(pid: u32, made: SystemTime) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name in brackets may contain anything.
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let (Some(state), Some(begin)) =
+        (fields.first(), fields.get(19).and_then(|ticks| ticks.parse::<u64>().ok()))
+    else {
+        return false;
+    };
+    let uptime = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let uptime = uptime.split('.').next().and_then(|seconds| seconds.parse::<u64>().ok()).unwrap_or(u64::MAX);
+    let runs_for = Duration::from_secs(uptime.saturating_sub(begin / TICKS_PER_SECOND));
+    let age = SystemTime::now().duration_since(made).unwrap_or_default();
+    !matches!(*state, "Z" | "X") && runs_for + CLOCK_ERROR >= age
 }
 
 fn remove(names: &[String]) {
@@ -172,6 +193,13 @@ mod tests {
     fn only_names_of_testbeds_have_an_owner() {
         assert_eq!(owner("anabranch-4711-h0"), Some(4711));
         assert_eq!([owner("anabranch-x-h0"), owner("blue"), owner("anabranch")], [None; 3]);
-        assert!(is_testbed(std::process::id()) && !is_testbed(u32::MAX));
+    }
+
+    #[test]
+    fn a_process_that_began_later_is_another_one() {
+        let (own, now) = (std::process::id(), SystemTime::now());
+        assert!(has_run_since(own, now));
+        assert!(!has_run_since(own, now - Duration::from_secs(1_000_000)), "its number was used before");
+        assert!(!has_run_since(u32::MAX, now));
     }
 }
