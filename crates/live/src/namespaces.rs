@@ -115,7 +115,7 @@ pub fn remove_left_behind() -> usize {
     let Ok(entries) = std::fs::read_dir(FOLDER) else { return 0 };
     let is_left = |entry: &std::fs::DirEntry| {
         let name = entry.file_name();
-        let made = entry.metadata().and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::now());
+        let made = entry.metadata().and_then(|metadata| metadata.modified()).unwrap_or(now());
         name.to_str().and_then(owner).is_some_and(|pid| !has_run_since(pid, made))
     };
     let left = entries.flatten().filter(is_left);
@@ -127,6 +127,11 @@ pub fn remove_left_behind() -> usize {
 /// The process that made the namespace with this name. None if it was not made for a testbed.
 fn owner(name: &str) -> Option<u32> {
     name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the age of a namespace decides only whether it is removed")]
+fn now() -> SystemTime {
+    SystemTime::now()
 }
 
 /// Whether the process with this number runs, and began before `made`. Numbers of processes are used again.
@@ -142,7 +147,7 @@ fn has_run_since(pid: u32, made: SystemTime) -> bool {
     let uptime = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
     let uptime = uptime.split('.').next().and_then(|seconds| seconds.parse::<u64>().ok()).unwrap_or(u64::MAX);
     let runs_for = Duration::from_secs(uptime.saturating_sub(begin / TICKS_PER_SECOND));
-    let age = SystemTime::now().duration_since(made).unwrap_or_default();
+    let age = now().duration_since(made).unwrap_or_default();
     !matches!(*state, "Z" | "X") && runs_for + CLOCK_ERROR >= age
 }
 
@@ -197,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_process_that_began_later_is_another_one() {
-        let (own, now) = (std::process::id(), SystemTime::now());
+        let (own, now) = (std::process::id(), now());
         assert!(has_run_since(own, now));
         assert!(!has_run_since(own, now - Duration::from_secs(1_000_000)), "its number was used before");
         assert!(!has_run_since(u32::MAX, now));

@@ -71,7 +71,10 @@ impl Work {
 
 /// A number rounded up to two digits.
 pub(crate) fn two_digits(number: f64) -> u32 {
-    let unit = 10_f64.powf((number.max(1.0).log10() - 1.0).floor()).max(1.0);
+    let mut unit = 1.0;
+    while number / unit > 99.0 {
+        unit *= 10.0;
+    }
     ((number / unit).ceil() * unit) as u32
 }
 
