@@ -45,6 +45,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("anabranch-report", &["anabranch-base", "anabranch-results"]),
+    ("anabranch-live", &["anabranch-base", "anabranch-proto", "anabranch-wire", "anabranch-sim"]),
     (
         "anabranch-cli",
         &[
@@ -54,6 +55,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "anabranch-results",
             "anabranch-sim",
             "anabranch-report",
+            "anabranch-live",
         ],
     ),
     ("anabranch-capi", &["anabranch-base", "anabranch-sim"]),

@@ -1,9 +1,15 @@
 //! The arguments of `anabranch`.
 
+mod campaign;
+mod testbed;
+
 use anabranch_base::Problem;
 use anabranch_report::claims;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+
+pub use campaign::CampaignArgs;
+pub use testbed::TestbedArgs;
 
 /// Which transport and which load balancer should this fabric run?
 ///
@@ -136,6 +142,16 @@ The file is pcapng, an interface per directed link, times in whole nanoseconds a
 RoCEv2 (Ethernet, IPv4, UDP 4791 with the entropy in the source port, BTH, RETH, AETH), pause frames those of 802.1Qbb; \
 payloads are zeros. The book's page docs/traces.md says what stands in each field.")]
     Pcap(PcapArgs),
+    /// Run a scenario on real packets between network namespaces, beside its simulation
+    #[command(after_help = testbed::HELP)]
+    Testbed(TestbedArgs),
+    /// Give the nodes of a recorded testbed run the same again, and demand that they send the same
+    #[command(after_help = testbed::REPLAY_HELP)]
+    Replay {
+        /// The folder that `anabranch testbed --record` wrote
+        #[arg(value_name = "RECORD")]
+        folder: PathBuf,
+    },
     /// Measure the simulator's own speed and memory
     #[command(after_help = "Examples:
   anabranch bench
@@ -187,6 +203,7 @@ impl Command {
             Command::Schema { .. } => true,
             Command::Check(args) => args.json,
             Command::Compare(args) => args.json,
+            Command::Testbed(args) => args.json,
             Command::Bench(args) => args.json,
             _ => false,
         }
@@ -212,41 +229,6 @@ pub struct RunArgs {
     pub per_seed: bool,
     #[command(flatten)]
     pub output: OutputArgs,
-}
-
-/// Arguments of `anabranch campaign`.
-#[derive(Debug, Args)]
-pub struct CampaignArgs {
-    /// The scenario's TOML file, with its sweep; `-` reads it from standard input
-    #[arg(value_name = "PLAN")]
-    pub plan: PathBuf,
-    /// Put the runs into this folder, which may have some of them
-    #[arg(long = "out", value_name = "DIR")]
-    pub folder: PathBuf,
-    /// Carry out this part of the runs: 3/8 is the fourth of eight
-    #[arg(long, value_name = "NUMBER/OF", default_value = "0/1", value_parser = share)]
-    pub share: (usize, usize),
-    /// Carry out only this number of runs, drawn at random with --sample-seed [default: all]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    pub sample: Option<usize>,
-    /// Draw the sample under this seed
-    #[arg(long, value_name = "SEED", default_value_t = 1)]
-    pub sample_seed: u64,
-    /// Use this many threads for all runs [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<u16>,
-    /// Run nothing; print how many runs are stored already
-    #[arg(long)]
-    pub status: bool,
-    /// Run nothing; print a job script for sbatch, with an array of this many tasks
-    #[arg(long, value_name = "TASKS", value_parser = at_least_one, conflicts_with_all = ["status", "share", "json"])]
-    pub slurm: Option<usize>,
-    /// An option of sbatch for that script, such as --time=02:00:00 [repeat for more]
-    #[arg(long, value_name = "OPTION", requires = "slurm", allow_hyphen_values = true)]
-    pub sbatch: Vec<String>,
-    /// Print one JSON document on standard output, and nothing else
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// The error text for invalid seeds.

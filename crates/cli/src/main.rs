@@ -20,6 +20,7 @@ mod one_run;
 mod output;
 mod progress;
 mod question;
+mod record;
 mod run_cache;
 mod run_outcome;
 mod sensitivity;
@@ -145,6 +146,8 @@ fn act(command: &Command) -> Result<(), Failure> {
         Command::Export(args) => command::export::export(args),
         Command::Trace(args) => command::trace::trace(args),
         Command::Pcap(args) => command::pcap::pcap(args),
+        Command::Testbed(args) => command::testbed::testbed(args),
+        Command::Replay { folder } => command::replay::replay(folder),
         Command::Bench(args) => command::bench::bench(args),
         Command::Completions { shell } => command::manual::completions(*shell),
         Command::Man => command::manual::man(),

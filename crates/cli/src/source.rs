@@ -34,7 +34,10 @@ pub struct Prepared {
 /// [`Failure::Input`] with the place of the first error.
 pub fn load(written: &ScenarioText, over: &Overrides) -> Result<Prepared, Failure> {
     with_notice(RESOLVING, || {
-        let over = Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..over.clone() };
+        let mut over = over.clone();
+        if over.usual_seeds.is_empty() {
+            over.usual_seeds = Overrides::USUAL_SEEDS.into();
+        }
         let scenario = read(&written.shown, &written.text, &written.folder, &over)?;
         let name = written.name.clone();
         prepare(name, written.titled(scenario))

@@ -1,5 +1,6 @@
 //! A histogram of the bytes that data packets find waiting at the ports of switches.
 
+use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
 /// The number of steps per power of two. A length is therefore known to within a sixteenth.
@@ -8,9 +9,25 @@ const STEPS: u32 = 16;
 const LENGTHS: usize = 464;
 
 /// Counts of data packets by the number of bytes that they found waiting at a switch port, for all nodes of a thread.
-#[derive(Clone)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Vec<u64>", into = "Vec<u64>")]
 pub struct Backlogs {
     counts: Box<[u64; LENGTHS]>,
+}
+
+impl From<Backlogs> for Vec<u64> {
+    fn from(backlogs: Backlogs) -> Vec<u64> {
+        backlogs.counts.to_vec()
+    }
+}
+
+impl TryFrom<Vec<u64>> for Backlogs {
+    type Error = String;
+
+    fn try_from(counts: Vec<u64>) -> Result<Backlogs, String> {
+        let wrong = |counts: Vec<u64>| format!("{} counts, where {LENGTHS} are expected", counts.len());
+        Ok(Backlogs { counts: Box::new(counts.try_into().map_err(wrong)?) })
+    }
 }
 
 impl Default for Backlogs {

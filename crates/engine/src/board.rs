@@ -227,6 +227,24 @@ impl<'a> Board<'a> {
         })
     }
 
+    /// Records the times of posting, delivery and acknowledgement of a message, as far as they are given.
+    pub fn record(&self, message: MessageId, times: [Option<Time>; 3]) {
+        for (which, time) in [POSTED, DELIVERED, ACKNOWLEDGED].into_iter().zip(times) {
+            if let Some(time) = time {
+                self.time(message, which).store(time.0, Relaxed);
+            }
+        }
+    }
+
+    /// Records the times at which a step begins and ends, as far as they are given.
+    pub fn record_step(&self, step: u32, times: [Option<Time>; 2]) {
+        for (cell, time) in self.steps[step as usize].iter().zip(times) {
+            if let Some(time) = time {
+                cell.store(time.0, Relaxed);
+            }
+        }
+    }
+
     /// The time of the last acknowledgement, or of the last end of a step, so far.
     pub fn last_end(&self) -> Time {
         let steps = self.steps.iter().map(|[_, over]| over);

@@ -7,6 +7,7 @@ use crate::host::QpStats;
 use crate::ideal::Ideal;
 use crate::job_parts::{computing, parts_of_jobs};
 use crate::network::Network;
+use crate::node_totals::NodeTotals;
 use crate::observer::Observer;
 use crate::span::Span;
 use crate::spec::RunPoint;
@@ -78,11 +79,11 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     let ideal_ccts = ideal.ccts(workload);
     let jobs = workload.jobs.iter().zip(&ideal_ccts).enumerate().map(|(number, (job, ideal))| JobRow {
         ideal_cct_ps: ideal.0,
-        ..job_row(engine, number as u32, job)
+        ..job_row(network, number as u32, job)
     });
     let jobs: Vec<JobRow> = jobs.collect();
     let parts = parts_of_jobs(engine, &jobs);
-    let mut run = run_row(engine, point, &jobs);
+    let mut run = run_row(network, &engine.node_totals(), point, &jobs);
     run.ideal_fct_max_us = us(ideal_fct_max(network, ideal));
     run.ideal_cct_max_us = us(ideal_ccts.iter().map(|ideal| ideal.0).max().unwrap_or(0));
     if network.topology.has_sites() {
@@ -99,8 +100,12 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
 }
 
 /// The totals of a run, which does not yet include ideal times, slowdowns, faults and warnings.
-pub(crate) fn run_row<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, jobs: &[JobRow]) -> RunRow {
-    let network = engine.network();
+pub(crate) fn run_row(
+    network: &Network<'_>,
+    totals: &NodeTotals,
+    point: &RunPoint,
+    jobs: &[JobRow],
+) -> RunRow {
     let count = network.board.messages();
     let times = (0..count).map(|message| network.board.times(MessageId(message)));
     let mut fcts: Vec<u64> = times.clone().filter_map(|[from, _, to]| Some((to? - from?).0)).collect();
@@ -117,10 +122,9 @@ pub(crate) fn run_row<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, job
     let ccts: Vec<u64> = jobs.iter().filter_map(|job| job.cct_ps).collect();
     let busbw = |job: &&JobRow| job.busbw_gbytes_per_sec.unwrap_or(f64::INFINITY);
     let slowest = jobs.iter().min_by(|a, b| busbw(a).total_cmp(&busbw(b)));
-    let (peak_queue, peak_link) = engine.peak_queue().unzip();
+    let (peak_queue, peak_link) = totals.peak().unzip();
     let peak_queue = u64::from(peak_queue.unwrap_or(0));
-    let counters = engine.counters();
-    let senders = engine.sender_counters();
+    let NodeTotals { counters, senders, .. } = totals;
     RunRow {
         scheme: point.scheme.name.clone(),
         seed: point.seed,
@@ -139,7 +143,7 @@ pub(crate) fn run_row<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, job
         algbw_gbytes_per_sec: slowest.and_then(|job| job.algbw_gbytes_per_sec),
         busbw_gbytes_per_sec: slowest.and_then(|job| job.busbw_gbytes_per_sec),
         // A percentile of the queues is rounded up by at most a sixteenth, so it may exceed the peak.
-        queue_p99_bytes: engine.queue_percentile(99).unwrap_or(0).min(peak_queue),
+        queue_p99_bytes: totals.backlogs.percentile(99).unwrap_or(0).min(peak_queue),
         peak_queue_bytes: peak_queue,
         peak_queue_link: peak_link.map_or_else(String::new, |link| network.topology.link_name(link)),
         drops: counters.drops,
@@ -147,22 +151,23 @@ pub(crate) fn run_row<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, job
         trims: counters.trims,
         ecn_marks: counters.ecn_marks,
         pause_frames: counters.pause_frames,
-        pause_us: engine.pause_time().as_us(),
+        pause_us: counters.pause_time.as_us(),
         retransmissions: senders.retransmissions,
         timeouts: senders.timeouts,
         packet_hops: counters.packet_hops,
         // The end is not the last acknowledgement, since a run continues for a base RTT after it.
-        sim_time_us: if fcts.len() < count as usize { engine.now() } else { last_end }.as_us(),
-        extra: extra_counters(engine, point),
+        sim_time_us: if fcts.len() < count as usize { totals.latest } else { last_end }.as_us(),
+        extra: extra_counters(network, totals, point),
         ..RunRow::default()
     }
 }
 
 /// The counters that only some schemes and fabrics have.
-fn extra_counters<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> BTreeMap<String, f64> {
-    let (scheme, senders) = (&point.scheme, engine.sender_counters());
+fn extra_counters(network: &Network<'_>, totals: &NodeTotals, point: &RunPoint) -> BTreeMap<String, f64> {
+    let (scheme, senders) = (&point.scheme, &totals.senders);
+    let programs = totals.programs.iter();
     let mut extra: BTreeMap<String, f64> =
-        engine.program_counters().into_iter().map(|(name, count)| (name.to_owned(), count as f64)).collect();
+        programs.map(|(name, count)| (name.clone(), *count as f64)).collect();
     for counter in scheme.transport.counters() {
         match counter {
             SenderCounter::Nacks => {
@@ -175,11 +180,11 @@ fn extra_counters<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> BTre
         }
     }
     if scheme.fabric.trim {
-        extra.insert("header_drops".to_owned(), engine.counters().header_drops as f64);
+        extra.insert("header_drops".to_owned(), totals.counters.header_drops as f64);
     }
-    if engine.network().topology.has_sites() {
-        let marks = engine.marks_by_class().into_iter();
-        extra.extend(marks.map(|(class, marks)| (format!("ecn_marks_{class}"), marks as f64)));
+    if network.topology.has_sites() {
+        let marks = totals.marks_by_class.iter();
+        extra.extend(marks.map(|(class, marks)| (format!("ecn_marks_{class}"), *marks as f64)));
     }
     extra
 }
@@ -338,12 +343,12 @@ fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideal: &Ideal<'_>, number: Mess
     }
 }
 
-fn job_row<O: Observer>(engine: &Engine<'_, O>, number: u32, job: &Job) -> JobRow {
-    let board = &engine.network().board;
+pub(crate) fn job_row(network: &Network<'_>, number: u32, job: &Job) -> JobRow {
+    let board = &network.board;
     let messages = job.messages.clone().map(|message| board.times(MessageId(message)));
     let times = messages.map(|[posted, _, acknowledged]| [posted, acknowledged]);
     // An idle step of a host may precede its job, so it does not start the job.
-    let steps = &engine.network().workload.steps;
+    let steps = &network.workload.steps;
     let times = times.chain(job.steps.clone().map(|step| {
         let [begun, over] = board.step_times(step);
         [begun.filter(|_| steps[step as usize].processor != Step::IDLE), over]

@@ -10,6 +10,7 @@ use crate::network::Network;
 use anabranch_base::{Duration, HostId, MessageId, NodeId, QpId, Time};
 use anabranch_fabric::Routing;
 use anabranch_proto::{IntStack, Packet, Repr};
+use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
 /// The data that a handler reads besides its node's own state, and the places for its output. Each thread has one
@@ -108,7 +109,7 @@ pub struct Notice {
 }
 
 /// Totals over a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Events that nodes have handled.
     pub events: u64,

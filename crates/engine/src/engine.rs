@@ -16,6 +16,8 @@ mod readout;
 mod tests;
 mod watchdog;
 
+pub use partition::clusters;
+
 use crate::context::{Counters, Failure, Notice};
 use crate::control::Control;
 use crate::egress::LAST_TIME;
@@ -133,50 +135,53 @@ pub struct EngineInputs<'a> {
     pub threads: usize,
 }
 
+impl<'a> EngineInputs<'a> {
+    /// The network of the run, with the index of the kind of each link.
+    ///
+    /// # Errors
+    /// A fault names no link or switch of this fabric.
+    pub fn network(&mut self) -> Result<(Network<'a>, Vec<u16>), SelectorError> {
+        let EngineInputs { topology, scheme, facts, limits, seed, .. } = *self;
+        let sizes = [facts.packet.0 as u16, scheme.transport.framing().ack.0 as u16];
+        let mut table = LinkKindTable::new(sizes, &scheme.fabric, &facts);
+        let link_kind_of = (0..topology.ports.len() as u32).map(|link| table.kind(topology, LinkId(link)));
+        let link_kind_of: Vec<u16> = link_kind_of.collect();
+        let plan = (scheme.fabric.routing_delay, limits.max_time);
+        let faults = FaultPlan::new(self.faults, plan, topology, seed, &mut table)?;
+        let network = Network::new(NetworkInputs {
+            topology,
+            healthy: self.routing,
+            workload: self.workload,
+            scheme,
+            facts,
+            own_path: self.own_path.take(),
+            link_kinds: table.kinds,
+            faults,
+            seed,
+        });
+        Ok((network, link_kind_of))
+    }
+}
+
 impl<'a, O: Observer> Engine<'a, O> {
     /// An engine before its first event.
     ///
     /// # Errors
     /// A fault names no link or switch of this fabric.
-    pub fn new(inputs: EngineInputs<'a>, observer: O) -> Result<Self, SelectorError> {
+    pub fn new(mut inputs: EngineInputs<'a>, observer: O) -> Result<Self, SelectorError> {
+        let (network, link_kind_of) = inputs.network()?;
         let EngineInputs {
             topology,
             routing,
-            workload,
-            faults,
             scheme,
             switches,
             facts,
-            own_path,
             injection,
             limits,
             points,
-            seed,
             threads,
+            ..
         } = inputs;
-        let sizes = [facts.packet.0 as u16, scheme.transport.framing().ack.0 as u16];
-        let mut table = LinkKindTable::new(sizes, &scheme.fabric, &facts);
-        let link_kind_of: Vec<u16> =
-            (0..topology.ports.len() as u32).map(|link| table.kind(topology, LinkId(link))).collect();
-        let faults = FaultPlan::new(
-            faults,
-            (scheme.fabric.routing_delay, limits.max_time),
-            topology,
-            seed,
-            &mut table,
-        )?;
-        let link_kinds = table.kinds;
-        let network = Network::new(NetworkInputs {
-            topology,
-            healthy: routing,
-            workload,
-            scheme,
-            facts,
-            own_path,
-            link_kinds,
-            faults,
-            seed,
-        });
         let link_kind_of = |link: LinkId| link_kind_of[link.index()];
         let notify_programs = switches.program.as_ref().is_some_and(|program| program.wants_qps());
         let shards = shards(&network, switches, injection, &observer, threads, link_kind_of);
@@ -366,7 +371,7 @@ fn shards<O: Observer>(
 ) -> Vec<Mutex<Shard<O>>> {
     let topology = network.topology;
     let mut hosts: Vec<Option<Host>> = Host::all(network, link_kind_of).into_iter().map(Some).collect();
-    let clusters = partition::clusters(network, observer, injection.is_some());
+    let clusters = clusters(network, observer, injection.is_some());
     let is_merged = clusters.iter().flatten().any(|node| !network.is_host(*node));
     plan.by_port &= !is_merged && !observer.wants_node_order() && threads <= MOST_THREADS;
     let mut switches: Vec<Option<Switch>> = (0..topology.switches.len() as u32)

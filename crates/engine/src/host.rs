@@ -28,7 +28,7 @@ use crate::prefetch::{prefetch, prefetch_lines};
 use anabranch_base::{HostId, LinkId, NodeId, QpId, Time};
 #[cfg(test)]
 use anabranch_proto::transport::AnySender;
-use anabranch_proto::transport::{AnyReceiver, CachedState};
+use anabranch_proto::transport::{AnyReceiver, CachedState, PayloadRange};
 use anabranch_proto::{IntStack, Packet, Repr};
 use anabranch_workload::Done;
 use ports::SeveralPorts;
@@ -284,6 +284,13 @@ impl Host {
             NOT_OPENED | DONE => qp.stats,
             index => stats(&self.senders[index as usize]),
         }
+    }
+
+    /// The part of its message that the data packet with this PSN carries. `slot` is the number of its queue pair among
+    /// the outgoing ones. None if the queue pair is not open, or if the PSN belongs to no message that is being sent.
+    pub fn payload_range(&self, slot: u32, psn: u32) -> Option<PayloadRange> {
+        let sender = self.senders.get(self.outgoing[slot as usize].index as usize)?;
+        sender.sender.payload_range(psn)
     }
 
     /// The number of data packets that the host's receivers have received for the first time, which is the progress that

@@ -414,9 +414,23 @@ parameter_choices!(ArrivalOrder: "port" = Port, "random" = Random);
 /// Puts arrivals of one instant at `node`, which are sorted by port, into a random order. The order depends only on
 /// seed, node, time and ports, and so neither on synchronisation windows nor on threads.
 fn draw_order<T>(seed: u64, node: NodeId, time: u64, tied: &mut [T], port: impl Fn(&T) -> u64) {
-    let purpose = Purpose::ArrivalOrder;
-    let instant = draw_at(seed, u64::from(node.0), purpose, time);
-    tied.sort_by_key(|one| draw_at(instant, port(one), purpose, 0));
+    let instant = instant_seed(seed, node, time);
+    tied.sort_by_key(|one| rank_at(instant, port(one)));
+}
+
+/// The rank of an arrival among those at `node` at `time`, if their order is random.
+pub fn drawn_rank(seed: u64, node: NodeId, time: u64, port: u64) -> u64 {
+    rank_at(instant_seed(seed, node, time), port)
+}
+
+#[inline]
+fn instant_seed(seed: u64, node: NodeId, time: u64) -> u64 {
+    draw_at(seed, u64::from(node.0), Purpose::ArrivalOrder, time)
+}
+
+#[inline]
+fn rank_at(instant: u64, port: u64) -> u64 {
+    draw_at(instant, port, Purpose::ArrivalOrder, 0)
 }
 
 /// Sorts items that are nearly sorted by `key`. Insertion is used as long as it takes few steps.

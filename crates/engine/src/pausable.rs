@@ -87,6 +87,8 @@ impl<'a> PausableRun<'a> {
 
     /// The totals until now. None after the end of the run.
     pub fn totals(&self) -> Option<RunRow> {
-        self.engine.as_ref().map(|engine| run_row(engine, &self.of.point, &[]))
+        self.engine
+            .as_ref()
+            .map(|engine| run_row(engine.network(), &engine.node_totals(), &self.of.point, &[]))
     }
 }

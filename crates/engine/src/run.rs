@@ -203,7 +203,7 @@ fn publish_totals(point: &RunPoint, fabric: &Built, control: &Control) {
 }
 
 /// The plan for the switches: the lossless class, the programs and the weights.
-fn switch_plan(
+pub(crate) fn switch_plan(
     point: &RunPoint,
     fabric: &Built,
     facts: &PathFacts,

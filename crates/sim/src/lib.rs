@@ -54,6 +54,7 @@ pub use anabranch_base::{self as base, Bytes, Duration, Rate, Stream, Time};
 pub use anabranch_base::{Parameter, ParameterType, Parameters, Problem, Refused, ValueError, ValueFault};
 pub use anabranch_engine::{Activity, Built, Control, RunError, RunResult, Span, build, run};
 pub use anabranch_engine::{Curve, Observer, Recorder, run_observed};
+pub use anabranch_engine::{DrivenNode, DrivenRun, FrameContent, NodeTotals, Outgoing, Signal, SignalKind};
 pub use anabranch_engine::{InjectedEnd, InjectedMessage, Injector, QueuePair, run_injected};
 pub use anabranch_engine::{PausablePoint, PausableRun};
 pub use anabranch_fabric as topology;

@@ -195,7 +195,10 @@ impl<'a> Reader<'a, '_> {
                     }
                 };
                 body.extension = self.frame.extension(cursor)?;
-                if let Repr::UetAck { .. } = body.repr {
+                let has_time = body.extension.time.is_some();
+                if matches!(body.repr, Repr::UetAck { .. })
+                    || has_time && matches!(body.repr, Repr::Sack { .. })
+                {
                     body.repr = body.repr.with_sent_at(self.time(&body.extension));
                 }
                 if let (Repr::HeaderOnly { .. }, Some(msn)) = (body.repr, body.extension.number) {

@@ -2,6 +2,7 @@
 
 use crate::error::{Fault, WireError};
 use crate::icrc::{ICRC_BYTES, icrc};
+use anabranch_base::HostId;
 use etherparse::{
     EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, UdpHeader,
 };
@@ -35,6 +36,26 @@ pub struct Route {
     pub ip: Addresses,
 }
 
+impl Route {
+    /// The route from one host to another, with the IPv4 and MAC addresses that follow from their numbers.
+    pub fn between(from: HostId, to: HostId) -> Route {
+        let ip = Addresses::V4 { from: address(from), to: address(to) };
+        Route { to_mac: mac(to), from_mac: mac(from), ip }
+    }
+}
+
+/// The IPv4 address of a host: `10.0.0.1` for host 0, and so on.
+fn address(host: HostId) -> [u8; 4] {
+    let [_, a, b, c] = (host.0 + 1).to_be_bytes();
+    [10, a, b, c]
+}
+
+/// The MAC address of a host, which is locally administered.
+fn mac(host: HostId) -> [u8; 6] {
+    let [a, b, c, d] = host.0.to_be_bytes();
+    [0x02, 0, a, b, c, d]
+}
+
 /// The IP addresses of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
@@ -60,6 +81,16 @@ impl Addresses {
         match self {
             Addresses::V4 { .. } => Ipv4Header::MIN_LEN,
             Addresses::V6 { .. } => Ipv6Header::LEN,
+        }
+    }
+
+    /// The host to which a packet with an address of [`Route::between`] goes. None for other addresses.
+    pub fn to_host(&self) -> Option<HostId> {
+        match *self {
+            Addresses::V4 { to: [10, a, b, c], .. } => {
+                u32::from_be_bytes([0, a, b, c]).checked_sub(1).map(HostId)
+            }
+            Addresses::V4 { .. } | Addresses::V6 { .. } => None,
         }
     }
 

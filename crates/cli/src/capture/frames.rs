@@ -2,11 +2,11 @@
 //! lists.
 
 use super::{FrameContent, Sent, Wire};
-use anabranch_base::{HostId, QpId};
+use anabranch_base::QpId;
 use anabranch_proto::transport::PayloadRange;
 use anabranch_proto::{Packet, Repr};
 use anabranch_wire::{
-    Addresses, FCS_BYTES, FIRST_QPN, Format, Memory, PauseFrame, Payload, Route, SHORTEST, WireError, encode,
+    FCS_BYTES, FIRST_QPN, Format, Memory, PauseFrame, Payload, Route, SHORTEST, WireError, encode,
 };
 
 /// The priority in pause frames.
@@ -57,9 +57,7 @@ impl Wire<'_> {
     fn route(&self, packet: &Packet) -> Route {
         let ends = self.built.workload.qps[(packet.qp.0 / self.point.scheme.qps) as usize];
         let from = if ends.dst == packet.dst { ends.src } else { ends.dst };
-        let to = packet.dst;
-        let ip = Addresses::V4 { from: address(from), to: address(to) };
-        Route { to_mac: mac(to), from_mac: mac(from), ip }
+        Route::between(from, packet.dst)
     }
 
     /// The address of a message. Its upper half is the number of the message, and its lower half is 0, so that the
@@ -100,16 +98,4 @@ impl Wire<'_> {
             request_bytes: request_bytes.min(u32::MAX.into()),
         }
     }
-}
-
-/// The IPv4 address of a host: `10.0.0.1` for host 0, and so on.
-fn address(host: HostId) -> [u8; 4] {
-    let [_, a, b, c] = (host.0 + 1).to_be_bytes();
-    [10, a, b, c]
-}
-
-/// The MAC address of a host, which is locally administered.
-fn mac(host: HostId) -> [u8; 6] {
-    let [a, b, c, d] = host.0.to_be_bytes();
-    [0x02, 0, a, b, c, d]
 }

@@ -21,6 +21,7 @@ mod papers;
 mod pcap;
 mod rank_hosts;
 mod sensitivity;
+mod testbed;
 mod unfinished;
 mod warnings;
 mod within_servers;

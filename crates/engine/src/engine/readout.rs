@@ -2,22 +2,23 @@
 
 use super::{Engine, fresh_packets, hits_of, latest, lock, totals};
 use crate::backlog::Backlogs;
+#[cfg(test)]
 use crate::context::Counters;
 use crate::faults::Hits;
-use crate::host::{QpStats, Totals};
+use crate::host::{Host, QpStats};
 use crate::network::Network;
 use crate::node::Node;
+use crate::node_totals::NodeTotals;
 use crate::observer::Observer;
-use crate::shard::Shard;
-use crate::switch::{Switch, program_counters};
-use anabranch_base::{Duration, HostId, LinkId, MessageId, QpId, Time};
+use crate::switch::Switch;
+use anabranch_base::{HostId, MessageId, QpId, Time};
 use anabranch_fabric::Routing;
 use anabranch_results::SeriesRow;
-use std::collections::BTreeMap;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 impl<'a, O: Observer> Engine<'a, O> {
     /// The totals of the run so far.
+    #[cfg(test)]
     pub fn counters(&self) -> Counters {
         totals(&self.locked())
     }
@@ -32,33 +33,16 @@ impl<'a, O: Observer> Engine<'a, O> {
         self.network.faults.first_begin(fault)
     }
 
-    /// The time for which data classes were paused, summed over all links.
-    pub fn pause_time(&self) -> Duration {
-        let now = self.now();
+    /// The totals of all nodes.
+    pub fn node_totals(&self) -> NodeTotals {
+        let latest = self.now();
         let shards = self.locked();
-        let lasting = |shard: &MutexGuard<'_, Shard<O>>| {
-            let hosts = shard.hosts().iter().map(|host| host.egress().lasting_pauses(now));
-            let switches = shard.switches().iter().map(|switch| switch.egress().lasting_pauses(now));
-            hosts.chain(switches).fold(Duration::ZERO, |sum, time| sum + time)
-        };
-        shards.iter().map(lasting).fold(totals(&shards).pause_time, |sum, time| sum + time)
-    }
-
-    /// The most bytes that waited at a switch port at the same time, with the link of that port. If several ports
-    /// reached this number, the link with the lowest number is named. None if nothing ever waited.
-    pub fn peak_queue(&self) -> Option<(u32, LinkId)> {
-        let shards = self.locked();
-        let switches = shards.iter().flat_map(|shard| shard.switches());
-        let ports = switches.flat_map(|switch| &switch.egress().ports).filter(|port| port.peak > 0);
-        ports.map(|port| (port.peak, port.link)).max_by_key(|(peak, link)| (*peak, std::cmp::Reverse(*link)))
-    }
-
-    /// A percentile of the bytes that data packets found waiting when they arrived at a switch port. Dropped packets
-    /// count as finding a full queue. None if there were no packets.
-    pub fn queue_percentile(&self, percent: u64) -> Option<u64> {
-        let mut all = Backlogs::default();
-        self.locked().iter().for_each(|shard| all += &shard.backlogs);
-        all.percentile(percent)
+        let mut backlogs = Backlogs::default();
+        shards.iter().for_each(|shard| backlogs += &shard.backlogs);
+        let hosts: Vec<&Host> = shards.iter().flat_map(|shard| shard.hosts()).collect();
+        let mut switches: Vec<&Switch> = shards.iter().flat_map(|shard| shard.switches()).collect();
+        switches.sort_by_key(|switch| switch.node());
+        NodeTotals::of((&hosts, &switches), self.network.topology, (totals(&shards), backlogs, latest))
     }
 
     /// The curve of goodput until now, if it is recorded. A second call returns no rows.
@@ -68,32 +52,6 @@ impl<'a, O: Observer> Engine<'a, O> {
         goodput.map_or_else(Vec::new, |goodput| {
             goodput.into_rows(self.now(), fresh_packets(&self.locked()), payload)
         })
-    }
-
-    /// The counters of programs in switches.
-    pub fn program_counters(&self) -> BTreeMap<&'static str, u64> {
-        let shards = self.locked();
-        let mut switches: Vec<&Switch> = shards.iter().flat_map(|shard| shard.switches()).collect();
-        switches.sort_by_key(|switch| switch.node());
-        program_counters(switches.into_iter())
-    }
-
-    /// The number of ECN-marked packets for each class of switch (`tor`, `leaf`, `esw`).
-    pub fn marks_by_class(&self) -> BTreeMap<String, u64> {
-        let mut by_class = BTreeMap::new();
-        for switch in self.locked().iter().flat_map(|shard| shard.switches()) {
-            let topology = self.network.topology;
-            let Some(its) = topology.switch(switch.node()) else { continue };
-            *by_class.entry(topology.tier_word(its.tier)).or_default() += switch.marked();
-        }
-        by_class
-    }
-
-    /// The counters of all senders.
-    pub fn sender_counters(&self) -> Totals {
-        let shards = self.locked();
-        let hosts = shards.iter().flat_map(|shard| shard.hosts());
-        hosts.fold(Totals::default(), |totals, host| totals.and(host.counters()))
     }
 
     /// The statistics of each connection, summed over its queue pairs.

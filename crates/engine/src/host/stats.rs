@@ -2,9 +2,10 @@
 
 use super::round::SenderSlot;
 use anabranch_proto::transport::SenderCounters;
+use serde::{Deserialize, Serialize};
 
 /// Sums of counters over senders, except for `most_nacks`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// Data packets sent again.
     pub retransmissions: u64,

@@ -11,6 +11,11 @@ use crate::transport::common::{
 };
 use anabranch_base::{Duration, MessageId, Time};
 
+/// The unit of the timestamp that SACKs echo. The paper gives none; this is the one in [`Headers::Strack`].
+///
+/// [`Headers::Strack`]: crate::transport::Headers::Strack
+const TIMESTAMP_TICK: Duration = Duration::from_ns(64);
+
 /// The sender of a queue pair.
 ///
 /// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each SACK and
@@ -391,7 +396,9 @@ impl StrackSender {
     /// has had more time to arrive than the probe, which hardly queued.
     #[inline]
     fn handle_probe_answer(&mut self, now: Time, cause: SackCause, sent_at: Time, rtt: Duration) {
-        let is_telling = cause.probe() && sent_at == self.probe_sent && rtt < self.probe_rtt;
+        // The timestamp of a SACK may have been rounded down to a tick. Two probes are further apart.
+        let is_latest = self.probe_sent.0.checked_sub(sent_at.0).is_some_and(|late| late < TIMESTAMP_TICK.0);
+        let is_telling = cause.probe() && is_latest && rtt < self.probe_rtt;
         self.probe_from = now;
         self.probe_sent = Time::NEVER;
         self.probe_is_due = false;

@@ -1,0 +1,29 @@
+//! `anabranch replay`: the nodes of a recorded testbed run, with the same inputs again.
+
+use crate::execute::{describe, guarded};
+use crate::failure::Failure;
+use crate::output::print;
+use crate::record;
+use anabranch_live::Replayed;
+use std::path::Path;
+
+/// Replays all runs of a record.
+///
+/// # Errors
+/// No record, or a node that sends something else than in the record.
+pub fn replay(folder: &Path) -> Result<(), Failure> {
+    let (prepared, runs) = record::open(folder)?;
+    for (number, path) in runs {
+        let point = &prepared.points[number];
+        let named = describe(&point.scheme.name, point.seed, &point.sweep);
+        let failed = |what: &dyn std::fmt::Display| Failure::Run(format!("{named}: {what}"));
+        let built = anabranch_sim::build(point).map_err(|error| failed(&error))?;
+        let replayed =
+            guarded(|| anabranch_live::replay(point, &built, &path)).map_err(|panic| failed(&panic))?;
+        let Replayed { processes, inputs, outputs } = replayed.map_err(|error| failed(&error))?;
+        print(&format!(
+            "{named}: {processes} processes got {inputs} inputs again, and all {outputs} outputs are those of the record\n"
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! The folder of a recorded testbed run: the resolved scenario with its files, and a folder for each run.
+
+use crate::failure::{Failure, reason};
+use crate::source::{self, Prepared};
+use crate::whole_file;
+use anabranch_sim::scenario::{Overrides, RunPoint};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The number of this form of records. It changes when older ones can no longer be replayed.
+const FORMAT: u32 = 1;
+
+/// The description of a recorded run.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct RunFile {
+    format: u32,
+    version: String,
+    scheme: String,
+    seed: u64,
+}
+
+impl RunFile {
+    fn of(point: &RunPoint) -> RunFile {
+        let version = env!("ANABRANCH_VERSION").to_owned();
+        RunFile { format: FORMAT, version, scheme: point.scheme.name.clone(), seed: point.seed }
+    }
+}
+
+const SCENARIO: &str = "scenario.toml";
+const RUN: &str = "run.json";
+
+/// Creates the folder of a record, which must not exist or be empty, with the scenario.
+///
+/// # Errors
+/// It cannot be written, or it has something in it.
+pub fn begin(folder: &Path, prepared: &Prepared) -> Result<(), Failure> {
+    let unwritable = |error: io::Error| {
+        Failure::Input(format!(
+            "{}: cannot be written: {}\n  help: name another folder with --record DIR",
+            folder.display(),
+            reason(&error)
+        ))
+    };
+    fs::create_dir_all(folder).map_err(unwritable)?;
+    if fs::read_dir(folder).map_err(unwritable)?.next().is_some() {
+        return Err(Failure::Input(format!(
+            "{}: is not empty\n  help: name a new folder with --record DIR",
+            folder.display()
+        )));
+    }
+    whole_file::put(&folder.join(SCENARIO), &prepared.item.toml).map_err(unwritable)?;
+    for (name, content) in &prepared.item.files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(unwritable)?;
+        whole_file::put(&path, content).map_err(unwritable)?;
+    }
+    Ok(())
+}
+
+/// Creates the folder of run number `number`, in which the processes write their files.
+///
+/// # Errors
+/// It cannot be written.
+pub fn begin_run(folder: &Path, number: usize, point: &RunPoint) -> Result<PathBuf, Failure> {
+    let path = run_folder(folder, number);
+    let unwritable = |error: io::Error| {
+        Failure::Input(format!("{}: cannot be written: {}", path.display(), reason(&error)))
+    };
+    fs::create_dir_all(&path).map_err(unwritable)?;
+    let text = serde_json::to_string_pretty(&RunFile::of(point)).unwrap_or_default();
+    whole_file::put(&path.join(RUN), text).map_err(unwritable)?;
+    Ok(path)
+}
+
+fn run_folder(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("run-{number:04}"))
+}
+
+/// Reads a record: its scenario, and the folder of each recorded run with the number of its point.
+///
+/// # Errors
+/// It is no record, or one of another version of the program that cannot be replayed.
+pub fn open(folder: &Path) -> Result<(Prepared, Vec<(usize, PathBuf)>), Failure> {
+    let scenario = folder.join(SCENARIO);
+    if !scenario.is_file() {
+        return Err(Failure::Input(format!(
+            "{}: is no record: it has no {SCENARIO}\n  help: `anabranch testbed SCENARIO --record DIR` makes one",
+            folder.display()
+        )));
+    }
+    let prepared = source::load(&source::open(&scenario)?, &Overrides::default())?;
+    let mut runs = Vec::new();
+    for (number, point) in prepared.points.iter().enumerate() {
+        let path = run_folder(folder, number);
+        if !path.join(RUN).is_file() {
+            continue;
+        }
+        let text = fs::read_to_string(path.join(RUN)).unwrap_or_default();
+        let file: RunFile = serde_json::from_str(&text).map_err(|error| {
+            Failure::Input(format!("{}: is no description of a run: {error}", path.join(RUN).display()))
+        })?;
+        let expected = RunFile::of(point);
+        if file.format != FORMAT {
+            return Err(Failure::Input(format!(
+                "{}: the record has format {} (anabranch {}), and this is {FORMAT} (anabranch {})\n  help: replay it with \
+                 the version that recorded it",
+                path.display(),
+                file.format,
+                file.version,
+                expected.version
+            )));
+        }
+        if (&file.scheme, file.seed) != (&expected.scheme, expected.seed) {
+            return Err(Failure::Input(format!(
+                "{}: the run is {}, seed {}, but run {number} of {SCENARIO} is {}, seed {}",
+                path.display(),
+                file.scheme,
+                file.seed,
+                expected.scheme,
+                expected.seed
+            )));
+        }
+        runs.push((number, path));
+    }
+    match runs.is_empty() {
+        true => Err(Failure::Input(format!("{}: the record has no run", folder.display()))),
+        false => Ok((prepared, runs)),
+    }
+}

@@ -1,0 +1,206 @@
+//! Tests of `testbed` and `replay`. Those with network namespaces need privileges, and say so where there are none.
+
+use crate::common::{Ended, Place};
+use std::fs;
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const SCENARIO: &str = r#"schemes = ["reps", "dcp"]
+seeds = [1]
+topology = { kind = "fat-tree", hosts = 4, hosts_per_tor = 2, link = "100Gbps" }
+workload = { kind = "permutation", bytes = "256KiB" }
+"#;
+
+/// Testbeds of tests run one after the other, since the tests look for what is left behind.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// A lock for a test with network namespaces. None without privileges for them, which is reported.
+fn privileged(place: &Place) -> Option<MutexGuard<'static, ()>> {
+    let lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let check = place.run(&["testbed", "--check"]);
+    if check.code == Some(0) {
+        return Some(lock);
+    }
+    eprintln!("SKIPPED: no network namespaces here:\n{}{}", check.stdout, check.stderr);
+    None
+}
+
+/// The namespaces of testbeds.
+fn namespaces() -> Vec<String> {
+    let entries = fs::read_dir("/run/netns").into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with("anabranch-")).collect()
+}
+
+/// The namespaces whose process has ended. Others belong to testbeds that run meanwhile.
+fn left_behind() -> Vec<String> {
+    let mut names = namespaces();
+    names.retain(|name| !is_running(name.split('-').nth(1).unwrap().parse().unwrap()));
+    names
+}
+
+/// The namespaces of one process.
+fn namespaces_of(child: &Child) -> Vec<String> {
+    let prefix = format!("anabranch-{}-", child.id());
+    namespaces().into_iter().filter(|name| name.starts_with(&prefix)).collect()
+}
+
+/// The processes that a process has started.
+fn children_of(pid: u32) -> Vec<u32> {
+    let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    list.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+}
+
+fn is_running(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+}
+
+#[expect(clippy::disallowed_methods, reason = "processes are waited for in real time")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let begin = now();
+    while !holds() {
+        assert!(begin.elapsed() < Duration::from_secs(20), "waited for long: {what}");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// A testbed of which a run takes long.
+fn begin_long(place: &Place) -> Child {
+    place.write("s.toml", SCENARIO);
+    let mut command = place.command(&["testbed", "s.toml", "--scheme", "reps", "--dilation", "2000000"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("the processes of the testbed", || children_of(child.id()).len() == 5);
+    // The run itself has begun soon after.
+    sleep(Duration::from_millis(200));
+    child
+}
+
+fn signal(pid: u32, name: &str) {
+    assert!(Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success());
+}
+
+fn end(mut child: Child) -> Ended {
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    Ended { code: child.wait().unwrap().code(), stdout, stderr }
+}
+
+#[test]
+fn real_packets_between_namespaces_beside_the_simulation() {
+    let place = Place::new();
+    let Some(_lock) = privileged(&place) else { return };
+    place.write("s.toml", SCENARIO);
+    let ended = place.run(&["testbed", "s.toml", "--record", "record", "--json"]).expect(0);
+    let document = ended.json();
+    for run in document["runs"].as_array().unwrap() {
+        assert_eq!(
+            (&run["messages_checked"], &run["live"]["flows_finished"]),
+            (&4.into(), &4.into()),
+            "{run}"
+        );
+        let fct = |which: &str| run[which]["fct_mean_us"].as_f64().unwrap();
+        let is_near = (0.8..1.25).contains(&(fct("live") / fct("simulated")));
+        // A machine that lets processes wait for long makes no statement about times.
+        assert!(is_near || run["valid"] == false, "{run}");
+        assert_eq!(run["live"]["drops"], run["simulated"]["drops"], "{run}");
+    }
+    assert_eq!(left_behind(), Vec::<String>::new(), "left behind after success");
+    let replayed = place.run(&["replay", "record"]).expect(0).stdout;
+    assert_eq!(replayed.matches("are those of the record").count(), 2, "{replayed}");
+    // One byte of a frame that a host has sent.
+    let path = place.path().join("record/run-0001/process-1.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen("\"tail\":\"", "\"tail\":\"0", 1)).unwrap();
+    let failed = place.run(&["replay", "record"]).expect(1).stderr;
+    assert!(failed.contains("process-1.jsonl:"), "{failed}");
+}
+
+#[test]
+fn nothing_is_left_after_a_failure() {
+    let place = Place::new();
+    let Some(_lock) = privileged(&place) else { return };
+    place.write("s.toml", SCENARIO);
+    let ended = place
+        .run(&["testbed", "s.toml", "--scheme", "reps", "--dilation", "2000000", "--limit", "1"])
+        .expect(1);
+    assert!(ended.stderr.contains("ended within the limit of 1 s; --limit"), "{}", ended.stderr);
+    assert_eq!(left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn nothing_is_left_after_ctrl_c() {
+    let place = Place::new();
+    let Some(_lock) = privileged(&place) else { return };
+    let child = begin_long(&place);
+    let processes = children_of(child.id());
+    assert_eq!(namespaces_of(&child).len(), 4 + 4, "4 hosts, 2 ToRs and 2 spines");
+    signal(child.id(), "INT");
+    let ended = end(child).expect(130);
+    assert!(ended.stderr.contains("interrupted; nothing is left behind"), "{}", ended.stderr);
+    assert_eq!(left_behind(), Vec::<String>::new());
+    assert!(!processes.into_iter().any(is_running));
+}
+
+#[test]
+fn the_next_start_removes_what_a_killed_testbed_left() {
+    let place = Place::new();
+    let Some(_lock) = privileged(&place) else { return };
+    let mut child = begin_long(&place);
+    let processes = children_of(child.id());
+    signal(child.id(), "KILL");
+    child.wait().unwrap();
+    assert_eq!(namespaces_of(&child).len(), 8, "nobody could remove them");
+    wait_until("the processes die with their parent", || !processes.iter().any(|pid| is_running(*pid)));
+    let ended = place.run(&["testbed", "s.toml", "--scheme", "reps"]).expect(0);
+    assert!(
+        ended.stderr.contains("removed 8 network namespaces of a testbed that was killed"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn a_killed_host_is_an_error_within_seconds() {
+    let place = Place::new();
+    let Some(_lock) = privileged(&place) else { return };
+    let child = begin_long(&place);
+    let host = children_of(child.id())[1];
+    let begin = now();
+    signal(host, "KILL");
+    let ended = end(child).expect(1);
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    let text = format!("the process of host:1 (pid {host}) was killed by SIGKILL");
+    assert!(ended.stderr.contains(&text), "{}", ended.stderr);
+    assert_eq!(left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_testbed_cannot_do_is_said_with_a_way_out() {
+    let place = Place::new();
+    place.write("s.toml", SCENARIO);
+    let fast = place.run(&["testbed", "s.toml", "--dilation", "10", "--sockets"]).expect(2).stderr;
+    let hint = fast.split("--dilation ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    assert!(fast.contains("at a dilation of 10 the run sends"), "{fast}");
+    place.run(&["testbed", "s.toml", "--dilation", &hint, "--sockets", "--scheme", "dcp"]).expect(0);
+    place.write(
+        "large.toml",
+        SCENARIO.replace("hosts = 4, hosts_per_tor = 2", "hosts = 64, hosts_per_tor = 8"),
+    );
+    let large = place.run(&["testbed", "large.toml", "--sockets"]).expect(2).stderr;
+    assert!(large.contains("64 hosts") && large.contains("`hosts = 8` in [topology]"), "{large}");
+    let hpcc = place.run(&["testbed", "s.toml", "--scheme", "hpcc", "--sockets"]).expect(2).stderr;
+    assert!(hpcc.contains("telemetry of switches (INT)"), "{hpcc}");
+    let none = place.run(&["replay", "nowhere"]).expect(2).stderr;
+    assert!(none.contains("is no record") && none.contains("testbed SCENARIO --record DIR"), "{none}");
+    place.run(&["testbed"]).expect(2);
+}

@@ -1,0 +1,87 @@
+//! The totals of nodes that have stopped, from which the row of a run is made.
+
+use crate::backlog::Backlogs;
+use crate::context::Counters;
+use crate::host::{Host, Totals};
+use crate::node::Node;
+use crate::switch::{Switch, program_counters};
+use anabranch_base::{Duration, LinkId, Time};
+use anabranch_fabric::Topology;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// The totals of some nodes of a run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct NodeTotals {
+    /// Totals over events and packets. Pauses that have not ended are included.
+    pub counters: Counters,
+    /// The counters of all senders.
+    pub senders: Totals,
+    /// The most bytes that waited at a switch port at once, with the number of that port's link. If several ports
+    /// reached this number, the first one is named. None if nothing ever waited.
+    pub peak_queue: Option<(u32, u32)>,
+    /// The histogram of the bytes that data packets found waiting at switches.
+    pub backlogs: Backlogs,
+    /// The counters of programs in switches.
+    pub programs: BTreeMap<String, u64>,
+    /// The number of ECN-marked packets for each class of switch (`tor`, `leaf`, `esw`).
+    pub marks_by_class: BTreeMap<String, u64>,
+    /// The time of the latest event.
+    pub latest: Time,
+}
+
+impl NodeTotals {
+    /// The totals of all `hosts` and `switches`, which are sorted by number. `counters` and `backlogs` are the sums over
+    /// these nodes, and `latest` is the time of their latest event.
+    pub(crate) fn of(
+        (hosts, switches): (&[&Host], &[&Switch]),
+        topology: &Topology,
+        (mut counters, backlogs, latest): (Counters, Backlogs, Time),
+    ) -> NodeTotals {
+        let lasting = hosts.iter().map(|host| host.egress().lasting_pauses(latest));
+        let lasting = lasting.chain(switches.iter().map(|switch| switch.egress().lasting_pauses(latest)));
+        counters.pause_time = lasting.fold(counters.pause_time, |sum: Duration, time| sum + time);
+        let ports = switches.iter().flat_map(|switch| &switch.egress().ports).filter(|port| port.peak > 0);
+        let peaks = ports.map(|port| (port.peak, port.link));
+        let mut marks_by_class = BTreeMap::new();
+        for switch in switches {
+            let Some(its) = topology.switch(switch.node()) else { continue };
+            *marks_by_class.entry(topology.tier_word(its.tier)).or_default() += switch.marked();
+        }
+        let programs = program_counters(switches.iter().copied()).into_iter();
+        NodeTotals {
+            counters,
+            senders: hosts.iter().fold(Totals::default(), |totals, host| totals.and(host.counters())),
+            peak_queue: peaks
+                .max_by_key(|(peak, link)| (*peak, Reverse(*link)))
+                .map(|(peak, link)| (peak, link.0)),
+            backlogs,
+            programs: programs.map(|(name, count)| (name.to_owned(), count)).collect(),
+            marks_by_class,
+            latest,
+        }
+    }
+
+    /// The link of the longest queue, with its length in bytes.
+    pub(crate) fn peak(&self) -> Option<(u32, LinkId)> {
+        self.peak_queue.map(|(bytes, link)| (bytes, LinkId(link)))
+    }
+
+    /// Adds the totals of other nodes. The counters of programs are added up, so at most one of the two may have
+    /// switches whose programs count a maximum.
+    pub fn add(&mut self, other: &NodeTotals) {
+        self.counters += other.counters;
+        self.senders = self.senders.and(other.senders);
+        let peaks = [self.peak_queue, other.peak_queue].into_iter().flatten();
+        self.peak_queue = peaks.max_by_key(|(peak, link)| (*peak, Reverse(*link)));
+        self.backlogs += &other.backlogs;
+        for (name, count) in &other.programs {
+            *self.programs.entry(name.clone()).or_default() += count;
+        }
+        for (class, marks) in &other.marks_by_class {
+            *self.marks_by_class.entry(class.clone()).or_default() += marks;
+        }
+        self.latest = self.latest.max(other.latest);
+    }
+}

@@ -1,0 +1,124 @@
+//! The messages between the processes of a run: one JSON value per line over a stream.
+
+use crate::lateness::Lateness;
+use anabranch_base::Time;
+use anabranch_sim::{NodeTotals, Signal};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+
+/// A message from a process of nodes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum FromNodes {
+    /// The nodes are ready to begin.
+    Ready,
+    /// An effect on nodes of other processes.
+    Signal(Signal),
+    /// The number of messages acknowledged and steps ended so far, and the time of the last of these.
+    Progress {
+        /// The number.
+        ended: u64,
+        /// The time.
+        last_end: Time,
+    },
+    /// A node failed.
+    Failed(String),
+    /// The results, at the end.
+    Report(Box<NodesReport>),
+}
+
+/// The results of the nodes of one process.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct NodesReport {
+    /// The totals of the nodes.
+    pub totals: NodeTotals,
+    /// The times of messages that these nodes know: number; posting, delivery, acknowledgement.
+    pub messages: Vec<(u32, [Option<Time>; 3])>,
+    /// The times of steps that these nodes know: number; begin, end.
+    pub steps: Vec<(u32, [Option<Time>; 2])>,
+    /// The messages whose bytes were checked.
+    pub checked: u64,
+    /// The lateness of frames when nodes acted on them.
+    pub frames: Lateness,
+    /// The lateness of nodes' own events.
+    pub events: Lateness,
+    /// Frames that the kernel dropped at full sockets.
+    pub kernel_drops: u64,
+}
+
+/// A message to a process of nodes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum ToNodes {
+    /// The run begins at this monotonic time in nanoseconds.
+    Start(u64),
+    /// An effect of a node of another process.
+    Signal(Signal),
+    /// The run ends at this simulated time.
+    Stop(Time),
+}
+
+/// One end of a stream of lines.
+pub struct Channel {
+    stream: UnixStream,
+    buffer: Vec<u8>,
+    /// Whether the other end is gone.
+    closed: bool,
+}
+
+impl Channel {
+    /// A channel over a stream.
+    pub fn new(stream: UnixStream) -> Channel {
+        Channel { stream, buffer: Vec::new(), closed: false }
+    }
+
+    /// The stream.
+    pub fn stream(&self) -> &UnixStream {
+        &self.stream
+    }
+
+    /// Whether the other end is gone and everything has been read.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Writes a value.
+    ///
+    /// # Errors
+    /// The other end is gone.
+    pub fn send(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(value)?;
+        line.push(b'\n');
+        self.stream.set_nonblocking(false)?;
+        self.stream.write_all(&line)
+    }
+
+    /// Reads the values that have arrived, without waiting.
+    ///
+    /// # Errors
+    /// The stream cannot be read, or a line is no such value.
+    pub fn receive<T: DeserializeOwned>(&mut self) -> io::Result<Vec<T>> {
+        self.stream.set_nonblocking(true)?;
+        let mut part = [0; 1 << 14];
+        loop {
+            match self.stream.read(&mut part) {
+                Ok(0) => {
+                    self.closed = true;
+                    break;
+                }
+                Ok(bytes) => self.buffer.extend_from_slice(&part[..bytes]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => {
+                    self.closed = true;
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let Some(end) = self.buffer.iter().rposition(|byte| *byte == b'\n') else { return Ok(Vec::new()) };
+        let lines: Vec<u8> = self.buffer.drain(..=end).collect();
+        let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| serde_json::from_slice(line).map_err(io::Error::from)).collect()
+    }
+}

@@ -1,0 +1,60 @@
+//! The errors of a live run.
+
+use anabranch_sim::RunError;
+use anabranch_wire::WireError;
+
+/// The reason why a live run ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// The run cannot be built.
+    #[error(transparent)]
+    Run(#[from] Box<RunError>),
+    /// The run needs something that real packets do not have here.
+    #[error("{0}")]
+    Unsupported(String),
+    /// A node broke an invariant.
+    #[error("{0}")]
+    Broken(String),
+    /// A frame cannot be read or written.
+    #[error("{node}: {error}")]
+    Frame {
+        /// The node.
+        node: String,
+        /// The field and the fault.
+        error: WireError,
+    },
+    /// The bytes of a delivered message differ from those that were sent.
+    #[error(
+        "message {message} arrived at {node} with other bytes than were sent: BLAKE3 {found}, not {expected}"
+    )]
+    Damaged {
+        /// The message.
+        message: u32,
+        /// The receiving host.
+        node: String,
+        /// The hash of the received bytes.
+        found: String,
+        /// The hash of the sent bytes.
+        expected: String,
+    },
+    /// The run did not end within its limit.
+    #[error("{0}")]
+    Limit(String),
+    /// The user ended the run.
+    #[error("interrupted")]
+    Interrupted,
+    /// The operating system refused something.
+    #[error("{what}: {error}")]
+    System {
+        /// The action.
+        what: String,
+        /// The error.
+        error: std::io::Error,
+    },
+}
+
+impl From<RunError> for LiveError {
+    fn from(error: RunError) -> LiveError {
+        LiveError::Run(Box::new(error))
+    }
+}

@@ -1,0 +1,165 @@
+//! All nodes of a run in one thread, with exact times: every frame arrives when it should.
+
+use crate::codec::is_pause;
+use crate::error::LiveError;
+use crate::node::{Frame, LiveNode};
+use anabranch_base::{NodeId, Time};
+use anabranch_sim::results::RunRow;
+use anabranch_sim::scenario::RunPoint;
+use anabranch_sim::topology::Topology;
+use anabranch_sim::{Built, DrivenNode, DrivenRun, NodeTotals, Signal, SignalKind};
+use std::collections::BTreeMap;
+
+/// The results of a run.
+#[derive(Debug)]
+pub struct ExactOutcome {
+    /// The row of the run.
+    pub row: RunRow,
+    /// The totals of all nodes.
+    pub totals: NodeTotals,
+    /// The messages whose bytes were checked at their receivers.
+    pub checked: u64,
+    /// The times of posting, delivery and acknowledgement of each message.
+    pub times: Vec<[Option<Time>; 3]>,
+}
+
+/// The frames on links, in the order in which nodes handle their arrivals.
+type InFlight = BTreeMap<Arrival, Vec<u8>>;
+
+/// The position of an arrival among all arrivals.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Arrival {
+    time: Time,
+    node: NodeId,
+    is_packet: bool,
+    rank: u64,
+    port: u16,
+    /// The number of the frame, which tells frames of one link apart.
+    frame: u64,
+}
+
+/// Runs a point with exact times.
+///
+/// # Errors
+/// The point cannot be built, a message was damaged, an invariant is broken, or the run reaches a limit of the point.
+pub fn exact(point: &RunPoint, built: &Built) -> Result<ExactOutcome, LiveError> {
+    let run = DrivenRun::new(point, built)?;
+    let mut exact = Exact {
+        run: &run,
+        topology: &built.topology,
+        nodes: LiveNode::all(&run, &built.topology)?,
+        in_flight: BTreeMap::new(),
+        frames: 0,
+    };
+    let last = Time::ZERO + point.limits.max_time;
+    let end = run.counts().into_iter().map(u64::from).sum::<u64>();
+    let mut stop = Time::NEVER;
+    while let Some(now) = exact.next().filter(|now| *now < stop) {
+        if now > last {
+            return Err(LiveError::Limit(format!("limits.max_time ({}) is over", point.limits.max_time)));
+        }
+        exact.instant(now)?;
+        if stop == Time::NEVER && exact.nodes.iter().map(|node| node.driven().ended()).sum::<u64>() >= end {
+            stop = run.last_end() + run.linger();
+        }
+    }
+    if stop == Time::NEVER {
+        return Err(LiveError::Limit("messages are unfinished, and no event is left".to_owned()));
+    }
+    let driven: Vec<&DrivenNode<'_>> = exact.nodes.iter().map(LiveNode::driven).collect();
+    let totals = DrivenNode::totals(&driven);
+    let [messages, _] = run.counts();
+    Ok(ExactOutcome {
+        row: run.row(&totals),
+        totals,
+        checked: exact.nodes.iter().map(LiveNode::checked_messages).sum(),
+        times: (0..messages).map(|message| run.message_times(anabranch_base::MessageId(message))).collect(),
+    })
+}
+
+struct Exact<'r> {
+    run: &'r DrivenRun<'r>,
+    topology: &'r Topology,
+    nodes: Vec<LiveNode<'r>>,
+    in_flight: InFlight,
+    /// The number of frames sent so far.
+    frames: u64,
+}
+
+impl Exact<'_> {
+    /// The time of the next event or arrival.
+    fn next(&self) -> Option<Time> {
+        let own = self.nodes.iter().map(|node| node.driven().next_time()).min();
+        let arrival = self.in_flight.first_key_value().map(|(arrival, _)| arrival.time);
+        own.into_iter().chain(arrival).min().filter(|time| *time < Time::NEVER)
+    }
+
+    /// Handles everything that happens at `now`.
+    fn instant(&mut self, now: Time) -> Result<(), LiveError> {
+        for index in 0..self.nodes.len() {
+            self.nodes[index].run_tasks(now)?;
+            self.pass_on(index)?;
+        }
+        while let Some(entry) = self.in_flight.first_entry().filter(|entry| entry.key().time == now) {
+            let (Arrival { node, port, .. }, bytes) = entry.remove_entry();
+            self.nodes[node.index()].receive(now, port, &bytes)?;
+            self.pass_on(node.index())?;
+        }
+        for index in 0..self.nodes.len() {
+            if self.nodes[index].driven().next_time() <= now {
+                self.nodes[index].run_until(now)?;
+                self.pass_on(index)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes on what a node has sent.
+    fn pass_on(&mut self, index: usize) -> Result<(), LiveError> {
+        self.send(index)?;
+        let mut signals: Vec<Signal> = self.nodes[index].take_signals().collect();
+        while !signals.is_empty() {
+            let mut more = Vec::new();
+            for signal in signals {
+                self.deliver(&signal, &mut more)?;
+            }
+            signals = more;
+        }
+        Ok(())
+    }
+
+    /// Puts the frames that a node has sent on their links.
+    fn send(&mut self, index: usize) -> Result<(), LiveError> {
+        let (node, run, topology) = (self.nodes[index].node(), self.run, self.topology);
+        let (in_flight, frames) = (&mut self.in_flight, &mut self.frames);
+        self.nodes[index].take_frames(|Frame { acts, port, bytes, .. }| {
+            let to = &topology.ports[topology.link(node, port).index()];
+            *frames += 1;
+            let arrival = Arrival {
+                time: acts,
+                node: to.peer,
+                is_packet: !is_pause(&bytes),
+                rank: run.arrival_rank(to.peer, acts, to.peer_port),
+                port: to.peer_port,
+                frame: *frames,
+            };
+            in_flight.insert(arrival, bytes);
+        })
+    }
+
+    fn deliver(&mut self, signal: &Signal, more: &mut Vec<Signal>) -> Result<(), LiveError> {
+        let (hosts, notifies) = (self.topology.hosts, self.run.notifies_switches());
+        for index in 0..self.nodes.len() {
+            let is_switch = self.nodes[index].node().0 >= hosts;
+            if is_switch && !notifies && matches!(signal.kind, SignalKind::Qp { .. }) {
+                continue;
+            }
+            self.nodes[index].handle(signal)?;
+            if !matches!(signal.kind, SignalKind::Qp { .. }) {
+                more.extend(self.nodes[index].take_signals());
+                self.send(index)?;
+            }
+        }
+        Ok(())
+    }
+}

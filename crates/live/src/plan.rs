@@ -1,0 +1,117 @@
+//! The limits of a testbed, and the dilation at which a machine carries a run.
+
+use crate::error::LiveError;
+use anabranch_base::Time;
+use anabranch_sim::topology::Topology;
+
+/// The most hosts of a testbed.
+const MOST_HOSTS: u32 = 32;
+/// The most nodes of a testbed, which have a network namespace each.
+const MOST_NODES: u32 = 96;
+/// The packet-hops per second of real time that two busy cores carry in time.
+const EASY_RATE: f64 = 12_000.0;
+/// The packet-hops per second of real time beyond which queues of the machine's own would build up.
+const MOST_RATE: f64 = 60_000.0;
+/// The real time of a full packet in which a busy machine lets nodes act, in seconds.
+const EASY_PACKET: f64 = 10e-3;
+/// The real time in seconds that a run should not exceed for the sake of [`EASY_PACKET`].
+const EASY_RUN: f64 = 15.0;
+
+/// The amount of work of a run, from its simulation.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    /// Packets sent on links.
+    pub packet_hops: u64,
+    /// The simulated time of the run.
+    pub lasts: Time,
+    /// The simulated time that a full packet takes on the link of a host.
+    pub packet: Time,
+}
+
+impl Work {
+    fn seconds(time: Time) -> f64 {
+        time.0 as f64 / 1e12
+    }
+
+    /// The smallest dilation at which the machine carries this many packet-hops per second.
+    fn dilation_for(&self, rate: f64) -> f64 {
+        self.packet_hops as f64 / (Work::seconds(self.lasts).max(1e-12) * rate)
+    }
+
+    /// The dilation at which a busy machine runs this in time.
+    pub fn fitting_dilation(&self) -> u32 {
+        let in_time = EASY_PACKET / Work::seconds(self.packet).max(1e-12);
+        let soon = EASY_RUN / Work::seconds(self.lasts).max(1e-12);
+        two_digits(self.dilation_for(EASY_RATE).max(in_time.min(soon)).max(1.0))
+    }
+
+    /// The real time of the run at this dilation, in seconds.
+    pub fn real_seconds(&self, dilation: u32) -> f64 {
+        Work::seconds(self.lasts) * f64::from(dilation)
+    }
+
+    /// Checks that the machine can carry the run at this dilation.
+    ///
+    /// # Errors
+    /// It cannot. The message names the smallest dilation.
+    pub fn check(&self, dilation: u32) -> Result<(), LiveError> {
+        let least = self.dilation_for(MOST_RATE);
+        if f64::from(dilation) >= least {
+            return Ok(());
+        }
+        let rate = self.packet_hops as f64 / self.real_seconds(dilation).max(1e-12);
+        Err(LiveError::Unsupported(format!(
+            "at a dilation of {dilation} the run sends {rate:.0} packets over links per second, and a machine carries \
+             about {MOST_RATE:.0}\n  help: --dilation {} or more; --dilation {} is easy",
+            two_digits(least),
+            self.fitting_dilation()
+        )))
+    }
+}
+
+/// A number rounded up to two digits.
+pub(crate) fn two_digits(number: f64) -> u32 {
+    let mut unit = 1.0;
+    while number / unit > 99.0 {
+        unit *= 10.0;
+    }
+    ((number / unit).ceil() * unit) as u32
+}
+
+/// Checks that a testbed can have this fabric.
+///
+/// # Errors
+/// It has too many hosts or switches.
+pub fn check_size(topology: &Topology) -> Result<(), LiveError> {
+    let (hosts, nodes) = (topology.hosts, topology.nodes());
+    if hosts <= MOST_HOSTS && nodes <= MOST_NODES {
+        return Ok(());
+    }
+    Err(LiveError::Unsupported(format!(
+        "the fabric has {hosts} hosts and {} switches, and a testbed at most {MOST_HOSTS} hosts and {MOST_NODES} nodes in \
+         all\n  help: write `hosts = 8` in [topology], for example",
+        nodes - hosts
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dilation_fits_the_work() {
+        // 8 hosts at 100 Gb/s for 100 us.
+        let work = Work { packet_hops: 12_000, lasts: Time(100_000_000), packet: Time(348_000) };
+        let fits = work.fitting_dilation();
+        assert_eq!(fits, 29_000, "10 ms for a packet");
+        work.check(fits).unwrap();
+        let error = work.check(1_000).unwrap_err().to_string();
+        assert!(error.contains("--dilation 2000 or more; --dilation 29000 is easy"), "{error}");
+        work.check(2_000).unwrap();
+    }
+
+    #[test]
+    fn dilations_have_two_digits() {
+        assert_eq!([1.0, 9.5, 12.3, 123.0, 99_999.0].map(two_digits), [1, 10, 13, 130, 100_000]);
+    }
+}

@@ -1,0 +1,75 @@
+//! The payloads of the packets at a switch.
+//!
+//! The engine's switch queues packets without payload. Their payloads wait here until the packets leave. A payload
+//! depends only on queue pair and PSN, so that all copies of a packet share one entry. Since a switch does not report
+//! which packets it drops, the oldest payloads make room for new ones.
+
+use anabranch_base::QpId;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The most bytes of payload that are kept, many times the buffer of a switch.
+const MOST_BYTES: usize = 64 << 20;
+
+/// The payloads at a switch.
+#[derive(Default)]
+pub struct Payloads {
+    by_packet: BTreeMap<(QpId, u32), Stored>,
+    /// The arrivals in their order, each with its number.
+    order: VecDeque<(u64, (QpId, u32))>,
+    arrivals: u64,
+    bytes: usize,
+}
+
+/// A payload with its offset in the message.
+pub struct Stored {
+    pub offset: u32,
+    pub bytes: Vec<u8>,
+    /// The number of its latest arrival.
+    arrival: u64,
+}
+
+impl Payloads {
+    /// Stores the payload of a packet.
+    pub fn store(&mut self, (qp, psn): (QpId, u32), offset: u32, bytes: &[u8]) {
+        self.arrivals += 1;
+        let arrival = self.arrivals;
+        self.order.push_back((arrival, (qp, psn)));
+        let stored = Stored { offset, bytes: bytes.to_vec(), arrival };
+        self.bytes += bytes.len();
+        if let Some(before) = self.by_packet.insert((qp, psn), stored) {
+            self.bytes -= before.bytes.len();
+        }
+        while self.bytes > MOST_BYTES
+            && let Some((number, packet)) = self.order.pop_front()
+        {
+            if self.by_packet.get(&packet).is_some_and(|stored| stored.arrival == number)
+                && let Some(stored) = self.by_packet.remove(&packet)
+            {
+                self.bytes -= stored.bytes.len();
+            }
+        }
+    }
+
+    /// The payload of a packet.
+    pub fn of(&self, packet: (QpId, u32)) -> Option<&Stored> {
+        self.by_packet.get(&packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_payloads_make_room() {
+        let mut payloads = Payloads::default();
+        for psn in 0..20 {
+            payloads.store((QpId(1), psn), psn, &vec![psn as u8; MOST_BYTES / 10]);
+            payloads.store((QpId(1), 0), 0, &[7; 100]);
+        }
+        assert_eq!(payloads.of((QpId(1), 0)).map(|stored| stored.bytes.len()), Some(100), "it came again");
+        assert!(payloads.of((QpId(1), 1)).is_none(), "it is the oldest");
+        assert_eq!(payloads.of((QpId(1), 19)).map(|stored| stored.offset), Some(19));
+        assert!(payloads.bytes <= MOST_BYTES);
+    }
+}

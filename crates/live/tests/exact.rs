@@ -1,0 +1,145 @@
+//! Frames of bytes with exact times give the results of the simulator, and every message arrives byte for byte.
+
+use anabranch_live::exact;
+use anabranch_sim::results::RunRow;
+use anabranch_sim::scenario::{NoFiles, Overrides, RunPoint, read};
+use anabranch_sim::{Control, build, run};
+
+/// The runs of a scenario.
+fn points(text: &str) -> Vec<RunPoint> {
+    let scenario = read("test.toml", text, &NoFiles, &Overrides::default());
+    scenario.unwrap_or_else(|error| panic!("{error}\n{text}")).points().unwrap()
+}
+
+fn check(text: &str) {
+    for point in points(text) {
+        let name = &point.scheme.name;
+        let built = build(&point).unwrap();
+        let live = exact(&point, &built).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let simulated = run(&point, &Control::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(live.checked, live.row.flows, "{name}");
+        // The driver makes no rows of messages, so that its row has no ideal times and no slowdowns.
+        let RunRow { slowdown_mean, slowdown_p50, slowdown_p95, slowdown_p99, .. } = live.row;
+        let mut extra = simulated.run.extra.clone();
+        extra.retain(|name, _| !name.contains("slowdown"));
+        let expected = RunRow {
+            extra,
+            digest: String::new(),
+            warnings: Vec::new(),
+            faults: Vec::new(),
+            ideal_fct_max_us: 0.0,
+            ideal_cct_max_us: 0.0,
+            slowdown_mean,
+            slowdown_p50,
+            slowdown_p95,
+            slowdown_p99,
+            ..simulated.run
+        };
+        assert_eq!(live.row, expected, "{name}");
+    }
+}
+
+/// All built-in schemes but HPCC, whose packets carry telemetry, and those for several data centres.
+const SCHEMES: &str = r#"["reps", "reps-carry", "reps-reuse", "eqds", "ops", "ecmp", "adaptive-roce", "bitmap", "flowlet", "plb",
+    "mprdma-lb", "mptcp", "mptcp-one-window", "strack", "strack-ops", "themis-spraying", "conweave", "sr-spray", "sr-ar",
+    "sr-ecmp", "to-ar", "dcp", "dcp-dcqcn", "irn-ar", "irn-ar-dcqcn", "irn-ecmp", "irn-ecmp-dcqcn", "mp-rdma", "rack-tlp",
+    "timeout", "rocev2", "rocev2-4qp", "pfc-ecmp", "pfc-ecmp-dcqcn", "uet-nscc", "uet-nscc-bitmap", "uet-nscc-reps",
+    "uet-nscc-oblivious", "uet-rccc", "uet-both"]"#;
+
+const FABRIC: &str = r#"topology = { kind = "fat-tree", hosts = 8, hosts_per_tor = 4, link = "100Gbps" }"#;
+
+/// A message of 1 MiB from each host under every transport, over sprayed paths of which some lose packets.
+#[test]
+fn losses_and_reordering() {
+    check(&format!(
+        r#"
+        schemes = {SCHEMES}
+        {FABRIC}
+        workload = {{ kind = "permutation", bytes = "1MiB" }}
+        [[fault]]
+        kind = "packet-loss"
+        links = "cable:tor:0/up:1"
+        probability = 0.01
+        at = "0us"
+        "#
+    ));
+}
+
+#[test]
+fn incast() {
+    check(&format!(
+        r#"
+        schemes = {SCHEMES}
+        topology = {{ kind = "fat-tree", hosts = 12, hosts_per_tor = 4, link = "100Gbps" }}
+        workload = {{ kind = "incast", degree = 8, bytes = "128KiB" }}
+        "#
+    ));
+}
+
+/// A cut uplink, of which routing learns later, and pauses that its two ends settle.
+#[test]
+fn a_link_that_is_cut_and_comes_back() {
+    check(&format!(
+        r#"
+        schemes = ["reps", "strack", "themis-spraying", "dcp", "ops", "rocev2", "mp-rdma", "uet-nscc"]
+        {FABRIC}
+        workload = {{ kind = "permutation", bytes = "512KiB" }}
+        set = {{ "*.fabric.routing_delay" = "20us" }}
+        [[fault]]
+        kind = "link-down"
+        links = "cable:tor:0/up:0"
+        at = "10us"
+        duration = "100us"
+        "#
+    ));
+}
+
+/// Messages that wait for others, at their own host and at other hosts.
+#[test]
+fn collectives() {
+    for algorithm in ["allreduce-ring", "alltoall", "allreduce-double-binary-tree"] {
+        check(&format!(
+            r#"
+            schemes = ["reps", "themis-spraying", "dcp", "rocev2"]
+            {FABRIC}
+            workload = {{ kind = "collective", algorithm = "{algorithm}", bytes = "256KiB" }}
+            "#
+        ));
+    }
+}
+
+#[test]
+fn two_data_centres() {
+    check(
+        r#"
+        schemes = ["themis-longhaul", "dcqcn", "bicc", "annulus"]
+        workload = { kind = "permutation", bytes = "128KiB" }
+        [topology]
+        kind = "cross-dc"
+        tors = 2
+        leaves = 2
+        hosts_per_tor = 2
+        link = "100Gbps"
+        link_latency = "1us"
+        esw_link = "400Gbps"
+        wan_link = "400Gbps"
+        wan_latency = "100us"
+        switch_latency = "0us"
+        "#,
+    );
+}
+
+/// Telemetry has no header yet, and says so.
+#[test]
+fn telemetry_is_refused() {
+    let text = format!(
+        r#"
+        schemes = ["hpcc"]
+        {FABRIC}
+        workload = {{ kind = "permutation", bytes = "1KiB" }}
+        "#
+    );
+    let point = &points(&text)[0];
+    let error = exact(point, &build(point).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("telemetry"), "{error}");
+}
