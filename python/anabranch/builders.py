@@ -288,6 +288,10 @@ Parameter = Literal[
     "fabric.pfc.threshold",
     "fabric.pfc.resume",
     "fabric.pfc.headroom",
+    "fabric.pfc.watchdog",
+    "fabric.pfc.watchdog_poll",
+    "fabric.pfc.watchdog_detection",
+    "fabric.pfc.watchdog_restoration",
     "fabric.program_at",
 ]
 
@@ -2128,6 +2132,17 @@ class FabricPfc(TypedDict, total=False):
         its headroom is empty. (bytes, packets or bdp, above 0; default: required)
     headroom: Headroom of each ingress port. If left out, each port has the headroom that its link needs. (bytes,
         packets or bdp, above 0; default: none)
+    watchdog: The PFC watchdog of switches, which ends a storm of pauses at a port. At each poll it takes a port for
+        stormed if data waits there, none was sent since the last poll, and the port was paused for more than 99 % of
+        that time. With `drop` such a port drops its data, what waits and what arrives, and with `forward` it sends in
+        spite of pauses, until the storm is over. Without it, a pause lasts as long as the other end wants. (choice,
+        drop, forward; default: none)
+    watchdog_poll: The time from one poll of the watchdog to the next. All switches poll at the multiples of it.
+        (time, 1us to 10s; default: `"200ms"`)
+    watchdog_detection: The time for which a port must have been stormed, poll by poll, until the watchdog acts.
+        (time, 1us to 10s; default: `"200ms"`)
+    watchdog_restoration: The time without any pause, poll by poll, until the watchdog restores the port. (time, 1us
+        to 10s; default: `"200ms"`)
     alpha_from: A table with keys of its own. (default: the table of the base)
     at: A table with keys of its own. (default: the table of the base)
     """
@@ -2139,6 +2154,10 @@ class FabricPfc(TypedDict, total=False):
     threshold: Size
     resume: Size
     headroom: Size
+    watchdog: Literal["drop", "forward"]
+    watchdog_poll: Time
+    watchdog_detection: Time
+    watchdog_restoration: Time
     alpha_from: Sequence[FabricPfcAlphaFrom]
     at: Sequence[FabricPfcAt]
 
@@ -3279,8 +3298,56 @@ class Builder(dict[str, Any]):
         probability: Probability with which a bit is wrong. (a number, 0 to 1; needed)
         """
 
+    @overload
+    def fault(
+        self: S,
+        kind: Literal["slow-receiver"],
+        *,
+        hosts: str | Sequence[str],
+        rate: Rate,
+        at: Time | Sequence[Time] = ...,
+        duration: Time = ...,
+        until: Time = ...,
+        buffer: Size = ...,
+    ) -> S:
+        """Hosts take data at a rate only; their NICs pause the links in a lossless class, and drop data in a lossy
+        one.
+
+        at: When the fault begins: one time, or several times. (a time, or a list of them; default: `"0us"`)
+        duration: How long the fault lasts, each time. (a time above 0; default: to the end of the run)
+        until: The time at which the fault ends, instead of `duration`. (a time after `at`; default: to the end of the
+            run)
+        hosts: Which hosts: `host:3`, `server:0/nic:3`, `rail:1`, `host-links:2` for two at random. (names of hosts,
+            or a list of them; needed)
+        rate: The rate at which each host takes data, over all its ports together. (a rate above 0; needed)
+        buffer: What the NIC keeps before it pauses its links, or drops data. It resumes them when two full packets
+            fit again. (a size above 0; default: `"256KB"`)
+        """
+
+    @overload
+    def fault(
+        self: S,
+        kind: Literal["pause-storm"],
+        *,
+        hosts: str | Sequence[str],
+        at: Time | Sequence[Time] = ...,
+        duration: Time = ...,
+        until: Time = ...,
+    ) -> S:
+        """Hosts pause their links without interruption, for 65,535 quanta each time (802.1Qbb); lossy classes ignore
+        it.
+
+        at: When the fault begins: one time, or several times. (a time, or a list of them; default: `"0us"`)
+        duration: How long the fault lasts, each time. (a time above 0; default: to the end of the run)
+        until: The time at which the fault ends, instead of `duration`. (a time after `at`; default: to the end of the
+            run)
+        hosts: Which hosts: `host:3`, `server:0/nic:3`, `rail:1`, `host-links:2` for two at random. (names of hosts,
+            or a list of them; needed)
+        """
+
     def fault(self: S, kind: str, **keys: Any) -> S:
-        """Adds a fault. `kind` is one of: link-down, link-flap, switch-down, rate, packet-loss, switch-loss, bit-errors."""
+        """Adds a fault. `kind` is one of: link-down, link-flap, switch-down, rate, packet-loss, switch-loss, bit-errors, slow-
+        receiver, pause-storm."""
         self.setdefault("fault", []).append({"kind": kind, **keys})
         return self
 

@@ -7,6 +7,7 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("incast", include_str!("../../../examples/incast.toml")),
     ("websearch-128", include_str!("../../../examples/websearch-128.toml")),
     ("allreduce", include_str!("../../../examples/allreduce.toml")),
+    ("storage-beside-training", include_str!("../../../examples/storage-beside-training.toml")),
     ("link-failure", include_str!("../../../examples/link-failure.toml")),
     ("lossy-link", include_str!("../../../examples/lossy-link.toml")),
     ("testbed", include_str!("../../../examples/testbed.toml")),

@@ -4,7 +4,7 @@ use crate::board::parts;
 use crate::engine::Engine;
 use crate::fault_spec::FaultSpec;
 use crate::host::QpStats;
-use crate::ideal::Ideal;
+use crate::ideal::{Ideal, Ideals};
 use crate::job_parts::{computing, parts_of_jobs};
 use crate::network::Network;
 use crate::node_totals::NodeTotals;
@@ -72,11 +72,21 @@ fn name_message(network: &Network<'_>, (message, posted): (MessageId, Option<Tim
 pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> RunResult {
     let network = engine.network();
     let workload = network.workload;
-    let flows: Vec<FlowRow> = match workload.jobs.is_empty() {
-        true => flow_rows(engine, point, ideal),
-        false => Vec::new(),
+    let ideals = Ideals::new(network, ideal);
+    // The jobs have rows of their own, but a class beside them may have messages of no job.
+    let flows = match (workload.jobs.is_empty(), network.classes.is_empty()) {
+        (true, _) => flow_rows(engine, point, &ideals, 0),
+        (false, true) => Vec::new(),
+        (false, false) => {
+            let of_jobs = workload.jobs.iter().map(|job| job.messages.end).max().unwrap_or(0);
+            flow_rows(engine, point, &ideals, of_jobs)
+        }
     };
-    let ideal_ccts = ideal.ccts(workload);
+    let class_of = |job: &Job| match workload.messages.get(job.messages.start as usize) {
+        Some(message) if !job.messages.is_empty() => network.class_of_connection(message.qp),
+        _ => 0,
+    };
+    let ideal_ccts = ideals.ccts(workload, class_of);
     let jobs = workload.jobs.iter().zip(&ideal_ccts).enumerate().map(|(number, (job, ideal))| JobRow {
         ideal_cct_ps: ideal.0,
         ..job_row(network, number as u32, job)
@@ -84,7 +94,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     let jobs: Vec<JobRow> = jobs.collect();
     let parts = parts_of_jobs(engine, &jobs);
     let mut run = run_row(network, &engine.node_totals(), point, &jobs);
-    run.ideal_fct_max_us = us(ideal_fct_max(network, ideal));
+    run.ideal_fct_max_us = us(ideal_fct_max(network, &ideals));
     run.ideal_cct_max_us = us(ideal_ccts.iter().map(|ideal| ideal.0).max().unwrap_or(0));
     if network.topology.has_sites() {
         run.extra.extend(slowdowns_by_side(&flows));
@@ -92,7 +102,9 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     if !workload.steps.is_empty() {
         run.extra.extend(computing(&parts));
     }
-    run.set_slowdowns(flows.iter());
+    // With several classes, the slowdowns are those of the class whose schemes are compared.
+    let is_compared = |flow: &&FlowRow| network.class_of_connection(QpId(flow.qp)) == 0;
+    run.set_slowdowns(flows.iter().filter(is_compared));
     run.faults = fault_rows(engine, point);
     run.warnings = faults_without_effect(&run, point);
     run.warnings.extend(jobs_within_servers(&workload.jobs));
@@ -108,7 +120,15 @@ pub(crate) fn run_row(
 ) -> RunRow {
     let count = network.board.messages();
     let times = (0..count).map(|message| network.board.times(MessageId(message)));
-    let mut fcts: Vec<u64> = times.clone().filter_map(|[from, _, to]| Some((to? - from?).0)).collect();
+    let fct = |[from, _, to]: [Option<Time>; 3]| Some((to? - from?).0);
+    let finished = times.clone().filter_map(fct).count();
+    // With several classes, the FCTs are those of the class whose schemes are compared, which comes first.
+    let class_of = |message: u32| network.class_of_connection(network.message(MessageId(message)).qp);
+    let compared = match network.classes.is_empty() {
+        true => count,
+        false => (0..count).find(|message| class_of(*message) > 0).unwrap_or(count),
+    };
+    let mut fcts: Vec<u64> = times.clone().take(compared as usize).filter_map(fct).collect();
     fcts.sort_unstable();
     // Nearest rank: the smallest FCT that at least `share` percent of the flows do not exceed.
     let percentile =
@@ -130,7 +150,7 @@ pub(crate) fn run_row(
         seed: point.seed,
         sweep: point.sweep.clone(),
         flows: u64::from(count),
-        flows_finished: fcts.len() as u64,
+        flows_finished: finished as u64,
         fct_mean_us: mean_us(&fcts),
         fct_p50_us: percentile(50),
         fct_p99_us: percentile(99),
@@ -156,7 +176,7 @@ pub(crate) fn run_row(
         timeouts: senders.timeouts,
         packet_hops: counters.packet_hops,
         // The end is not the last acknowledgement, since a run continues for a base RTT after it.
-        sim_time_us: if fcts.len() < count as usize { totals.latest } else { last_end }.as_us(),
+        sim_time_us: if finished < count as usize { totals.latest } else { last_end }.as_us(),
         extra: extra_counters(network, totals, point),
         ..RunRow::default()
     }
@@ -178,6 +198,17 @@ fn extra_counters(network: &Network<'_>, totals: &NodeTotals, point: &RunPoint) 
                 extra.insert("fetches".to_owned(), senders.fetches as f64);
             }
         }
+    }
+    if !point.classes.is_empty() {
+        for (class, counts) in point.classes.iter().zip(totals.by_class()) {
+            extra.insert(format!("drops_{}", class.name), counts.drops as f64);
+            extra.insert(format!("ecn_marks_{}", class.name), counts.marks as f64);
+            extra.insert(format!("pause_us_{}", class.name), counts.pause_time.as_us());
+        }
+    }
+    if scheme.fabric.pfc.as_ref().is_some_and(|pfc| pfc.watchdog.is_some()) {
+        extra.insert("watchdog_storms".to_owned(), totals.watchdog_storms as f64);
+        extra.insert("watchdog_drops".to_owned(), totals.watchdog_drops as f64);
     }
     if scheme.fabric.trim {
         extra.insert("header_drops".to_owned(), totals.counters.header_drops as f64);
@@ -259,7 +290,13 @@ fn mean_us(ps: &[u64]) -> f64 {
     if ps.is_empty() { 0.0 } else { total as f64 / ps.len() as f64 / 1e6 }
 }
 
-fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> Vec<FlowRow> {
+/// The rows of the messages from number `from` on.
+fn flow_rows<O: Observer>(
+    engine: &Engine<'_, O>,
+    point: &RunPoint,
+    ideals: &Ideals<'_>,
+    from: u32,
+) -> Vec<FlowRow> {
     let workload = engine.network().workload;
     let network = engine.network();
     let count = network.board.messages();
@@ -274,14 +311,20 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
             groups.next();
         }
         let group = groups.peek().filter(|group| group.messages.contains(&number));
-        let mut row = flow_row(engine, ideal, MessageId(number));
+        let mut row = flow_row(engine, ideals, MessageId(number));
+        let class = network.class_of_connection(QpId(row.qp));
         let part = group.map_or("", |group| group.name);
         let (src, dst) = (HostId(row.src), HostId(row.dst));
         let topology = engine.network().topology;
         let side = topology.has_sites().then(|| if topology.crosses(src, dst) { "inter" } else { "intra" });
         let mixed = point.scheme.mix.as_ref().map(|mix| if mix.covers(src) { "mixed" } else { "main" });
-        row.group = group_of(part, side, mixed);
-        row.packets = packets(row.bytes, ideal.payload(), point.scheme.qps);
+        row.group = group_of(part, side, mixed.filter(|_| class == 0));
+        if let Some(class) = point.classes.get(usize::from(class)) {
+            let words = [class.name.as_str(), &row.group];
+            let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+            row.group = FlowRow::group_named(&words.join("/"));
+        }
+        row.packets = packets(row.bytes, ideals.of(class).payload(), point.scheme.qps);
         // If a queue pair has several messages, its counters cannot be divided among them.
         if messages_of[row.qp as usize] == 1 {
             let QpStats { retransmissions, timeouts, path_changes, lost } = qp_stats[row.qp as usize];
@@ -290,7 +333,7 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
         }
         row
     };
-    (0..count).map(row).collect()
+    (from..count).map(row).collect()
 }
 
 /// The group of a flow: up to three words with `/` between them. They are the `part` of the workload, if it has parts;
@@ -318,8 +361,9 @@ pub(crate) fn packets(bytes: u64, payload: u64, split: u32) -> u64 {
     longer * each.saturating_add(1).div_ceil(payload) + (parts - longer) * each.div_ceil(payload)
 }
 
-fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideal: &Ideal<'_>, number: MessageId) -> FlowRow {
+fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideals: &Ideals<'_>, number: MessageId) -> FlowRow {
     let message = engine.network().message(number);
+    let ideal = ideals.of(engine.network().class_of_connection(message.qp));
     let ends = engine.network().ends_of(message.qp);
     let [posted, delivered, acknowledged] = engine.network().board.times(number);
     let since_posted = |time: Option<Time>| Some((time? - posted?).0);
@@ -376,7 +420,7 @@ pub(crate) fn job_row(network: &Network<'_>, number: u32, job: &Job) -> JobRow {
 }
 
 /// The largest ideal FCT among the longest messages of all queue pairs.
-fn ideal_fct_max(network: &Network<'_>, ideal: &Ideal<'_>) -> u64 {
+fn ideal_fct_max(network: &Network<'_>, ideals: &Ideals<'_>) -> u64 {
     let mut longest = vec![0; network.connections() as usize];
     for message in (0..network.board.messages()).map(|number| network.message(MessageId(number))) {
         let longest = &mut longest[message.qp.index()];
@@ -384,6 +428,7 @@ fn ideal_fct_max(network: &Network<'_>, ideal: &Ideal<'_>) -> u64 {
     }
     let alone = |(connection, &bytes): (u32, &u64)| {
         let ends = network.ends_of(QpId(connection));
+        let ideal = ideals.of(network.class_of_connection(QpId(connection)));
         ideal.fct(ends.src, ends.dst, bytes).0
     };
     (0..).zip(&longest).filter(|(_, bytes)| **bytes > 0).map(alone).max().unwrap_or(0)

@@ -311,7 +311,7 @@ impl<'n> DrivenNode<'n> {
     pub fn arrive(&mut self, time: Time, port: u16, content: &FrameContent) -> Result<(), String> {
         let (frame, kind) = match content {
             FrameContent::Packet(packet) => (Frame::new(*packet, port), event_kind::ARRIVAL),
-            FrameContent::Pause { stop } => (Frame::pause(port, *stop), event_kind::PAUSE),
+            FrameContent::Pause { stop } => (Frame::pause(port, 0, *stop), event_kind::PAUSE),
         };
         let time = time.max(self.now);
         self.run_before(Order::new(time, kind))?;
@@ -435,7 +435,7 @@ impl<'n> DrivenNode<'n> {
         let back = topology.reverse(link);
         let up = faults.is_up(link, time) && faults.is_up(back, time);
         let stop = match &mut self.node {
-            AnyNode::Switch(switch) => switch.settle_pause(topology.ports[link.index()].peer_port, up),
+            AnyNode::Switch(switch) => switch.settle_pause(topology.ports[link.index()].peer_port, 0, up),
             AnyNode::Host(_) => false,
         };
         let (node, port) = (topology.source(link).0, topology.ports[back.index()].peer_port);
@@ -457,8 +457,8 @@ impl<'n> DrivenNode<'n> {
                 self.at_host(signal.time, |host, at| host.begin_remote_step(step, at))?;
             }
             SignalKind::Pause { node, port, stop } if node == here => self.with(|node, at| match node {
-                AnyNode::Host(host) => host.handle_pause(port, stop, at),
-                AnyNode::Switch(switch) => switch.handle_pause(port, stop, at),
+                AnyNode::Host(host) => host.handle_pause(port, 0, stop, at),
+                AnyNode::Switch(switch) => switch.handle_pause(port, 0, stop, at),
             }),
             SignalKind::Post { .. } | SignalKind::Begin { .. } | SignalKind::Pause { .. } => {}
         }

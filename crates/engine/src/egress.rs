@@ -1,6 +1,8 @@
 //! Egress ports of hosts and switches: queues, and transmission onto links.
 
+mod classes;
 mod free_times;
+mod scheduler;
 mod special;
 
 use crate::context::Context;
@@ -14,9 +16,11 @@ use crate::telemetry::Telemetry;
 use anabranch_base::{Duration, LinkId, NodeId, Stream, Time};
 use anabranch_proto::{Packet, Repr};
 
+use classes::ClassQueues;
 use special::{Clock, Jitter};
 
 pub use free_times::{DelayQueues, FreeTimes, HostPorts, LAST_TIME, PortTimes};
+pub use scheduler::Share;
 
 /// The sending end of a link, with its queues. It fits in one cache line.
 #[derive(Clone, Copy)]
@@ -51,7 +55,7 @@ pub struct Port {
     /// Whether the link is busy. An event is then scheduled at the time when it becomes free.
     pub busy: bool,
     /// Whether transmission needs the slow path ([`special`]). It does if the link has a fault at any time or loses
-    /// packets, or if the sending device has jitter or an inexact clock.
+    /// packets, if the sending device has jitter or an inexact clock, or if a PFC watchdog observes the port.
     pub impaired: bool,
     /// Whether the other end has paused the data class.
     pub paused: bool,
@@ -135,13 +139,26 @@ impl Port {
             }
             QueueClass::Data => {
                 self.data_bytes -= u32::from(bytes);
-                if self.weight > 0 && control_waits {
-                    // A data packet leaves while control packets wait, so it counts in the balance.
-                    let share = (u64::from(bytes) * u64::from(self.weight)) >> 16;
-                    self.ahead -= share as i64;
-                }
+                self.count_data(bytes, control_waits);
             }
         }
+    }
+
+    /// Counts a data packet of `bytes` bytes that leaves in the balance between control and data.
+    #[inline]
+    fn count_data(&mut self, bytes: u16, control_waits: bool) {
+        if self.weight > 0 && control_waits {
+            let share = (u64::from(bytes) * u64::from(self.weight)) >> 16;
+            self.ahead -= share as i64;
+        }
+    }
+
+    /// Whether a waiting control packet is served next. `data_waits` tells whether data of any class may be sent.
+    fn control_is_next(&mut self, data_waits: bool) -> bool {
+        if self.weight == 0 || !data_waits {
+            self.ahead = 0;
+        }
+        self.ahead <= 0
     }
 
     /// Takes the next packet that may be sent.
@@ -179,6 +196,8 @@ pub struct Egress<F> {
     pub telemetry: Option<Box<NodeTelemetry>>,
     /// For each port, the time since which its data class is paused. [`Time::NEVER`] if it is not paused.
     paused_since: Vec<Time>,
+    /// For each port, the time at which it last began to send a data packet. Empty unless a PFC watchdog needs it.
+    last_data: Vec<Time>,
     /// For each port, the bytes in both queues. Empty unless adaptive routing compares these.
     depths: Vec<u32>,
     /// Whether some port is impaired.
@@ -189,6 +208,8 @@ pub struct Egress<F> {
     jitter: Option<Box<Jitter>>,
     /// The clock of the device, if clocks are inexact.
     clock: Option<Box<Clock>>,
+    /// The queues of traffic classes beyond the first one, if there are any.
+    pub classes: Option<Box<ClassQueues>>,
 }
 
 /// Telemetry at a node.
@@ -212,6 +233,8 @@ impl<F: FreeTimes> Egress<F> {
     ) -> Self {
         let jitter = Jitter::of(network, node).map(Box::new);
         let clock = Clock::of(network, node, network.topology.links_of(node).len()).map(Box::new);
+        let pfc = network.scheme.fabric.pfc.as_ref();
+        let is_watched = !network.is_host(node) && pfc.is_some_and(|pfc| pfc.watchdog.is_some());
         let ports: Vec<Port> = network
             .topology
             .links_of(node)
@@ -220,7 +243,10 @@ impl<F: FreeTimes> Egress<F> {
                 let link = LinkId(link);
                 Port {
                     link_kind: link_kind_of(link),
-                    impaired: network.faults.is_impaired(link) || jitter.is_some() || clock.is_some(),
+                    impaired: network.faults.is_impaired(link)
+                        || jitter.is_some()
+                        || clock.is_some()
+                        || is_watched,
                     ..Port::new(link, port.peer, port.peer_port, weight)
                 }
             })
@@ -231,11 +257,9 @@ impl<F: FreeTimes> Egress<F> {
             Box::new(NodeTelemetry { records: Telemetry::default(), sent })
         });
         Egress {
-            paused_since: if network.scheme.fabric.pfc.is_some() {
-                vec![Time::NEVER; ports.len()]
-            } else {
-                Vec::new()
-            },
+            classes: ClassQueues::new(network, ports.len()).map(Box::new),
+            paused_since: if pfc.is_some() { vec![Time::NEVER; ports.len()] } else { Vec::new() },
+            last_data: if is_watched { vec![Time::ZERO; ports.len()] } else { Vec::new() },
             depths: if compares { vec![0; ports.len()] } else { Vec::new() },
             has_impaired: ports.iter().any(|port| port.impaired),
             ports,
@@ -283,10 +307,10 @@ impl<F: FreeTimes> Egress<F> {
         !self.ports[usize::from(port)].impaired && self.telemetry.is_none()
     }
 
-    /// Sends a pause frame on a free link. The latency of a switch does not apply, because MACs handle pause frames.
-    /// The frame is lost if the link goes down. Random loss does not affect it, since pauses are not refreshed in this
-    /// model.
-    pub fn transmit_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
+    /// Sends a pause frame of `class` on a free link. The latency of a switch does not apply, because MACs handle pause
+    /// frames. The frame is lost if the link goes down. Random loss does not affect it, since the pauses of switches are
+    /// not refreshed in this model.
+    pub fn transmit_pause<O: Observer>(&mut self, port: u16, class: u8, stop: bool, at: &mut Context<'_, O>) {
         let network = at.network;
         let out = &mut self.ports[usize::from(port)];
         debug_assert!(out.busy_until <= at.now, "two packets on one wire");
@@ -305,14 +329,14 @@ impl<F: FreeTimes> Egress<F> {
         let acts_at = until + kind.latency;
         let out = &mut self.ports[usize::from(port)];
         out.busy_until = until;
-        out.pause_pending = false;
         out.busy = true;
         let (peer, peer_port, impaired) = (out.peer, out.peer_port, out.impaired);
+        self.set_pause_pending(port, class, false);
         self.free_times.push(DelayClass::NONE, until, port);
         at.counters.pause_frames += u64::from(stop);
         at.observer.sent_pause(link, at.now, until, stop);
         if !impaired || network.faults.cut_by(link, at.now, acts_at).is_none() {
-            at.send(peer, Arrival { time: acts_at, frame: Frame::pause(peer_port, stop) }, None);
+            at.send(peer, Arrival { time: acts_at, frame: Frame::pause(peer_port, class, stop) }, None);
         }
     }
 
@@ -338,8 +362,9 @@ impl<F: FreeTimes> Egress<F> {
     /// Records that the queues of `port` have changed.
     #[inline]
     pub fn note_queued<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
+        let of_classes = self.classes.as_ref().map_or(0, |classes| classes.bytes(port));
         let out = &mut self.ports[usize::from(port)];
-        let queued = out.queued();
+        let queued = out.queued() + of_classes;
         out.peak = out.peak.max(queued);
         if let Some(depth) = self.depths.get_mut(usize::from(port)) {
             *depth = queued;
@@ -401,10 +426,16 @@ impl<F: FreeTimes> Egress<F> {
         true
     }
 
+    /// The time at which `port` last began to send a data packet, if a PFC watchdog needs it.
+    pub fn last_data(&self, port: u16) -> Option<Time> {
+        self.last_data.get(usize::from(port)).copied()
+    }
+
     /// The total length until `now` of the pauses that are still in effect.
     pub fn lasting_pauses(&self, now: Time) -> Duration {
         let lasting = self.paused_since.iter().filter(|since| **since <= now);
-        lasting.fold(Duration::ZERO, |sum, &since| sum + now.since(since))
+        let of_classes = self.classes.as_ref().map_or(Duration::ZERO, |classes| classes.lasting_pauses(now));
+        lasting.fold(of_classes, |sum, &since| sum + now.since(since))
     }
 
     /// The packets in all queues.

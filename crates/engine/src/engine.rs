@@ -20,27 +20,27 @@ pub use partition::clusters;
 
 use crate::context::{Counters, Failure, Notice};
 use crate::control::Control;
-use crate::egress::LAST_TIME;
+use crate::egress::{LAST_TIME, Share};
 use crate::fault_spec::FaultSpec;
 use crate::faults::{FaultPlan, Hits};
 use crate::goodput::Goodput;
 use crate::host::Host;
 use crate::injection::Injection;
-use crate::link::LinkKindTable;
+use crate::link::{LinkKind, LinkKindTable, QueueLimits, queues_of_class};
 use crate::mail::{MAX_WINDOWS_AHEAD, MOST_THREADS, Sources, WindowMail};
-use crate::network::{Network, NetworkInputs, OwnPath};
+use crate::network::{Network, NetworkInputs, OwnPath, TrafficClass};
 use crate::observer::Observer;
 use crate::shard::{Shard, Window};
 use crate::spec::{Limits, Scheme};
 use crate::switch::{Switch, SwitchPlan};
-use anabranch_base::{Duration, LinkId, NodeId, Time};
+use anabranch_base::{Duration, LinkId, NodeId, QpId, Time};
 use anabranch_fabric::{Routing, SelectorError, Topology};
 use anabranch_proto::PathFacts;
 use anabranch_workload::Workload;
 use barrier::Barrier;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use watchdog::Watchdog;
 
 /// One run in progress.
@@ -104,6 +104,18 @@ impl RunState {
     }
 }
 
+/// The inputs of a traffic class beyond the first one.
+pub struct ClassInputs<'a> {
+    /// The scheme that carries its messages.
+    pub scheme: &'a Scheme,
+    /// Facts of the fabric's longest path for this scheme.
+    pub facts: PathFacts,
+    /// Facts of the path between two hosts, if the congestion control uses them.
+    pub own_path: Option<OwnPath<'a>>,
+    /// Its first connection in the workload. The connections of the next class follow its own.
+    pub first_connection: u32,
+}
+
 /// The inputs of an engine.
 pub struct EngineInputs<'a> {
     /// The fabric.
@@ -122,6 +134,10 @@ pub struct EngineInputs<'a> {
     pub facts: PathFacts,
     /// Facts of the path between two hosts, if the congestion control uses them.
     pub own_path: Option<OwnPath<'a>>,
+    /// The traffic classes beyond the first one.
+    pub classes: Vec<ClassInputs<'a>>,
+    /// The shares of all classes. Empty if there is only one.
+    pub shares: Vec<Share>,
     /// The injection of messages that are posted while the run goes on. A run that may pause for its injector has one
     /// thread.
     pub injection: Option<Injection>,
@@ -155,6 +171,11 @@ impl<'a> EngineInputs<'a> {
             scheme,
             facts,
             own_path: self.own_path.take(),
+            classes: std::mem::take(&mut self.classes)
+                .into_iter()
+                .map(|class| class.on(scheme.qps, &table.kinds))
+                .collect(),
+            shares: std::mem::take(&mut self.shares),
             link_kinds: table.kinds,
             faults,
             seed,
@@ -169,39 +190,18 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// # Errors
     /// A fault names no link or switch of this fabric.
     pub fn new(mut inputs: EngineInputs<'a>, observer: O) -> Result<Self, SelectorError> {
+        let patience = longest_patience(inputs.limits, (inputs.scheme, &inputs.facts), &inputs.classes);
+        let state = RunState::new(patience, inputs.switches.wants_qps());
         let (network, link_kind_of) = inputs.network()?;
-        let EngineInputs {
-            topology,
-            routing,
-            scheme,
-            switches,
-            facts,
-            injection,
-            limits,
-            points,
-            threads,
-            ..
-        } = inputs;
+        let EngineInputs { topology, routing, switches, injection, limits, points, threads, .. } = inputs;
         let link_kind_of = |link: LinkId| link_kind_of[link.index()];
-        let notify_programs = switches.program.as_ref().is_some_and(|program| program.wants_qps());
         let shards = shards(&network, switches, injection, &observer, threads, link_kind_of);
         let length = network.window.0;
         // The slots are for the present synchronisation window and for those in which a frame usually arrives. Frames
         // with longer delays go through `FarCalendar`.
         let ahead = (network.longest_delay().0.div_ceil(length) as usize).clamp(1, MAX_WINDOWS_AHEAD);
         let slots = || (0..=ahead).map(|_| RwLock::new(WindowMail::new(topology.nodes() as usize))).collect();
-        let window = Window {
-            number: 0,
-            start: Time::ZERO,
-            // All windows before the first event are empty, since no event happens in them.
-            ends: SmallVec::from_elem(Time::ZERO, ahead + 1),
-            routing: Arc::new(routing.clone()),
-            stop: Time::NEVER,
-            notices: Arc::default(),
-            program_notices: Arc::default(),
-            tasks: Arc::default(),
-        };
-        let state = RunState::new(limits.patience(scheme, &facts), notify_programs);
+        let window = Window::first(routing, ahead);
         Ok(Engine {
             mail: shards.iter().map(|_| slots()).collect(),
             shards,
@@ -358,6 +358,31 @@ impl<'a, O: Observer> Engine<'a, O> {
     fn locked(&self) -> Vec<MutexGuard<'_, Shard<O>>> {
         self.shards.iter().map(lock).collect()
     }
+}
+
+impl<'a> ClassInputs<'a> {
+    /// The class in a run whose connections have `split` queue pairs each, over links of these kinds.
+    fn on(self, split: u32, kinds: &[LinkKind]) -> TrafficClass<'a> {
+        let ClassInputs { scheme, facts, own_path, first_connection } = self;
+        TrafficClass {
+            queues: QueueLimits::new(&scheme.fabric, &facts, scheme.transport.trimmed_bytes()),
+            kinds: queues_of_class(kinds, &scheme.fabric, &facts),
+            first_qp: QpId(first_connection * split),
+            scheme,
+            facts,
+            own_path,
+        }
+    }
+}
+
+/// The longest time without new deliveries before a run counts as stalled, over its classes.
+fn longest_patience(
+    limits: &Limits,
+    (scheme, facts): (&Scheme, &PathFacts),
+    classes: &[ClassInputs<'_>],
+) -> Duration {
+    let of_classes = classes.iter().map(|class| limits.patience(class.scheme, &class.facts));
+    of_classes.fold(limits.patience(scheme, facts), Duration::max)
 }
 
 /// The hosts and switches of a network before its first event, spread over at most `threads` shards.

@@ -258,6 +258,20 @@ impl Stalled<'_> {
                 );
                 Some((text, Some(longer)))
             }
+            FaultKind::SlowReceiver { rate, .. } => {
+                let (takes, longer) = (rate.time_for(self.facts.packet.0).about(), self.longer_stall());
+                let text = format!(
+                    "{quoted_names} takes data at {rate} only {since}, a full packet in {takes}; {SHORTER}, or take {longer}"
+                );
+                Some((text, Some(longer)))
+            }
+            FaultKind::PauseStorm { .. } => {
+                let text = format!(
+                    "{quoted_names} pauses its links {since}, and so holds up every flow whose packets share a buffer with its \
+                     own; {SHORTER}, or let switches end the storm: fabric.pfc.watchdog = \"drop\""
+                );
+                Some((text, None))
+            }
             FaultKind::SwitchLoss { .. } => None,
         }
     }

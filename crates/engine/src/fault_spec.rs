@@ -1,15 +1,15 @@
 //! The faults of a run, as its specification lists them.
 
-use anabranch_base::{Duration, LinkId, NodeId, Rate, Stream};
+use anabranch_base::{Bytes, Duration, LinkId, NodeId, Problem, Rate, Stream};
 use anabranch_fabric::{ErrorRate, Selector, SelectorError, Topology};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A fault of links or switches.
+/// A fault of links, switches or hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultSpec {
-    /// The kind of the fault, with its links or switches.
+    /// The kind of the fault, with its links, switches or hosts.
     #[serde(flatten)]
     pub kind: FaultKind,
     /// The time at which the fault begins, or several such times.
@@ -60,7 +60,7 @@ impl FaultSpec {
     }
 }
 
-/// The kind of a fault, with its links or switches as selectors ([`anabranch_fabric::Selector`]).
+/// The kind of a fault, with its links, switches or hosts as selectors ([`anabranch_fabric::Selector`]).
 ///
 /// `both_directions` applies to all links of a fault. Without it, each selector decides: one with a direction
 /// (`tor:0/up:3`) selects that direction only, and one of cables (`cable:tor:0/up:3`, `tor-uplinks:3%`) selects both.
@@ -135,6 +135,22 @@ pub enum FaultKind {
         /// The probability, between 0 and 1.
         probability: f64,
     },
+    /// The hosts take data at this rate only. A host keeps what it has not taken yet in a buffer of its NIC. When the
+    /// buffer is full, the NIC pauses its links in a lossless class, and drops data in a lossy one.
+    SlowReceiver {
+        /// The hosts.
+        hosts: Several<String>,
+        /// The rate at which each host takes data, over all its ports together.
+        rate: Rate,
+        /// The bytes that the NIC of a host keeps before it pauses its links, or drops data.
+        buffer: Bytes,
+    },
+    /// The hosts pause their links without interruption, each time for the longest time that a pause frame can state. The
+    /// last pause expires after that time. Only a lossless class obeys.
+    PauseStorm {
+        /// The hosts.
+        hosts: Several<String>,
+    },
 }
 
 /// The switches and links of a fabric that a fault affects.
@@ -157,13 +173,30 @@ impl FaultKind {
             FaultKind::PacketLoss { .. } => "packet-loss",
             FaultKind::SwitchLoss { .. } => "switch-loss",
             FaultKind::BitErrors { .. } => "bit-errors",
+            FaultKind::SlowReceiver { .. } => "slow-receiver",
+            FaultKind::PauseStorm { .. } => "pause-storm",
         }
     }
 
-    /// The selectors of links or switches, and the value of `both_directions`.
+    /// The key of a scenario that has the selectors of the fault.
+    pub fn key(&self) -> &'static str {
+        match self {
+            FaultKind::SwitchDown { .. } => "switches",
+            FaultKind::SlowReceiver { .. } | FaultKind::PauseStorm { .. } => "hosts",
+            FaultKind::LinkDown { .. }
+            | FaultKind::LinkFlap { .. }
+            | FaultKind::Rate { .. }
+            | FaultKind::PacketLoss { .. }
+            | FaultKind::SwitchLoss { .. }
+            | FaultKind::BitErrors { .. } => "links",
+        }
+    }
+
+    /// The selectors of links, switches or hosts, and the value of `both_directions`.
     pub fn names(&self) -> (&Several<String>, Option<bool>) {
         match self {
             FaultKind::SwitchDown { switches } => (switches, None),
+            FaultKind::SlowReceiver { hosts, .. } | FaultKind::PauseStorm { hosts } => (hosts, None),
             FaultKind::LinkDown { links, both_directions }
             | FaultKind::LinkFlap { links, both_directions, .. }
             | FaultKind::Rate { links, both_directions, .. }
@@ -182,7 +215,9 @@ impl FaultKind {
             FaultKind::LinkDown { .. }
             | FaultKind::LinkFlap { .. }
             | FaultKind::SwitchDown { .. }
-            | FaultKind::Rate { .. } => None,
+            | FaultKind::Rate { .. }
+            | FaultKind::SlowReceiver { .. }
+            | FaultKind::PauseStorm { .. } => None,
         }
     }
 
@@ -191,8 +226,8 @@ impl FaultKind {
         self.probability() == Some(0.0)
     }
 
-    /// The switches and links of `topology` that the fault affects. Selectors with a share or a number select by the
-    /// random stream `random`.
+    /// The switches and links of `topology` that the fault affects. A fault of hosts affects their uplinks, on which they
+    /// send pause frames. Selectors with a share or a number select by the random stream `random`.
     ///
     /// # Errors
     /// A selector has no known form, or names nothing on the fabric.
@@ -203,6 +238,10 @@ impl FaultKind {
             let selector = name.parse::<Selector>()?;
             if let FaultKind::SwitchDown { .. } = self {
                 targets.switches.extend(selector.switches(topology, random)?);
+                continue;
+            }
+            if self.key() == "hosts" {
+                targets.links.extend(self.uplinks(&selector, topology, random)?);
                 continue;
             }
             let down = matches!(self, FaultKind::LinkDown { .. } | FaultKind::LinkFlap { .. });
@@ -224,6 +263,32 @@ impl FaultKind {
         targets.links.sort_unstable();
         targets.links.dedup();
         Ok(targets)
+    }
+
+    /// The uplinks of the hosts that `selector` names. A slow receiver is a whole NIC.
+    fn uplinks(
+        &self,
+        selector: &Selector,
+        topology: &Topology,
+        random: &mut Stream,
+    ) -> Result<Vec<LinkId>, SelectorError> {
+        let links = match selector.links(topology, random) {
+            Ok(links) => links,
+            Err(_) if selector.switches(topology, random).is_ok() => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let of_host = |link: &LinkId| topology.switch(topology.source(*link)).is_none();
+        let mut uplinks: Vec<LinkId> = links.iter().copied().filter(of_host).collect();
+        if uplinks.is_empty() {
+            let problem =
+                Problem::with_value("this names switches or their links, but hosts are needed", "\"host:0\"");
+            return Err(SelectorError { selector: selector.to_string(), problem });
+        }
+        if let FaultKind::SlowReceiver { .. } = self {
+            let hosts: Vec<NodeId> = uplinks.iter().map(|link| topology.source(*link)).collect();
+            uplinks.extend(hosts.iter().flat_map(|host| topology.links_of(*host)).map(LinkId));
+        }
+        Ok(uplinks)
     }
 }
 

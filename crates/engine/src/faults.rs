@@ -4,12 +4,13 @@
 //! goes down while packets are on it, no event is needed. The plan does not change, and all threads share it. Random
 //! losses come from a random stream of the link, which its sending node owns.
 
+mod of_hosts;
 mod random_begins;
 mod schedule;
 
 use crate::fault_spec::{FaultKind, FaultSpec, FaultTargets};
 use crate::link::{LinkKind, LinkKindTable};
-use anabranch_base::{Duration, LinkId, NodeId, Purpose, Rate, Stream, Time, stream};
+use anabranch_base::{Bytes, Duration, LinkId, NodeId, Purpose, Rate, Stream, Time, stream};
 use anabranch_fabric::{SelectorError, Topology};
 use anabranch_proto::{Packet, Repr};
 use schedule::Schedule;
@@ -69,6 +70,10 @@ enum Effect {
     BitErrors(f64),
     /// The sending switch drops data packets with this probability, or trims them.
     SwitchLoss(f64),
+    /// The sending host takes data at this rate, and its NIC keeps this much of it.
+    SlowReceiver(Rate, Bytes),
+    /// The sending host pauses the link.
+    PauseStorm,
 }
 
 /// The fate of a packet on its link, with the number of the fault that determines it.
@@ -87,9 +92,9 @@ pub enum Fate {
 pub struct FaultHits {
     /// Packets lost on links, or in a switch that went down.
     pub lost: u64,
-    /// Packets dropped or trimmed by the sending switch.
+    /// Packets dropped or trimmed by the sending switch, or dropped by a slow receiver.
     pub dropped: u64,
-    /// Packets sent at another rate.
+    /// Packets sent at another rate, and data packets that waited for a slow receiver or for a port that a storm paused.
     pub slowed: u64,
     /// The data packets among all the packets above.
     pub data: u64,
@@ -186,6 +191,8 @@ impl FaultPlan {
                 FaultKind::PacketLoss { probability, .. } => Effect::PacketLoss(*probability),
                 FaultKind::SwitchLoss { probability, .. } => Effect::SwitchLoss(*probability),
                 FaultKind::BitErrors { probability, .. } => Effect::BitErrors(*probability),
+                FaultKind::SlowReceiver { rate, buffer, .. } => Effect::SlowReceiver(*rate, *buffer),
+                FaultKind::PauseStorm { .. } => Effect::PauseStorm,
             };
             self.health(link, topology, kinds).faults.push(Interval { fault, schedule, effect });
             if goes_down && flap.is_none() {
@@ -270,6 +277,7 @@ impl FaultPlan {
                 Effect::Kind(kind) => rate(kind) < rate(health.normal),
                 Effect::PacketLoss(loss) | Effect::SwitchLoss(loss) => loss >= 1.0,
                 Effect::BitErrors(_) => false,
+                Effect::SlowReceiver(..) | Effect::PauseStorm => true,
             };
             let hit = hits.0.get(usize::from(fault.fault)).is_some_and(|hits| *hits != FaultHits::default());
             let until = fault.schedule.end_of_interval(last);
@@ -292,7 +300,11 @@ impl FaultPlan {
         let past = |p: f64, fault: &Interval| match fault.effect {
             Effect::PacketLoss(loss) => p * (1.0 - loss),
             Effect::BitErrors(errors) => p * libm::pow(1.0 - errors, f64::from(packet.wire_bytes) * 8.0),
-            Effect::Down | Effect::Kind(_) | Effect::SwitchLoss(_) => p,
+            Effect::Down
+            | Effect::Kind(_)
+            | Effect::SwitchLoss(_)
+            | Effect::SlowReceiver(..)
+            | Effect::PauseStorm => p,
         };
         // All faults share one random number. Each of them owns a part of its range, and the fault whose part contains
         // the number loses the packet.

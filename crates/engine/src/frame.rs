@@ -8,7 +8,7 @@ use anabranch_proto::Packet;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Frame {
-    /// The packet. In a pause frame it has no meaning.
+    /// The packet. In a pause frame it has no meaning, except for the [class](Frame::paused_class).
     pub packet: Packet,
     /// The number, from 1, of the frame's telemetry record at the node or in the mail that holds the frame. 0 if it has
     /// none.
@@ -23,9 +23,9 @@ pub struct Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FrameKind {
-    /// A pause frame that resumes the data class of the port at which it arrives (XON).
+    /// A pause frame that resumes a data class of the port at which it arrives (XON).
     Resume,
-    /// A pause frame that pauses the data class of the port at which it arrives (XOFF).
+    /// A pause frame that pauses a data class of the port at which it arrives (XOFF).
     Pause,
     /// A packet.
     Packet,
@@ -44,10 +44,17 @@ impl Frame {
         Frame { packet, telemetry: 0, port, kind: FrameKind::Packet }
     }
 
-    /// A pause frame that arrives at `port`.
-    pub fn pause(port: u16, stop: bool) -> Self {
+    /// A pause frame of a traffic class that arrives at `port`.
+    pub fn pause(port: u16, class: u8, stop: bool) -> Self {
         let kind = if stop { FrameKind::Pause } else { FrameKind::Resume };
-        Frame { packet: FILLER, telemetry: 0, port, kind }
+        let mut packet = FILLER;
+        packet.ev = class.into();
+        Frame { packet, telemetry: 0, port, kind }
+    }
+
+    /// The traffic class of a pause frame. The entropy value of a pause frame, which it does not need, holds it.
+    pub fn paused_class(&self) -> u8 {
+        self.packet.ev as u8
     }
 }
 

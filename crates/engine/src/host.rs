@@ -7,12 +7,14 @@
 //! packet until a base RTT after the sender is done. Until then it answers late duplicates, and later the host discards
 //! them. Memory therefore grows with the number of concurrent flows only.
 
+mod classes;
 mod endpoints;
 mod injected;
 mod nic;
 mod ports;
 mod posting;
 mod pulls;
+mod reception;
 mod round;
 mod stats;
 mod timers;
@@ -31,8 +33,10 @@ use anabranch_proto::transport::AnySender;
 use anabranch_proto::transport::{AnyReceiver, CachedState, PayloadRange};
 use anabranch_proto::{IntStack, Packet, Repr};
 use anabranch_workload::Done;
+use classes::HostClasses;
 use ports::SeveralPorts;
 use pulls::Pulls;
+use reception::Reception;
 use round::{Round, SenderSlot};
 use stats::stats;
 use std::cmp::Reverse;
@@ -48,6 +52,8 @@ const DONE: u32 = u32::MAX - 1;
 
 /// The index in `timers` that stands for the host's pull pacer. No queue pair has this number.
 const PULLS: u32 = u32::MAX;
+/// The index in `timers` that stands for the reception of a host with faults of its own.
+const RECEPTION: u32 = u32::MAX - 1;
 
 /// The number of cache lines at the beginning of a sender that a packet touches. The order of the sender's fields puts
 /// the other fields after them.
@@ -90,10 +96,17 @@ pub struct Host {
     steps: BinaryHeap<Reverse<(Time, u32)>>,
     /// The time at which each processor becomes free.
     processors: BTreeMap<u32, Time>,
-    /// For each destination, the state of the connection that finished last, if the next connection inherits it.
-    cached_states: BTreeMap<HostId, CachedState>,
+    /// For each traffic class and destination, the state of the connection that finished last, if the next connection
+    /// inherits it.
+    cached_states: BTreeMap<(u8, HostId), CachedState>,
     /// The pacer of pulls, if receivers grant credit.
     pulls: Option<Box<Pulls>>,
+    /// The reception, if the host is a slow receiver or storms at any time.
+    reception: Option<Box<Reception>>,
+    /// The senders of traffic classes beyond the first one, if there are any.
+    classes: Option<Box<HostClasses>>,
+    /// Whether the host has a reception or classes, so that its NIC takes the slow path ([`Host::serve_special`]).
+    is_special: bool,
 }
 
 /// A queue pair on which a host sends.
@@ -150,10 +163,13 @@ impl Node for Host {
     #[inline]
     fn arrive<O: Observer>(&mut self, frame: &Frame, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
         match frame.kind {
-            FrameKind::Packet if frame.packet.is_for_receiver() => self.handle_data(frame, stack, at),
+            FrameKind::Packet if frame.packet.is_for_receiver() => match self.reception.is_none() {
+                true => self.handle_data(frame, stack, at),
+                false => self.receive(frame, stack, at),
+            },
             FrameKind::Packet => self.handle_answer(&frame.packet, stack, at),
-            FrameKind::Pause => self.handle_pause(frame.port, true, at),
-            FrameKind::Resume => self.handle_pause(frame.port, false, at),
+            FrameKind::Pause => self.handle_pause(frame.port, frame.paused_class(), true, at),
+            FrameKind::Resume => self.handle_pause(frame.port, frame.paused_class(), false, at),
         }
     }
 }
@@ -196,6 +212,7 @@ impl Host {
             }
         }
         for host in &mut hosts {
+            host.arm_reception(None, network);
             host.reschedule(network);
         }
         hosts
@@ -203,6 +220,8 @@ impl Host {
 
     fn new(network: &Network<'_>, id: HostId, link_kind_of: impl Fn(LinkId) -> u16) -> Self {
         let ports = network.topology.host_ports(id);
+        let reception = Reception::new(network, id).map(Box::new);
+        let classes = HostClasses::new(network).map(Box::new);
         Host {
             id,
             egress: Egress::new(network, id.into(), 0, link_kind_of, HostPorts::new(ports)),
@@ -225,6 +244,9 @@ impl Host {
             processors: BTreeMap::new(),
             cached_states: BTreeMap::new(),
             pulls: Pulls::new(network).map(Box::new),
+            is_special: reception.is_some() || classes.is_some(),
+            reception,
+            classes,
         }
     }
 
@@ -311,7 +333,8 @@ impl Host {
     }
 
     /// Handles a packet for a receiver.
-    #[inline]
+    // Always inlined, as it was before a second caller existed.
+    #[inline(always)]
     fn handle_data<O: Observer>(&mut self, frame: &Frame, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
         let packet = &frame.packet;
         at.counters.consumed += 1;
@@ -370,7 +393,7 @@ impl Host {
             sender.handle_telemetry(cumulative, stack);
         }
         sender.handle_packet(at.now, packet);
-        self.round.make_ready(&mut self.senders, index);
+        self.make_ready(slot, index, at.network);
         while let Some(message) = self.senders[index as usize].sender.poll_acknowledged() {
             // The part is counted before the message ends, since that end may post more messages to this queue pair.
             if !self.finish_part(slot, index, at)

@@ -1,6 +1,9 @@
 //! Closed forms for the FCT of a message that is alone in the network, and lower bounds for the CCTs of jobs.
 
+mod classes;
 mod jobs;
+
+pub use classes::Ideals;
 
 use crate::spec::Scheme;
 use anabranch_base::{Bytes, Duration, HostId, LinkId, NodeId, Rate};

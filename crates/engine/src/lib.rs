@@ -30,6 +30,7 @@ mod node;
 mod node_totals;
 mod observer;
 mod pausable;
+mod pause;
 mod points;
 mod prefetch;
 mod queue;
@@ -60,7 +61,7 @@ pub use run::{Built, build, run, run_injected, run_observed};
 pub use run_error::RunError;
 pub use span::{Activity, Span};
 pub use spec::{
-    AlphaStep, EcnStep, FabricSpec, Limits, MeasureSpec, MixSpec, PfcClass, PfcSpec, PortChoice, RoutingMode,
-    RunPoint, Scheme, Series, WrrSpec,
+    AlphaStep, ClassSpec, ClassTraffic, EcnStep, FabricSpec, Limits, MeasureSpec, MixSpec, PfcClass, PfcSpec,
+    PortChoice, RoutingMode, RunPoint, Scheme, Series, WrrSpec,
 };
 pub use switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, WeightError, check_headrooms, weights};

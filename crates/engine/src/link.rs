@@ -150,6 +150,13 @@ impl<'a> LinkKindTable<'a> {
     }
 }
 
+/// For each of `kinds`, the ECN marking of a class's queues and the most bytes of data in them. The class has the settings
+/// `fabric`.
+pub fn queues_of_class(kinds: &[LinkKind], fabric: &FabricSpec, facts: &PathFacts) -> Vec<(Marking, u32)> {
+    let of = |kind: &LinkKind| (marking(fabric, facts, kind.rate), data_limit(fabric, facts, false));
+    kinds.iter().map(of).collect()
+}
+
 /// The most bytes of data in a queue. `last_hop` tells whether the link leads to a host.
 fn data_limit(fabric: &FabricSpec, facts: &PathFacts, last_hop: bool) -> u32 {
     let own = fabric.queue.filter(|_| fabric.shared_buffer.0 == 0);

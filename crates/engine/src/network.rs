@@ -2,8 +2,9 @@
 //! be added ([`crate::injection`]).
 
 use crate::board::{Board, Starts};
+use crate::egress::Share;
 use crate::faults::FaultPlan;
-use crate::link::{LinkKind, PAUSE_FRAME_BYTES, QueueLimits};
+use crate::link::{LinkKind, Marking, PAUSE_FRAME_BYTES, QueueLimits};
 use crate::mail::{ArrivalOrder, LONGEST_WINDOW};
 use crate::prefetch::prefetch;
 use crate::spec::Scheme;
@@ -33,6 +34,10 @@ pub struct Network<'a> {
     pub faults: FaultPlan,
     /// The limits of queues.
     pub queues: QueueLimits,
+    /// The traffic classes beyond the first one, which has `scheme`.
+    pub classes: Vec<TrafficClass<'a>>,
+    /// The shares of all classes. Empty if there is only one.
+    pub shares: Vec<Share>,
     /// Seed of every random stream.
     pub seed: u64,
     /// The progress of each message.
@@ -98,24 +103,58 @@ pub struct NetworkInputs<'a> {
     pub link_kinds: Vec<LinkKind>,
     /// See [`Network::faults`].
     pub faults: FaultPlan,
+    /// See [`Network::classes`].
+    pub classes: Vec<TrafficClass<'a>>,
+    /// See [`Network::shares`].
+    pub shares: Vec<Share>,
     /// See [`Network::seed`].
     pub seed: u64,
+}
+
+/// A traffic class beyond the first one. Its queue pairs and messages follow those of the class before.
+pub struct TrafficClass<'a> {
+    /// The scheme that carries its messages. Its fabric settings are those of the class's queues.
+    pub scheme: &'a Scheme,
+    /// Facts of the fabric's longest path for this scheme.
+    pub facts: PathFacts,
+    /// Facts of the path between two hosts, if the congestion control uses them.
+    pub own_path: Option<OwnPath<'a>>,
+    /// The limits of its queues.
+    pub queues: QueueLimits,
+    /// For each kind of links, the ECN marking of its queues and the most bytes of data in them.
+    pub kinds: Vec<(Marking, u32)>,
+    /// Its first queue pair of the engine.
+    pub first_qp: QpId,
 }
 
 impl<'a> Network<'a> {
     /// Builds the tables of a network.
     pub fn new(parts: NetworkInputs<'a>) -> Self {
-        let NetworkInputs { topology, healthy, workload, scheme, facts, own_path, link_kinds, faults, seed } =
-            parts;
+        let NetworkInputs {
+            topology,
+            healthy,
+            workload,
+            scheme,
+            facts,
+            own_path,
+            link_kinds,
+            faults,
+            classes,
+            shares,
+            seed,
+        } = parts;
         let attachments = (0..topology.most_host_ports()).flat_map(|port| {
             (0..topology.hosts).map(move |host| Attachment::of(topology, healthy, HostId(host), port))
         });
         let salts =
             (0..topology.switches.len() as u64).map(|i| stream(seed, i, Purpose::EcmpSalt).next_u64());
-        let window = Duration(lookahead(&link_kinds, scheme).0.min(LONGEST_WINDOW));
+        let schemes = || std::iter::once(scheme).chain(classes.iter().map(|class| class.scheme));
+        let lookahead = schemes().map(|scheme| lookahead(&link_kinds, scheme)).min().unwrap_or(Duration(1));
+        let window = Duration(lookahead.0.min(LONGEST_WINDOW));
+        let base_rtt = classes.iter().map(|class| class.facts.base_rtt).fold(facts.base_rtt, Duration::max);
         Network {
             window,
-            linger: facts.base_rtt.max(window),
+            linger: base_rtt.max(window),
             queues: QueueLimits::new(&scheme.fabric, &facts, scheme.transport.trimmed_bytes()),
             board: Board::new(workload, scheme.qps),
             starts: Starts::new(workload, topology.hosts),
@@ -132,8 +171,61 @@ impl<'a> Network<'a> {
             own_path,
             link_kinds,
             faults,
+            classes,
+            shares,
             seed,
         }
+    }
+
+    /// The traffic class of a queue pair of the engine. The first class is 0.
+    pub fn class_of(&self, qp: QpId) -> u8 {
+        self.classes.iter().rposition(|class| class.first_qp <= qp).map_or(0, |position| position as u8 + 1)
+    }
+
+    /// The traffic class of a connection.
+    pub fn class_of_connection(&self, connection: QpId) -> u8 {
+        self.class_of(QpId(connection.0 * self.scheme.qps))
+    }
+
+    /// The scheme of a traffic class and the facts of the longest path for it.
+    pub fn scheme_of(&self, class: u8) -> (&'a Scheme, &PathFacts) {
+        match usize::from(class).checked_sub(1) {
+            None => (self.scheme, &self.facts),
+            Some(class) => (self.classes[class].scheme, &self.classes[class].facts),
+        }
+    }
+
+    /// The facts of the path between two hosts, if the congestion control of `class` uses them.
+    pub fn own_path_of(&self, class: u8) -> Option<&OwnPath<'a>> {
+        match usize::from(class).checked_sub(1) {
+            None => self.own_path.as_ref(),
+            Some(class) => self.classes[class].own_path.as_ref(),
+        }
+    }
+
+    /// The limits of the queues of a traffic class.
+    pub fn queues_of(&self, class: u8) -> &QueueLimits {
+        match usize::from(class).checked_sub(1) {
+            None => &self.queues,
+            Some(class) => &self.classes[class].queues,
+        }
+    }
+
+    /// The ECN marking of a traffic class's queues in front of links of a kind, and the most bytes of data in them.
+    pub fn queue_of(&self, class: u8, link_kind: u16) -> (&Marking, u32) {
+        let kind = usize::from(link_kind);
+        match usize::from(class).checked_sub(1) {
+            None => (&self.link_kinds[kind].marking, self.link_kinds[kind].data_limit),
+            Some(class) => {
+                let (marking, limit) = &self.classes[class].kinds[kind];
+                (marking, *limit)
+            }
+        }
+    }
+
+    /// Whether PFC pauses some class.
+    pub fn pauses(&self) -> bool {
+        (0..=self.classes.len() as u8).any(|class| self.scheme_of(class).0.fabric.pfc.is_some())
     }
 
     /// The seed for the order of arrivals at one instant. None unless that order is random.

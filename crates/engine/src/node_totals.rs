@@ -4,7 +4,7 @@ use crate::backlog::Backlogs;
 use crate::context::Counters;
 use crate::host::{Host, Totals};
 use crate::node::Node;
-use crate::switch::{Switch, program_counters};
+use crate::switch::{ClassCounts, Switch, program_counters};
 use anabranch_base::{Duration, LinkId, Time};
 use anabranch_fabric::Topology;
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,12 @@ pub struct NodeTotals {
     pub programs: BTreeMap<String, u64>,
     /// The number of ECN-marked packets for each class of switch (`tor`, `leaf`, `esw`).
     pub marks_by_class: BTreeMap<String, u64>,
+    /// The counters of the traffic classes beyond the first one.
+    pub of_classes: Vec<ClassCounts>,
+    /// The number of times that PFC watchdogs have acted.
+    pub watchdog_storms: u64,
+    /// The number of packets that PFC watchdogs have dropped.
+    pub watchdog_drops: u64,
     /// The time of the latest event.
     pub latest: Time,
 }
@@ -50,7 +56,12 @@ impl NodeTotals {
             *marks_by_class.entry(topology.tier_word(its.tier)).or_default() += switch.marked();
         }
         let programs = program_counters(switches.iter().copied()).into_iter();
+        let (storms, drops): (Vec<u64>, Vec<u64>) =
+            switches.iter().map(|switch| switch.watchdog_counts()).unzip();
         NodeTotals {
+            of_classes: of_classes((hosts, switches), latest),
+            watchdog_storms: storms.iter().sum(),
+            watchdog_drops: drops.iter().sum(),
             counters,
             senders: hosts.iter().fold(Totals::default(), |totals, host| totals.and(host.counters())),
             peak_queue: peaks
@@ -61,6 +72,18 @@ impl NodeTotals {
             marks_by_class,
             latest,
         }
+    }
+
+    /// The counters of all traffic classes, the first one included.
+    pub(crate) fn by_class(&self) -> Vec<ClassCounts> {
+        let Counters { drops, ecn_marks: marks, pause_time, .. } = self.counters;
+        let first =
+            self.of_classes.iter().fold(ClassCounts { drops, marks, pause_time }, |first, its| ClassCounts {
+                drops: first.drops - its.drops,
+                marks: first.marks - its.marks,
+                pause_time: Duration(first.pause_time.0 - its.pause_time.0),
+            });
+        std::iter::once(first).chain(self.of_classes.iter().copied()).collect()
     }
 
     /// The link of the longest queue, with its length in bytes.
@@ -82,6 +105,27 @@ impl NodeTotals {
         for (class, marks) in &other.marks_by_class {
             *self.marks_by_class.entry(class.clone()).or_default() += marks;
         }
+        self.of_classes.resize(self.of_classes.len().max(other.of_classes.len()), ClassCounts::default());
+        self.of_classes.iter_mut().zip(&other.of_classes).for_each(|(sum, its)| sum.add(its));
+        self.watchdog_storms += other.watchdog_storms;
+        self.watchdog_drops += other.watchdog_drops;
         self.latest = self.latest.max(other.latest);
     }
+}
+
+/// The counters of the traffic classes beyond the first one. Pauses that have not ended are counted until `latest`.
+fn of_classes((hosts, switches): (&[&Host], &[&Switch]), latest: Time) -> Vec<ClassCounts> {
+    let queues = || {
+        let of_hosts = hosts.iter().map(|host| &host.egress().classes);
+        of_hosts.chain(switches.iter().map(|switch| &switch.egress().classes)).flatten()
+    };
+    let beyond = queues().next().map_or(0, |queues| queues.beyond());
+    let of_class = |class: u8| {
+        let mut counts = ClassCounts::default();
+        switches.iter().for_each(|switch| counts.add(&switch.counts_of(class)));
+        counts.pause_time =
+            queues().fold(Duration::ZERO, |sum, queues| sum + queues.paused_for(class, latest));
+        counts
+    };
+    (1..=beyond as u8).map(of_class).collect()
 }

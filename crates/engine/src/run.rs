@@ -3,8 +3,9 @@
 use crate::collect::{RunResult, collect, name_unfinished, packets};
 use crate::context::Failure;
 use crate::control::Control;
+use crate::egress::Share;
 use crate::empty_measures::{empty_measures, selector_stream};
-use crate::engine::{Engine, EngineInputs, PointBudget};
+use crate::engine::{ClassInputs, Engine, EngineInputs, PointBudget};
 use crate::explain::Stalled;
 use crate::ideal::Ideal;
 use crate::injection::Injection;
@@ -15,9 +16,9 @@ use crate::points::{event_points_exceeded, interval_points_exceeded};
 use crate::run_error::RunError;
 use crate::series::SeriesObserver;
 use crate::span::spans;
-use crate::spec::{Limits, RunPoint, Scheme};
+use crate::spec::{ClassTraffic, Limits, RunPoint, Scheme};
 use crate::switch::{PfcPlan, ProgramPlan, SwitchPlan, weights};
-use anabranch_base::{Duration, HostId, MessageId, Panicked, Time, catch_panicked, foreign};
+use anabranch_base::{Duration, HostId, MessageId, Panicked, Purpose, Time, catch_panicked, foreign, stream};
 use anabranch_fabric::{Routing, Selector, Topology};
 use anabranch_proto::cc::RegisteredCc;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, TransportConfig};
@@ -156,13 +157,22 @@ fn run_point<O: Observer>(
 /// Checks the scheme of a point.
 pub(crate) fn check_scheme(point: &RunPoint) -> Result<(), RunError> {
     let refused = |error| RunError::Parameter { scheme: point.scheme.name.clone(), error };
-    point.scheme.check().map_err(refused)
+    point.scheme.check().map_err(refused)?;
+    let mut others = point.other_classes().map(|class| &class.scheme);
+    others.try_for_each(|scheme| {
+        let refused = |error| RunError::Parameter { scheme: scheme.name.clone(), error };
+        scheme.check().map_err(refused)
+    })
 }
 
 /// The ideal times under the scheme of a point.
 pub(crate) fn ideal<'a>(point: &RunPoint, fabric: &'a Built) -> Arc<Ideal<'a>> {
-    let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
-    Arc::new(ideal.carried_by(&point.scheme))
+    ideal_of(&point.scheme, fabric)
+}
+
+fn ideal_of<'a>(scheme: &Scheme, fabric: &'a Built) -> Arc<Ideal<'a>> {
+    let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &scheme.transport);
+    Arc::new(ideal.carried_by(scheme))
 }
 
 /// The inputs of an engine with one thread, without injection and curves.
@@ -185,12 +195,34 @@ pub(crate) fn engine_inputs<'a>(
         switches: switch_plan(point, fabric, &facts, merge_ports)?,
         facts,
         own_path: point.scheme.cc.wants_own_path().then(|| Box::new(own_path) as OwnPath<'_>),
+        classes: class_inputs(point, fabric),
+        shares: point
+            .classes
+            .iter()
+            .map(|class| Share { priority: class.priority, weight: class.weight })
+            .collect(),
         injection: None,
         limits,
         points: PointBudget { most: point.most_points, per_second: 0.0 },
         seed: point.seed,
         threads: 1,
     })
+}
+
+/// The inputs of the traffic classes beside the first one.
+fn class_inputs<'a>(point: &'a RunPoint, fabric: &'a Built) -> Vec<ClassInputs<'a>> {
+    let inputs = |(class, &first_connection): (&'a ClassTraffic, &u32)| {
+        let ideal = ideal_of(&class.scheme, fabric);
+        let facts = class.scheme.fabric.facts(ideal.path_facts());
+        let own_path = move |src, dst| PathFacts { queue: facts.queue, ..ideal.path_facts_of(src, dst) };
+        ClassInputs {
+            scheme: &class.scheme,
+            facts,
+            own_path: class.scheme.cc.wants_own_path().then(|| Box::new(own_path) as OwnPath<'_>),
+            first_connection,
+        }
+    };
+    point.other_classes().zip(&fabric.first_connections).map(inputs).collect()
 }
 
 /// Publishes the totals of the workload to `control`.
@@ -213,7 +245,13 @@ pub(crate) fn switch_plan(
     let program = ProgramPlan::new(&point.scheme, topology, &fabric.routing, facts, point.seed)?;
     let weights = weights(spec, topology, facts, point.scheme.transport.trimmed_bytes())?;
     let pfc = spec.pfc.as_ref().map(|pfc| PfcPlan::new(pfc, topology, facts, spec.clock_ppm)).transpose()?;
-    Ok(SwitchPlan { pfc, program, by_port: !merge_ports, weights })
+    let class_pfc = class_inputs(point, fabric).into_iter().map(|class| {
+        let fabric = &class.scheme.fabric;
+        let plan = |pfc| PfcPlan::new(pfc, topology, &class.facts, spec.clock_ppm);
+        fabric.pfc.as_ref().map(plan).transpose()
+    });
+    let class_pfc = class_pfc.collect::<Result<_, _>>()?;
+    Ok(SwitchPlan { pfc, class_pfc, program, by_port: !merge_ports, weights })
 }
 
 fn series_rows(series: SeriesObserver, topology: &Topology, end: Time) -> Vec<SeriesRow> {
@@ -233,6 +271,8 @@ pub struct Built {
     pub routing: Routing,
     /// Messages and their start conditions.
     pub workload: Workload,
+    /// The first connection of each traffic class beside the first one.
+    pub first_connections: Vec<u32>,
 }
 
 impl Built {
@@ -256,10 +296,16 @@ impl Built {
 /// # Errors
 /// A part of the point cannot be built.
 pub fn build(point: &RunPoint) -> Result<Built, RunError> {
-    let Built { topology, routing, .. } = build_fabric(point)?;
+    let mut built = build_fabric(point)?;
     let text = |name: &str| point.files.get(name).map(String::as_str);
-    let workload = workload::build(&point.workload, &Fabric::of(&topology), point.seed, &text)?;
-    Ok(Built { topology, routing, workload })
+    let on = Fabric::of(&built.topology);
+    built.workload = workload::build(&point.workload, &on, point.seed, &text)?;
+    for (class, traffic) in (1..).zip(point.other_classes()) {
+        let others = workload::build(&traffic.workload, &on, seed_of_class(point.seed, class), &text)?;
+        built.first_connections.push(built.workload.qps.len() as u32);
+        built.workload = built.workload.beside(others)?;
+    }
+    Ok(built)
 }
 
 /// Builds the fabric and the routes of a point, with an empty workload.
@@ -267,7 +313,12 @@ pub(crate) fn build_fabric(point: &RunPoint) -> Result<Built, RunError> {
     let text = |name: &str| point.files.get(name).map(String::as_str);
     let topology = anabranch_fabric::build(&point.topology, point.topology.file().and_then(text))?;
     let routing = Routing::new(&topology, &|_| true);
-    Ok(Built { topology, routing, workload: Workload::default() })
+    Ok(Built { topology, routing, workload: Workload::default(), first_connections: Vec::new() })
+}
+
+/// The seed of the workload of a traffic class. Two classes with the same workload draw different messages.
+fn seed_of_class(seed: u64, class: u64) -> u64 {
+    stream(seed, class, Purpose::WorkloadPairs).next_u64()
 }
 
 /// The observer that records the measures of a point, and the number of points per simulated second of those curves

@@ -49,13 +49,30 @@ pub struct Window {
     pub tasks: Arc<[(NodeId, NodeTask)]>,
 }
 
+impl Window {
+    /// The window before the first event, with `ahead` windows after it. All of them are empty, since no event happens in
+    /// them.
+    pub fn first(routing: &Routing, ahead: usize) -> Window {
+        Window {
+            number: 0,
+            start: Time::ZERO,
+            ends: SmallVec::from_elem(Time::ZERO, ahead + 1),
+            routing: Arc::new(routing.clone()),
+            stop: Time::NEVER,
+            notices: Arc::default(),
+            program_notices: Arc::default(),
+            tasks: Arc::default(),
+        }
+    }
+}
+
 /// A task that a fault has for a node between synchronisation windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeTask {
     /// The switch drops all packets in its queues because of the fault with this number.
     Purge(u16),
-    /// The data class of this port is paused (`true`) or resumed (`false`).
-    Pause(u16, bool),
+    /// A data class of this port is paused (`true`) or resumed (`false`).
+    Pause(u16, u8, bool),
 }
 
 /// The index of a node in its shard.
@@ -192,11 +209,17 @@ impl<O: Observer> Shard<O> {
         (&mut self.hosts, &mut self.switches)
     }
 
-    /// The switch at `node`, if it belongs to this shard.
-    pub fn switch_mut(&mut self, node: NodeId) -> Option<&mut Switch> {
-        match self.position_of[node.index()]? {
-            (NodeIndex::Switch(index), ..) => Some(&mut self.switches[index as usize]),
-            (NodeIndex::Host(_), ..) => None,
+    /// Resets the pauses of a class that `node` sends by `port`, after its link went down or came up (`up`). Returns
+    /// whether the other end is paused from now on. False if the node belongs to another shard.
+    pub fn settle_pause(&mut self, node: NodeId, (port, class): (u16, u8), up: bool) -> bool {
+        match self.position_of[node.index()] {
+            Some((NodeIndex::Switch(index), ..)) => {
+                self.switches[index as usize].settle_pause(port, class, up)
+            }
+            Some((NodeIndex::Host(index), ..)) => {
+                class == 0 && self.hosts[index as usize].settle_pause(port, up)
+            }
+            None => false,
         }
     }
 
@@ -373,12 +396,12 @@ fn start_window<O: Observer>(
     }
     for (node, task) in window.tasks.iter() {
         match (position_of[node.index()], task) {
-            (Some((NodeIndex::Host(index), ..)), NodeTask::Pause(port, stop)) => {
-                hosts[index as usize].handle_pause(*port, *stop, at);
+            (Some((NodeIndex::Host(index), ..)), NodeTask::Pause(port, class, stop)) => {
+                hosts[index as usize].handle_pause(*port, *class, *stop, at);
                 at.link.finish(&mut at.out);
             }
-            (Some((NodeIndex::Switch(index), ..)), NodeTask::Pause(port, stop)) => {
-                switches[index as usize].handle_pause(*port, *stop, at);
+            (Some((NodeIndex::Switch(index), ..)), NodeTask::Pause(port, class, stop)) => {
+                switches[index as usize].handle_pause(*port, *class, *stop, at);
                 count_victims(switches, position_of, index, at);
             }
             (Some((NodeIndex::Switch(index), ..)), NodeTask::Purge(fault)) => {

@@ -1,8 +1,12 @@
 //! The specification of a run, in which every default is explicit.
 
+mod class;
 mod measure;
+mod pfc;
 
+pub use class::{ClassSpec, ClassTraffic};
 pub use measure::{MeasureSpec, Series};
+pub use pfc::{AlphaStep, PfcClass, PfcSpec, WatchdogAction};
 
 use crate::fault_spec::FaultSpec;
 use crate::mail::ArrivalOrder;
@@ -33,6 +37,9 @@ pub struct RunPoint {
     pub topology: TopologySpec,
     /// The messages and their start conditions.
     pub workload: WorkloadSpec,
+    /// The traffic classes: first that of `scheme` and `workload`, then those beside it. Empty if there is only one
+    /// class.
+    pub classes: Vec<ClassSpec>,
     /// The faults.
     pub faults: Vec<FaultSpec>,
     /// The curves to record.
@@ -473,90 +480,6 @@ pub enum PortChoice {
 
 parameter_choices!(PortChoice: "entropy" = Entropy, "queue-pair" = QueuePair, "packet" = Packet);
 
-parameters! {
-    /// Priority flow control over a buffer that all ports of a switch share.
-    ///
-    /// Queued data is charged to its ingress port. It uses the port's share of the shared buffer up to the threshold,
-    /// and then the port's headroom. Once it uses headroom, the sender is paused. The sender may resume once the
-    /// headroom is empty and the share has fallen `resume` below the threshold, or once the port holds nothing.
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields)]
-    pub struct PfcSpec {
-        /// Packet buffer of a switch. It includes the headroom unless `headroom_apart` is set.
-        #[param(AboveZero; example = "256MB"; source = "STrack, section 4.1")]
-        pub buffer: Bytes,
-        /// Headroom is reserved in addition to `buffer` instead of inside it. Links with a large BDP require this: a
-        /// link of 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[param(any; example = true; source = "unspecified"; default = false)]
-        pub headroom_apart: bool,
-        /// `buffer` is the buffer of a switch whose port rates add up to this rate, and is scaled for other switches
-        /// (STrack, section 4.1). Without it, every switch has `buffer`. A scheme or scenario that sets only `buffer`
-        /// removes it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[param(AboveZero; example = "51.2Tbps"; source = "STrack, section 4.1")]
-        pub buffer_rate: Option<Rate>,
-        /// Dynamic threshold (alpha): an ingress port may hold this many times the free part of the shared buffer
-        /// before it sends XOFF.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[param(LEAST_SHARE..=65_536.0; example = 0.125; source = "the simulator published with HPCC")]
-        pub alpha: Option<f64>,
-        /// Other values of `alpha` for faster links, sorted by increasing rate.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        #[param(table)]
-        pub alpha_from: Vec<AlphaStep>,
-        /// Switch classes whose buffer differs from `buffer`. If a class is listed twice, the last entry applies.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        #[param(table)]
-        pub at: Vec<PfcClass>,
-        /// Static XOFF threshold of each ingress port, instead of the dynamic threshold `alpha`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[param(AboveZero; example = "1bdp"; source = "unspecified; in the place of alpha")]
-        pub threshold: Option<Size>,
-        /// XON is sent when the ingress port's share of the buffer has fallen this far below the XOFF threshold and its
-        /// headroom is empty.
-        #[param(AboveZero; example = "2packets"; source = "unspecified; 3 KB in the ns-3 RDMA simulators")]
-        pub resume: Size,
-        /// Headroom of each ingress port. If left out, each port has the headroom that its link needs.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[param(AboveZero; example = "120KB"; source = "unspecified; what the link needs")]
-        pub headroom: Option<Size>,
-    }
-}
-
-parameters! {
-    /// The dynamic threshold for ports from a given rate on.
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields)]
-    pub struct AlphaStep {
-        /// This alpha applies to ports of this rate and above, up to the rate of the next entry.
-        #[param(AboveZero; example = "400Gbps"; source = "the simulators published with HPCC and Themis-longhaul")]
-        pub rate: Rate,
-        /// Dynamic threshold of these ports, as `pfc.alpha`.
-        #[param(LEAST_SHARE..=65_536.0; example = 0.5; source = "the simulators published with HPCC and Themis-longhaul")]
-        pub alpha: f64,
-    }
-}
-
-parameters! {
-    /// The settings of the lossless class for one class of switches.
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields)]
-    pub struct PfcClass {
-        /// The class of switches: `tor`, `leaf`, `esw` ...
-        #[param(any; example = "esw"; source = "Themis-longhaul, section VII: deep buffers at the edge")]
-        pub switches: String,
-        /// Packet buffer of such a switch. It has the meaning of `buffer` in `pfc`, but is never scaled.
-        #[param(AboveZero; example = "128MB"; source = "unspecified")]
-        pub buffer: Bytes,
-        /// Dynamic threshold of all ports of these switches, with the meaning of `pfc.alpha`. Without it, these
-        /// switches use the threshold of the others. With 65536 and a buffer that never fills, they never send XOFF.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[param(LEAST_SHARE..=65_536.0; example = 0.125; source = "unspecified")]
-        pub alpha: Option<f64>,
-    }
-}
-
 /// The limits at which a run ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -578,10 +501,13 @@ impl Limits {
     pub const MAX_TIME: Duration = Duration::from_us(281_000_000);
 
     /// The longest time without new deliveries under `scheme` on a fabric before the run counts as stalled. It includes
-    /// an allowance for a running timer and a packet in flight.
+    /// an allowance for a running timer, a packet in flight and a PFC watchdog that has yet to act.
     pub fn patience(&self, scheme: &Scheme, facts: &PathFacts) -> Duration {
         let FabricSpec { timer_tick, timer_jitter, .. } = scheme.fabric;
-        self.stall + scheme.transport.rto().on(facts) + timer_tick + timer_jitter + facts.base_rtt
+        let watchdog = scheme.fabric.pfc.as_ref().filter(|pfc| pfc.watchdog.is_some());
+        let watchdog = watchdog.map_or(Duration::ZERO, |pfc| pfc.watchdog_poll + pfc.watchdog_detection);
+        let timer = scheme.transport.rto().on(facts) + timer_tick + timer_jitter;
+        self.stall + timer + watchdog + facts.base_rtt
     }
 }
 

@@ -9,6 +9,7 @@ pub mod collective;
 mod error;
 mod fabric;
 mod generate;
+mod join;
 mod ns3;
 mod sizes;
 mod spec;

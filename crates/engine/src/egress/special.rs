@@ -98,7 +98,10 @@ impl<F: FreeTimes> Egress<F> {
             return false;
         }
         out.busy_until = at.now + wait;
-        self.enqueue(port, frame, frame.packet.is_control(), at);
+        match frame.packet.is_control() {
+            true => self.enqueue(port, frame, true, at),
+            false => self.enqueue_in(port, at.network.class_of(frame.packet.qp), frame, at),
+        }
         true
     }
 
@@ -124,6 +127,10 @@ impl<F: FreeTimes> Egress<F> {
         out.busy_until = until;
         out.busy = true;
         let link = out.link;
+        if let (Some(last), false) = (self.last_data.get_mut(usize::from(port)), frame.packet.is_control()) {
+            *last = at.now;
+        }
+        let out = &mut self.ports[usize::from(port)];
         if !lost {
             let frame = Frame { port: out.peer_port, telemetry: 0, ..*frame };
             at.send(out.peer, Arrival { time: until + kind.delay, frame }, stack.as_ref());
@@ -217,7 +224,7 @@ impl<F: FreeTimes> Egress<F> {
                     None => {
                         // The next packet is sent as if this one had not existed.
                         self.drop_packet(port, frame, at);
-                        if self.ports[usize::from(port)].has_work() {
+                        if self.has_work(port) {
                             // The next packet is sent a picosecond later, since a node has at most one event of this
                             // kind per instant.
                             self.ports[usize::from(port)].busy = true;

@@ -7,7 +7,7 @@ use crate::faults::Task;
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::shard::{NodeTask, Shard, Window};
-use anabranch_base::{Duration, NodeId, Time};
+use anabranch_base::{Duration, LinkId, NodeId, Time};
 use anabranch_fabric::Routing;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -107,16 +107,8 @@ impl<O: Observer> Engine<'_, O> {
             for task in faults.tasks_at(time) {
                 match task {
                     Task::Purge(node, fault) => tasks.push((node, NodeTask::Purge(fault))),
-                    Task::SettlePause(link) if self.network.scheme.fabric.pfc.is_some() => {
-                        // The node that receives on a link decides whether the link is paused.
-                        let back = topology.reverse(link);
-                        let up = faults.is_up(link, window.start) && faults.is_up(back, window.start);
-                        let port = &topology.ports[link.index()];
-                        let receives = shards.iter_mut().find_map(|shard| shard.switch_mut(port.peer));
-                        let stop = receives.is_some_and(|switch| switch.settle_pause(port.peer_port, up));
-                        let source = topology.source(link);
-                        let its_port = topology.ports[back.index()].peer_port;
-                        tasks.push((source, NodeTask::Pause(its_port, stop)));
+                    Task::SettlePause(link) if self.network.pauses() => {
+                        self.settle_pauses(link, window.start, shards, &mut tasks);
                     }
                     Task::SettlePause(_) => {}
                     Task::Reroute(as_of) => {
@@ -127,5 +119,26 @@ impl<O: Observer> Engine<'_, O> {
             }
         }
         tasks
+    }
+
+    /// Resets the pauses of all classes on a link that went down or came up, at both of its ends.
+    fn settle_pauses(
+        &self,
+        link: LinkId,
+        now: Time,
+        shards: &mut [MutexGuard<'_, Shard<O>>],
+        tasks: &mut Vec<(NodeId, NodeTask)>,
+    ) {
+        let Network { faults, topology, classes, .. } = &self.network;
+        // The node that receives on a link decides whether the link is paused.
+        let back = topology.reverse(link);
+        let up = faults.is_up(link, now) && faults.is_up(back, now);
+        let port = &topology.ports[link.index()];
+        let (source, its_port) = (topology.source(link), topology.ports[back.index()].peer_port);
+        for class in 0..=classes.len() as u8 {
+            let at = (port.peer_port, class);
+            let stop = shards.iter_mut().any(|shard| shard.settle_pause(port.peer, at, up));
+            tasks.push((source, NodeTask::Pause(its_port, class, stop)));
+        }
     }
 }

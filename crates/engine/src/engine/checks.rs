@@ -2,6 +2,7 @@
 
 use super::{Engine, deliver_far, totals};
 use crate::context::{Counters, Failure};
+use crate::host::Host;
 use crate::mail::MAX_WINDOWS_AHEAD;
 use crate::observer::Observer;
 use crate::shard::Window;
@@ -34,7 +35,7 @@ impl<O: Observer> Engine<'_, O> {
         let on_links = filed + shards.iter().map(|shard| shard.packets_far_away()).sum::<u64>();
         let queued = hosts().map(|host| host.egress().pool.used()).sum::<u64>()
             + switches().map(|switch| switch.egress().pool.used()).sum::<u64>();
-        let held: u64 = switches().map(Switch::held).sum();
+        let held = switches().map(Switch::held).sum::<u64>() + hosts().map(Host::not_taken).sum::<u64>();
         if injected != consumed + drops + link_losses + queued + on_links + held {
             return wrong(format!(
                 "of {injected} packets sent, {consumed} arrived, {drops} were dropped, {link_losses} lost, {queued} wait, {held} are held and {on_links} are on links"

@@ -63,12 +63,15 @@ impl TestRun {
         let facts = self.facts();
         let pfc = self.scheme.fabric.pfc.as_ref();
         let switches = SwitchPlan {
+            class_pfc: Vec::new(),
             pfc: pfc.map(|spec| PfcPlan::new(spec, &self.topology, &facts, 0).unwrap()),
             program: None,
             by_port: true,
             weights: Vec::new(),
         };
         let inputs = EngineInputs {
+            classes: Vec::new(),
+            shares: Vec::new(),
             topology: &self.topology,
             routing: &self.routing,
             workload: &self.workload,
@@ -448,6 +451,10 @@ fn a_lossless_class_without_room_fails() {
         threshold: Some(Size::Packets(3.0)),
         resume: Size::Packets(1.0),
         headroom: Some(Size::Bytes(Bytes(1))),
+        watchdog: None,
+        watchdog_poll: Duration::from_us(200_000),
+        watchdog_detection: Duration::from_us(200_000),
+        watchdog_restoration: Duration::from_us(200_000),
     });
     for threads in [1, 3] {
         match run.engine(threads).run(&Control::default()) {

@@ -11,18 +11,20 @@ use anabranch_proto::transport::Ends;
 
 impl Host {
     pub(super) fn open_sender<O>(&mut self, slot: u32, qp: QpId, at: &mut Context<'_, O>) -> u32 {
-        let Network { scheme, facts, seed, own_path, .. } = at.network;
+        let class = at.network.class_of(qp);
+        let (scheme, facts) = at.network.scheme_of(class);
+        let (seed, own_path) = (&at.network.seed, at.network.own_path_of(class));
         let rto = scheme.transport.rto().on(facts);
         let environment = lb::Environment { facts: *facts, rto, trimming: scheme.fabric.trim };
         let random = stream(*seed, u64::from(qp.0), Purpose::LoadBalancer);
         let lb = scheme.lb_of(self.id).build(&environment, random);
         let ends = at.network.ends(qp);
-        let path = own_path.as_ref().map_or(*facts, |own_path| own_path(ends.src, ends.dst));
+        let path = own_path.map_or(*facts, |own_path| own_path(ends.src, ends.dst));
         let random = stream(*seed, u64::from(qp.0), Purpose::CongestionControl);
         let cc = scheme.cc.build_with_stream(&path, random);
         let ends = Ends { qp, src: ends.src, dst: ends.dst };
         let mut sender = scheme.transport.build_sender_with_seed(ends, facts, cc, lb, *seed);
-        if let Some(legacy) = self.cached_states.get(&ends.dst) {
+        if let Some(legacy) = self.cached_states.get(&(class, ends.dst)) {
             sender.inherit(legacy);
         }
         let ports = self.egress.ports.len() as u16;
@@ -36,7 +38,8 @@ impl Host {
     pub(super) fn open_receiver(&mut self, slot: usize, qp: QpId, network: &Network<'_>) -> u32 {
         let ends = network.ends(qp);
         let ends = Ends { qp, src: ends.src, dst: ends.dst };
-        let receiver = network.scheme.transport.build_receiver_with_seed(ends, &network.facts, network.seed);
+        let (scheme, facts) = network.scheme_of(network.class_of(qp));
+        let receiver = scheme.transport.build_receiver_with_seed(ends, facts, network.seed);
         let index = slab_insert(&mut self.receivers, &mut self.free_receivers, receiver);
         self.incoming[slot].index = index;
         index
@@ -56,7 +59,7 @@ impl Host {
         }
         let sender = &self.senders[index as usize];
         if let Some(legacy) = sender.sender.cached_state() {
-            self.cached_states.insert(at.network.ends(qp.qp).dst, legacy);
+            self.cached_states.insert((at.network.class_of(qp.qp), at.network.ends(qp.qp).dst), legacy);
         }
         (qp.index, qp.stats) = (DONE, stats(sender));
         self.totals = self.totals.add(sender.sender.counters());

@@ -38,6 +38,9 @@ impl Host {
     /// Sends the next packet of a NIC with one port, whose link is free.
     #[inline]
     pub(super) fn serve<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        if self.is_special && self.serve_special(at) {
+            return;
+        }
         if let Some(taken) = self.egress.dequeue(PORT, at) {
             return self.egress.transmit_dequeued(PORT, taken, at);
         }
@@ -47,6 +50,20 @@ impl Host {
         let Some(packet) = self.next_data(at.now, None) else { return };
         let frame = self.data_frame(packet, at);
         self.egress.transmit(PORT, &frame, at);
+    }
+
+    /// Sends what a NIC with one port sends before the usual packets: a pause frame that is due, or the next packet of
+    /// several classes. Returns false if the usual packets are next.
+    #[cold]
+    #[inline(never)]
+    fn serve_special<O: Observer>(&mut self, at: &mut Context<'_, O>) -> bool {
+        if self.send_due_pause(PORT, at) {
+            return true;
+        }
+        if self.classes.is_some() {
+            self.serve_by_class(at);
+        }
+        self.classes.is_some()
     }
 
     /// The frame of a data packet that is about to be sent, or to wait at its port.
@@ -122,11 +139,9 @@ impl Host {
         }
     }
 
-    /// Pauses or resumes the data class of `port`.
-    pub fn handle_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
-        if stop {
-            self.egress.pause(port, at);
-        } else if self.egress.unpause(port, at) {
+    /// Pauses or resumes a data class of `port`.
+    pub fn handle_pause<O: Observer>(&mut self, port: u16, class: u8, stop: bool, at: &mut Context<'_, O>) {
+        if self.egress.set_paused(port, class, stop, at) && !stop {
             match self.several.is_some() && !self.egress.port(port).busy {
                 true => self.serve_port(port, at),
                 false => self.kick(at),

@@ -132,7 +132,9 @@ impl Host {
     /// Sends the next packets after the link of `port` has become free.
     #[inline(never)]
     pub(super) fn serve_port<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
-        if let Some(taken) = self.egress.dequeue(port, at) {
+        if self.reception.is_some() && self.send_due_pause(port, at) {
+            // The link is busy with the pause frame, so the packets of this port wait.
+        } else if let Some(taken) = self.egress.dequeue(port, at) {
             self.leave_port(&taken, at.network);
             self.egress.transmit_dequeued(port, taken, at);
         }

@@ -34,7 +34,7 @@ impl Host {
                 at.effects.fail(at.now, self.id.into(), Failure::OutOfPsns(qp));
                 return;
             }
-            self.round.make_ready(&mut self.senders, index);
+            self.make_ready(slot, index, network);
         }
         self.kick(at);
     }

@@ -1,6 +1,6 @@
 //! Timers of a host's queue pairs. Timeouts fire either at the exact time or at a tick of the host.
 
-use super::{DONE, Host, PULLS};
+use super::{DONE, Host, PULLS, RECEPTION};
 use crate::context::Context;
 use crate::frame::{Order, event_kind};
 use crate::network::Network;
@@ -79,8 +79,11 @@ fn fire(sender: &mut AnySender, now: Time) -> bool {
 impl Host {
     /// Handles a timer event of a queue pair.
     pub(super) fn handle_timer<O: Observer>(&mut self, slot: u32, at: &mut Context<'_, O>) {
-        if slot == PULLS {
-            return self.handle_pull_turn(at);
+        if slot >= RECEPTION {
+            return match slot {
+                PULLS => self.handle_pull_turn(at),
+                _ => self.handle_reception(at),
+            };
         }
         let index = self.outgoing[slot as usize].index;
         if index >= DONE {
@@ -96,7 +99,7 @@ impl Host {
             Some(ticks) => ticks.fire(&mut sender.sender, self.outgoing[slot as usize].qp, at.now),
         };
         if fired {
-            self.round.make_ready(&mut self.senders, index);
+            self.make_ready(slot, index, at.network);
         }
         self.kick(at);
         self.arm(slot, index, at.now);

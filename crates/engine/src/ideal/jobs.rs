@@ -2,7 +2,7 @@
 
 use super::{Ideal, ack_return};
 use anabranch_base::{Duration, GateId, HostId, NodeId, QpId, Rate};
-use anabranch_workload::{Activation, Done, Job, Opens, Start, Step, Workload};
+use anabranch_workload::{Activation, Done, Job, Opens, Qp, Start, Step, Workload};
 use std::collections::BTreeMap;
 
 /// The times of a message that is alone in the network, counted from the time of its posting.
@@ -65,7 +65,9 @@ impl Ideal<'_> {
     ///   are added.
     /// - The links of each ToR to other switches, at the total rate of these links: once for the bytes that its hosts
     ///   send to other ToRs, and once for those that they receive from other ToRs. This bound matters in an
-    ///   oversubscribed fabric.
+    ///   oversubscribed fabric. It also holds for the messages whose shortest paths use the same links of the ToR, at
+    ///   the rate of these links, which matters where each neighbour has links of its own (tori, meshes, hosts that are
+    ///   joined directly).
     /// - Each processor, and the NVLink pipes of each GPU, whose steps run one after the other.
     ///
     /// Each job's bound ignores the other jobs. Gates that other jobs open count as open, and so do gates that let one
@@ -91,7 +93,7 @@ impl Ideal<'_> {
         let mut order: Vec<u32> = (0..starts.len() as u32).collect();
         order.sort_by_key(|&message| starts[message as usize]);
         // The places are, per host, the sending and the receiving link, and per ToR its uplinks and its downlinks.
-        let mut places: BTreeMap<(usize, NodeId), Bottleneck> = BTreeMap::new();
+        let mut places: BTreeMap<(usize, NodeId, &[u16]), Bottleneck> = BTreeMap::new();
         for message in order {
             let (start, of) = (starts[message as usize], unloaded(job.messages.start + message));
             let ends = workload.qps[workload.messages[(job.messages.start + message) as usize].qp.index()];
@@ -107,13 +109,17 @@ impl Ideal<'_> {
                 if is_of_tor && (!of.crosses || self.topology.has_several_ports()) {
                     continue;
                 }
-                let time = u128::from(of.wire) * 8_000_000_000_000 / self.rate_at(place, nodes[place]).max(1);
-                places.entry((place, nodes[place])).or_insert(Bottleneck::FREE).pass(
-                    start,
-                    u64::try_from(time).unwrap_or(u64::MAX),
-                    of.leads[place],
-                    of.tails[place],
-                );
+                let all = self.rate_at(place, nodes[place]);
+                let some = is_of_tor.then(|| self.ports_used(place, nodes[place], ends)).flatten();
+                for (ports, rate) in some.into_iter().chain([(&[][..], all)]) {
+                    let time = u128::from(of.wire) * 8_000_000_000_000 / rate.max(1);
+                    places.entry((place, nodes[place], ports)).or_insert(Bottleneck::FREE).pass(
+                        start,
+                        u64::try_from(time).unwrap_or(u64::MAX),
+                        of.leads[place],
+                        of.tails[place],
+                    );
+                }
             }
         }
         let computing = busiest_processor(workload, job);
@@ -138,6 +144,24 @@ impl Ideal<'_> {
                 towards.filter(|(peer, _)| place == RECEIVER || peer.0 >= hosts).map(|(_, rate)| rate).sum()
             }
         }
+    }
+
+    /// The ports of the ToR at `node` on the shortest paths between two hosts, with the rate of their links up
+    /// ([`UPLINKS`]) or down ([`DOWNLINKS`]) in bits per second. None if these are all ports to other switches.
+    fn ports_used(&self, place: usize, node: NodeId, ends: Qp) -> Option<(&[u16], u128)> {
+        let (here, there) = if place == UPLINKS { (ends.src, ends.dst) } else { (ends.dst, ends.src) };
+        let ports =
+            self.routing.group(self.routing.tor_index(here, 0) as usize, self.routing.tor_index(there, 0));
+        let to_switches = |link: &u32| self.topology.ports[*link as usize].peer.0 >= self.topology.hosts;
+        if ports.len() == self.topology.links_of(node).filter(to_switches).count() {
+            return None;
+        }
+        let rate = |port: &u16| {
+            let up = self.topology.link(node, *port);
+            let link = if place == UPLINKS { up } else { self.topology.reverse(up) };
+            u128::from(self.topology.ports[link.index()].rate.0)
+        };
+        Some((ports, ports.iter().map(rate).sum()))
     }
 
     fn unloaded(&self, src: HostId, dst: HostId, bytes: u64) -> UnloadedTimes {

@@ -52,7 +52,7 @@ fn drawn_order(ports: u16, seed: u64, node: u32, start: u64, at: u64) -> Vec<u16
     // Packets that arrive at other instants keep their positions, and pause frames come first.
     out.send_packet(NodeId(node), Time(start), &packet, 700);
     (0..ports).for_each(|port| out.send_packet(NodeId(node), Time(at), &packet, port));
-    out.send(NodeId(node), Arrival { time: Time(at), frame: Frame::pause(900, true) }, None);
+    out.send(NodeId(node), Arrival { time: Time(at), frame: Frame::pause(900, 0, true) }, None);
     drop(out);
     let sources = Sources { slots: &[&slot], window: 1, order: Some(seed) };
     let mut inbox = Inbox::default();

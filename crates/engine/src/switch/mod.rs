@@ -1,8 +1,10 @@
 //! Switches: routing, admission, queues and ECN marking.
 
 mod by_port;
+mod classes;
 mod full;
 mod path_map;
+mod pause_timers;
 mod pfc;
 mod plain_port;
 mod program;
@@ -23,13 +25,16 @@ use crate::queue::SlotHandle;
 use anabranch_base::{LinkId, NodeId, Purpose, Stream, Time};
 use anabranch_fabric::Routing;
 use anabranch_proto::{IntStack, Packet};
+use classes::SwitchClasses;
+use pause_timers::{PAUSE_TIMERS, PauseTimers};
 use pfc::{Admission, SwitchPfc};
 use plain_port::PortStream;
 use program::Extensions;
 use shared::SharedQueues;
 
 pub use by_port::PortScratch;
-pub use pfc::{PfcError, PfcPlan, check_headrooms};
+pub use classes::ClassCounts;
+pub use pfc::{PfcError, PfcPlan, check_headrooms, headroom_needed};
 pub use program::{ProgramPlan, program_counters};
 pub use program_error::ProgramError;
 pub use wrr::{WeightError, weights};
@@ -44,6 +49,10 @@ pub struct Switch {
     by_port: Option<Box<PortTimes>>,
     /// PFC accounting of the lossless class, if there is one.
     pfc: Option<Box<SwitchPfc>>,
+    /// The traffic classes beyond the first one, if there are any.
+    classes: Option<Box<SwitchClasses>>,
+    /// The timers of pauses and the PFC watchdog, if the switch has any.
+    pause_timers: Option<Box<PauseTimers>>,
     /// The shared buffer of data queues that drop or trim, if there is one.
     shared: Option<Box<SharedQueues>>,
     /// Whether queued data is charged to a buffer, because one of the two buffers above is in use.
@@ -64,12 +73,21 @@ pub struct Switch {
 pub struct SwitchPlan {
     /// The lossless class.
     pub pfc: Option<PfcPlan>,
+    /// For each traffic class beyond the first one, its PFC accounting if it is lossless.
+    pub class_pfc: Vec<Option<PfcPlan>>,
     /// Programs, and routing other than ECMP.
     pub program: Option<ProgramPlan>,
     /// Whether a switch whose ports share nothing may run each port on its own.
     pub by_port: bool,
     /// The WRR weight of each switch's control queues, in units of 2^-16. Empty if these queues have strict priority.
     pub weights: Vec<u32>,
+}
+
+impl SwitchPlan {
+    /// Whether some program needs notices of queue pairs.
+    pub fn wants_qps(&self) -> bool {
+        self.program.as_ref().is_some_and(ProgramPlan::wants_qps)
+    }
 }
 
 impl Node for Switch {
@@ -87,6 +105,9 @@ impl Node for Switch {
     fn run_next<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         if self.egress.free_times.first().time() == at.now {
             let port = self.egress.free_times.pop();
+            if port == PAUSE_TIMERS {
+                return self.handle_pause_timers(at);
+            }
             self.egress.port(port).busy = false;
             self.serve(port, at);
         } else if self.next().kind() == event_kind::TIMER {
@@ -107,8 +128,8 @@ impl Node for Switch {
                     self.handle_packet(frame, at);
                 }
             }
-            FrameKind::Pause => self.handle_pause(frame.port, true, at),
-            FrameKind::Resume => self.handle_pause(frame.port, false, at),
+            FrameKind::Pause => self.handle_pause(frame.port, frame.paused_class(), true, at),
+            FrameKind::Resume => self.handle_pause(frame.port, frame.paused_class(), false, at),
         }
     }
 }
@@ -129,13 +150,18 @@ impl Switch {
         let extensions = plan.program.as_mut().map(|plan| Box::new(plan.switch(network, index)));
         let is_by_packet =
             extensions.as_ref().is_none_or(|extensions| extensions.is_by_packet(network, index));
-        let by_port = (plan.by_port && is_by_packet).then(|| Box::new(PortTimes::new(ports)));
+        let pause_timers = PauseTimers::new(network, node).map(Box::new);
+        let classes = SwitchClasses::new(network, plan, index, ports).map(Box::new);
+        let by_port = (plan.by_port && is_by_packet && pause_timers.is_none() && classes.is_none())
+            .then(|| Box::new(PortTimes::new(ports)));
         let egress = Egress::new(network, node, weight, link_kind_of, DelayQueues::default());
         Switch {
             index,
             by_port,
             counts: pfc.is_some() || shared.is_some(),
             pfc,
+            classes,
+            pause_timers,
             shared,
             extensions,
             coins: vec![None; egress.ports.len()],
@@ -175,6 +201,15 @@ impl Switch {
     /// Routes and forwards a packet.
     #[inline(always)]
     fn handle_packet<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
+        match self.classes.is_none() {
+            true => self.handle_in_first_class(frame, at),
+            false => self.handle_by_class(frame, at),
+        }
+    }
+
+    /// Routes and forwards a packet of the first traffic class.
+    #[inline(always)]
+    fn handle_in_first_class<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         let port = match &self.extensions {
             None => at.network.route(at.routing, self.index, &frame.packet),
             Some(extensions) if extensions.has_program() => return self.pass(frame, at),
@@ -245,8 +280,11 @@ impl Switch {
     /// Serves a free port by sending the next packet. Data is ECN-marked by the queue length that it leaves behind.
     #[inline]
     fn serve<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
+        if self.classes.is_some() {
+            return self.serve_by_class(port, at);
+        }
         if self.egress.ports[usize::from(port)].pause_pending {
-            self.send_pause(port, at);
+            self.send_pause(port, 0, at);
             return;
         }
         let Some(taken) = self.dequeue(port, at) else { return };
@@ -277,7 +315,7 @@ impl Switch {
             let frame = self.egress.pool.frame(&taken);
             if !waits_with_control(&frame.packet, &at.network.queues) {
                 let (from, bytes) = (frame.port, frame.packet.wire_bytes);
-                self.release(from, bytes, at);
+                self.release(0, from, bytes, at);
             }
         }
         Some(taken)
@@ -287,8 +325,15 @@ impl Switch {
     pub fn purge<O: Observer>(&mut self, fault: u16, at: &mut Context<'_, O>) {
         self.merge_ports();
         for port in 0..self.egress.ports.len() as u16 {
-            self.egress.unpause(port, at);
-            while let Some(taken) = self.dequeue(port, at) {
+            (0..=at.network.classes.len() as u8).for_each(|class| {
+                self.egress.set_paused(port, class, false, at);
+            });
+            self.forget_pauses(port, at.now);
+            let next = |switch: &mut Self, at: &mut Context<'_, O>| match switch.classes.is_some() {
+                true => switch.dequeue_by_class(port, at).map(|(_, taken)| taken),
+                false => switch.dequeue(port, at),
+            };
+            while let Some(taken) = next(self, at) {
                 let frame = self.egress.pool.take(taken);
                 at.counters.link_losses += 1;
                 at.note_lost_payload(&frame.packet);
@@ -300,15 +345,20 @@ impl Switch {
         }
     }
 
-    /// Pauses or resumes the data class of `port`, because of a pause frame or of a reset of the pause state after a
+    /// Pauses or resumes a data class of `port`, because of a pause frame or of a reset of the pause state after a
     /// fault.
-    pub fn handle_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
+    pub fn handle_pause<O: Observer>(&mut self, port: u16, class: u8, stop: bool, at: &mut Context<'_, O>) {
         self.merge_ports();
+        if self.pause_timers.is_some() && !self.note_pause(port, stop, at) {
+            return;
+        }
         if stop {
-            if self.egress.pause(port, at) && at.observer.wants_victims(self.egress.port(port).link) {
+            if self.egress.set_paused(port, class, true, at)
+                && at.observer.wants_victims(self.egress.port(port).link)
+            {
                 self.watched_pauses.push(port);
             }
-        } else if self.egress.unpause(port, at) && self.egress.port(port).has_work() {
+        } else if self.egress.set_paused(port, class, false, at) && self.egress.has_work(port) {
             if self.egress.port(port).busy {
                 return;
             }
@@ -322,21 +372,30 @@ impl Switch {
     #[inline(never)]
     fn charge<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
         let bytes = frame.packet.wire_bytes;
+        if self.pause_timers.is_some() && !self.may_wait(port, at) {
+            return false;
+        }
         match &mut self.shared {
             Some(shared) => shared.admit(self.egress.ports[usize::from(port)].data_bytes, bytes),
-            None => self.charge_lossless(frame.port, bytes, at),
+            None => self.charge_lossless(0, frame.port, bytes, at),
         }
     }
 
-    /// Charges `bytes` bytes of data that arrived at port `from` to the lossless buffer. Returns false if there is no
-    /// room, which fails the run.
-    fn charge_lossless<O: Observer>(&mut self, from: u16, bytes: u16, at: &mut Context<'_, O>) -> bool {
-        let Some(pfc) = &mut self.pfc else { return true };
+    /// Charges `bytes` bytes of data of a class that arrived at port `from` to its lossless buffer. Returns false if
+    /// there is no room, which fails the run.
+    fn charge_lossless<O: Observer>(
+        &mut self,
+        class: u8,
+        from: u16,
+        bytes: u16,
+        at: &mut Context<'_, O>,
+    ) -> bool {
+        let Some(pfc) = self.pfc_of(class) else { return true };
         match pfc.admit(from, bytes) {
             Admission::Fits => true,
             Admission::Pause => {
-                if let Some(pending) = pfc.request_pause(from, true) {
-                    self.set_pause_pending(from, pending, at);
+                if let Some(pending) = pfc.pause(from).request(true) {
+                    self.set_pause_pending(from, class, pending, at);
                 }
                 true
             }
@@ -363,48 +422,53 @@ impl Switch {
         }
     }
 
-    /// Releases the charge of a data packet.
+    /// Releases the charge of a data packet of a class.
     #[inline(never)]
-    fn release<O: Observer>(&mut self, from: u16, bytes: u16, at: &mut Context<'_, O>) {
-        if let Some(shared) = &mut self.shared {
+    fn release<O: Observer>(&mut self, class: u8, from: u16, bytes: u16, at: &mut Context<'_, O>) {
+        if let (Some(shared), 0) = (&mut self.shared, class) {
             shared.release(bytes);
         }
-        let Some(pfc) = &mut self.pfc else { return };
+        let Some(pfc) = self.pfc_of(class) else { return };
         if pfc.release(from, bytes)
-            && let Some(pending) = pfc.request_pause(from, false)
+            && let Some(pending) = pfc.pause(from).request(false)
         {
-            self.set_pause_pending(from, pending, at);
+            self.set_pause_pending(from, class, pending, at);
         }
     }
 
-    /// Sets whether a pause frame is pending at `port`. A pending frame is sent immediately, or after the packet that is
-    /// being sent.
-    fn set_pause_pending<O: Observer>(&mut self, port: u16, pending: bool, at: &mut Context<'_, O>) {
-        let out = self.egress.port(port);
-        out.pause_pending = pending;
-        if pending && !out.busy {
-            self.send_pause(port, at);
+    /// Sets whether a pause frame of a class is pending at `port`. A pending frame is sent immediately, or after
+    /// the packet that is being sent.
+    fn set_pause_pending<O: Observer>(
+        &mut self,
+        port: u16,
+        class: u8,
+        pending: bool,
+        at: &mut Context<'_, O>,
+    ) {
+        self.egress.set_pause_pending(port, class, pending);
+        if pending && !self.egress.port(port).busy {
+            self.send_pause(port, class, at);
         }
     }
 
-    /// Sends the pause frame that is pending at `port`, which is free.
-    fn send_pause<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
-        let Some(pfc) = &mut self.pfc else { return };
-        let stop = pfc.pause_sent(port);
-        self.egress.transmit_pause(port, stop, at);
+    /// Sends the pause frame of a class that is pending at `port`, which is free.
+    fn send_pause<O: Observer>(&mut self, port: u16, class: u8, at: &mut Context<'_, O>) {
+        let Some(pfc) = self.pfc_of(class) else { return };
+        let stop = pfc.pause(port).sent();
+        self.egress.transmit_pause(port, class, stop, at);
     }
 
-    /// Resets the pause state after the reverse link of `port` went down or came up. Returns whether the other end is
-    /// paused from now on. Without a reset, a lost XON would leave it paused for ever, and a lost XOFF would overflow
-    /// the headroom.
+    /// Resets the pause state of a class after the reverse link of `port` went down or came up. Returns whether the
+    /// other end is paused from now on. Without a reset, a lost XON would leave it paused for ever, and a lost XOFF would
+    /// overflow the headroom.
     ///
-    /// This is called between two synchronisation windows at the time of the fault, after all events before that time and
-    /// before the events at that time. Faults of one instant are handled in the order of the agenda. The state of the other
-    /// end changes at the same instant, before that end's own events.
-    pub fn settle_pause(&mut self, port: u16, up: bool) -> bool {
-        let Some(pfc) = &mut self.pfc else { return false };
-        let stop = pfc.settle(port, up);
-        self.egress.port(port).pause_pending = false;
+    /// This is called between two synchronisation windows at the time of the fault, after all events before that time
+    /// and before the events at that time. Faults of one instant are handled in the order of the agenda. The state of
+    /// the other end changes at the same instant, before that end's own events.
+    pub fn settle_pause(&mut self, port: u16, class: u8, up: bool) -> bool {
+        let Some(pfc) = self.pfc_of(class) else { return false };
+        let stop = pfc.pause(port).settle(up);
+        self.egress.set_pause_pending(port, class, false);
         stop
     }
 
@@ -415,8 +479,13 @@ impl Switch {
         if let Some(shared) = &self.shared {
             return Some((shared.held(), queued()));
         }
-        let pfc = self.pfc.as_ref()?;
-        Some((pfc.held(), queued() + self.extensions.as_ref().map_or(0, |extensions| extensions.held().1)))
+        let (held, waits) = self.counted_bytes_of_classes();
+        let Some(pfc) = &self.pfc else { return self.classes.as_ref().map(|_| (held, waits)) };
+        let queued = || queued() + waits;
+        Some((
+            held + pfc.held(),
+            queued() + self.extensions.as_ref().map_or(0, |extensions| extensions.held().1),
+        ))
     }
 
     /// The number of packets that the switch's program holds.

@@ -7,6 +7,7 @@ use super::shared::{Shared, Threshold};
 use crate::frame::UNCHARGED;
 use crate::link::PAUSE_FRAME_BYTES;
 use crate::network::off_by;
+use crate::pause::PauseState;
 use crate::spec::{PfcClass, PfcSpec};
 use anabranch_base::{Bytes, Duration, LinkId, NodeId, Rate};
 use anabranch_fabric::Topology;
@@ -42,11 +43,8 @@ struct Ingress {
     /// The bytes of the port in its headroom.
     headroom_used: u32,
     headroom: u32,
-    /// Whether the upstream sender should be paused (XOFF).
-    stopped: bool,
-    /// The pause state in the last pause frame that was sent. After the link has gone down or come up, it is the state
-    /// that both ends then assumed.
-    peer_paused: bool,
+    /// The pauses of the upstream sender.
+    pause: PauseState,
 }
 
 /// The result of admission.
@@ -244,8 +242,7 @@ impl PfcPlan {
             shared: 0,
             headroom_used: 0,
             headroom: *headroom,
-            stopped: false,
-            peer_paused: false,
+            pause: PauseState::default(),
         };
         SwitchPfc {
             ingress: self.headrooms[first as usize..][..ports]
@@ -297,8 +294,7 @@ impl SwitchPfc {
         let fullest = Shared { used: used.min(self.shared.size), ..self.shared };
         let is_calm = |(ingress, arriving): (&Ingress, &u64)| {
             let held = u64::from(ingress.shared) + arriving;
-            !ingress.stopped
-                && !ingress.peer_paused
+            ingress.pause == PauseState::default()
                 && (*arriving == 0 || held <= fullest.threshold(ingress.threshold))
         };
         used <= self.shared.size && self.ingress.iter().zip(arriving).all(is_calm)
@@ -334,7 +330,7 @@ impl SwitchPfc {
         ingress.shared -= of_shared;
         self.shared.used -= u64::from(of_shared);
         let ingress = *ingress;
-        if !ingress.stopped || ingress.headroom_used > 0 {
+        if !ingress.pause.stopped || ingress.headroom_used > 0 {
             return false;
         }
         let held = u64::from(ingress.shared);
@@ -343,31 +339,9 @@ impl SwitchPfc {
         held == 0 || held + u64::from(self.resume) <= self.shared.threshold(ingress.threshold)
     }
 
-    /// Requests a pause or a resume of the sender at the other end of `port`. Returns whether a pause frame is pending
-    /// now, or none if a pause was already requested and is requested again. A pending frame carries the state at the
-    /// time of its transmission. If the other end already has that state, no frame is sent.
-    pub(super) fn request_pause(&mut self, port: u16, stop: bool) -> Option<bool> {
-        let ingress = &mut self.ingress[usize::from(port)];
-        if stop && ingress.stopped {
-            return None;
-        }
-        ingress.stopped = stop;
-        Some(ingress.peer_paused != stop)
-    }
-
-    /// Records that a pause frame leaves by `port` now. Returns the state that it carries.
-    pub(super) fn pause_sent(&mut self, port: u16) -> bool {
-        let ingress = &mut self.ingress[usize::from(port)];
-        ingress.peer_paused = ingress.stopped;
-        ingress.stopped
-    }
-
-    /// Returns the pause state that both ends assume without a frame after the link of `port` went down or came up
-    /// (`up`). While the link is down, its queue is not paused, and packets sent on it are lost.
-    pub(super) fn settle(&mut self, port: u16, up: bool) -> bool {
-        let ingress = &mut self.ingress[usize::from(port)];
-        ingress.peer_paused = ingress.stopped && up;
-        ingress.peer_paused
+    /// The pauses of the sender at the other end of `port`.
+    pub(super) fn pause(&mut self, port: u16) -> &mut PauseState {
+        &mut self.ingress[usize::from(port)].pause
     }
 
     /// The headroom of a port, and the bytes of the port in the shared buffer.
@@ -396,14 +370,8 @@ mod tests {
     use anabranch_proto::Size;
 
     fn pfc(threshold: Threshold, size: u64) -> SwitchPfc {
-        let port = Ingress {
-            threshold,
-            shared: 0,
-            headroom_used: 0,
-            headroom: 3_000,
-            stopped: false,
-            peer_paused: false,
-        };
+        let port =
+            Ingress { threshold, shared: 0, headroom_used: 0, headroom: 3_000, pause: PauseState::default() };
         SwitchPfc { ingress: vec![port; 3], shared: Shared { size, used: 0 }, uncharged: 0, resume: 1_000 }
     }
 
@@ -417,7 +385,7 @@ mod tests {
         assert!((0..5).all(|_| take(&mut pfc) == Admission::Fits));
         assert!((0..3).all(|_| take(&mut pfc) == Admission::Pause));
         assert_eq!(take(&mut pfc), Admission::Overflow);
-        pfc.ingress[1].stopped = true;
+        pfc.ingress[1].pause.stopped = true;
         assert_eq!((pfc.held(), pfc.shared.used), (8_000, 5_000));
         let goes_on: Vec<bool> = (0..8).map(|_| pfc.release(link, 1_000)).collect();
         // After three releases the headroom is empty, but the port still holds 5,000 B, which is above 4,000 B.
@@ -436,7 +404,7 @@ mod tests {
         assert_eq!([0; 3].map(|_| fits(&mut pfc, 2)), [true, true, false]);
         // The first port holds 3,000 B, and its threshold is now 2,000 B. Once the port is empty, its sender may resume
         // even if the threshold is below `resume`.
-        pfc.ingress[1].stopped = true;
+        pfc.ingress[1].pause.stopped = true;
         assert!(!pfc.release(1, 1_000));
         assert!(!pfc.release(1, 1_000));
     }
@@ -478,6 +446,10 @@ mod tests {
             threshold: None,
             resume: Size::Packets(2.0),
             headroom: None,
+            watchdog: None,
+            watchdog_poll: Duration::from_us(200_000),
+            watchdog_detection: Duration::from_us(200_000),
+            watchdog_restoration: Duration::from_us(200_000),
         };
         let thresholds = |spec: &PfcSpec, name: &str| -> Vec<u64> {
             let mut switches = (topology.hosts..topology.nodes()).map(NodeId);

@@ -286,7 +286,7 @@ impl Switch {
     /// port.
     fn hold<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         let bytes = frame.packet.wire_bytes;
-        if !self.charge_lossless(frame.port, bytes, at) {
+        if !self.charge_lossless(0, frame.port, bytes, at) {
             at.counters.drops += 1;
             self.egress.release_telemetry(frame.telemetry);
             return;
@@ -432,7 +432,7 @@ impl Switch {
             at.backlogs.record_empty();
             self.send(port, frame, at);
             if frame.port != UNCHARGED {
-                self.release(frame.port, frame.packet.wire_bytes, at);
+                self.release(0, frame.port, frame.packet.wire_bytes, at);
             }
             return;
         }

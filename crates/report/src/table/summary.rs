@@ -5,6 +5,7 @@ use super::columns::{
     PAUSE_COLUMNS, QUEUE_COLUMNS, SITE_COLUMNS, ratio, recovered_after, recovery, slowdown_by_fault,
 };
 use crate::assumption_notes;
+use crate::classes;
 use crate::faults;
 use crate::groups::{Group, groups, points};
 use crate::labels::{TimeUnit, large};
@@ -118,6 +119,7 @@ pub(super) fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) 
     notes.extend(timeout_notes::alltoall_concurrency(set, points));
     notes.extend(timeout_notes::ring_in_host_order(points));
     notes.extend(timeout_notes::notes(set));
+    notes.extend(classes::notes(set));
     notes.extend(faults::notes(set, points));
     let is_start = |place: &usize| groups[*place].sweep != groups[*place - 1].sweep;
     let mut point_starts: Vec<usize> = (1..groups.len()).filter(is_start).collect();

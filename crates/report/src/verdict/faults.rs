@@ -102,6 +102,9 @@ pub(super) fn hint_to_hit_more(set: &ResultSet) -> String {
     let wider = match links {
         None if faults().any(|fault| !fault.switches.is_empty()) => "more switches".to_owned(),
         Some(_) if of_file => "a higher error rate in the topology's file, on more links".to_owned(),
+        Some(_) if faults().any(|fault| ["slow-receiver", "pause-storm"].contains(&&*fault.kind)) => {
+            "more hosts (`hosts = \"host-links:4\"` in [[fault]])".to_owned()
+        }
         Some((first, number)) => {
             let percent =
                 first.rsplit_once(':').and_then(|(_, of)| of.strip_suffix('%')).filter(|_| number == 1);

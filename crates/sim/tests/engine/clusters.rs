@@ -100,6 +100,35 @@ fn a_dead_port_takes_its_share_of_the_rate() {
     }
 }
 
+/// One of the four uplinks of a leaf in plane 0 is down, so that plane 0 carries 300 of 400 Gb/s. A NIC that sends by the
+/// next free port uses 1,500 of 1,600 Gb/s. A NIC that keeps equal shares sends as much on each port as on the slowest
+/// one: 1,200 Gb/s. The fabric is lossless, and leaves choose the shortest queue.
+#[test]
+fn a_dead_uplink_costs_its_share_only_if_the_sprayer_adapts() {
+    let four = "kind = \"multi-plane\"\nservers = 8\nnics = 1\nports = 4\nsegment = 4\nspines = 4\nuplinks = 4\nlink = \"100Gbps\"";
+    let pairs = [0, 1, 2, 3].map(|host| (host, host + 4, "64MiB"));
+    for (choice, down, gbps) in [
+        ("packet", true, 1_500.0),
+        ("entropy", true, 1_200.0),
+        ("packet", false, 1_600.0),
+        ("entropy", false, 1_600.0),
+    ] {
+        let set = format!(
+            "\"ops.lb\" = {{ kind = \"round-robin\", evs = 4 }}\n\"ops.fabric.routing\" = \"adaptive\"\n\"ops.fabric.port_choice\" = \"{choice}\"\n\
+             \"ops.fabric.pfc\" = {{ buffer = \"100MB\", threshold = \"5packets\", resume = \"1packets\" }}\n\
+             \"ops.fabric.ecn_kmin\" = \"60000packets\"\n\"ops.fabric.ecn_kmax\" = \"60000packets\"\n"
+        );
+        let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"cable:plane:0/tor:0/up:0\"\n";
+        let rest = format!("{}{}", messages(&pairs), if down { fault } else { "" });
+        let text = scenario_with("\"ops\"", four, &set, &rest);
+        let result = finish_one(&text.replace("\"*.fabric.queue\" = \"60000packets\"\n", ""), &[]);
+        let last = result.flows.iter().filter_map(|flow| flow.delivery_ps).max().unwrap();
+        let rate = (4 * 16_384 * 4_174 * 8_u64) as f64 / (last as f64 / 1e3);
+        assert!((rate / gbps - 1.0).abs() < 0.01, "{choice}, down {down}: {rate} instead of {gbps} Gb/s");
+        assert_eq!((result.run.drops, result.run.retransmissions), (0, 0), "{choice}, down {down}");
+    }
+}
+
 /// Without failover, a queue pair on a dead port never finishes. With failover, it uses the other port.
 #[test]
 fn a_queue_pair_fails_over_to_the_other_port() {

@@ -109,6 +109,31 @@ fn between_hosts_that_are_joined_a_packet_is_sent_twice_more() {
     }
 }
 
+/// A ring AllReduce on eight hosts in a ring of 100 Gb/s uses one of the two links of each host. In 14 steps it sends 100
+/// full packets each over that link, in messages of 25 packets, so that only the link limits it.
+#[test]
+fn a_ring_between_joined_hosts_has_the_rate_of_one_link() {
+    let links: String = (0..8).map(|host| format!("{host} {} 100Gbps 500ns 0\n", (host + 1) % 8)).collect();
+    let text = format!(
+        "schemes = [\"ecmp\", \"reps\"]\nseeds = [1]\nsetup = \"reps-paper\"\n[topology]\nkind = \"graph\"\nfile = \"g.txt\"\n\
+         [workload]\nkind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"{}B\"\nchunk = \"{}B\"\nranks = 8\n{UNBOUNDED}",
+        8 * 100 * PAYLOAD,
+        25 * PAYLOAD
+    );
+    for result in finish_all(&text, &[("g.txt", &format!("8 0 8\n\n{links}"))]) {
+        let (cct, ideal) = (result.jobs[0].cct_ps.unwrap(), result.jobs[0].ideal_cct_ps);
+        let on_link = 14 * 100 * FULL * 80;
+        // Before and after the link come a packet's way to it and on from it, and an ACK.
+        let rest = 2 * FULL * 40 + 2 * (ACK * 40) + ACK * 80 + 2 * 500_000;
+        assert!((on_link..=on_link + rest).contains(&ideal), "{ideal} for {on_link}");
+        assert!(
+            cct >= ideal && cct as f64 <= 1.05 * ideal as f64,
+            "{}: {cct} for {ideal}",
+            result.run.scheme
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if long() { 2_000 } else { 60 }))]
 

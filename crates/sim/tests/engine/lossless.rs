@@ -37,6 +37,7 @@ pub fn with_threshold(mut point: RunPoint, packets: u64, headroom: Option<u64>) 
         threshold: Some(Size::Packets(packets as f64)),
         resume: Size::Packets(2.0),
         headroom: headroom.map(|bytes| Size::Bytes(Bytes(bytes))),
+        ..pfc.clone()
     };
     point
 }

@@ -1,5 +1,6 @@
 //! Tests of the engine through its public interface.
 
+mod classes;
 mod closed_forms;
 mod clusters;
 mod constants;
@@ -23,6 +24,7 @@ mod parameters;
 mod peers;
 mod programs;
 mod qp_split;
+mod slow_receivers;
 mod support;
 mod threads;
 mod threads_failing;

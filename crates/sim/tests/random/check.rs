@@ -198,7 +198,8 @@ fn check_rows(point: &RunPoint, result: &RunResult) -> Result<(), String> {
             return wrong(format!("a flow acknowledged before it was delivered: {flow:?}"));
         }
     }
-    if point.scheme.fabric.pfc.is_none() && run.pause_frames > 0 {
+    let mut schemes = point.other_classes().map(|class| &class.scheme).chain([&point.scheme]);
+    if schemes.all(|scheme| scheme.fabric.pfc.is_none()) && run.pause_frames > 0 {
         return wrong("pauses without a lossless class".to_owned());
     }
     if point.faults.is_empty() && run.link_losses > 0 && !lossy_cables(point) {
@@ -210,12 +211,14 @@ fn check_rows(point: &RunPoint, result: &RunResult) -> Result<(), String> {
 /// Checks that no flow is faster than the lower bound of these tests, nor than its ideal FCT.
 fn check_speed(point: &RunPoint, result: &RunResult) -> Result<(), String> {
     let built = anabranch_sim::build(point).map_err(|e| e.to_string())?;
-    let framing = point.scheme.transport.framing();
     // Fast clocks shorten all times except latencies, and shorten each packet at each hop by up to another picosecond.
     let ppm = u64::from(point.scheme.fabric.clock_ppm);
     let least = |time: u64| if ppm == 0 { time } else { time - time.div_ceil(1_000_000) * ppm - 100 };
     for flow in &result.flows {
         let Some(fct) = flow.fct_ps else { continue };
+        let mut others = point.classes.iter().filter(|class| flow.in_group(&class.name));
+        let other = others.find_map(|class| class.traffic.as_ref());
+        let framing = other.map_or(&point.scheme, |class| &class.scheme).transport.framing();
         let floor = floor(&built.topology, &framing, flow, point.scheme.qps);
         if fct < least(floor) {
             return Err(format!("a flow faster than light, {floor} ps: {flow:?}"));

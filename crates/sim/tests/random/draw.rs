@@ -51,7 +51,42 @@ pub fn case(seed: u64) -> Case {
             let _ = writeln!(text, "\"{name}.transport.rto\" = [\"6rtt\", \"20rtt\"]");
         }
     }
+    let mut newest = Dice::new(seed.rotate_left(32));
+    match newest.within(0, 9) {
+        0 => text += &host_fault(&mut newest, &fabric),
+        1 => text += &class(&mut newest, &fabric),
+        _ => {}
+    }
     Case { seed, text, files }
+}
+
+/// A fault of hosts, and now and then a watchdog that ends it.
+fn host_fault(dice: &mut Dice, fabric: &Fabric) -> String {
+    let mut host = || dice.within(0, u64::from(fabric.hosts) - 1);
+    let mut text = format!("[[fault]]\nhosts = [\"host:{}\", \"host:{}\"]\n", host(), host());
+    match dice.chance(50) {
+        true => {
+            let (rate, buffer) = (dice.scaled(1, 20), dice.scaled(1, 500));
+            let _ =
+                writeln!(text, "kind = \"slow-receiver\"\nrate = \"{rate}Gbps\"\nbuffer = \"{buffer}KB\"");
+        }
+        false => text += "kind = \"pause-storm\"\n",
+    }
+    let (at, duration) = (dice.scaled(1, 100_000), dice.scaled(100, 300_000));
+    let _ = writeln!(text, "at = \"{at}ns\"\nduration = \"{duration}ns\"");
+    text
+}
+
+/// A class of storage beside the traffic of the case.
+fn class(dice: &mut Dice, fabric: &Fabric) -> String {
+    let (scheme, weight, priority) =
+        (dice.pick(&["rocev2", "ecmp", "strack", "irn"]), dice.within(1, 9), dice.within(0, 1));
+    let (from, to) = (dice.within(0, u64::from(fabric.hosts) - 2), u64::from(fabric.hosts) - 1);
+    format!(
+        "[[class]]\nname = \"storage\"\nscheme = \"{scheme}\"\nweight = {weight}\npriority = {priority}\n[class.workload]\n\
+         kind = \"messages\"\n[[class.workload.message]]\nfrom = {from}\nto = {to}\nbytes = \"{}B\"\n",
+        dice.scaled(1, 300_000)
+    )
 }
 
 fn fault(dice: &mut Dice, fabric: &Fabric) -> String {

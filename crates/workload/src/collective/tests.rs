@@ -275,3 +275,26 @@ fn ranks_of_an_all_to_all_begin_at_random() {
     let said = build(&CollectiveSpec { jitter, ..placed(4, 1, Placement::Blocks) }, &fabric, 1).unwrap_err();
     assert!(said.to_string().contains("write: [workload] without jitter"), "{said}");
 }
+
+/// Two collectives beside each other are one valid workload, in which neither waits for the other, and each has the
+/// messages that it has alone.
+#[test]
+fn two_workloads_beside_each_other_stay_as_they_are() {
+    let fabric = fabric(4, 4);
+    let [one, other] =
+        [placed(4, 2, Placement::Blocks), to_all(5, 2)].map(|spec| build(&spec, &fabric, 1).unwrap());
+    let both = one.clone().beside(other.clone()).unwrap();
+    both.validate().unwrap();
+    assert_eq!(both.messages.len(), one.messages.len() + other.messages.len());
+    assert_eq!(both.jobs.len(), one.jobs.len() + other.jobs.len());
+    let of_job = |workload: &Workload, job: usize| -> Vec<(u64, u32, u32)> {
+        let ends = |message: u32| {
+            let message = &workload.messages[message as usize];
+            let qp = workload.qps[message.qp.index()];
+            (message.bytes, qp.src.0, qp.dst.0)
+        };
+        workload.jobs[job].messages.clone().map(ends).collect()
+    };
+    assert_eq!(of_job(&both, 1), of_job(&one, 1));
+    assert_eq!(of_job(&both, 2), of_job(&other, 0));
+}

@@ -5,6 +5,7 @@ pub(in crate::scenario) mod curve_budget;
 mod failure_rates;
 pub(in crate::scenario) mod idle_nvlink;
 pub(in crate::scenario) mod ignored_lines;
+mod ignored_pauses;
 pub(in crate::scenario) mod losses;
 pub(in crate::scenario) mod no_effect;
 pub(in crate::scenario) mod packet_numbers;
@@ -19,6 +20,7 @@ pub(in crate::scenario) mod windows;
 
 use self::idle_nvlink::IdleNvLink;
 use self::ignored_lines::LeftOut;
+use self::ignored_pauses::IgnoredPauses;
 use self::losses::RareLoss;
 use self::no_effect::WithoutEffect;
 use self::pfc::round_up;
@@ -33,8 +35,8 @@ use crate::scenario::read::table::{Table, fault, or_example};
 use crate::scenario::resolve::fabric_values;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Problem, Refused};
 use anabranch_engine::{
-    AnyRecorder, FaultKind, FaultSpec, FaultTargets, MeasureSpec, PfcError, PfcPlan, ProgramPlan, QpSelector,
-    Scheme, check_headrooms, weights,
+    AnyRecorder, ClassTraffic, FaultSpec, FaultTargets, MeasureSpec, PfcError, PfcPlan, ProgramPlan,
+    QpSelector, Scheme, check_headrooms, weights,
 };
 use anabranch_fabric::{Selector, SelectorError, Topology, TopologySpec};
 use anabranch_proto::{PathFacts, ProgramConfig};
@@ -74,6 +76,7 @@ struct Checks {
     short_windows: ShortWindows,
     idle: IdleQueues,
     in_step: InStep,
+    ignored_pauses: IgnoredPauses,
     without: WithoutEffect,
     rare: RareLoss,
     left_out: LeftOut,
@@ -90,6 +93,7 @@ impl Checks {
             self.idle.warnings(origin),
             self.short_windows.warnings(origin),
             self.in_step.warnings(origin),
+            self.ignored_pauses.warnings(origin),
             self.without.warnings(scenario, origin),
             self.rare.warnings(origin),
             self.unlike.warnings(origin),
@@ -138,8 +142,15 @@ impl Scenario {
             reach::check(&workload, &ground, &self.origin)?;
             facts_by_point.push(step.schemes.iter().map(|scheme| ground.facts(scheme)).collect());
             for scheme in step.schemes {
-                self.examine_scheme(scheme, &step, &mut ground, &workload, &mut checks)?;
+                self.examine_scheme(
+                    scheme,
+                    (step.workload, step.faults),
+                    &mut ground,
+                    &workload,
+                    &mut checks,
+                )?;
             }
+            self.examine_classes(&step, &mut ground, &mut checks)?;
             let ends = self.examine_point(&step, &mut ground, &workload, &mut checks)?;
             self.examine_observers(&ground.topology, &workload, ends)?;
             laid = Some((step.topology, step.workload, workload));
@@ -157,7 +168,7 @@ impl Scenario {
     fn examine_scheme(
         &self,
         scheme: &Scheme,
-        step: &Step<'_>,
+        (spec, faults): (&WorkloadSpec, &[FaultSpec]),
         ground: &mut BuiltFabric<'_>,
         workload: &Workload,
         checks: &mut Checks,
@@ -168,7 +179,7 @@ impl Scenario {
             let help = Fix::text("shorter latencies: 500us are 100 km");
             return Err(fault(&self.origin.file, self.origin.place("topology"), message, Some(help)));
         }
-        packet_numbers::check(scheme, &facts, step.workload, workload, &self.origin)?;
+        packet_numbers::check(scheme, &facts, spec, workload, &self.origin)?;
         self.check_circles(scheme, ground, workload)?;
         self.check_lossless(scheme, &ground.topology, &facts)?;
         self.check_program(scheme, ground, &facts, self.first_seed())?;
@@ -176,7 +187,29 @@ impl Scenario {
         checks.too_short.look(scheme, &self.limits, &facts, workload, || ground.ideal(&scheme.transport));
         checks.idle.look(scheme, &ground.topology, &facts);
         checks.short_windows.look(scheme, &facts, workload);
-        checks.in_step.look(scheme, step.faults, &facts);
+        checks.in_step.look(scheme, faults, &facts);
+        checks.ignored_pauses.look(scheme, faults);
+        Ok(())
+    }
+
+    /// Checks the traffic classes beside that of the compared schemes.
+    fn examine_classes(
+        &self,
+        step: &Step<'_>,
+        ground: &mut BuiltFabric<'_>,
+        checks: &mut Checks,
+    ) -> Result<(), Diagnostic> {
+        let others = || step.classes.iter().filter_map(|class| class.traffic.as_ref());
+        if others().next().is_some() && ground.topology.has_several_ports() {
+            let message = "classes are for NICs with one port, and those of this topology have several";
+            let help = Fix::text("ports = 1 below [topology], or no [[class]]");
+            return Err(fault(&self.origin.file, self.origin.place("class.0"), message, Some(help)));
+        }
+        for ClassTraffic { scheme, workload: spec } in others() {
+            let workload = self.build_workload(spec, &ground.topology)?;
+            reach::check(&workload, ground, &self.origin)?;
+            self.examine_scheme(scheme, (spec, step.faults), ground, &workload, checks)?;
+        }
         Ok(())
     }
 
@@ -422,7 +455,7 @@ impl Scenario {
         on: &Topology,
         seed: u64,
     ) -> Result<FaultTargets, Diagnostic> {
-        let key = if let FaultKind::SwitchDown { .. } = fault.kind { "switches" } else { "links" };
+        let key = fault.kind.key();
         fault.targets(i, on, seed).map_err(|e| {
             let selector = e.selector.clone();
             let error = self.not_found(&format!("fault.{i}.{key}"), e, on);

@@ -4,7 +4,7 @@ use crate::scenario::read::source_map::{Origin, SearchRange};
 use crate::scenario::read::table::fault;
 use crate::scenario::resolve::simai_conf;
 use anabranch_base::{Diagnostic, Fix};
-use anabranch_engine::{FaultSpec, Limits, MeasureSpec, ObserverSpec, RunPoint, Scheme};
+use anabranch_engine::{ClassSpec, FaultSpec, Limits, MeasureSpec, ObserverSpec, RunPoint, Scheme};
 use anabranch_fabric::TopologySpec;
 use anabranch_results::Value;
 use anabranch_workload::WorkloadSpec;
@@ -34,7 +34,9 @@ pub struct Scenario {
     pub topology: TopologySpec,
     /// The traffic between the hosts.
     pub workload: WorkloadSpec,
-    /// The faults of links and switches.
+    /// The traffic classes: first that of the compared schemes and the workload. Empty if there is only one.
+    pub classes: Vec<ClassSpec>,
+    /// The faults of links, switches and hosts.
     pub faults: Vec<FaultSpec>,
     /// The curves that are recorded.
     pub measures: Vec<MeasureSpec>,
@@ -58,6 +60,7 @@ pub(in crate::scenario) struct Point {
     pub schemes: Vec<Scheme>,
     pub topology: TopologySpec,
     pub workload: WorkloadSpec,
+    pub classes: Vec<ClassSpec>,
     pub faults: Vec<FaultSpec>,
 }
 
@@ -69,7 +72,9 @@ impl Point {
             _ => None,
         };
         let setup = Some(self.setup.as_str()).filter(|setup| simai_conf::is_file(setup));
-        graph.into_iter().chain(setup).chain(anabranch_workload::files_needed(&self.workload))
+        let others = self.classes.iter().filter_map(|class| Some(&class.traffic.as_ref()?.workload));
+        let workloads = std::iter::once(&self.workload).chain(others);
+        graph.into_iter().chain(setup).chain(workloads.flat_map(anabranch_workload::files_needed))
     }
 }
 
@@ -81,6 +86,8 @@ pub(in crate::scenario) struct Variant {
     pub topology: Option<TopologySpec>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadSpec>,
+    #[serde(rename = "class", skip_serializing_if = "Option::is_none")]
+    pub classes: Option<Vec<ClassSpec>>,
     #[serde(rename = "fault", skip_serializing_if = "Option::is_none")]
     pub faults: Option<Vec<FaultSpec>>,
     #[serde(rename = "scheme", skip_serializing_if = "Option::is_none")]
@@ -97,6 +104,7 @@ struct Written<'a> {
     setup: WrittenSetup<'a>,
     topology: &'a TopologySpec,
     workload: &'a WorkloadSpec,
+    class: &'a [ClassSpec],
     fault: &'a [FaultSpec],
     measure: &'a [MeasureSpec],
     observer: &'a [ObserverSpec],
@@ -152,6 +160,7 @@ impl Scenario {
             seeds,
             topology: first.topology,
             workload: first.workload,
+            classes: first.classes,
             faults: first.faults,
             measures,
             observers,
@@ -188,6 +197,7 @@ impl Scenario {
             setup: WrittenSetup { name: &self.setup, resolved: true, differs },
             topology: &self.topology,
             workload: &self.workload,
+            class: &self.classes,
             fault: &self.faults,
             measure: &self.measures,
             observer: &self.observers,
@@ -237,6 +247,7 @@ impl Scenario {
                         sweep: step.sweep.clone(),
                         topology: step.topology.clone(),
                         workload: step.workload.clone(),
+                        classes: step.classes.to_vec(),
                         faults: step.faults.to_vec(),
                         measures: self.measures.clone(),
                         observers: self.observers.clone(),
@@ -262,7 +273,10 @@ impl Scenario {
         let steps = self.steps();
         let first = &steps[0];
         let all_the_same = |step: &Step<'_>| {
-            step.topology == first.topology && step.workload == first.workload && step.faults == first.faults
+            step.topology == first.topology
+                && step.workload == first.workload
+                && step.classes == first.classes
+                && step.faults == first.faults
         };
         let is_untouched =
             |place: &usize| steps.iter().all(|step| step.schemes[*place] == first.schemes[*place]);
@@ -286,6 +300,7 @@ impl Scenario {
             schemes: &self.schemes,
             topology: &self.topology,
             workload: &self.workload,
+            classes: &self.classes,
             faults: &self.faults,
         };
         if self.variants.is_empty() {
@@ -298,6 +313,7 @@ impl Scenario {
                 schemes: variant.schemes.as_deref().unwrap_or(base.schemes),
                 topology: variant.topology.as_ref().unwrap_or(base.topology),
                 workload: variant.workload.as_ref().unwrap_or(base.workload),
+                classes: variant.classes.as_deref().unwrap_or(base.classes),
                 faults: variant.faults.as_deref().unwrap_or(base.faults),
             })
             .collect()
@@ -310,6 +326,7 @@ pub(in crate::scenario) struct Step<'a> {
     pub schemes: &'a [Scheme],
     pub topology: &'a TopologySpec,
     pub workload: &'a WorkloadSpec,
+    pub classes: &'a [ClassSpec],
     pub faults: &'a [FaultSpec],
 }
 
@@ -326,7 +343,8 @@ pub(in crate::scenario) fn share_of_points(runs: usize) -> u64 {
 
 impl Variant {
     fn of_first(first: &Point) -> Variant {
-        Variant { sweep: first.sweep.clone(), topology: None, workload: None, faults: None, schemes: None }
+        let sweep = first.sweep.clone();
+        Variant { sweep, topology: None, workload: None, classes: None, faults: None, schemes: None }
     }
 
     fn of(point: Point, first: &Point) -> Variant {
@@ -334,6 +352,7 @@ impl Variant {
             sweep: point.sweep,
             topology: (point.topology != first.topology).then_some(point.topology),
             workload: (point.workload != first.workload).then_some(point.workload),
+            classes: (point.classes != first.classes).then_some(point.classes),
             faults: (point.faults != first.faults).then_some(point.faults),
             schemes: (point.schemes != first.schemes).then_some(point.schemes),
         }

@@ -14,7 +14,7 @@ use crate::scenario::resolve::scheme::file::{Draft, apply, refused};
 use crate::scenario::resolve::scheme::{builtin, misnamed, setting};
 use crate::scenario::resolve::setup::Setup;
 use crate::scenario::resolve::topology::{self, MOST_FAULTS};
-use crate::scenario::resolve::{fabric_values, rest, simai_conf, workload};
+use crate::scenario::resolve::{class, fabric_values, rest, simai_conf, workload};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
 use crate::scenario::schema::{kind_hints, parameter_path};
@@ -105,8 +105,9 @@ pub(in crate::scenario) fn resolve(
         let table = Table::open(file, "", &stepped)?;
         let fabric = section(&table, "topology")?;
         let (topology, hosts) = topology::read(&cx, &fabric)?;
-        let (setup, schemes) =
-            read_schemes(registry, &table, (&cx, &topology), (&settings, &step.settings), over)?;
+        let classes = table.tables("class", "class")?;
+        let (setup, schemes, of_classes) =
+            read_schemes(registry, &table, (&cx, &topology), (&settings, &step.settings), &classes, over)?;
         let workload = workload::read(&cx, &section(&table, "workload")?, (&topology, hosts))?;
         let faults = table.tables("fault", "fault")?;
         if let Some(beyond) = faults.get(MOST_FAULTS) {
@@ -117,7 +118,9 @@ pub(in crate::scenario) fn resolve(
         let faults = faults.iter().map(|table| rest::fault(table, topology.link()));
         let mut faults = faults.collect::<Result<Vec<_>, _>>()?;
         faults.extend(topology::losses(&cx, &fabric, &topology, &faults)?);
-        Ok(Point { sweep: step.values, setup, schemes, topology, workload, faults })
+        let classes = class::read(&cx, &classes, of_classes, (&topology, hosts))?;
+        class::check((&table, &classes), &schemes, &faults)?;
+        Ok(Point { sweep: step.values, setup, schemes, topology, workload, classes, faults })
     };
     let steps = sweep.steps(&table)?.into_iter().map(|step| nccl_sweep::split(file, step));
     let steps = steps.collect::<Result<Vec<_>, _>>().map_err(|error| sweep.in_its_list(error))?.concat();
@@ -333,8 +336,9 @@ fn read_schemes(
     root: &Table,
     ground: (&Context, &TopologySpec),
     (set, swept): (&[Setting], &[Setting]),
+    classes: &[Table],
     over: &Overrides,
-) -> Result<(String, Vec<Scheme>), Diagnostic> {
+) -> Result<Schemes, Diagnostic> {
     let file = root.file;
     refuse_names_in_scheme(root)?;
     let setup = read_setup(registry, root, ground)?;
@@ -353,6 +357,7 @@ fn read_schemes(
     }
     let joined = matches!(root.node("topology"), Some(Node { item: Item::Table(fields), .. })
         if fields.get("kind").is_some_and(|kind| kind.value().as_str() == Some("cross-dc")));
+    let of_classes = schemes_of_classes(registry, classes, &find, &own_names)?;
     let mut running: Vec<(Place, Draft)> = Vec::new();
     for (at, name) in named.into_iter().flatten() {
         let Some((own_at, scheme)) = find(&name) else {
@@ -361,41 +366,93 @@ fn read_schemes(
         running.push((own_at.or(at), scheme));
     }
     for (at, scheme) in &own {
-        if running.iter().all(|(_, other)| other.name != scheme.name) {
+        if running.iter().all(|(_, other)| other.name != scheme.name) && !is_of_class(&scheme.name, classes) {
             running.push((*at, scheme.clone()));
         }
+    }
+    if running.is_empty() {
+        return Err(root.missing("schemes"));
     }
     let mut in_file: Vec<String> = running.iter().map(|(_, scheme)| scheme.name.clone()).collect();
     if !over.schemes.is_empty() {
         running = schemes_of_command_line(file, over, &find, &own_names, joined)?;
         in_file.extend(over.schemes.iter().cloned());
     }
-    let running =
-        running.into_iter().map(|(at, draft)| Ok((at, draft.on(&setup, &registry.plugins, file, at)?)));
-    let running: Vec<(Place, Scheme)> = running.collect::<Result<_, Diagnostic>>()?;
+    in_file.extend(of_classes.iter().flatten().map(|(_, draft)| draft.name.clone()));
+    let on_setup = |(at, draft): (Place, Draft)| -> Result<(Place, Scheme), Diagnostic> {
+        Ok((at, draft.on(&setup, &registry.plugins, file, at)?))
+    };
+    let running: Vec<(Place, Scheme)> = running.into_iter().map(on_setup).collect::<Result<_, _>>()?;
+    let of_classes: Vec<Option<(Place, Scheme)>> =
+        of_classes.into_iter().map(|draft| draft.map(on_setup).transpose()).collect::<Result<_, _>>()?;
     for setting in set.iter().chain(swept) {
         known_scheme(registry, file, setting, &in_file)?;
-        if setting.scheme == "*"
-            && let Some((_, first)) = running.first()
-            && running.iter().all(|(_, scheme)| !setting::accepts(scheme, &setting.path))
-        {
-            let wrong = misnamed::not_taken(first, &setting.path, &setting.value);
-            return Err(refused(file, setting.at, Some(setting), &wrong));
-        }
+        is_taken(file, setting, &running)?;
     }
-    running
+    let with_settings = |(at, scheme): (Place, Scheme)| {
+        let settings: Vec<&Setting> = set.iter().chain(swept).filter(|its| concerns(its, &scheme)).collect();
+        apply(&setup, &registry.plugins, file, at, scheme.clone(), &settings)
+    };
+    let schemes = running.into_iter().map(with_settings).collect::<Result<_, _>>()?;
+    let of_classes = of_classes
         .into_iter()
-        .map(|(at, scheme)| {
-            // `*` means every scheme that has the parameter.
-            let mine = |setting: &&Setting| {
-                setting.scheme == scheme.name
-                    || (setting.scheme == "*" && setting::accepts(&scheme, &setting.path))
+        .map(|scheme| scheme.map(with_settings).transpose())
+        .collect::<Result<_, _>>()?;
+    Ok((setup.name, schemes, of_classes))
+}
+
+/// Whether a class names this scheme, which is then compared only if `schemes` names it too. A resolved scenario has the
+/// scheme of a class in the class.
+fn is_of_class(name: &str, classes: &[Table]) -> bool {
+    let named = |class: &Table| class.get::<String>("scheme").ok().flatten();
+    classes.iter().filter_map(named).any(|named| named == name)
+}
+
+/// Whether a setting is for this scheme. `*` means every scheme that has the parameter.
+fn concerns(setting: &Setting, scheme: &Scheme) -> bool {
+    setting.scheme == scheme.name || (setting.scheme == "*" && setting::accepts(scheme, &setting.path))
+}
+
+/// Rejects a setting for all schemes that none of them accepts.
+fn is_taken(file: &str, setting: &Setting, running: &[(Place, Scheme)]) -> Result<(), Diagnostic> {
+    if setting.scheme == "*"
+        && let Some((_, first)) = running.first()
+        && running.iter().all(|(_, scheme)| !setting::accepts(scheme, &setting.path))
+    {
+        let wrong = misnamed::not_taken(first, &setting.path, &setting.value);
+        return Err(refused(file, setting.at, Some(setting), &wrong));
+    }
+    Ok(())
+}
+
+/// The name of the setup, the compared schemes, and for each `[[class]]` its scheme if it names one.
+type Schemes = (String, Vec<Scheme>, Vec<Option<Scheme>>);
+
+/// For each `[[class]]`, the scheme that it names or, in a resolved scenario, contains.
+fn schemes_of_classes(
+    registry: &Registry,
+    classes: &[Table],
+    find: &dyn Fn(&str) -> Option<(Place, Draft)>,
+    known: &[&str],
+) -> Result<Vec<Option<(Place, Draft)>>, Diagnostic> {
+    let of_class = |table: &Table| match table.node("scheme") {
+        None => Ok(None),
+        Some(node @ Node { item: Item::Table(_), .. }) => {
+            let written = Table::open(table.file, "[class.scheme]", node)?;
+            Ok(Some((written.at, Draft::read(&written, registry)?)))
+        }
+        Some(node) => {
+            let name: String = table.need("scheme")?;
+            let unknown = || {
+                let (message, help) = kind_hints::no_scheme(&registry.plugins, &name)
+                    .unwrap_or_else(|| builtin::unknown(&name, known));
+                table.wrong("scheme", message, Fix::set("scheme", help))
             };
-            let settings: Vec<&Setting> = set.iter().chain(swept).filter(mine).collect();
-            apply(&setup, &registry.plugins, file, at, scheme.clone(), &settings)
-        })
-        .collect::<Result<_, _>>()
-        .map(|schemes| (setup.name, schemes))
+            let (own_at, draft) = find(&name).ok_or_else(unknown)?;
+            Ok(Some((own_at.or(node.at), draft)))
+        }
+    };
+    classes.iter().map(of_class).collect()
 }
 
 /// Rejects a setting for a scheme that does not run.

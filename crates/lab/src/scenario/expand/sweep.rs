@@ -371,7 +371,7 @@ fn numbered(path: &[&str], value: &Node, fields: &Fields) -> String {
 }
 
 /// The tables of a scenario that a sweep can change. Any other first word of a path is the name of a scheme.
-const DOCUMENT: &[&str] = &["topology", "workload", "fault", SETUP];
+const DOCUMENT: &[&str] = &["topology", "workload", "class", "fault", SETUP];
 /// The setup, which a sweep can vary by its name or in one of its values.
 const SETUP: &str = "setup";
 

@@ -44,7 +44,7 @@ fn flatten(at: &str, properties: &Map<String, Value>, leaves: &mut Vec<(String, 
     }
 }
 
-/// The schema of the values of each key of the topology, the workload and the faults. The path of the key is a
+/// The schema of the values of each key of the topology, the workload, the classes and the faults. The path of the key is a
 /// regular expression.
 fn keys() -> BTreeMap<String, Value> {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
@@ -53,10 +53,14 @@ fn keys() -> BTreeMap<String, Value> {
         let part = table.split('.').next().unwrap_or_default();
         // The number of an element follows the name of its list.
         let path = match (part, section.table.starts_with("[[")) {
-            ("topology" | "workload" | "fault", true) => format!(r"{}\.\d+", table.replace('.', r"\.")),
+            ("topology" | "workload" | "class" | "fault", true) => {
+                format!(r"{}\.\d+", table.replace('.', r"\."))
+            }
             ("topology" | "workload" | "fault", false) => table.replace('.', r"\."),
             _ => continue,
         };
+        // A class has a workload of its own.
+        let path = if part == "workload" { format!(r"(class\.\d+\.)?{path}") } else { path };
         for key in section.keys.iter().filter(|key| !key.is_table()) {
             let known = found.entry(format!(r"{path}\.{}", key.name)).or_default();
             let schema = of_key(key);

@@ -3,13 +3,23 @@
 use crate::scenario::keys::key_type::{Ends, High, KeyType, Low};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
 use crate::scenario::keys::section::{
-    Key, LINK_NAMES, RATE, SHARE, SWITCH_NAMES, Section, TIME, TIME_ABOVE, joined, key, kind,
+    HOST_NAMES, Key, LINK_NAMES, RATE, SHARE, SIZE, SWITCH_NAMES, Section, TIME, TIME_ABOVE, joined, key,
+    kind,
 };
-use anabranch_base::Duration;
+use anabranch_base::{Bytes, Duration};
 
 /// The kinds of faults, in the order of the reference.
-pub(super) const SECTIONS: &[Section] =
-    &[LINK_DOWN, LINK_FLAP, SWITCH_DOWN, CHANGED_RATE, PACKET_LOSS, SWITCH_LOSS, BIT_ERRORS];
+pub(super) const SECTIONS: &[Section] = &[
+    LINK_DOWN,
+    LINK_FLAP,
+    SWITCH_DOWN,
+    CHANGED_RATE,
+    PACKET_LOSS,
+    SWITCH_LOSS,
+    BIT_ERRORS,
+    SLOW_RECEIVER,
+    PAUSE_STORM,
+];
 
 /// The shortest period of a flapping link. Real ports take milliseconds to come up. Moreover, each change of state
 /// ends a synchronisation window of the engine early, which slows the run down.
@@ -164,4 +174,53 @@ const BIT_ERRORS: Section = Section {
         "bit-errors",
         &[key("probability", SHARE, Required, "Probability with which a bit is wrong.").with_example("0.01")],
     ),
+};
+
+/// The keys of all faults of hosts, with this kind, followed by the keys of this kind only.
+const fn of_hosts<const N: usize>(of: &'static str, own: &[Key]) -> [Key; N] {
+    joined(&[&[kind(of, "What happens."), AT, DURATION, UNTIL, HOSTS], own])
+}
+
+const HOSTS: Key = key(
+    "hosts",
+    KeyType::OneOrMore(&HOST_NAMES),
+    Required,
+    "Which hosts: `host:3`, `server:0/nic:3`, `rail:1`, `host-links:2` for two at random.",
+)
+.with_example("\"host:3\"");
+
+/// The buffer of a slow receiver if the scenario names none.
+pub(in crate::scenario) const RECEIVE_BUFFER: Bytes = Bytes(256_000);
+
+const SLOW_RECEIVER: Section = Section {
+    name: "slow-receiver",
+    table: "[[fault]]",
+    kind: Some("slow-receiver"),
+    meaning: "Hosts take data at a rate only; their NICs pause the links in a lossless class, and drop data in a lossy one.",
+    keys: &of_hosts::<7>(
+        "slow-receiver",
+        &[
+            key(
+                "rate",
+                RATE,
+                Required,
+                "The rate at which each host takes data, over all its ports together.",
+            )
+            .with_example("\"100Gbps\""),
+            key(
+                "buffer",
+                SIZE,
+                Value("\"256KB\""),
+                "What the NIC keeps before it pauses its links, or drops data. It resumes them when two full packets fit again.",
+            ),
+        ],
+    ),
+};
+
+const PAUSE_STORM: Section = Section {
+    name: "pause-storm",
+    table: "[[fault]]",
+    kind: Some("pause-storm"),
+    meaning: "Hosts pause their links without interruption, for 65,535 quanta each time (802.1Qbb); lossy classes ignore it.",
+    keys: &of_hosts::<5>("pause-storm", &[]),
 };

@@ -6,7 +6,7 @@ use crate::scenario::keys::section::{
     COUNT, Key, LINK_NAMES, SWITCH_NAMES, Section, TEXT, TIME, TIME_ABOVE, key,
 };
 use crate::scenario::keys::series::SERIES_NAMES;
-use anabranch_engine::Limits;
+use anabranch_engine::{ClassSpec, Limits};
 
 const SEED: KeyType = KeyType::Whole(Ends::from(0));
 const SEEDS: KeyType = KeyType::Set { name: "a list of numbers", of: &SEED };
@@ -60,7 +60,13 @@ pub(super) const SCENARIO: Section = Section {
             Described("none"),
             "User-defined schemes, or schemes with other parameters.",
         ),
-        key("fault", KeyType::Tables("[[fault]]"), Described("none"), "Faults of links and switches."),
+        key(
+            "class",
+            KeyType::Tables("[[class]]"),
+            Described("one class for everything"),
+            "Traffic classes: what else is in the fabric, each with a scheme and queues of its own.",
+        ),
+        key("fault", KeyType::Tables("[[fault]]"), Described("none"), "Faults of links, switches and hosts."),
         key("measure", KeyType::Tables("[[measure]]"), Described("none"), "Curves to record."),
         key(
             "observer",
@@ -97,6 +103,43 @@ pub(super) const SCENARIO: Section = Section {
             KeyType::Tables("[[point]]"),
             Described("none"),
             "The points of the sweep, as a resolved scenario lists them.",
+        ),
+    ],
+};
+
+/// A traffic class.
+pub(super) const CLASS: Section = Section {
+    name: "class",
+    table: "[[class]]",
+    kind: None,
+    meaning: "A traffic class beside that of `schemes` and `[workload]`, which is the class `main`.",
+    keys: &[
+        key("name", KeyType::Name, Required, "Its name in results; `main` gives the first class its share.")
+            .with_example("\"storage\""),
+        key(
+            "scheme",
+            KeyType::Either(&[KeyType::Text("a scheme's name"), KeyType::Table("[[scheme]]")]),
+            Described("required, except for `main`"),
+            "What carries its messages; its `[fabric]` is that of the class's queues, marks, buffers and pauses.",
+        )
+        .with_example("\"rocev2\""),
+        key(
+            "workload",
+            KeyType::Table("[workload]"),
+            Described("required, except for `main`"),
+            "What its hosts send, with the keys of `[workload]`.",
+        ),
+        key(
+            "priority",
+            KeyType::Whole(Ends::from(0).with_high(High::To(7))),
+            Value("0"),
+            "Classes of a higher priority are always served first.",
+        ),
+        key(
+            "weight",
+            KeyType::Whole(Ends::from(1).with_high(High::To(ClassSpec::MOST_WEIGHT as u64))),
+            Value("1"),
+            "Its share among the classes of its priority (deficit weighted round robin, in bytes).",
         ),
     ],
 };
@@ -217,6 +260,7 @@ pub(super) const POINT: Section = Section {
         key("scheme", KeyType::Tables("[[scheme]]"), Described("as above"), "Its schemes."),
         key("topology", KeyType::Table("[topology]"), Described("as above"), "Its fabric."),
         key("workload", KeyType::Table("[workload]"), Described("as above"), "Its traffic."),
+        key("class", KeyType::Tables("[[class]]"), Described("as above"), "Its traffic classes."),
         key("fault", KeyType::Tables("[[fault]]"), Described("as above"), "Its faults."),
     ],
 };

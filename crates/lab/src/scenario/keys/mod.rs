@@ -92,11 +92,12 @@ pub(in crate::scenario) fn tables_with(key: &str) -> Vec<&'static str> {
     tables
 }
 
-const SECTIONS: &[Section] = &joined::<_, { 1 + TOPOLOGIES.len() + OF_TRAFFIC + 3 }>(&[
+const SECTIONS: &[Section] = &joined::<_, { 2 + TOPOLOGIES.len() + OF_TRAFFIC + 3 }>(&[
     &[general::SCENARIO],
     TOPOLOGIES,
     workload::SECTIONS,
     jobs::SECTIONS,
+    &[general::CLASS],
     fault::SECTIONS,
     &[general::MEASURE, general::LIMITS, general::FIND],
 ]);
@@ -164,7 +165,7 @@ mod tests {
         let table: String = section.keys.iter().filter_map(own).collect();
         let table = format!("{}\n{table}", section.table);
         Some(match (section.name, section.table) {
-            ("scenario", _) | ("measure", _) => return None,
+            ("scenario", _) | ("measure", _) | ("class", _) => return None,
             ("topo-file" | "graph", _) | ("cm" | "ns3-flows" | "trace" | "jobs" | "messages", _) => {
                 return None;
             }

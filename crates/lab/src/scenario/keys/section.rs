@@ -106,4 +106,5 @@ pub(super) const NAMES: KeyType =
     KeyType::List { name: "a list of names", of: Some(&TEXT), least: 1, most: None };
 pub(super) const LINK_NAMES: KeyType = KeyType::Selector("names of links");
 pub(super) const SWITCH_NAMES: KeyType = KeyType::Selector("names of switches");
+pub(super) const HOST_NAMES: KeyType = KeyType::Selector("names of hosts");
 pub(super) const SHARE: KeyType = KeyType::Number(Ends::from(0.0).with_high(High::To(1.0)));

@@ -77,7 +77,10 @@ pub(in crate::scenario) fn put(fields: &mut Fields, path: &[&str], value: &Node)
     }
     let empty = || Node {
         at: value.at,
-        item: if *first == "fault" { Item::Array(Vec::new()) } else { Item::Table(Fields::new()) },
+        item: match *first {
+            "fault" | "class" => Item::Array(Vec::new()),
+            _ => Item::Table(Fields::new()),
+        },
     };
     match &mut fields.entry((*first).to_owned()).or_insert_with(empty).item {
         Item::Table(below) => put(below, rest, value),

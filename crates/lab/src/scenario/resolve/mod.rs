@@ -1,5 +1,6 @@
 //! The parts of a scenario, read from their tables with every default made explicit.
 
+pub(in crate::scenario) mod class;
 mod cluster;
 pub(in crate::scenario) mod fabric_values;
 pub(in crate::scenario) mod rest;

@@ -1,7 +1,7 @@
 //! Reads `[[fault]]`, `[[measure]]` and `[limits]` as written.
 
 use crate::scenario::keys;
-use crate::scenario::keys::fault::{MOST_PER_HOUR, SHORTEST_PERIOD};
+use crate::scenario::keys::fault::{MOST_PER_HOUR, RECEIVE_BUFFER, SHORTEST_PERIOD};
 use crate::scenario::keys::series::{PointsOf, SeriesKind};
 use crate::scenario::read::table::{Table, example};
 use crate::scenario::schema::unknown_keys::only;
@@ -17,6 +17,8 @@ enum Kind {
     PacketLoss,
     SwitchLoss,
     BitErrors,
+    SlowReceiver,
+    PauseStorm,
 }
 
 const KINDS: &[(&str, Kind)] = &[
@@ -27,6 +29,8 @@ const KINDS: &[(&str, Kind)] = &[
     ("packet-loss", Kind::PacketLoss),
     ("switch-loss", Kind::SwitchLoss),
     ("bit-errors", Kind::BitErrors),
+    ("slow-receiver", Kind::SlowReceiver),
+    ("pause-storm", Kind::PauseStorm),
 ];
 
 /// Reads one `[[fault]]`. `link` is the rate of the fabric's links, if all links have the same rate.
@@ -38,6 +42,8 @@ pub(in crate::scenario) fn fault(table: &Table, link: Option<Rate>) -> Result<Fa
     )?;
     let kind = match kind {
         Kind::SwitchDown => FaultKind::SwitchDown { switches: selectors(table, "switches")? },
+        Kind::SlowReceiver => slow_receiver(table, link)?,
+        Kind::PauseStorm => FaultKind::PauseStorm { hosts: selectors(table, "hosts")? },
         _ => links_fault(table, kind, link)?,
     };
     let at: Several<Duration> = table.get("at")?.unwrap_or_else(|| Duration::ZERO.into());
@@ -99,8 +105,46 @@ fn broken(table: &Table) -> Option<Diagnostic> {
     Some(table.wrong("kind", format!("unknown kind {written:?}"), help))
 }
 
+/// Reads a slow receiver. `link` is the rate of the fabric's links, if all links have the same rate.
+fn slow_receiver(table: &Table, link: Option<Rate>) -> Result<FaultKind, Diagnostic> {
+    let hosts = selectors(table, "hosts")?;
+    let rate: Rate = table.need("rate").map_err(|error| of_share(table, link, error))?;
+    if rate.0 == 0 {
+        let message = "a host that takes data at rate 0 takes none";
+        return Err(table.wrong("rate", message, "kind = \"pause-storm\" without rate, or a rate above 0"));
+    }
+    let buffer = match table.get("buffer")? {
+        Some(buffer) => table.above_zero("buffer", buffer).map(|()| buffer)?,
+        None => RECEIVE_BUFFER,
+    };
+    Ok(FaultKind::SlowReceiver { hosts, rate, buffer })
+}
+
 /// Rejects keys that a fault of this kind does not have, and suggests the ones that the user probably meant.
 fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {
+    if let (Some(node), true) = (table.node("links").or(table.node("switches")), known.contains(&"hosts")) {
+        let key = if table.node("links").is_some() { "links" } else { "switches" };
+        let message = format!("this kind of fault is about hosts, not about {key}");
+        let value = node.value();
+        let help = match value.as_str().filter(|name| name.starts_with("host")) {
+            Some(name) => format!("hosts = {name:?} instead of {key}"),
+            None => format!("hosts = \"host:0\" instead of {key}"),
+        };
+        return Err(table.wrong(key, message, help));
+    }
+    if let (Some(node), false) = (table.node("hosts"), known.contains(&"hosts")) {
+        let key = if known.contains(&"links") { "links" } else { "switches" };
+        let value = node.value();
+        let help = match key {
+            "links" => format!("links = {value} instead of hosts, or kind = \"slow-receiver\" with rate"),
+            _ => "switches = \"tor:0\" instead of hosts".to_owned(),
+        };
+        return Err(table.wrong(
+            "hosts",
+            format!("this kind of fault is about {key}, not about hosts"),
+            help,
+        ));
+    }
     if let (Some(node), false) = (table.node("links"), known.contains(&"links")) {
         let message = "this kind of fault is about switches, not about links";
         let value = node.value();
@@ -126,7 +170,9 @@ fn links_fault(table: &Table, kind: Kind, link: Option<Rate>) -> Result<FaultKin
     let links = selectors(table, "links")?;
     let both_directions = both_directions(table, &links)?;
     Ok(match kind {
-        Kind::LinkDown | Kind::SwitchDown => FaultKind::LinkDown { links, both_directions },
+        Kind::LinkDown | Kind::SwitchDown | Kind::SlowReceiver | Kind::PauseStorm => {
+            FaultKind::LinkDown { links, both_directions }
+        }
         Kind::LinkFlap => {
             let (period, down_for) = flap(table)?;
             FaultKind::LinkFlap { links, both_directions, period, down_for }

@@ -144,8 +144,8 @@ const MISNAMED: &[(&str, &str, &str)] = &[
     ("topology", "link_latncy = \"1us\"", "link_latency = \"1us\" (did you mean \"link_latency\"?)"),
     ("topology", "host_per_tor = \"8B\"", "hosts_per_tor (did you mean \"hosts_per_tor\"?)"),
     // No known name is similar.
-    ("set", r#""rocev2.fabric.pfc.watchdog" = "400ms""#, "one of fabric.pfc.alpha, fabric.pfc."),
-    ("set", r#""reps.fabric.pfc.watchdog" = "400ms""#, "one of fabric.pfc.buffer, fabric.pfc."),
+    ("set", r#""rocev2.fabric.pfc.sentinel" = "400ms""#, "one of fabric.pfc.alpha, fabric.pfc."),
+    ("set", r#""reps.fabric.pfc.sentinel" = "400ms""#, "one of fabric.pfc.buffer, fabric.pfc."),
     ("set", r#""reps.transport.zzz" = 1"#, "one of transport.ack, transport.ack_every, "),
     ("set", "zzz = 1", "its whole path, as in \"reps.lb.buffer\" = 16 or "),
 ];

@@ -875,4 +875,76 @@ hosts = 33"#,
         "hosts = 99999999999999999999",
         "perm.toml:6:1: the number 99999999999999999999 is too large",
     ),
+    (
+        "[workload]",
+        "[[fault]]\nkind = \"pause-storm\"\nlinks = \"host:3\"\n[workload]",
+        r#"perm.toml:10:1: this kind of fault is about hosts, not about links
+  write: hosts = "host:3" instead of links"#,
+    ),
+    (
+        "[workload]",
+        "[[fault]]\nkind = \"slow-receiver\"\nhosts = \"tor:0\"\nrate = \"1Gbps\"\n[workload]",
+        r#"perm.toml:10:1: "tor:0": this names switches or their links, but hosts are needed
+  write: hosts = "host:0""#,
+    ),
+    (
+        "[workload]",
+        "[[fault]]\nkind = \"slow-receiver\"\nhosts = \"tor:0/up\"\nrate = \"1Gbps\"\n[workload]",
+        r#"perm.toml:10:1: "tor:0/up": this names switches or their links, but hosts are needed
+  write: hosts = "host:0""#,
+    ),
+    (
+        "[workload]",
+        "[[fault]]\nkind = \"slow-receiver\"\nhosts = \"host:3\"\nrate = \"0Gbps\"\n[workload]",
+        r#"perm.toml:11:1: a host that takes data at rate 0 takes none
+  write: kind = "pause-storm" without rate, or a rate above 0"#,
+    ),
+    (
+        "[workload]",
+        "[[fault]]\nkind = \"link-down\"\nhosts = \"host:3\"\n[workload]",
+        r#"perm.toml:10:1: this kind of fault is about links, not about hosts
+  write: links = "host:3" instead of hosts, or kind = "slow-receiver" with rate"#,
+    ),
+    (
+        "[workload]",
+        "[[class]]\nname = \"storage\"\n[workload]",
+        r#"perm.toml:8:1: [[class]] has no "scheme"
+  write: scheme = "rocev2""#,
+    ),
+    (
+        "[workload]",
+        "[[class]]\nname = \"storage\"\nscheme = \"rocev2\"\n[workload]",
+        r#"perm.toml:8:1: class "storage" has no [class.workload]
+  write: [class.workload] below it, with kind = "permutation" and bytes = "1MB""#,
+    ),
+    (
+        "[workload]",
+        "[[class]]\nname = \"main\"\nscheme = \"rocev2\"\n[workload]",
+        r#"perm.toml:10:1: class "main" is that of the scenario's schemes and [workload], and has no scheme of its own
+  write: another name, such as name = "storage""#,
+    ),
+    (
+        "[workload]",
+        "[[class]]\nname = \"storage\"\nscheme = \"dcp\"\nworkload = { kind = \"incast\", bytes = \"8KB\" }\n[workload]",
+        r#"perm.toml:8:3: scheme "dcp" cannot have a class beside others, since its routing is not ECMP; it can be among the schemes
+  write: another scheme for the class, such as scheme = "rocev2""#,
+    ),
+    (
+        "[workload]",
+        "[[class]]\nname = \"storage\"\nscheme = \"rocev\"\nworkload = { kind = \"incast\", bytes = \"8KB\" }\n[workload]",
+        r#"perm.toml:10:1: unknown scheme "rocev"
+  write: scheme = "rocev2""#,
+    ),
+    (
+        "[workload]",
+        "[[class]]\nname = \"storage\"\nscheme = \"rocev2\"\nweight = 0\nworkload = { kind = \"incast\", bytes = \"8KB\" }\n[workload]",
+        r#"perm.toml:11:1: weight must be 1 to 1000, not 0
+  write: weight = 1"#,
+    ),
+    (
+        "[workload]",
+        "[[fault]]\nkind = \"pause-storm\"\nhosts = \"host:3\"\n[[class]]\nname = \"storage\"\nscheme = \"rocev2\"\nworkload = { kind = \"incast\", bytes = \"8KB\" }\n[workload]",
+        r#"perm.toml:11:3: a fault of kind "pause-storm" is for a fabric with one class
+  write: the fault without [[class]]"#,
+    ),
 ];

@@ -84,6 +84,10 @@ fn base(section: &Section) -> Option<Base> {
             let smallest = ("smallest", "[\"16KB\", \"1MB\"]");
             Base { with: vec![smallest], ..on(&format!("{FABRIC}{TRAFFIC}")) }
         }
+        ("class", _) => Base {
+            with: vec![("scheme", "\"rocev2\""), ("workload", INLINE_TRAFFIC)],
+            ..on(&format!("{FABRIC}{TRAFFIC}"))
+        },
         ("limits", _) | (_, "[[fault]]") => on(&format!("{FABRIC}{TRAFFIC}")),
         (_, "[workload]") => on(FABRIC),
         _ => return None,
@@ -143,6 +147,9 @@ fn of_scenario(section: &str, key: &str) -> Option<Case> {
         "topology" => &["{ kind = \"single-switch\", hosts = 128, link = \"100Gbps\" }"],
         "workload" => &["{ kind = \"incast\", bytes = \"8KB\" }"],
         "scheme" => &["[{ name = \"mine\", base = \"reps\", set = { \"lb.buffer\" = 16 } }]"],
+        "class" => &[
+            "[{ name = \"main\", weight = 3 }, { name = \"storage\", scheme = \"rocev2\", workload = { kind = \"incast\", bytes = \"8KB\" } }]",
+        ],
         "fault" => &["[{ kind = \"link-down\", links = \"tor:0/up:0\" }]"],
         "measure" => &["[{ series = \"queue-depth\", links = \"tor:0/up\" }]"],
         "observer" => &["[{ kind = \"nothing\" }]"],
@@ -341,7 +348,19 @@ fn of_job(section: &str, key: &str) -> Option<Case> {
 }
 
 fn of_fault(section: &str, key: &str) -> Option<Case> {
-    if section == "measure" {
+    if ![
+        "link-down",
+        "link-flap",
+        "switch-down",
+        "rate",
+        "packet-loss",
+        "switch-loss",
+        "bit-errors",
+        "slow-receiver",
+        "pause-storm",
+    ]
+    .contains(&section)
+    {
         return None;
     }
     Some(match (section, key) {
@@ -354,6 +373,9 @@ fn of_fault(section: &str, key: &str) -> Option<Case> {
         ("link-flap", "down_for") => others(&["\"10us\""]),
         ("switch-down", "switches") => others(&["[\"spine:0\", \"tor:25%\"]"]),
         ("rate", "rate") => others(&["\"100Gbps\""]),
+        ("slow-receiver", "rate") => others(&["\"1Gbps\""]),
+        (_, "hosts") => others(&["[\"host:1\", \"host-links:2\"]"]),
+        (_, "buffer") => others(&["\"64KB\""]),
         (_, "probability") => others(&["0.5"]),
         _ => return None,
     })
@@ -368,6 +390,11 @@ fn of_rest(section: &str, key: &str) -> Option<Case> {
         ("measure", "switches") => measured(&["\"tor:1\""], &[("series", "\"program-buffer\"")]),
         ("measure", "qps") => measured(&["\"all\""], &[("series", "\"sender-rtt\"")]),
         ("measure", "above") => beside(&["\"3us\""], &[("series", "\"queue-delay\"")]),
+        ("class", "name") => others(&["\"probes\""]),
+        ("class", "scheme") => others(&["\"strack\""]),
+        ("class", "workload") => others(&[INLINE_TRAFFIC, "{ kind = \"incast\", bytes = \"8KB\" }"]),
+        ("class", "priority") => others(&["7"]),
+        ("class", "weight") => others(&["15"]),
         ("limits", "max_time") => others(&["\"2s\""]),
         ("limits", "stall") => others(&["\"1ms\""]),
         ("limits", "max_events" | "max_packets") => others(&["1000"]),
@@ -456,7 +483,7 @@ impl Recorder for Nothing {
 fn path(section: &Section) -> Option<String> {
     let path = section.table.trim_matches(['[', ']']);
     let of_list = section.table.starts_with("[[");
-    let can_be = ["topology", "workload", "fault"].iter().any(|part| path.starts_with(part));
+    let can_be = ["topology", "workload", "class", "fault"].iter().any(|part| path.starts_with(part));
     can_be.then(|| if of_list { format!("{path}.0") } else { path.to_owned() })
 }
 

@@ -1,0 +1,45 @@
+//! Ideal times where several traffic classes have schemes of their own.
+
+use super::Ideal;
+use crate::network::{Network, TrafficClass};
+use anabranch_base::Duration;
+use anabranch_workload::{Job, Workload};
+
+/// The ideal times under the schemes of all traffic classes.
+pub struct Ideals<'a> {
+    first: &'a Ideal<'a>,
+    others: Vec<Ideal<'a>>,
+}
+
+impl<'a> Ideals<'a> {
+    /// The ideal times of a run whose first class has the ideal times `first`.
+    pub fn new(network: &Network<'a>, first: &'a Ideal<'a>) -> Ideals<'a> {
+        let of = |class: &TrafficClass<'_>| {
+            let ideal = Ideal::new(network.topology, network.healthy.clone(), &class.scheme.transport);
+            ideal.carried_by(class.scheme)
+        };
+        Ideals { first, others: network.classes.iter().map(of).collect() }
+    }
+
+    /// The ideal times of a traffic class.
+    pub fn of(&self, class: u8) -> &Ideal<'a> {
+        match usize::from(class).checked_sub(1) {
+            None => self.first,
+            Some(beyond) => &self.others[beyond],
+        }
+    }
+
+    /// The ideal CCT of each job. Jobs of a class beside the first one get theirs from its scheme.
+    pub fn ccts(&self, workload: &Workload, class_of: impl Fn(&Job) -> u8) -> Vec<Duration> {
+        let mut ccts = self.first.ccts(workload);
+        for (beyond, ideal) in self.others.iter().enumerate() {
+            let of_class = workload.jobs.iter().map(|job| usize::from(class_of(job)) == beyond + 1);
+            for ((cct, theirs), is_theirs) in ccts.iter_mut().zip(ideal.ccts(workload)).zip(of_class) {
+                if is_theirs {
+                    *cct = theirs;
+                }
+            }
+        }
+        ccts
+    }
+}

@@ -1,0 +1,228 @@
+//! Traffic classes beyond the first one at a switch: admission, the choice among classes, and marking. Each class has
+//! queues of its own, and buffers and pauses of its own if it is lossless.
+//!
+//! The first class may have a program or another routing than ECMP, which do not handle packets of other classes.
+
+use super::pfc::SwitchPfc;
+use super::{Switch, SwitchPlan};
+use crate::context::Context;
+use crate::egress::{Port, count_drop};
+use crate::frame::Frame;
+use crate::network::Network;
+use crate::observer::Observer;
+use crate::queue::SlotHandle;
+use anabranch_base::{Duration, Purpose, Stream, stream};
+use anabranch_proto::Packet;
+use serde::{Deserialize, Serialize};
+
+/// The state of a switch for the classes beyond the first one.
+pub(super) struct SwitchClasses {
+    /// The PFC accounting of each class that is lossless.
+    pfc: Vec<Option<SwitchPfc>>,
+    /// For each class, the random stream of each port for ECN marking.
+    marks: Vec<Vec<Option<Box<Stream>>>>,
+    /// The counters of each class.
+    counts: Vec<ClassCounts>,
+}
+
+/// The counters of a class at a switch.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct ClassCounts {
+    /// Packets dropped for lack of buffer.
+    pub drops: u64,
+    /// Data packets that were ECN-marked.
+    pub marks: u64,
+    /// The total length of the pauses of the class. Switches do not count it, since their queues do.
+    pub pause_time: Duration,
+}
+
+impl ClassCounts {
+    /// Adds the counters of other nodes.
+    pub fn add(&mut self, other: &ClassCounts) {
+        self.drops += other.drops;
+        self.marks += other.marks;
+        self.pause_time = self.pause_time + other.pause_time;
+    }
+}
+
+impl SwitchClasses {
+    /// The state of the switch with this index and number of ports. None if there is only one class.
+    pub fn new(network: &Network<'_>, plan: &SwitchPlan, index: u32, ports: usize) -> Option<SwitchClasses> {
+        (!network.classes.is_empty()).then(|| SwitchClasses {
+            pfc: plan.class_pfc.iter().map(|pfc| pfc.as_ref().map(|pfc| pfc.switch(index, ports))).collect(),
+            marks: vec![vec![None; ports]; network.classes.len()],
+            counts: vec![ClassCounts::default(); network.classes.len()],
+        })
+    }
+}
+
+impl Switch {
+    /// The PFC accounting of a class, if it is lossless.
+    pub(super) fn pfc_of(&mut self, class: u8) -> Option<&mut SwitchPfc> {
+        match usize::from(class).checked_sub(1) {
+            None => self.pfc.as_deref_mut(),
+            Some(beyond) => self.classes.as_mut()?.pfc.get_mut(beyond)?.as_mut(),
+        }
+    }
+
+    /// The counters of a class beyond the first one.
+    pub fn counts_of(&self, class: u8) -> ClassCounts {
+        self.classes
+            .as_ref()
+            .map_or_else(ClassCounts::default, |classes| classes.counts[usize::from(class) - 1])
+    }
+
+    /// Counts a dropped (`marked` false) or marked packet of a class.
+    fn count_in(&mut self, class: u8, marked: bool) {
+        if let (Some(classes), Some(beyond)) = (&mut self.classes, usize::from(class).checked_sub(1)) {
+            let counts = &mut classes.counts[beyond];
+            *(if marked { &mut counts.marks } else { &mut counts.drops }) += 1;
+        }
+    }
+
+    /// Routes and forwards a packet at a switch with several classes.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn handle_by_class<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
+        let class = at.network.class_of(frame.packet.qp);
+        if class == 0 {
+            return self.handle_in_first_class(frame, at);
+        }
+        match at.network.route(at.routing, self.index, &frame.packet) {
+            Some(port) => {
+                at.observer.offered(self.egress.port(port).link, at.now, frame.packet.wire_bytes);
+                self.forward_in(class, port, frame, at);
+            }
+            None => self.drop_unroutable(frame, at),
+        }
+    }
+
+    /// Sends a packet of a class beyond the first one by `port` if its link is free. Otherwise the packet is queued,
+    /// trimmed or dropped.
+    fn forward_in<O: Observer>(&mut self, class: u8, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
+        let control = frame.packet.is_control();
+        let (is_paused, held) = (self.egress.is_paused(port, class), self.egress.bytes_of(port, class));
+        let out = &self.egress.ports[usize::from(port)];
+        if !out.busy && (control || !is_paused) {
+            if !control {
+                at.backlogs.record_empty();
+            }
+            return self.egress.transmit(port, frame, at);
+        }
+        let bytes = frame.packet.wire_bytes;
+        if control {
+            let fits = fits(out.control_bytes, bytes, at.network.queues_of(class).control);
+            return match fits {
+                true => self.egress.enqueue(port, frame, true, at),
+                false => {
+                    self.count_in(class, false);
+                    self.egress.drop_packet(port, frame, at);
+                }
+            };
+        }
+        at.backlogs.record(held);
+        let (_, limit) = at.network.queue_of(class, out.link_kind);
+        if fits(held, bytes, limit) && self.charge_lossless(class, frame.port, bytes, at) {
+            self.egress.enqueue_in(port, class, frame, at);
+        } else {
+            self.trim_or_drop_in(class, port, frame, at);
+        }
+    }
+
+    /// Trims a packet of a class beyond the first one, or drops it.
+    fn trim_or_drop_in<O: Observer>(&mut self, class: u8, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
+        let limits = at.network.queues_of(class);
+        let out = &self.egress.ports[usize::from(port)];
+        let header = |bytes| frame.packet.cut(bytes, at.network.is_host(out.peer));
+        let Some(header) = limits.trimmed_bytes.and_then(header) else {
+            self.count_in(class, false);
+            return self.egress.drop_packet(port, frame, at);
+        };
+        at.counters.trims += 1;
+        at.note_lost_payload(&frame.packet);
+        let (link, waiting) = (out.link, out.control_bytes);
+        self.egress.release_telemetry(frame.telemetry);
+        if fits(waiting, header.wire_bytes, limits.control) {
+            self.egress.enqueue(port, &Frame::new(header, frame.port), true, at);
+        } else {
+            self.count_in(class, false);
+            count_drop(link, &header, at);
+        }
+    }
+
+    /// Serves a free port at a switch with several classes: sends a pending pause frame or the next packet.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn serve_by_class<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
+        if let Some(class) = self.egress.pending_pause(port) {
+            return self.send_pause(port, class, at);
+        }
+        let Some((class, taken)) = self.dequeue_by_class(port, at) else { return };
+        let packet = self.egress.pool.frame(&taken).packet;
+        if let Some(class) = class
+            && self.marks(class, port, &packet, at)
+        {
+            self.egress.pool.frame_mut(&taken).packet.marked = true;
+            at.counters.ecn_marks += 1;
+            self.marked += 1;
+            self.count_in(class, true);
+        }
+        if at.network.class_of(packet.qp) == 0 && self.has_egress_hook(port, at) {
+            let frame = self.egress.pool.take(taken);
+            self.pass_out(port, &frame, at);
+        } else {
+            self.egress.transmit_dequeued(port, taken, at);
+        }
+    }
+
+    /// Takes the next packet that `port` may send out of its queue, and releases its charge in the buffer of its class.
+    /// Returns the class of a data packet.
+    pub(super) fn dequeue_by_class<O: Observer>(
+        &mut self,
+        port: u16,
+        at: &mut Context<'_, O>,
+    ) -> Option<(Option<u8>, SlotHandle)> {
+        let (class, taken) = self.egress.dequeue_by_class(port, at)?;
+        let frame = self.egress.pool.frame(&taken);
+        if let Some(class) = class
+            && (class > 0 || self.counts)
+        {
+            let (from, bytes) = (frame.port, frame.packet.wire_bytes);
+            self.release(class, from, bytes, at);
+        }
+        Some((class, taken))
+    }
+
+    /// Whether a data packet of `class` that leaves its queue at `port` is ECN-marked.
+    fn marks<O>(&mut self, class: u8, port: u16, packet: &Packet, at: &Context<'_, O>) -> bool {
+        let queued = self.egress.bytes_of(port, class);
+        let Port { link, link_kind, .. } = self.egress.ports[usize::from(port)];
+        let (marking, _) = at.network.queue_of(class, link_kind);
+        if packet.is_control() {
+            return false;
+        }
+        let stream_of_port = match (&mut self.classes, class) {
+            (Some(classes), 1..) => &mut classes.marks[usize::from(class) - 1][usize::from(port)],
+            _ => &mut self.marks[usize::from(port)],
+        };
+        let entity = u64::from(class) << 32 | u64::from(link.0);
+        let new = || Box::new(stream(at.network.seed, entity, Purpose::EcnMarking));
+        marking.marks(queued, || stream_of_port.get_or_insert_with(new).next_u32())
+    }
+
+    /// The bytes that classes beyond the first one have charged to their buffers, and the bytes that they should have.
+    pub(super) fn counted_bytes_of_classes(&self) -> (u64, u64) {
+        let Some(classes) = &self.classes else { return (0, 0) };
+        let ports = 0..self.egress.ports.len() as u16;
+        let waiting =
+            |class: u8| ports.clone().map(|port| u64::from(self.egress.bytes_of(port, class))).sum::<u64>();
+        let counts =
+            (1..).zip(&classes.pfc).filter_map(|(class, pfc)| Some((pfc.as_ref()?.held(), waiting(class))));
+        counts.fold((0, 0), |(held, waits), (more, longer)| (held + more, waits + longer))
+    }
+}
+
+/// Whether a queue that holds `held` bytes has room for a packet.
+fn fits(held: u32, bytes: u16, limit: u32) -> bool {
+    u64::from(held) + u64::from(bytes) <= u64::from(limit)
+}
