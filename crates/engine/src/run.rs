@@ -15,7 +15,7 @@ use crate::points::{event_points_exceeded, interval_points_exceeded};
 use crate::run_error::RunError;
 use crate::series::SeriesObserver;
 use crate::span::spans;
-use crate::spec::{Limits, RunPoint, Scheme};
+use crate::spec::{Limits, RoutingMode, RunPoint, Scheme};
 use crate::switch::{PfcPlan, ProgramPlan, SwitchPlan, weights};
 use anabranch_base::{Duration, HostId, MessageId, Panicked, Time, catch_panicked, foreign};
 use anabranch_fabric::{Routing, Selector, Topology};
@@ -424,6 +424,7 @@ impl RunContext<'_> {
             balancer: &scheme.lb,
             cut_off: early.cut_off,
             routing_delay: scheme.fabric.routing_delay,
+            source_routed: scheme.fabric.routing == RoutingMode::Source,
             faults: &point.faults,
             topology: &self.fabric.topology,
             file: point.topology.file(),

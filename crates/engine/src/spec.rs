@@ -147,7 +147,7 @@ impl Scheme {
 
     /// The component that chooses a packet's path under this scheme.
     pub fn path_choice(&self) -> PathChoice {
-        let by_hash = matches!(self.fabric.routing, RoutingMode::Ecmp | RoutingMode::EcmpLinear);
+        let by_hash = !matches!(self.fabric.routing, RoutingMode::Adaptive | RoutingMode::Spray);
         let program = self.fabric.program.as_ref();
         if !by_hash || program.is_some_and(ProgramConfig::chooses_paths) {
             PathChoice::Switches
@@ -372,7 +372,7 @@ impl FabricSpec {
     pub fn port_choice(&self) -> PortChoice {
         self.port_choice.unwrap_or(match self.routing {
             RoutingMode::Adaptive | RoutingMode::Spray => PortChoice::Packet,
-            RoutingMode::Ecmp | RoutingMode::EcmpLinear => PortChoice::Entropy,
+            RoutingMode::Ecmp | RoutingMode::EcmpLinear | RoutingMode::Source => PortChoice::Entropy,
         })
     }
 
@@ -453,10 +453,15 @@ pub enum RoutingMode {
     Adaptive,
     /// A random port for each packet at the source ToR, and ECMP at the switches above it.
     Spray,
+    /// The entropy value names the uplink of the source ToR: the entropy value divided by the number of ports of a NIC,
+    /// modulo the number of uplinks, for all packets. Switches above it use ECMP. Routes are fixed: routing never
+    /// withdraws a link, and a packet to a dead link is lost (MRC, OCP 1.0, with SRv6).
+    Source,
 }
 
 parameter_choices!(
-    RoutingMode: "ecmp" = Ecmp, "ecmp-linear" = EcmpLinear, "adaptive" = Adaptive, "spray" = Spray
+    RoutingMode: "ecmp" = Ecmp, "ecmp-linear" = EcmpLinear, "adaptive" = Adaptive, "spray" = Spray,
+    "source" = Source
 );
 
 /// The way in which a NIC with several ports chooses a packet's port.

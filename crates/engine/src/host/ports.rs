@@ -129,6 +129,17 @@ impl Host {
         }
     }
 
+    /// Tells a receiver the ports of the NIC, as a packet arrives.
+    #[cold]
+    pub(super) fn show_ports<O>(&mut self, receiver: usize, at: &Context<'_, O>) {
+        let Some(several) = &self.several else { return };
+        let up = self.up_ports(at);
+        if self.receivers[receiver].watches_ports() {
+            let nic = NicPorts { count: several.ports, free: up, up };
+            self.receivers[receiver].see_ports(nic);
+        }
+    }
+
     /// Sends the next packets after the link of `port` has become free.
     #[inline(never)]
     pub(super) fn serve_port<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
@@ -151,7 +162,7 @@ impl Host {
             if free == 0 {
                 return;
             }
-            let nic = NicPorts { count: several.ports, free };
+            let nic = NicPorts { count: several.ports, free, up };
             let Some(packet) = self.next_data(at.now, Some(PortsNow { several, nic, up })) else { return };
             let port = match several.choice {
                 PortChoice::Packet => several.next_free(free),
