@@ -27,14 +27,15 @@ parameters! {
         /// Size of a probe and of an endpoint request.
         #[param(Bytes(1)..=Bytes(65_535); example = "138B"; source = "MRC (OCP 1.0): 98, and 40 of SRv6 with source routes")]
         pub request: Bytes,
-        /// A SACK once more payload than this has arrived since the last one; each packet counts at least 1 KiB. There is also
-        /// one at once for a packet that is marked, a duplicate, a retransmission, the first, or that requests it.
+        /// Number of bytes of payload beyond which the receiver sends a SACK, counted from the last SACK. Each packet counts as
+        /// at least 1 KiB. A packet is acknowledged immediately if it is marked, is a duplicate, a retransmission or the first
+        /// of its queue pair, or requests a SACK.
         #[param(AboveZero; example = "16KiB"; source = "unspecified in MRC (OCP 1.0); UET 1.0.3: 16 KiB, a client: 4 KiB")]
         pub sack_bytes: Bytes,
         /// The unit in which SACKs count received bytes.
         #[param(Bytes(1)..=Bytes(4_096); example = "256B"; source = "MRC (OCP 1.0): the state of NSCC, as in UET 1.0.3")]
         pub received_unit: Bytes,
-        /// The PSNs from the cumulative one on that may be in flight (MPR).
+        /// Number of PSNs, from the lowest unacknowledged one on, that may be in flight (MPR).
         #[param(128..=32_640; example = 4_096; source = "MRC (OCP 1.0): a multiple of 128, at most 4096")]
         pub mpr: u32,
         /// Local ACK timeout of each packet.
@@ -43,15 +44,15 @@ parameters! {
         /// Number of timeouts of a packet before its timeout doubles.
         #[param(0..=7; example = 3; source = "MRC (OCP 1.0): at most 7; a client: 3")]
         pub rto_linear: u32,
-        /// The timeout of a packet then doubles with each further one, at most this many times. MRC gives up after them; here the
-        /// last timeout is repeated. A NACK starts again with the first timeout.
+        /// Largest number of times that the timeout of a packet then doubles, with each further timeout. MRC gives up after
+        /// them; here the last timeout is repeated. Retransmissions after a NACK or an inferred loss do not count.
         #[param(0..=16; example = 5; source = "unspecified in MRC (OCP 1.0); a client: 5")]
         pub rto_doublings: u32,
-        /// Packets are inferred lost once this many packets have arrived out of order; 0: not by their number.
+        /// Packets are inferred lost once this many packets have arrived out of order. With 0, their number never means loss.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(0..=65_535; example = 5; source = "unspecified in MRC (OCP 1.0), whose SACKs have the number; STrack and uet-htsim: 5"; default = 0)]
         pub loss_packets: u32,
-        /// With `loss_packets`: and at least this many windows of them.
+        /// Number of congestion windows of data that must also have arrived out of order before `loss_packets` takes effect.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(0.0..=1000.0; example = 1.5; source = "unspecified in MRC (OCP 1.0); uet-htsim with -sleek: 1.5"; default = 0.0)]
         pub loss_windows: f64,
@@ -60,8 +61,9 @@ parameters! {
         #[param(any; example = true; source = "unspecified in MRC (OCP 1.0); holds where an entropy value is one path that keeps the order";
             default = false)]
         pub loss_by_path: bool,
-        /// A probe, which a SACK answers at once, after this long without an answer; without it none. With `loss_packets` an
-        /// answer to the last probe that nothing else came before means loss.
+        /// Time without an answer after which the source sends a probe. The receiver answers a probe immediately with a SACK.
+        /// If the time is not set, no probes are sent. With `loss_packets`, an answer to the last probe that nothing else came
+        /// before means loss.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "3rtt"; source = "unspecified in MRC (OCP 1.0): when progress stalls; uet-htsim with -sleek: 3 round trips")]
         pub probe_after: Option<Span>,
@@ -73,7 +75,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl MrcConfig {
-    /// What MRC shares with UET.
+    /// The parameters of the part that MRC shares with UET.
     pub(super) fn delivery(&self) -> UetConfig {
         let &MrcConfig { payload, header, ack, control, sack_bytes, received_unit, mpr, rto, .. } = self;
         let &MrcConfig { rto_doublings, loss_packets, loss_windows, probe_after, .. } = self;

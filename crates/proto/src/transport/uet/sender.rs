@@ -53,7 +53,7 @@ pub struct UetSender {
     /// Whether the congestion control sets a rate, which `pacer` enforces.
     paces: bool,
     probe_is_due: bool,
-    /// Whether a packet that carries no data may be due.
+    /// Whether a packet without data (a probe, a request or a response) may be due.
     has_control: bool,
     /// Whether ACKs take paths of their own, so that their entropy values are not those of data.
     has_reverse_evs: bool,
@@ -80,7 +80,7 @@ pub struct UetSender {
     control_bytes: u16,
     /// The credit that the receiver has granted. None without RCCC.
     credit: Option<Box<Credit>>,
-    /// What MRC adds.
+    /// The further state of MRC. None under UET.
     endpoint: Option<Box<Endpoint>>,
     pacer: Pacer,
     counters: SenderCounters,
