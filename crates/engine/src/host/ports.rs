@@ -130,14 +130,14 @@ impl Host {
     }
 
     /// Tells a receiver the ports of the NIC, as a packet arrives.
-    #[cold]
+    #[inline(never)]
     pub(super) fn show_ports<O>(&mut self, receiver: usize, at: &Context<'_, O>) {
-        let Some(several) = &self.several else { return };
+        let Some(several) = self.several.as_ref().filter(|_| self.receivers[receiver].watches_ports()) else {
+            return;
+        };
         let up = self.up_ports(at);
-        if self.receivers[receiver].watches_ports() {
-            let nic = NicPorts { count: several.ports, free: up, up };
-            self.receivers[receiver].see_ports(nic);
-        }
+        let nic = NicPorts { count: several.ports, free: up, up };
+        self.receivers[receiver].see_ports(nic);
     }
 
     /// Sends the next packets after the link of `port` has become free.
