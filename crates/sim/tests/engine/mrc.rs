@@ -65,6 +65,41 @@ fn planes_carry_equally_much() {
     assert!(mean > 0.0 && carried.iter().all(|sum| (sum / mean - 1.0).abs() < 0.01), "{carried:?}");
 }
 
+/// The entropy values of a plane name its uplinks one after the other: with four of them each has 4 of 16 entropy values, and
+/// carries equally much to a packet in a round.
+#[test]
+fn source_routes_name_uplinks() {
+    let set = "\"mrc.lb.evs\" = 128\n\"mrc.lb.active\" = 128\n";
+    let measure =
+        "[[measure]]\nseries = \"link-utilisation\"\nevery = \"100us\"\nlinks = \"plane:0/tor:0/up\"\n";
+    let result = planes("mrc", 4, set, measure);
+    let carried: Vec<f64> = (0..4)
+        .map(|up| {
+            let points = result.series.iter().filter(|row| row.entity == format!("plane:0/tor:0/up:{up}"));
+            points.filter(|row| row.time_ps <= 600_000_000).map(|row| row.value).sum()
+        })
+        .collect();
+    // 1,768 packets in 600 us, at most four more or fewer of an uplink: 1 %.
+    let mean = carried.iter().sum::<f64>() / 4.0;
+    assert!(mean > 0.0 && carried.iter().all(|sum| (sum / mean - 1.0).abs() < 0.01), "{carried:?}");
+}
+
+/// Routing changes nothing: the path of an entropy value stays where it is, dead or not.
+#[test]
+fn source_routes_are_not_rerouted() {
+    let fault = down(&["plane:0/tor:0/up:0".to_owned()]);
+    let [never, soon] =
+        ["", "\"*.fabric.routing_delay\" = \"0us\""].map(|set| planes("mrc", 4, set, &fault).run);
+    assert!(never.retransmissions > 0);
+    assert_eq!((never.completion_us, never.retransmissions), (soon.completion_us, soon.retransmissions));
+    let set = "\"*.fabric.routing_delay\" = \"0us\"\n\"*.fabric.routing\" = \"ecmp\"";
+    assert_eq!(
+        planes("mrc", 4, set, &fault).run.retransmissions,
+        0,
+        "switches that hash find another uplink"
+    );
+}
+
 /// With k links of its NIC down a host sends, or receives, (8 - k) / 8 of the rate. Its own ports a NIC knows to be down, and
 /// loses nothing; of those of the receiver's NIC it hears.
 #[test]
