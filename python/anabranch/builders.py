@@ -65,6 +65,9 @@ Base = Literal[
     "mprdma-lb",
     "mptcp",
     "mptcp-one-window",
+    "mrc",
+    "mrc-1plane",
+    "mrc-no-trim",
     "ops",
     "pfc-ecmp",
     "pfc-ecmp-dcqcn",
@@ -142,6 +145,9 @@ Parameter = Literal[
     "transport.credit.rate",
     "transport.credit.grant",
     "transport.credit.follows_fabric",
+    "transport.request",
+    "transport.rto_linear",
+    "transport.loss_by_path",
     "cc.initial_window",
     "cc.max_window",
     "cc.decrease",
@@ -205,6 +211,9 @@ Parameter = Literal[
     "lb.max_penalty",
     "lb.remembered",
     "lb.skip_limit",
+    "lb.active",
+    "lb.min_active",
+    "lb.probe_successes",
     "fabric.program.paths",
     "fabric.program.window",
     "fabric.program.confirmation",
@@ -855,6 +864,59 @@ class TransportUet(_TransportUetNeeded, total=False):
     credit: TransportUetCredit
 
 
+class _TransportMrcNeeded(TypedDict):
+    kind: Literal["mrc"]
+    payload: Size
+    header: Size
+    ack: Size
+    control: Size
+    request: Size
+    sack_bytes: Size
+    received_unit: Size
+    mpr: int
+    rto: Time
+    rto_linear: int
+    rto_doublings: int
+
+
+class TransportMrc(_TransportMrcNeeded, total=False):
+    """MRC (OCP 1.0): delivery as in `uet`, with probes of paths, paths of its own for answers, and the status of
+    ports.
+
+    kind: The kind of this part. (needed)
+    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
+    header: Headers of a data packet. (bytes, 1B to 65534B; needed)
+    ack: Size of a SACK and of an endpoint response. (bytes, 1B to 65535B; needed)
+    control: Size of a NACK and of a trimmed packet. (bytes, 1B to 65535B; needed)
+    request: Size of a probe and of an endpoint request. (bytes, 1B to 65535B; needed)
+    sack_bytes: Number of bytes of payload beyond which the receiver sends a SACK, counted from the last SACK. Each
+        packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, is a duplicate, a
+        retransmission or the first of its queue pair, or requests a SACK. (bytes, above 0; needed)
+    received_unit: The unit in which SACKs count received bytes. (bytes, 1B to 4KiB; needed)
+    mpr: Number of PSNs, from the lowest unacknowledged one on, that may be in flight (MPR). (count, 128 to 32640;
+        needed)
+    rto: Local ACK timeout of each packet. (time, rtt or rtt+queue, above 0; needed)
+    rto_linear: Number of timeouts of a packet before its timeout doubles. (count, 0 to 7; needed)
+    rto_doublings: Largest number of times that the timeout of a packet then doubles, with each further timeout. MRC
+        gives up after them; here the last timeout is repeated. Retransmissions after a NACK or an inferred loss do
+        not count. (count, 0 to 16; needed)
+    loss_packets: Packets are inferred lost once this many packets have arrived out of order. With 0, their number
+        never means loss. (count, 0 to 65535; default: `0`)
+    loss_windows: Number of congestion windows of data that must also have arrived out of order before `loss_packets`
+        takes effect. (number, 0 to 1000; default: `0.0`)
+    loss_by_path: A packet is inferred lost once a later one with its entropy value has arrived. (flag; default:
+        `false`)
+    probe_after: Time without an answer after which the source sends a probe. The receiver answers a probe immediately
+        with a SACK. If the time is not set, no probes are sent. With `loss_packets`, an answer to the last probe that
+        nothing else came before means loss. (time, rtt or rtt+queue, above 0; default: none)
+    """
+
+    loss_packets: int
+    loss_windows: float
+    loss_by_path: bool
+    probe_after: Time
+
+
 class TransportSettingsCredit(TypedDict, total=False):
     """`credit` of this part.
 
@@ -963,6 +1025,10 @@ class TransportSettings(TypedDict, total=False):
         means loss. (count, 0 to 65535; default: that of the base)
     loss_windows: Number of congestion windows of data that must also have arrived out of order before `loss_packets`
         takes effect. (number, 0 to 1000; default: that of the base)
+    request: Size of a probe and of an endpoint request. (bytes, 1B to 65535B; default: that of the base)
+    rto_linear: Number of timeouts of a packet before its timeout doubles. (count, 0 to 7; default: that of the base)
+    loss_by_path: A packet is inferred lost once a later one with its entropy value has arrived. (flag; default: that
+        of the base)
     credit: A table with keys of its own. (default: the table of the base)
     """
 
@@ -1007,6 +1073,9 @@ class TransportSettings(TypedDict, total=False):
     rto_doublings: int
     loss_packets: int
     loss_windows: float
+    request: Size
+    rto_linear: int
+    loss_by_path: bool
     credit: TransportSettingsCredit
 
 
@@ -1021,6 +1090,7 @@ Transport = Union[
     TransportEqds,
     TransportMpRdma,
     TransportUet,
+    TransportMrc,
     TransportSettings,
 ]
 
@@ -1514,6 +1584,47 @@ class LbMixed(TypedDict):
     max_penalty: int
 
 
+class LbMrcDenied(TypedDict):
+    """`denied` of this part.
+
+    plane: The plane. (count, 0 to 15; needed)
+    path: The path: with source routes, the number of the uplink of the ToR. (count, 0 to 65535; needed)
+    of: Number of paths in a plane. (count, 1 to 65536; needed)
+    """
+
+    plane: int
+    path: int
+    of: int
+
+
+class _LbMrcNeeded(TypedDict):
+    kind: Literal["mrc"]
+    evs: int
+    active: int
+    min_active: float
+    probe_interval: Time
+    probe_successes: int
+
+
+class LbMrc(_LbMrcNeeded, total=False):
+    """MRC (OCP 1.0): a set of entropy values with states, equally many in each plane.
+
+    kind: The kind of this part. (needed)
+    evs: Number of entropy values of a queue pair, the backups included. Each plane has an equal part, at least one.
+        (count, 1 to 4096; needed)
+    active: Number of these that are in use. Each plane has an equal part, and the others are backups. (count, 1 to
+        4096; needed)
+    min_active: No entropy value is retired once fewer than this share of `evs` would be left (ev_min_active).
+        (number, 0 to 1; needed)
+    probe_interval: The time between probes of a retired entropy value. (time, rtt or rtt+queue, above 0; needed)
+    probe_successes: Number of successful probes in a row after which an entropy value is used again. (count, 1 to
+        255; needed)
+    denied: A table with keys of its own. (default: the table of the base)
+    """
+
+    denied: Sequence[LbMrcDenied]
+
+
 class LbAckClock(TypedDict):
     """Each packet takes the entropy value of the ACK that clocks it out.
 
@@ -1535,6 +1646,20 @@ class LbRoundRobin(TypedDict):
 
     kind: Literal["round-robin"]
     evs: int
+
+
+class LbSettingsDenied(TypedDict, total=False):
+    """`denied` of this part.
+
+    plane: The plane. (count, 0 to 15; default: that of the base)
+    path: The path: with source routes, the number of the uplink of the ToR. (count, 0 to 65535; default: that of the
+        base)
+    of: Number of paths in a plane. (count, 1 to 65536; default: that of the base)
+    """
+
+    plane: int
+    path: int
+    of: int
 
 
 class LbSettings(TypedDict, total=False):
@@ -1593,6 +1718,13 @@ class LbSettings(TypedDict, total=False):
         penalty, except under `uet`, which reports the entropy value. (count, 0 to 65536; default: that of the base)
     skip_limit: Share of the entropy values. While more of them have a penalty, no entropy value is skipped. (number,
         0 to 1; default: that of the base)
+    active: Number of these that are in use. Each plane has an equal part, and the others are backups. (count, 1 to
+        4096; default: that of the base)
+    min_active: No entropy value is retired once fewer than this share of `evs` would be left (ev_min_active).
+        (number, 0 to 1; default: that of the base)
+    probe_successes: Number of successful probes in a row after which an entropy value is used again. (count, 1 to
+        255; default: that of the base)
+    denied: A table with keys of its own. (default: the table of the base)
     """
 
     evs: int
@@ -1621,6 +1753,10 @@ class LbSettings(TypedDict, total=False):
     max_penalty: int
     remembered: int
     skip_limit: float
+    active: int
+    min_active: float
+    probe_successes: int
+    denied: Sequence[LbSettingsDenied]
 
 
 Lb = Union[
@@ -1633,6 +1769,7 @@ Lb = Union[
     LbFlowlet,
     LbBitmap,
     LbMixed,
+    LbMrc,
     LbAckClock,
     LbRoundRobin,
     LbSettings,
@@ -2193,8 +2330,8 @@ class Fabric(TypedDict, total=False):
         `false`)
     routing_delay: Time after a link has gone down or come up until routing withdraws or restores it. Without it,
         routing never changes. (time; default: none)
-    routing: The way in which switches choose among equal-cost ports. (choice, ecmp, ecmp-linear, adaptive, spray;
-        default: `"ecmp"`)
+    routing: The way in which switches choose among equal-cost ports. (choice, ecmp, ecmp-linear, adaptive, spray,
+        source; default: `"ecmp"`)
     port_choice: The port, and so the plane, by which a packet leaves a NIC with several ports. With `entropy` it is
         the entropy value modulo the number of ports, so that a load balancer that spreads packets over entropy values
         spreads them over ports. With `queue-pair` each queue pair uses one port, and the host assigns its ports in
@@ -2239,7 +2376,7 @@ class Fabric(TypedDict, total=False):
     trim: bool
     acks_with_data: bool
     routing_delay: Time
-    routing: Literal["ecmp", "ecmp-linear", "adaptive", "spray"]
+    routing: Literal["ecmp", "ecmp-linear", "adaptive", "spray", "source"]
     port_choice: Literal["entropy", "queue-pair", "packet"]
     port_failover: bool
     arrival_order: Literal["port", "random"]

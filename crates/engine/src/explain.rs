@@ -33,6 +33,8 @@ pub(crate) struct Stalled<'a> {
     pub cut_off: Option<([HostId; 2], usize)>,
     /// The delay after which routing follows a failure. None if routing never follows.
     pub routing_delay: Option<Duration>,
+    /// Whether entropy values name routes, which never change.
+    pub source_routed: bool,
     /// The faults of the run.
     pub faults: &'a [FaultSpec],
     pub topology: &'a Topology,
@@ -326,6 +328,12 @@ impl Stalled<'_> {
             ", or take a balancer that leaves a path that loses (reps)"
         };
         match self.routing_delay {
+            _ if self.source_routed => {
+                let text = format!(
+                    "{what} is down {since}, and source routes never change, though a path is left: the flows have not left theirs                      in time; {shorter}set fabric.routing = \"ecmp\"{balancer}"
+                );
+                (text, None)
+            }
             None => {
                 let text = format!(
                     "{what} is down {since}, and no fabric.routing_delay is set, so that switches go on sending there, though a \

@@ -376,6 +376,12 @@ impl FaultPlan {
         self.find(link)?.faults.iter().find(cut).map(|fault| fault.fault)
     }
 
+    /// Whether any link has a fault in this run.
+    #[inline]
+    pub fn hits_links(&self) -> bool {
+        !self.links.is_empty()
+    }
+
     /// Whether `link` is down at `time`.
     pub fn is_down(&self, link: LinkId, time: Time) -> bool {
         self.cut_by(link, time, time).is_some()

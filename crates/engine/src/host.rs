@@ -350,6 +350,9 @@ impl Host {
         } as usize;
         self.incoming[slot].port = frame.port;
         at.observer.delivered(packet.qp, at.now, packet);
+        if self.several.is_some() {
+            self.show_ports(index, at);
+        }
         let mut delivered = self.receivers[index].handle_packet(at.now, packet);
         if let Some(stack) = stack {
             self.hold_for_ack(slot, stack);

@@ -380,6 +380,15 @@ impl<'a> Network<'a> {
         }
     }
 
+    /// The port of a `group` that the source route of a packet names at a ToR. Elsewhere it is that of a hash.
+    pub fn source_routed(&self, group: &[u16], switch: u32, packet: &Packet) -> Option<u16> {
+        if self.topology.switches[switch as usize].tier > 1 || group.len() < 2 {
+            return self.member(group, switch, packet);
+        }
+        let path = usize::from(packet.ev / self.topology.host_ports(packet.dst));
+        Some(group[path % group.len()])
+    }
+
     /// The ToR to which the switch with this index forwards a packet. None if there is no path.
     #[inline]
     pub fn tor_towards(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u32> {

@@ -16,7 +16,7 @@ use crate::points::{event_points_exceeded, interval_points_exceeded};
 use crate::run_error::RunError;
 use crate::series::SeriesObserver;
 use crate::span::spans;
-use crate::spec::{ClassTraffic, Limits, RunPoint, Scheme};
+use crate::spec::{ClassTraffic, Limits, RoutingMode, RunPoint, Scheme};
 use crate::switch::{PfcPlan, ProgramPlan, SwitchPlan, weights};
 use anabranch_base::{Duration, HostId, MessageId, Panicked, Purpose, Time, catch_panicked, foreign, stream};
 use anabranch_fabric::{Routing, Selector, Topology};
@@ -475,6 +475,7 @@ impl RunContext<'_> {
             balancer: &scheme.lb,
             cut_off: early.cut_off,
             routing_delay: scheme.fabric.routing_delay,
+            source_routed: scheme.fabric.routing == RoutingMode::Source,
             faults: &point.faults,
             topology: &self.fabric.topology,
             file: point.topology.file(),

@@ -3,10 +3,12 @@
 mod class;
 mod measure;
 mod pfc;
+mod routing;
 
 pub use class::{ClassSpec, ClassTraffic};
 pub use measure::{MeasureSpec, Series};
 pub use pfc::{AlphaStep, PfcClass, PfcSpec, WatchdogAction};
+pub use routing::{PortChoice, RoutingMode};
 
 use crate::fault_spec::FaultSpec;
 use crate::mail::ArrivalOrder;
@@ -14,7 +16,7 @@ use crate::observer::ObserverSpec;
 use crate::queue::FullQueue;
 use anabranch_base::{
     AboveZero, Bytes, Declared, Duration, HostId, OutOfRange, Parameter, ParameterValue, Problem, Ranged,
-    Rate, parameter_choices, parameters,
+    Rate, parameters,
 };
 use anabranch_fabric::TopologySpec;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, Size, Threshold, TransportConfig};
@@ -154,7 +156,7 @@ impl Scheme {
 
     /// The component that chooses a packet's path under this scheme.
     pub fn path_choice(&self) -> PathChoice {
-        let by_hash = matches!(self.fabric.routing, RoutingMode::Ecmp | RoutingMode::EcmpLinear);
+        let by_hash = !matches!(self.fabric.routing, RoutingMode::Adaptive | RoutingMode::Spray);
         let program = self.fabric.program.as_ref();
         if !by_hash || program.is_some_and(ProgramConfig::chooses_paths) {
             PathChoice::Switches
@@ -379,7 +381,7 @@ impl FabricSpec {
     pub fn port_choice(&self) -> PortChoice {
         self.port_choice.unwrap_or(match self.routing {
             RoutingMode::Adaptive | RoutingMode::Spray => PortChoice::Packet,
-            RoutingMode::Ecmp | RoutingMode::EcmpLinear => PortChoice::Entropy,
+            RoutingMode::Ecmp | RoutingMode::EcmpLinear | RoutingMode::Source => PortChoice::Entropy,
         })
     }
 
@@ -442,43 +444,6 @@ parameters! {
         pub weight: Option<f64>,
     }
 }
-
-/// The way in which a switch chooses among equal-cost ports. Packets that are not data (ACKs and the like) use ECMP in
-/// all modes, with two exceptions: trimmed packets in `Adaptive`, and ACKs in the data class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RoutingMode {
-    /// A hash of the flow, the entropy value and the switch's salt.
-    #[default]
-    Ecmp,
-    /// A hash that is linear in the entropy value, as the hashes of real switches are. A change of the entropy value
-    /// therefore changes the path in the same way for every flow (Themis-spraying, section 4.1).
-    EcmpLinear,
-    /// The port with the shortest queue among the ports whose link is up. If several queues are equally short, one of
-    /// them is chosen at random (Themis-spraying, section 2.2). A switch detects independently of routing that a link
-    /// at one of its own ports is down.
-    Adaptive,
-    /// A random port for each packet at the source ToR, and ECMP at the switches above it.
-    Spray,
-}
-
-parameter_choices!(
-    RoutingMode: "ecmp" = Ecmp, "ecmp-linear" = EcmpLinear, "adaptive" = Adaptive, "spray" = Spray
-);
-
-/// The way in which a NIC with several ports chooses a packet's port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PortChoice {
-    /// The entropy value of the packet determines the port.
-    Entropy,
-    /// The queue pair of the packet determines the port.
-    QueuePair,
-    /// Data leaves by the next free port.
-    Packet,
-}
-
-parameter_choices!(PortChoice: "entropy" = Entropy, "queue-pair" = QueuePair, "packet" = Packet);
 
 /// The limits at which a run ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

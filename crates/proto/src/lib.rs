@@ -20,7 +20,7 @@ pub mod transport;
 pub use cc::CcConfig;
 pub use conflict::Conflict;
 pub use lb::LbConfig;
-pub use packet::{CarriedEvs, MAX_OUT_OF_ORDER, Msn, Packet, Repr, SackCause};
+pub use packet::{CarriedEvs, EndpointOp, MAX_OUT_OF_ORDER, Msn, Packet, Repr, SackCause};
 pub use program::ProgramConfig;
 pub use relative::{Pace, PathFacts, Size, Span, Threshold};
 pub use state::StateField;

@@ -4,7 +4,7 @@ mod fields;
 
 use anabranch_base::{HostId, MessageId, QpId, Time};
 
-pub use fields::{CarriedEvs, Msn, SackCause};
+pub use fields::{CarriedEvs, EndpointOp, Msn, SackCause};
 
 /// A packet between the sender and the receiver of a queue pair. It has 48 bytes, so that it shares a cache line with
 /// its event.
@@ -163,6 +163,20 @@ pub enum Repr {
         /// The number of the last pull for which the sender has data.
         target: u32,
     },
+    /// A request from one end of a queue pair to the other about paths and ports, or the response (MRC, OCP 1.0). Requests queue
+    /// with data, so that they experience what data does.
+    Endpoint {
+        /// The subject.
+        op: EndpointOp,
+        /// The entropy value that is probed, or the ports that are up as a mask.
+        value: u16,
+        /// Whether the packet is a response. It then has the priority of an ACK.
+        is_response: bool,
+        /// For a response: whether the request was marked.
+        marked: bool,
+        /// Whether the packet is for the queue pair's receiver. Otherwise it is for the sender.
+        to_receiver: bool,
+    },
     /// A packet from one switch's program to another's. It is addressed to a host of the other switch, but that host
     /// never receives it.
     Program {
@@ -274,6 +288,18 @@ impl Repr {
         }
     }
 
+    /// A request to the other end of a queue pair; `to_receiver`: that end is the receiver.
+    #[inline]
+    pub const fn endpoint_request(op: EndpointOp, value: u16, to_receiver: bool) -> Repr {
+        Repr::Endpoint { op, value, is_response: false, marked: false, to_receiver }
+    }
+
+    /// The response to a request, which was marked or not.
+    #[inline]
+    pub const fn endpoint_response(op: EndpointOp, value: u16, marked: bool, to_receiver: bool) -> Repr {
+        Repr::Endpoint { op, value, is_response: true, marked, to_receiver }
+    }
+
     /// Sets the message and its number of packets. Only data packets have them.
     #[inline]
     pub const fn with_message(mut self, id: MessageId, packets: u32) -> Repr {
@@ -299,6 +325,7 @@ impl Repr {
             | Repr::Cnp
             | Repr::Pull { .. }
             | Repr::Rts { .. }
+            | Repr::Endpoint { .. }
             | Repr::Program { .. }
             | Repr::Custom { .. } => {
                 debug_assert!(false, "this kind carries no time")
@@ -523,7 +550,10 @@ impl Packet {
     pub fn is_control(&self) -> bool {
         !matches!(
             self.repr,
-            Repr::Data { .. } | Repr::Probe { is_control: false, .. } | Repr::Custom { with_data: true, .. }
+            Repr::Data { .. }
+                | Repr::Probe { is_control: false, .. }
+                | Repr::Endpoint { is_response: false, .. }
+                | Repr::Custom { with_data: true, .. }
         )
     }
 
@@ -536,6 +566,7 @@ impl Packet {
                 | Repr::Trimmed { .. }
                 | Repr::Probe { .. }
                 | Repr::Rts { .. }
+                | Repr::Endpoint { to_receiver: true, .. }
                 | Repr::Custom { to_receiver: true, .. }
         )
     }

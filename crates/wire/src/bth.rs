@@ -58,6 +58,8 @@ pub mod opcode {
     pub const SACK: u8 = 0xc5;
     /// An ACK of `uet` with the fields of the protocol core.
     pub const UET_ACK: u8 = 0xc6;
+    /// An endpoint request or response of `mrc` with the fields of the protocol core.
+    pub const ENDPOINT: u8 = 0xc7;
 }
 
 /// The AETH syndrome of an ACK without credits.

@@ -16,7 +16,7 @@ use anabranch_base::{HostId, MessageId, QpId, Time};
 use anabranch_proto::program::{PATH_AVOIDANCE_SIGNAL, SPRAYED};
 use anabranch_proto::transport::Headers;
 use anabranch_proto::transport::dcp_reception::{Operation, Reth};
-use anabranch_proto::{CarriedEvs, Msn, Packet, Repr};
+use anabranch_proto::{CarriedEvs, EndpointOp, Msn, Packet, Repr};
 
 /// A packet that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +178,7 @@ impl<'a> Reader<'a, '_> {
                 body.repr = match other {
                     opcode::PULL => Repr::Pull { number: cursor.u32("pull")? },
                     opcode::RTS => Repr::Rts { target: cursor.u32("demand")? },
+                    opcode::ENDPOINT => read_endpoint(cursor)?,
                     opcode::PROGRAM => Repr::Program { word: cursor.u64("message of a program")? },
                     opcode::CUSTOM => {
                         let content = cursor.take("content")?;
@@ -190,7 +191,7 @@ impl<'a> Reader<'a, '_> {
                     opcode::UET_ACK => uet_ack::read(cursor, self.cumulative())?,
                     _ => {
                         let at = self.frame.link.route.ip.bth();
-                        let expected = "a Write, an ACK, a CNP, or 0xc0 to 0xc6";
+                        let expected = "a Write, an ACK, a CNP, or 0xc0 to 0xc7";
                         return Err(WireError::value("BTH opcode", at, other, expected));
                     }
                 };
@@ -335,4 +336,14 @@ impl<'a> Reader<'a, '_> {
         }
         Ok(())
     }
+}
+
+/// Reads an endpoint request or response of `mrc`.
+fn read_endpoint(cursor: &mut Cursor<'_>) -> Result<Repr, WireError> {
+    let value = cursor.u16("entropy value or ports")?;
+    let flags = cursor.with_reserved("flags of an endpoint packet", 0b1111_0000)?;
+    cursor.zeros("flags of an endpoint packet", 1)?;
+    let has = |bit: u8| flags >> bit & 1 != 0;
+    let op = if has(0) { EndpointOp::PortStatus } else { EndpointOp::PathProbe };
+    Ok(Repr::Endpoint { op, value, is_response: has(1), marked: has(2), to_receiver: has(3) })
 }

@@ -20,7 +20,7 @@ use anabranch_base::Time;
 use anabranch_proto::program::{PATH_AVOIDANCE_SIGNAL, SPRAYED};
 use anabranch_proto::transport::Headers;
 use anabranch_proto::transport::dcp_reception::{Operation, Reth};
-use anabranch_proto::{CarriedEvs, Msn, Packet, Repr};
+use anabranch_proto::{CarriedEvs, EndpointOp, Msn, Packet, Repr};
 
 const LOW_24: u32 = 0xff_ffff;
 
@@ -137,6 +137,7 @@ fn bth(format: &Format, at: usize, packet: &Packet, payload: &Payload<'_>) -> Re
         Repr::Probe { base, .. } => Bth { ack_request: true, ..header(opcode::WRITE_ONLY, base) },
         Repr::Pull { .. } => header(opcode::PULL, 0),
         Repr::Rts { .. } => header(opcode::RTS, 0),
+        Repr::Endpoint { .. } => header(opcode::ENDPOINT, 0),
         Repr::Program { .. } => header(opcode::PROGRAM, 0),
         Repr::Custom { .. } => header(opcode::CUSTOM, 0),
     };
@@ -223,6 +224,13 @@ fn put_headers(
         Repr::Probe { .. } => put_reth(out, &Reth { address: 0, key: packet.qp.0, length: 0 }),
         Repr::Pull { number } => out.extend(number.to_be_bytes()),
         Repr::Rts { target } => out.extend(target.to_be_bytes()),
+        Repr::Endpoint { op, value, is_response, marked, to_receiver } => {
+            let is_status = op == EndpointOp::PortStatus;
+            let flags = [is_status, is_response, marked, to_receiver];
+            let flags = (0..).zip(flags).fold(0, |flags, (bit, is_set)| flags | u8::from(is_set) << bit);
+            out.extend(value.to_be_bytes());
+            out.extend([flags, 0]);
+        }
         Repr::Program { word } => out.extend(word.to_be_bytes()),
         Repr::Custom { content, to_receiver, with_data } => {
             out.extend(content);
@@ -308,6 +316,7 @@ fn extension(
         | Repr::Sack { .. }
         | Repr::Pull { .. }
         | Repr::Rts { .. }
+        | Repr::Endpoint { .. }
         | Repr::Program { .. }
         | Repr::Custom { .. } => {}
     }

@@ -84,6 +84,7 @@ fn stall<'a>(
         balancer: &LbConfig::Ecmp {},
         cut_off,
         routing_delay: None,
+        source_routed: false,
         faults,
         topology: on,
         file: Some(FILE),

@@ -26,6 +26,8 @@ impl Host {
         let out = self.egress.port(port);
         if !out.busy {
             self.egress.transmit(port, &frame, at);
+        } else if !packet.is_control() {
+            self.egress.enqueue(port, &frame, false, at);
         } else if u64::from(out.control_bytes) + u64::from(packet.wire_bytes)
             <= u64::from(at.network.queues.control)
         {

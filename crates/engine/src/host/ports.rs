@@ -84,6 +84,12 @@ impl SeveralPorts {
         self.port_by(number, up)
     }
 
+    /// The ports as load balancers and receivers see them. Masks may have more bits than there are ports.
+    fn nic(&self, free: u16, up: u16) -> NicPorts {
+        let all = ((1_u32 << self.ports) - 1) as u16;
+        NicPorts { count: self.ports, free: free & all, up: up & all }
+    }
+
     /// The next port in turn among those in the mask `free`, which is not empty.
     fn next_free(&mut self, free: u16) -> u16 {
         let mut from = (0..self.ports).map(|step| (self.turn + step) % self.ports);
@@ -121,12 +127,25 @@ impl Host {
     }
 
     /// A bit mask of the ports whose links are up, as far as the NIC knows. All bits are set if the NIC has one port or
-    /// does not fail over.
+    /// does not fail over, and in a run whose links have no faults.
     fn up_ports<O>(&self, at: &Context<'_, O>) -> u16 {
         match &self.several {
-            Some(several) if several.fails_over => several.up_ports(self.id.into(), at.now, at.network),
+            Some(several) if several.fails_over && at.network.faults.hits_links() => {
+                several.up_ports(self.id.into(), at.now, at.network)
+            }
             _ => u16::MAX,
         }
+    }
+
+    /// Tells a receiver the ports of the NIC, as a packet arrives.
+    #[inline(never)]
+    pub(super) fn show_ports<O>(&mut self, receiver: usize, at: &Context<'_, O>) {
+        let Some(several) = self.several.as_ref().filter(|_| self.receivers[receiver].watches_ports()) else {
+            return;
+        };
+        let up = self.up_ports(at);
+        let nic = several.nic(up, up);
+        self.receivers[receiver].see_ports(nic);
     }
 
     /// Sends the next packets after the link of `port` has become free.
@@ -153,7 +172,7 @@ impl Host {
             if free == 0 {
                 return;
             }
-            let nic = NicPorts { count: several.ports, free };
+            let nic = several.nic(free, up);
             let Some(packet) = self.next_data(at.now, Some(PortsNow { several, nic, up })) else { return };
             let port = match several.choice {
                 PortChoice::Packet => several.next_free(free),

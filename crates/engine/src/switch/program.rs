@@ -189,7 +189,7 @@ impl Extensions {
     pub(super) fn is_by_packet(&self, network: &Network<'_>, index: u32) -> bool {
         self.program.is_none()
             && match self.routing {
-                RoutingMode::Ecmp | RoutingMode::EcmpLinear => true,
+                RoutingMode::Ecmp | RoutingMode::EcmpLinear | RoutingMode::Source => true,
                 RoutingMode::Spray | RoutingMode::Adaptive => {
                     let routing = &network.healthy;
                     (0..network.topology.tors()).all(|tor| routing.group(index as usize, tor).len() < 2)
@@ -488,7 +488,7 @@ impl Switch {
         let sprays = match extensions.routing {
             RoutingMode::Adaptive => true,
             RoutingMode::Spray => from_host,
-            RoutingMode::Ecmp | RoutingMode::EcmpLinear => false,
+            RoutingMode::Ecmp | RoutingMode::EcmpLinear | RoutingMode::Source => false,
         };
         let Attachment { tor, port } = network.attachment(routing, self.index, packet)?;
         if tor == self.index {
@@ -498,6 +498,9 @@ impl Switch {
         let group = routing.group(switch, tor);
         let by_hash = || network.member(group, self.index, packet);
         let all = network.healthy.group(switch, tor);
+        if extensions.routing == RoutingMode::Source {
+            return network.source_routed(all, self.index, packet);
+        }
         if group.is_empty() || all.len() < 2 {
             return by_hash();
         }

@@ -78,6 +78,7 @@ fn paper_of(scheme: &str) -> &'static str {
         "dcqcn" | "themis-longhaul" | "pnp-only" | "trp-only" | "annulus" | "bicc" => "themis-longhaul-paper",
         "hpcc" => "hpcc-paper",
         scheme if scheme.starts_with("uet-") => "uet-htsim",
+        scheme if scheme.starts_with("mrc") => "mrc",
         _ => "dcp-paper",
     }
 }

@@ -214,7 +214,7 @@ impl Bitmap {
 }
 
 /// The greatest common divisor of `a` and `b`.
-fn common_divisor(mut a: u32, mut b: u32) -> u32 {
+pub(super) fn common_divisor(mut a: u32, mut b: u32) -> u32 {
     while b != 0 {
         (a, b) = (b, a % b);
     }

@@ -24,11 +24,13 @@ pub struct NicPorts {
     pub count: u16,
     /// The ports that are idle, as a mask: bit `p` stands for port `p`.
     pub free: u16,
+    /// The ports whose links are up, as far as the NIC knows.
+    pub up: u16,
 }
 
 impl NicPorts {
     /// A NIC with one port.
-    pub const ONE: NicPorts = NicPorts { count: 1, free: 1 };
+    pub const ONE: NicPorts = NicPorts { count: 1, free: 1, up: 1 };
 
     /// The entropy value to use if `ev` was chosen, but any other among `0..evs` would do as well. It is a nearby value
     /// whose port is free. It is `ev` itself if the NIC has one port, if the port of `ev` is free, if no port is free,
@@ -99,6 +101,23 @@ interface! {
         /// nothing about the path.
         fn handle_trim(&mut self, now: Time, ev: u16) {
             let _ = (now, ev);
+        }
+        /// The time at which the load balancer has a probe to send. Only `mrc` sends them, while data is in flight.
+        fn next_probe(&self) -> Option<Time> {
+            None
+        }
+        /// The entropy value of a probe that is due.
+        fn poll_probe(&mut self, now: Time) -> Option<u16> {
+            let _ = now;
+            None
+        }
+        /// Handles the response to a probe with this entropy value. `marked` is whether switches marked the probe.
+        fn handle_probe_response(&mut self, now: Time, ev: u16, marked: bool) {
+            let _ = (now, ev, marked);
+        }
+        /// Handles the notice of the ports of the receiver's NIC that are up, as a mask.
+        fn handle_peer_ports(&mut self, now: Time, up: u16) {
+            let _ = (now, up);
         }
     }
 }

@@ -7,6 +7,7 @@ mod flowlet;
 mod interface;
 mod mixed;
 mod mp_rdma;
+mod mrc;
 mod ops;
 mod plb;
 mod reps;
@@ -25,6 +26,7 @@ pub use flowlet::{Flowlet, FlowletConfig, PauseSince};
 pub use interface::{Environment, LbProperties, LoadBalancer, NicPorts};
 pub use mixed::{Mixed, MixedConfig};
 pub use mp_rdma::{MpRdmaLb, MpRdmaLbConfig};
+pub use mrc::{DeniedPath, MrcLb, MrcLbConfig};
 pub use ops::{Ops, OpsConfig};
 pub use plb::{Plb, PlbConfig};
 pub use reps::{AfterFreezing, FreezingEnds, MAX_BUFFER, Reps, RepsConfig, ReuseOrder};
@@ -62,6 +64,9 @@ kinds! {
         /// An entropy value that came back unmarked, or if there is none, the one that the bitmap chooses.
         #[kind("mixed")]
         Mixed(MixedConfig),
+        /// MRC (OCP 1.0): a set of entropy values with states, equally many in each plane.
+        #[kind("mrc")]
+        Mrc(MrcLbConfig),
         /// Each packet takes the entropy value of the ACK that clocks it out.
         #[kind("ack-clock")]
         AckClock(AckClockConfig),
@@ -100,6 +105,8 @@ pub enum AnyLb {
     Bitmap(Box<Bitmap>),
     /// See [`Mixed`].
     Mixed(Box<Mixed>),
+    /// See [`MrcLb`].
+    Mrc(Box<MrcLb>),
     /// See [`AckClock`].
     AckClock(AckClock),
     /// See [`RoundRobin`].
@@ -138,6 +145,7 @@ macro_rules! each_config {
             LbConfig::Flowlet($config) => $call,
             LbConfig::Bitmap($config) => $call,
             LbConfig::Mixed($config) => $call,
+            LbConfig::Mrc($config) => $call,
             LbConfig::AckClock($config) => $call,
             LbConfig::RoundRobin($config) => $call,
             LbConfig::Registered($config) => $call,
@@ -159,6 +167,7 @@ macro_rules! each_lb {
             AnyLb::Flowlet($lb) => $call,
             AnyLb::Bitmap($lb) => $call,
             AnyLb::Mixed($lb) => $call,
+            AnyLb::Mrc($lb) => $call,
             AnyLb::AckClock($lb) => $call,
             AnyLb::RoundRobin($lb) => $call,
             AnyLb::Custom($lb) => anabranch_base::foreign($crate::lb::PART, || $call),

@@ -106,3 +106,12 @@ impl Msn {
         self.0 as u8
     }
 }
+
+/// The subject of a [`Repr::Endpoint`](super::Repr::Endpoint).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointOp {
+    /// Whether the path of an entropy value delivers.
+    PathProbe,
+    /// The ports of a NIC that are up (port status update).
+    PortStatus,
+}

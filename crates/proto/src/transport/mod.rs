@@ -6,6 +6,7 @@ mod eqds;
 mod go_back_n;
 mod irn;
 mod mp_rdma;
+mod mrc;
 mod rack_tlp;
 mod rnic_sr;
 mod sack;
@@ -27,6 +28,7 @@ pub use eqds::{EqdsConfig, EqdsReceiver, EqdsSender, PullPacer};
 pub use go_back_n::{GoBackNConfig, GoBackNReceiver, GoBackNSender};
 pub use irn::{IrnConfig, IrnReceiver, IrnSender};
 pub use mp_rdma::{MpRdmaConfig, MpRdmaReceiver, MpRdmaSender};
+pub use mrc::MrcConfig;
 pub use rack_tlp::{RackTlpConfig, RackTlpSender};
 pub use rnic_sr::{RnicSrConfig, RnicSrReceiver, RnicSrSender};
 pub use sack::{CachedState, Inherits, SackConfig, SackReceiver, SackSender};
@@ -67,6 +69,9 @@ kinds! {
         /// Ultra Ethernet's packet delivery (UET 1.0.3) in its mode RUD: reliable, unordered.
         #[kind("uet")]
         Uet(UetConfig),
+        /// MRC (OCP 1.0): delivery as in `uet`, with probes of paths, paths of its own for answers, and the status of ports.
+        #[kind("mrc")]
+        Mrc(MrcConfig),
     }
 }
 
@@ -164,7 +169,7 @@ pub enum AnySender {
     Eqds(EqdsSender),
     /// See [`MpRdmaSender`].
     MpRdma(MpRdmaSender),
-    /// See [`UetSender`].
+    /// See [`UetSender`], which `mrc` shares.
     Uet(UetSender),
     /// A user-defined transport.
     Custom(Box<dyn Sender>),
@@ -194,7 +199,7 @@ pub enum AnyReceiver {
     Eqds(EqdsReceiver),
     /// See [`MpRdmaReceiver`].
     MpRdma(MpRdmaReceiver),
-    /// See [`UetReceiver`].
+    /// See [`UetReceiver`], which `mrc` shares.
     Uet(UetReceiver),
     /// A user-defined transport.
     Custom(Box<dyn Receiver>),
@@ -425,6 +430,7 @@ macro_rules! each_config {
             TransportConfig::Eqds($config) => $call,
             TransportConfig::MpRdma($config) => $call,
             TransportConfig::Uet($config) => $call,
+            TransportConfig::Mrc($config) => $call,
             TransportConfig::Registered($config) => $call,
         }
     };

@@ -11,6 +11,7 @@ mod eqds;
 mod go_back_n;
 mod irn;
 mod mp_rdma;
+mod mrc;
 mod rack_tlp;
 mod rnic_sr;
 mod run;

@@ -4,7 +4,7 @@ use super::FACTS;
 use anabranch_base::{Duration, Purpose, Time, stream};
 use anabranch_proto::Span;
 use anabranch_proto::lb::{
-    AckClockConfig, BitmapConfig, FlowletConfig, MixedConfig, OpsConfig, PauseSince, PlbConfig,
+    AckClockConfig, BitmapConfig, FlowletConfig, MixedConfig, MrcLbConfig, OpsConfig, PauseSince, PlbConfig,
 };
 use anabranch_proto::lb::{
     AfterFreezing, AnyLb, Environment, FreezingEnds, LbConfig, MpRdmaLbConfig, RepsConfig, ReuseOrder,
@@ -21,9 +21,11 @@ enum Event {
     /// An unmarked ACK with this entropy value, and a round trip of this many microseconds.
     SlowAck(u16, u64),
     Timeout,
+    /// The timeout of a packet with this entropy value.
+    Lost(u16),
     Trim(u16),
 }
-use Event::{Ack, Marked, Send, SlowAck, Timeout, Trim};
+use Event::{Ack, Lost, Marked, Send, SlowAck, Timeout, Trim};
 
 /// A table with a row for each event: its time in microseconds, whether the load balancer is frozen after it, and the
 /// entropy values that it chose.
@@ -66,6 +68,10 @@ fn apply(lb: &mut AnyLb, now: Time, event: &Event) -> (String, Vec<u16>) {
         Timeout => {
             lb.handle_timeout(now, None);
             "timeout".to_string()
+        }
+        Lost(ev) => {
+            lb.handle_timeout(now, Some(*ev));
+            format!("lost {ev}")
         }
         Trim(ev) => {
             lb.handle_trim(now, *ev);
@@ -485,6 +491,49 @@ fn mixed() {
      82  ack 5
      82  send 2                   5 5
     100  send 2                   0 0
+    ");
+}
+
+/// Rounds of 4 of the 8 entropy values. A mark or a trim has one skipped once; a timeout has a backup replace one. Without the
+/// entropy value that was lost it does nothing.
+#[test]
+fn mrc() {
+    let config = LbConfig::Mrc(MrcLbConfig {
+        evs: 8,
+        active: 4,
+        min_active: 0.25,
+        probe_interval: Span::Time(Duration::from_us(100)),
+        probe_successes: 1,
+        denied: Vec::new(),
+    });
+    let script = [
+        (0, Send(8)),
+        (8, Ack(39_096)),
+        (8, Marked(39_097)),
+        (8, Send(4)),
+        (12, Trim(39_098)),
+        (12, Send(8)),
+        (78, Timeout),
+        (78, Send(4)),
+        (79, Lost(39_099)),
+        (79, Send(8)),
+        (80, Lost(39_096)),
+        (80, Send(8)),
+    ];
+    insta::assert_snapshot!(table(config, true, &script), @r"
+     us  event            frozen  EVs
+      0  send 8                   39099 39096 39097 39098 39099 39098 39097 39096
+      8  ack 39096
+      8  marked 39097
+      8  send 4                   39096 39099 39098 39098
+     12  trim 39098
+     12  send 8                   39099 39096 39097 39096 39099 39097 39098 39097
+     78  timeout
+     78  send 4                   39096 39099 39098 39099
+     79  lost 39099
+     79  send 8                   39096 39097 39096 39097 39098 39100 39100 39096
+     80  lost 39096
+     80  send 8                   39097 39098 39098 39100 39101 39097 39101 39097
     ");
 }
 

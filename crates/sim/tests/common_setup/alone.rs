@@ -37,8 +37,16 @@ const EXCEPTIONS: [(&str, f64, &str); 3] = [
 
 /// Schemes that may be faster than their warning says. Their receivers count bytes from one ACK to the next. The last
 /// packet of a window requests an ACK, which restarts the count, so that ACKs may be more frequent than the interval.
-const WARNED_BEFOREHAND: [&str; 5] =
-    ["uet-nscc", "uet-nscc-bitmap", "uet-nscc-reps", "uet-nscc-oblivious", "uet-both"];
+const WARNED_BEFOREHAND: [&str; 8] = [
+    "uet-nscc",
+    "uet-nscc-bitmap",
+    "uet-nscc-reps",
+    "uet-nscc-oblivious",
+    "uet-both",
+    "mrc",
+    "mrc-no-trim",
+    "mrc-1plane",
+];
 
 /// Schemes whose programs are at the edges of data centres. This fabric has no such edges, so their hosts send as with
 /// `dcqcn`.

@@ -18,6 +18,7 @@ mod lockstep;
 mod longhaul;
 mod lossless;
 mod mix;
+mod mrc;
 mod nvlink;
 mod one_way_faults;
 mod parameters;

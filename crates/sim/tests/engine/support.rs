@@ -34,6 +34,7 @@ pub fn paper(scheme: &str) -> &'static str {
         "dcqcn" | "themis-longhaul" | "pnp-only" | "trp-only" | "annulus" | "bicc" => "themis-longhaul-paper",
         "hpcc" => "hpcc-paper",
         scheme if scheme.starts_with("uet-") => "uet-htsim",
+        scheme if scheme.starts_with("mrc") => "mrc",
         _ => "dcp-paper",
     }
 }

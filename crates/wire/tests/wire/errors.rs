@@ -81,7 +81,7 @@ fn headers_behind_the_bth() {
     };
     assert_eq!(
         with(0x0c, &[]),
-        "BTH opcode (byte 42): 0xc, where a Write, an ACK, a CNP, or 0xc0 to 0xc6 is expected"
+        "BTH opcode (byte 42): 0xc, where a Write, an ACK, a CNP, or 0xc0 to 0xc7 is expected"
     );
     assert_eq!(
         with(opcode::ACKNOWLEDGE, &[0x61, 0, 0, 0]),

@@ -3,7 +3,7 @@
 use crate::support::ROUTE;
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use anabranch_proto::transport::{Headers, PayloadRange};
-use anabranch_proto::{CarriedEvs, Msn, Packet, Repr, SackCause};
+use anabranch_proto::{CarriedEvs, EndpointOp, Msn, Packet, Repr, SackCause};
 use anabranch_wire::{
     Addresses, Entropy, Format, Memory, Payload, Reference, RoceFrame, Route, WireError, decode, encode,
     frame_of_datagram, trim,
@@ -95,6 +95,10 @@ fn repr(
         Just(Repr::probe(psn).with_sent_at(sent_at)),
         any::<u32>().prop_map(|number| Repr::Pull { number }),
         any::<u32>().prop_map(|target| Repr::Rts { target }),
+        any::<(u16, [bool; 4])>().prop_map(|(value, [is_status, is_response, marked, to_receiver])| {
+            let op = if is_status { EndpointOp::PortStatus } else { EndpointOp::PathProbe };
+            Repr::Endpoint { op, value, is_response, marked, to_receiver }
+        }),
         any::<u64>().prop_map(|word| Repr::Program { word }),
         custom,
     ];

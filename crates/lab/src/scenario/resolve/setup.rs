@@ -39,6 +39,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("themis-longhaul-paper", include_str!("../../../../../setups/themis-longhaul-paper.toml")),
     ("uet", include_str!("../../../../../setups/uet.toml")),
     ("uet-htsim", include_str!("../../../../../setups/uet-htsim.toml")),
+    ("mrc", include_str!("../../../../../setups/mrc.toml")),
     ("hpcc-paper", include_str!("../../../../../setups/hpcc-paper.toml")),
 ];
 

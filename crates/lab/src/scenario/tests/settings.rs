@@ -57,7 +57,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         r#""reps.fabric.routing" = "adaptiv""#,
-        r#"s.toml:10:1: fabric.routing must be one of ecmp, ecmp-linear, adaptive, spray, not "adaptiv"
+        r#"s.toml:10:1: fabric.routing must be one of ecmp, ecmp-linear, adaptive, spray, source, not "adaptiv"
   write: "reps.fabric.routing" = "adaptive""#,
     ),
     (

@@ -2,7 +2,7 @@
 
 use super::payload_range::PayloadRange;
 use crate::interface::interface;
-use crate::lb::AnyLb;
+use crate::lb::{AnyLb, NicPorts};
 use crate::transport::{AnyReceiver, AnySender, each_receiver, each_sender};
 use crate::{IntStack, Packet};
 use anabranch_base::{Bytes, HostId, MessageId, QpId, Time};
@@ -78,6 +78,15 @@ interface! {
     pub trait Receiver: Send for each of AnyReceiver by each_receiver {
         /// Handles a received packet, and returns the first message that the packet completes.
         fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId>;
+        /// Whether [`see_ports`](Self::see_ports) has an effect.
+        fn watches_ports(&self) -> bool {
+            false
+        }
+        /// Tells the receiver the ports of its NIC, before [`handle_packet`](Self::handle_packet). This is called only if
+        /// the NIC has several ports and the receiver [`watches_ports`](Self::watches_ports).
+        fn see_ports(&mut self, ports: NicPorts) {
+            let _ = ports;
+        }
         /// The next message that the last packet completed. If messages are delivered in order, one packet may complete
         /// several.
         fn poll_delivered(&mut self) -> Option<MessageId> {

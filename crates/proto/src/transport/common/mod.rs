@@ -1,5 +1,6 @@
 //! Code that several transports share.
 
+mod acknowledging;
 mod answers;
 mod arrivals;
 mod claim;
@@ -10,6 +11,7 @@ mod outgoing;
 mod pacer;
 mod payload_range;
 
+pub(super) use acknowledging::Acknowledging;
 pub(super) use answers::{Answers, Cause, NotificationPoint};
 pub(super) use arrivals::{AnyOrder, Arrivals, InOrder};
 pub(super) use claim::{Claim, MAX_SPAN};

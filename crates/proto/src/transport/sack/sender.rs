@@ -7,7 +7,7 @@ use crate::lb::AnyLb;
 use crate::packet::{CarriedEvs, Packet, Repr};
 use crate::psn_set::PsnSet;
 use crate::transport::common::{
-    Claim, Ends, MAX_SPAN, OutOfPsns, Pacer, PayloadRange, Sender, SenderCounters,
+    Acknowledging, Claim, Ends, MAX_SPAN, OutOfPsns, Pacer, PayloadRange, Sender, SenderCounters,
 };
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
@@ -467,57 +467,6 @@ impl SackSender {
         self.sent_at[psn as usize & (self.sent_at.len() - 1)]
     }
 
-    #[inline]
-    fn acknowledge_below(&mut self, cumulative: u32) -> u32 {
-        let cumulative = cumulative.min(self.next);
-        let mut packets = 0;
-        while self.unacked < cumulative {
-            // This skips the PSNs that single bits acknowledged already.
-            self.unacked = self.acked.take_run(self.unacked);
-            if self.unacked < cumulative {
-                packets += u32::from(self.acknowledge(self.unacked));
-            }
-        }
-        packets
-    }
-
-    #[inline]
-    fn acknowledge_bits(&mut self, base: u32, received: u64) -> u32 {
-        let (base, mut bits) = self.acked.absent(self.unacked..self.next, base, received);
-        let packets = bits.count_ones();
-        while bits != 0 {
-            self.acknowledge(base + bits.trailing_zeros());
-            bits &= bits - 1;
-        }
-        if self.acked.contains(self.unacked) {
-            self.unacked = self.acked.take_run(self.unacked);
-        }
-        packets
-    }
-
-    /// Marks `psn` as acknowledged. Returns false if it was acknowledged before.
-    #[inline]
-    fn acknowledge(&mut self, psn: u32) -> bool {
-        if !self.acked.insert(psn) {
-            return false;
-        }
-        let index = self.message_of(psn);
-        if self.is_lost(psn) {
-            // The bytes of the packet left the count when it was declared lost.
-            self.lost_set.remove(psn);
-        } else {
-            self.in_flight -= u64::from(self.bytes_of(index, psn));
-        }
-        self.resent_set.remove(psn);
-        let message = if index == 0 { &mut self.first } else { &mut self.later[index - 1] };
-        message.unacked -= 1;
-        if message.unacked == 0 {
-            self.acknowledged.push_back(message.id);
-            self.forget_whole_messages();
-        }
-        true
-    }
-
     fn forget_whole_messages(&mut self) {
         while self.first.packets > 0 && self.first.unacked == 0 {
             self.first = self.later.pop_front().unwrap_or(NO_MESSAGE);
@@ -560,6 +509,37 @@ impl SackSender {
             for psn in self.unacked..self.unacked + old.len() as u32 {
                 self.evs[psn as usize & to] = old[psn as usize & from];
             }
+        }
+    }
+}
+
+impl Acknowledging for SackSender {
+    #[inline(always)]
+    fn acknowledged(&mut self) -> (&mut u32, &mut PsnSet) {
+        (&mut self.unacked, &mut self.acked)
+    }
+
+    #[inline(always)]
+    fn next(&self) -> u32 {
+        self.next
+    }
+
+    #[inline]
+    fn acknowledge_one(&mut self, psn: u32) {
+        self.acked.insert(psn);
+        let index = self.message_of(psn);
+        if self.is_lost(psn) {
+            // The bytes of the packet left the count when it was declared lost.
+            self.lost_set.remove(psn);
+        } else {
+            self.in_flight -= u64::from(self.bytes_of(index, psn));
+        }
+        self.resent_set.remove(psn);
+        let message = if index == 0 { &mut self.first } else { &mut self.later[index - 1] };
+        message.unacked -= 1;
+        if message.unacked == 0 {
+            self.acknowledged.push_back(message.id);
+            self.forget_whole_messages();
         }
     }
 }

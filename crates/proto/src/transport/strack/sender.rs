@@ -7,7 +7,7 @@ use crate::lb::AnyLb;
 use crate::packet::{MAX_OUT_OF_ORDER, Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
 use crate::transport::common::{
-    Ends, MAX_SPAN, OutOfPsns, Outgoing, Pacer, PayloadRange, Sender, SenderCounters,
+    Acknowledging, Ends, MAX_SPAN, OutOfPsns, Outgoing, Pacer, PayloadRange, Sender, SenderCounters,
 };
 use anabranch_base::{Duration, MessageId, Time};
 
@@ -423,37 +423,19 @@ impl StrackSender {
             }
         }
     }
+}
 
-    #[inline]
-    fn acknowledge_below(&mut self, expected: u32) -> u32 {
-        let expected = expected.min(self.next);
-        let mut packets = 0;
-        while self.unacked < expected {
-            // This skips PSNs that were acknowledged by bits.
-            self.unacked = self.acked.take_run(self.unacked);
-            if self.unacked < expected {
-                self.acknowledge_one(self.unacked);
-                packets += 1;
-            }
-        }
-        packets
+impl Acknowledging for StrackSender {
+    #[inline(always)]
+    fn acknowledged(&mut self) -> (&mut u32, &mut PsnSet) {
+        (&mut self.unacked, &mut self.acked)
     }
 
-    #[inline]
-    fn acknowledge_bits(&mut self, base: u32, received: u64) -> u32 {
-        let (base, mut bits) = self.acked.absent(self.unacked..self.next, base, received);
-        let packets = bits.count_ones();
-        while bits != 0 {
-            self.acknowledge_one(base + bits.trailing_zeros());
-            bits &= bits - 1;
-        }
-        if self.acked.contains(self.unacked) {
-            self.unacked = self.acked.take_run(self.unacked);
-        }
-        packets
+    #[inline(always)]
+    fn next(&self) -> u32 {
+        self.next
     }
 
-    /// Marks `psn` as acknowledged. It must not have been acknowledged before.
     #[inline]
     fn acknowledge_one(&mut self, psn: u32) {
         self.acked.insert(psn);

@@ -11,9 +11,11 @@ pub(super) struct Sent {
     pub ev: u16,
     /// Number of earlier copies of the packet.
     pub retransmissions: u8,
+    /// The number of retries by which its timeout grows.
+    retries: u8,
 }
 
-const NOT_SENT: Sent = Sent { at: Time::ZERO, ev: 0, retransmissions: 0 };
+const NOT_SENT: Sent = Sent { at: Time::ZERO, ev: 0, retransmissions: 0, retries: 0 };
 
 /// The initial length of the ring, a power of two.
 const FIRST_SLOTS: usize = 128;
@@ -26,12 +28,30 @@ pub(super) struct Copies {
     /// flight when they reach the front.
     resent: BinaryHeap<Reverse<(Time, u32)>>,
     rto: Duration,
-    doublings: u32,
+    backoff: Backoff,
+}
+
+/// The growth of the timeout of a packet.
+#[derive(Clone, Copy)]
+pub(in crate::transport) struct Backoff {
+    /// The number of retries before it doubles for the first time.
+    pub linear: u32,
+    /// The number of times that it doubles.
+    pub doublings: u32,
+    /// Whether a retry is a timeout alone. Otherwise each retransmission is one.
+    pub counts_timeouts: bool,
 }
 
 impl Copies {
-    pub fn new(rto: Duration, doublings: u32) -> Self {
-        Copies { ring: vec![NOT_SENT; FIRST_SLOTS], resent: BinaryHeap::new(), rto, doublings }
+    pub fn new(rto: Duration, backoff: Backoff) -> Self {
+        Copies { ring: vec![NOT_SENT; FIRST_SLOTS], resent: BinaryHeap::new(), rto, backoff }
+    }
+
+    /// The entropy value of the copy of `psn` that left at `at`; none if another copy was sent since, or long ago.
+    #[inline]
+    pub fn ev_of(&self, psn: u32, at: Time) -> Option<u16> {
+        let sent = self.of(psn);
+        (sent.at == at).then_some(sent.ev)
     }
 
     #[inline]
@@ -51,23 +71,35 @@ impl Copies {
         if (psn - low) as usize >= self.ring.len() {
             self.grow(low);
         }
-        *self.of_mut(psn) = Sent { at, ev, retransmissions: 0 };
+        *self.of_mut(psn) = Sent { at, ev, retransmissions: 0, retries: 0 };
     }
 
     /// Records that another copy of `psn` was sent.
     pub fn record_again(&mut self, psn: u32, at: Time, ev: u16) {
+        let counts_timeouts = self.backoff.counts_timeouts;
         let sent = self.of_mut(psn);
         let retransmissions = sent.retransmissions.saturating_add(1);
-        *sent = Sent { at, ev, retransmissions };
+        let retries = if counts_timeouts { sent.retries } else { retransmissions };
+        *sent = Sent { at, ev, retransmissions, retries };
         self.resent.push(Reverse((self.due(psn), psn)));
+    }
+
+    /// Counts a timeout of `psn`.
+    pub fn note_timeout(&mut self, psn: u32) {
+        if self.backoff.counts_timeouts {
+            let sent = self.of_mut(psn);
+            sent.retries = sent.retries.saturating_add(1);
+        }
     }
 
     /// The time at which the last copy of `psn` times out. The timeout is RTO_Init_Time, doubled with each
     /// retransmission (UET 1.0.3, section 3.5).
+    /// MRC (OCP 1.0) doubles it only after some retries.
     #[inline]
     pub fn due(&self, psn: u32) -> Time {
         let sent = self.of(psn);
-        sent.at + self.rto * (1 << u32::from(sent.retransmissions).min(self.doublings))
+        let doublings = u32::from(sent.retries).saturating_sub(self.backoff.linear);
+        sent.at + self.rto * (1 << doublings.min(self.backoff.doublings))
     }
 
     /// The retransmission that times out first.

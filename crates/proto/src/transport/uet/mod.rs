@@ -12,6 +12,7 @@
 mod config;
 mod copies;
 mod credit;
+mod ev_order;
 mod receiver;
 mod sender;
 
@@ -29,6 +30,11 @@ pub use config::UetConfig;
 pub use credit::CreditConfig;
 pub use receiver::UetReceiver;
 pub use sender::UetSender;
+
+pub(in crate::transport) use copies::Backoff;
+pub(in crate::transport) use ev_order::EvOrder;
+pub(in crate::transport) use receiver::{LEAST_COUNTED, ReverseEvs};
+pub(in crate::transport) use sender::Endpoint;
 
 impl TransportProperties for UetConfig {
     fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
@@ -49,19 +55,8 @@ impl TransportProperties for UetConfig {
         self.control
     }
 
-    /// The receiver has a bit for each PSN of the MPR, rcvd_bytes and ooo_count (UET 1.0.3, table 3-77); the sender has the
-    /// time, the retransmissions and the entropy value of each packet in flight.
     fn tracking(&self, packets: u32) -> Vec<StateField> {
-        let mut fields = vec![
-            bitmap("received", self.mpr),
-            StateField::new("rcvd_bytes", 24, 1),
-            StateField::new("ooo_count", 16, 1),
-            bitmap("acknowledged", packets),
-            bitmap("lost", packets),
-            sent_at(packets),
-            StateField::new("retransmissions", 2, packets),
-            StateField::new("entropy value", 16, packets),
-        ];
+        let mut fields = tracking(self.mpr, packets);
         if self.credit.is_some() {
             let names = ["credit", "pull", "credit_target", "granted", "target"];
             fields.extend(names.map(|name| StateField::new(name, 24, 1)));
@@ -93,7 +88,7 @@ impl TransportProperties for UetConfig {
         if window < self.sack_bytes.0 {
             return AckInterval::EVERY_PACKET;
         }
-        let counted = (self.payload.0 + self.header.0).max(receiver::LEAST_COUNTED);
+        let counted = (self.payload.0 + self.header.0).max(LEAST_COUNTED);
         let packets = u32::try_from(self.sack_bytes.0.div_ceil(counted)).unwrap_or(u32::MAX);
         AckInterval { packets, parameter: "transport.sack_bytes", every_packet: "\"1B\"" }
     }
@@ -115,4 +110,19 @@ impl TransportProperties for UetConfig {
         }
         sum + left * timeout
     }
+}
+
+/// The receiver has a bit for each PSN of the MPR, rcvd_bytes and ooo_count (UET 1.0.3, table 3-77); the sender has the time, the
+/// retransmissions and the entropy value of each packet in flight.
+pub(in crate::transport) fn tracking(mpr: u32, packets: u32) -> Vec<StateField> {
+    vec![
+        bitmap("received", mpr),
+        StateField::new("rcvd_bytes", 24, 1),
+        StateField::new("ooo_count", 16, 1),
+        bitmap("acknowledged", packets),
+        bitmap("lost", packets),
+        sent_at(packets),
+        StateField::new("retransmissions", 2, packets),
+        StateField::new("entropy value", 16, packets),
+    ]
 }

@@ -1,11 +1,16 @@
 //! The receiver of the `uet` transport (UET 1.0.3, sections 3.5 and 3.6.9).
 
+mod reverse;
+
 use super::config::UetConfig;
 use super::credit::Grants;
 use crate::PathFacts;
+use crate::lb::NicPorts;
 use crate::packet::{Packet, Repr, SackCause};
 use crate::transport::common::{Answers, AnyOrder, Arrivals, Cause, Ends, Pull, Receiver};
 use anabranch_base::{MessageId, Time};
+
+pub(in crate::transport) use reverse::ReverseEvs;
 
 /// The receiver of a PDC.
 ///
@@ -35,10 +40,14 @@ pub struct UetReceiver {
     nacks: Answers,
     /// The credit that the receiver grants. None without RCCC.
     grants: Option<Box<Grants>>,
+    /// The paths of its answers, under MRC.
+    reverse: Option<Box<ReverseEvs>>,
+    /// Bytes of a packet that do not count towards an ACK.
+    uncounted: u64,
 }
 
 /// ACK_Gen_Min_Pkt_Add: the least number of bytes that a packet counts towards the next ACK.
-pub(super) const LEAST_COUNTED: u64 = 1_024;
+pub(in crate::transport) const LEAST_COUNTED: u64 = 1_024;
 
 /// Number of PSNs that one ACK covers.
 const SPAN: u32 = 64;
@@ -90,14 +99,31 @@ impl UetReceiver {
             acks: Answers::new(ends, config.ack),
             nacks: Answers::new(ends, config.control),
             grants: config.credit.as_ref().map(|credit| Box::new(grants(credit))),
+            reverse: None,
+            uncounted: 0,
         }
+    }
+
+    /// The receiving end of a queue pair of MRC (OCP 1.0): an ACK is due once the payloads exceed `sack_bytes`.
+    pub(in crate::transport) fn of_mrc(
+        config: &UetConfig,
+        reverse: ReverseEvs,
+        facts: &PathFacts,
+        ends: Ends,
+    ) -> Self {
+        let receiver = UetReceiver::new(config, facts, ends);
+        let sack_bytes = config.sack_bytes.0 + 1;
+        UetReceiver { sack_bytes, uncounted: config.header.0, reverse: Some(Box::new(reverse)), ..receiver }
     }
 }
 
 impl Receiver for UetReceiver {
     /// Handles a received packet, and returns the message that the packet completes.
     #[inline]
-    fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
+        if let Some(reverse) = &mut self.reverse {
+            reverse.handle_packet(now, packet);
+        }
         match packet.repr {
             Repr::Data { psn, message, message_packets, sent_at, ack_now, retransmitted, msn, .. } => {
                 if let Some(grants) = &mut self.grants {
@@ -108,7 +134,8 @@ impl Receiver for UetReceiver {
                 let cause = Cause::new(packet, sent_at);
                 let kind = SackCause::new(cause.marked, false).with_retransmitted(retransmitted);
                 self.record(Trigger { psn, cause, kind });
-                self.bytes_since_ack += u64::from(packet.wire_bytes).max(LEAST_COUNTED);
+                self.bytes_since_ack +=
+                    u64::from(packet.wire_bytes).saturating_sub(self.uncounted).max(LEAST_COUNTED);
                 // The rules are those of UET 1.0.3, section 3.5. Like uet-htsim, the receiver also acknowledges immediately
                 // the first packet, retransmissions, and the packet that closes the gap below a packet with an ACK request.
                 // Otherwise the tail of a sprayed message would wait for its timeout.
@@ -164,7 +191,10 @@ impl Receiver for UetReceiver {
         if let Some(pull) = self.grants.as_mut().and_then(|grants| grants.poll_repeat()) {
             return Some(pull);
         }
-        match self.due.take()? {
+        let Some(due) = self.due.take() else {
+            return self.reverse.as_mut().and_then(|reverse| reverse.poll_transmit());
+        };
+        match due {
             PendingAnswer::Ack => {
                 let Recent { high, last, .. } = self.recent.take()?;
                 self.bytes_since_ack = 0;
@@ -173,8 +203,19 @@ impl Receiver for UetReceiver {
             PendingAnswer::ProbeAck(base, trigger) => Some(self.ack(base, trigger)),
             PendingAnswer::Nack { psn, cause, last_hop } => {
                 let repr = cause.nack(psn).with_last_hop(last_hop).with_mark(cause.marked);
-                Some(self.nacks.packet(cause.ev, repr))
+                Some(self.nacks.packet(self.reverse_ev(cause.ev), repr))
             }
+        }
+    }
+
+    #[inline]
+    fn watches_ports(&self) -> bool {
+        self.reverse.is_some()
+    }
+
+    fn see_ports(&mut self, ports: NicPorts) {
+        if let Some(reverse) = &mut self.reverse {
+            reverse.see_ports(ports);
         }
     }
 
@@ -241,6 +282,12 @@ impl UetReceiver {
             .with_psn(psn)
             .with_counts(whole as u32, self.out_of_order, kind)
             .with_sent_at(cause.sent_at);
-        self.acks.packet(cause.ev, repr)
+        self.acks.packet(self.reverse_ev(cause.ev), repr)
+    }
+
+    /// The entropy value of the answer to a packet: the same, which the answer echoes, or under MRC one of its own.
+    #[inline]
+    fn reverse_ev(&self, ev: u16) -> u16 {
+        self.reverse.as_ref().map_or(ev, |reverse| reverse.ev_of(ev))
     }
 }

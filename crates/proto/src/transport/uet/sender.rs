@@ -1,17 +1,23 @@
 //! The sender of the `uet` transport (UET 1.0.3, sections 3.5 and 3.6.13).
 
 mod demand;
+mod endpoint;
+mod losses;
 
 use super::config::UetConfig;
-use super::copies::Copies;
+use super::copies::{Backoff, Copies};
 use super::credit::Credit;
 use crate::PathFacts;
-use crate::cc::{AckReport, AnyCc, LossCause, LossReport};
+use crate::cc::{AckReport, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
-use crate::transport::common::{Ends, OutOfPsns, Outgoing, Pacer, PayloadRange, Sender, SenderCounters};
+use crate::transport::common::{
+    Acknowledging, Ends, OutOfPsns, Outgoing, Pacer, PayloadRange, Sender, SenderCounters,
+};
 use anabranch_base::{Duration, MessageId, Time};
+
+pub(in crate::transport) use endpoint::Endpoint;
 
 /// The sender of a PDC.
 ///
@@ -47,6 +53,10 @@ pub struct UetSender {
     /// Whether the congestion control sets a rate, which `pacer` enforces.
     paces: bool,
     probe_is_due: bool,
+    /// Whether a packet without data (a probe, a request or a response) may be due.
+    has_control: bool,
+    /// Whether ACKs take paths of their own, so that their entropy values are not those of data.
+    has_reverse_evs: bool,
     copies: Copies,
     outgoing: Outgoing,
     /// Acknowledged PSNs at or above `unacked`.
@@ -70,6 +80,8 @@ pub struct UetSender {
     control_bytes: u16,
     /// The credit that the receiver has granted. None without RCCC.
     credit: Option<Box<Credit>>,
+    /// The further state of MRC. None under UET.
+    endpoint: Option<Box<Endpoint>>,
     pacer: Pacer,
     counters: SenderCounters,
 }
@@ -77,6 +89,30 @@ pub struct UetSender {
 impl UetSender {
     /// The sender of a PDC between `ends`.
     pub fn new(config: &UetConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
+        let backoff = Backoff { linear: 0, doublings: config.rto_doublings, counts_timeouts: false };
+        Self::with_backoff(config, backoff, facts, ends, cc, lb)
+    }
+
+    /// The sending end of a queue pair of MRC, which delivers packets as UET does.
+    pub(in crate::transport) fn of_mrc(
+        config: &UetConfig,
+        (backoff, endpoint): (Backoff, Endpoint),
+        facts: &PathFacts,
+        ends: Ends,
+        (cc, lb): (AnyCc, AnyLb),
+    ) -> Self {
+        let sender = Self::with_backoff(config, backoff, facts, ends, cc, lb);
+        UetSender { has_reverse_evs: true, endpoint: Some(Box::new(endpoint)), ..sender }
+    }
+
+    fn with_backoff(
+        config: &UetConfig,
+        backoff: Backoff,
+        facts: &PathFacts,
+        ends: Ends,
+        cc: AnyCc,
+        lb: AnyLb,
+    ) -> Self {
         UetSender {
             in_flight: 0,
             received: 0,
@@ -91,7 +127,9 @@ impl UetSender {
             mpr: config.mpr,
             paces: cc.paces(),
             probe_is_due: false,
-            copies: Copies::new(config.rto.on(facts), config.rto_doublings),
+            has_control: false,
+            has_reverse_evs: false,
+            copies: Copies::new(config.rto.on(facts), backoff),
             outgoing: Outgoing::new(config.payload.0, config.header.0),
             acked: PsnSet::new(),
             cc,
@@ -111,6 +149,7 @@ impl UetSender {
                 .credit
                 .as_ref()
                 .map(|credit| Box::new(Credit::new(credit, facts, config.rto.on(facts)))),
+            endpoint: None,
             pacer: Pacer::new(),
             counters: SenderCounters::default(),
         }
@@ -145,8 +184,10 @@ impl Sender for UetSender {
     /// the order of their PSNs, then new packets.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if self.probe_is_due {
-            return Some(self.probe(now));
+        if self.has_control
+            && let Some(packet) = self.poll_control(now)
+        {
+            return Some(packet);
         }
         let lost = self.next_lost();
         let psn = match lost {
@@ -165,6 +206,9 @@ impl Sender for UetSender {
         match lost {
             Some(_) => self.take_lost(now, psn, ev),
             None => self.take_new(now, ev),
+        }
+        if self.has_reverse_evs {
+            self.note_sent(now, psn, ev);
         }
         self.in_flight += i64::from(part.bytes);
         self.outstanding += 1;
@@ -197,8 +241,14 @@ impl Sender for UetSender {
                 let rtt = now.since(sent_at);
                 let psn = cumulative.wrapping_add_signed(psn_offset.into());
                 let rtt_is_valid = self.is_rtt_valid(psn, cause);
-                if !cause.probe() {
-                    self.lb.handle_ack(now, packet.ev, cause.marked(), rtt);
+                let ev = match self.has_reverse_evs {
+                    true => self.copies.ev_of(psn, sent_at),
+                    false => Some(packet.ev),
+                };
+                if let Some(ev) = ev
+                    && !cause.probe()
+                {
+                    self.lb.handle_ack(now, ev, cause.marked(), rtt);
                 }
                 let packets = self.acknowledge(cumulative, cumulative + u32::from(base_offset), received);
                 let bytes = self.count_received(bytes_received);
@@ -217,14 +267,20 @@ impl Sender for UetSender {
                     // This transport has no CNPs, so a marked ACK takes the place of one.
                     self.cc.handle_cnp(now);
                 }
+                if self.has_reverse_evs {
+                    self.lose_overtaken(now);
+                }
                 self.infer_losses(now, out_of_order, cause.probe() && sent_at == self.probe_sent);
                 self.note_answer(now);
             }
             Repr::Nack { psn, sent_at, last_hop, marked } => {
                 self.note_answer(now);
                 if self.is_outstanding(psn) && self.copies.of(psn).at == sent_at {
-                    self.handle_trim(now, psn, packet.ev, marked, last_hop);
+                    self.handle_trim(now, psn, marked, last_hop);
                 }
+            }
+            Repr::Endpoint { op, value, is_response, marked, .. } => {
+                self.handle_endpoint(now, (op, value), is_response, marked);
             }
             Repr::Pull { number } => {
                 if let Some(credit) = &mut self.credit {
@@ -261,6 +317,11 @@ impl Sender for UetSender {
         }
         if let Some(after) = self.probe_after {
             due = due.min(self.probe_from + after);
+        }
+        if self.has_reverse_evs
+            && let Some(probe) = self.lb.next_probe()
+        {
+            due = due.min(probe);
         }
         Some(paced.map_or(due, |paced| paced.min(due)))
     }
@@ -304,7 +365,11 @@ impl Sender for UetSender {
             && self.probe_from + after <= now
         {
             self.probe_is_due = true;
+            self.has_control = true;
             self.probe_from = now;
+        }
+        if self.outstanding > 0 {
+            self.probe_evs(now);
         }
     }
 
@@ -317,11 +382,10 @@ impl Sender for UetSender {
         self.counters
     }
 
-    /// Without credit, received packets can only postpone the timeout. With credit, they may end the speculative credit,
-    /// after which the timeout may be earlier.
+    /// A received packet can make the timeout earlier only if it ends speculative credit or retires entropy values.
     #[inline]
     fn advances_timer(&self) -> bool {
-        self.credit.is_some()
+        self.credit.is_some() || self.has_reverse_evs
     }
 }
 
@@ -386,17 +450,8 @@ impl UetSender {
         if self.outstanding == 0 {
             self.timer_from = now;
             self.probe_from = now;
+            self.probe_evs(now);
         }
-    }
-
-    /// Builds a probe, in the class of ACKs. Probes do not count in the window.
-    fn probe(&mut self, now: Time) -> Packet {
-        self.probe_is_due = false;
-        self.probe_from = now;
-        self.probe_sent = now;
-        let ev = self.lb.next_ev(now, self.cc.window());
-        let repr = Repr::probe(self.unacked).with_sent_at(now).in_control_class();
-        Packet::new(self.ends.qp, self.ends.dst, repr).with_bytes(self.control_bytes).with_ev(ev)
     }
 
     #[inline]
@@ -455,72 +510,6 @@ impl UetSender {
         None
     }
 
-    fn time_out(&mut self, now: Time, psn: u32) {
-        self.counters.timeouts += 1;
-        self.lose(now, psn, LossCause::Timeout, None);
-    }
-
-    /// UET 1.0.3, section 3.6.16: the balancer gets a trim at the last hop as an ACK, since all paths end there.
-    fn handle_trim(&mut self, now: Time, psn: u32, ev: u16, marked: bool, last_hop: bool) {
-        self.counters.nacks += 1;
-        let rtt = now.since(self.copies.of(psn).at);
-        let cause = match last_hop {
-            true => {
-                self.lb.handle_ack(now, ev, marked, rtt);
-                LossCause::TrimmedAtLastHop
-            }
-            false => {
-                self.lb.handle_trim(now, ev);
-                LossCause::Trimmed
-            }
-        };
-        self.lose(now, psn, cause, Some(rtt));
-    }
-
-    /// Declares an outstanding packet lost.
-    fn lose(&mut self, now: Time, psn: u32, cause: LossCause, rtt: Option<Duration>) {
-        let bytes = u64::from(self.outgoing.packet_info(psn).bytes);
-        self.in_flight -= bytes as i64;
-        self.outstanding -= 1;
-        self.lost_from = if self.lost_count == 0 { psn } else { self.lost_from.min(psn) };
-        self.lost.insert(psn);
-        self.lost_count += 1;
-        if let LossCause::Timeout | LossCause::Inferred = cause {
-            let ev = self.copies.of(psn).ev;
-            self.lb.handle_timeout(now, Some(ev));
-        }
-        let in_flight = self.in_flight();
-        self.cc.handle_loss(&LossReport { now, bytes, cause, rtt, in_flight });
-    }
-
-    /// Infers losses from the number of packets that arrived out of order, or from the answer to a probe that no other
-    /// answer preceded. This is optional in UET, and the rule is that of uet-htsim with -sleek. Every missing packet
-    /// below the highest PSN that has arrived, within a window from the cumulative PSN, is retransmitted, once per
-    /// recovery.
-    #[inline]
-    fn infer_losses(&mut self, now: Time, out_of_order: u16, is_probed: bool) {
-        if self.loss_packets == 0 || self.outstanding == 0 || self.unacked < self.recovery_end {
-            return;
-        }
-        let packet = u64::from(self.outgoing.packet_bytes());
-        let windows = (self.loss_windows * self.cc.window() as f64) as u64;
-        let threshold = windows.max(self.loss_packets * packet);
-        if is_probed || (out_of_order > 0 && u64::from(out_of_order) * packet >= threshold) {
-            let within = u32::try_from(self.cc.window().div_ceil(packet)).unwrap_or(self.mpr);
-            self.recover(now, self.received_end.min(self.unacked.saturating_add(within)));
-        }
-    }
-
-    #[cold]
-    fn recover(&mut self, now: Time, end: u32) {
-        self.recovery_end = self.next;
-        for psn in self.unacked..end {
-            if self.is_outstanding(psn) {
-                self.lose(now, psn, LossCause::Inferred, None);
-            }
-        }
-    }
-
     /// Handles the acknowledgements of an ACK, and returns the number of newly acknowledged packets.
     #[inline]
     fn acknowledge(&mut self, cumulative: u32, base: u32, received: u64) -> u32 {
@@ -541,40 +530,25 @@ impl UetSender {
         self.received += more;
         more
     }
+}
 
-    #[inline]
-    fn acknowledge_below(&mut self, cumulative: u32) -> u32 {
-        let cumulative = cumulative.min(self.next);
-        let mut packets = 0;
-        while self.unacked < cumulative {
-            // This skips PSNs that bits of earlier ACKs acknowledged.
-            self.unacked = self.acked.take_run(self.unacked);
-            if self.unacked < cumulative {
-                self.acknowledge_one(self.unacked);
-                packets += 1;
-            }
-        }
-        packets
+impl Acknowledging for UetSender {
+    #[inline(always)]
+    fn acknowledged(&mut self) -> (&mut u32, &mut PsnSet) {
+        (&mut self.unacked, &mut self.acked)
     }
 
-    #[inline]
-    fn acknowledge_bits(&mut self, base: u32, received: u64) -> u32 {
-        let (base, mut bits) = self.acked.absent(self.unacked..self.next, base, received);
-        let packets = bits.count_ones();
-        while bits != 0 {
-            self.acknowledge_one(base + bits.trailing_zeros());
-            bits &= bits - 1;
-        }
-        if self.acked.contains(self.unacked) {
-            self.unacked = self.acked.take_run(self.unacked);
-        }
-        packets
+    #[inline(always)]
+    fn next(&self) -> u32 {
+        self.next
     }
 
-    /// Marks `psn` as acknowledged. It must not have been acknowledged before.
     #[inline]
     fn acknowledge_one(&mut self, psn: u32) {
         self.acked.insert(psn);
+        if self.has_reverse_evs {
+            self.note_arrival(psn);
+        }
         if self.is_lost(psn) {
             // The packet was not lost. The received bytes include it, so the sent bytes must include it too. UET leaves
             // it subtracted twice, so that the window would stay too wide by this packet.

@@ -12,7 +12,7 @@ use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig, DctcpConfig};
 use anabranch_proto::lb::{
-    AckClockConfig, BitmapConfig, FlowletConfig, MixedConfig, OpsConfig, PauseSince, PlbConfig,
+    AckClockConfig, BitmapConfig, FlowletConfig, MixedConfig, MrcLbConfig, OpsConfig, PauseSince, PlbConfig,
 };
 use anabranch_proto::lb::{
     AfterFreezing, AnyLb, Environment, FreezingEnds, LbConfig, RepsConfig, ReuseOrder, RoundRobinConfig,
@@ -283,8 +283,25 @@ fn balancer() -> impl Strategy<Value = LbConfig> {
                 max_penalty,
             })
         }),
+        1 => mrc_balancer(),
         1 => evs().prop_map(|evs| LbConfig::AckClock(AckClockConfig { evs })),
         1 => evs().prop_map(|evs| LbConfig::RoundRobin(RoundRobinConfig { evs })),
         4 => reps,
     ]
+}
+
+/// The balancer of MRC, whose probes only its own transport sends.
+pub fn mrc_balancer() -> impl Strategy<Value = LbConfig> {
+    (1u32..=64, 1u32..=64, 0.0..=1.0, us(1..200), 1u32..4).prop_map(
+        |(evs, active, min_active, interval, probe_successes)| {
+            LbConfig::Mrc(MrcLbConfig {
+                evs,
+                active: active.min(evs),
+                min_active,
+                probe_interval: Span::Time(interval),
+                probe_successes,
+                denied: Vec::new(),
+            })
+        },
+    )
 }

@@ -319,6 +319,7 @@ impl CheckedSender {
             LbConfig::Flowlet(config) => prop_assert!(u32::from(ev) < config.evs),
             LbConfig::Bitmap(config) => prop_assert!(u32::from(ev) < config.evs),
             LbConfig::Mixed(config) => prop_assert!(u32::from(ev) < config.evs),
+            LbConfig::Mrc(_) => {}
             LbConfig::AckClock(config) => prop_assert!(u32::from(ev) < config.evs),
             LbConfig::RoundRobin(config) => {
                 let first = *self.first_ev.get_or_insert(ev);

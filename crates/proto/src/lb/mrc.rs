@@ -1,0 +1,443 @@
+//! The load balancer of MRC (OCP 1.0, read in digests and in a client written from it): a set of entropy values with states.
+//!
+//! Each plane has equally many entropy values, some of them backups. A mark or a trim has its entropy value skipped once. An
+//! untrimmed loss retires it at once, a backup of its plane takes its place, and probes find out when its path delivers
+//! again. The next packet takes the next plane in turn among the free ports, and there the next entropy value of a rotation,
+//! whose order is drawn anew each time round.
+
+use super::AnyLb;
+use super::bitmap::common_divisor;
+use super::interface::{Environment, LbProperties, LoadBalancer, NicPorts};
+use crate::{Conflict, Span, StateField};
+use anabranch_base::{AboveZero, Duration, Stream, Time, parameters};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+parameters! {
+    /// Parameters of the `mrc` balancer.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct MrcLbConfig {
+        /// Number of entropy values of a queue pair, the backups included. Each plane has an equal part, at least one.
+        #[param(1..=4_096; example = 128; source = "MRC (OCP 1.0): 128 to 256")]
+        pub evs: u32,
+        /// Number of these that are in use. Each plane has an equal part, and the others are backups.
+        #[param(1..=4_096; example = 104; source = "MRC (OCP 1.0): somewhat more than 100, one to two windows of packets")]
+        pub active: u32,
+        /// No entropy value is retired once fewer than this share of `evs` would be left (ev_min_active).
+        #[param(0.0..=1.0; example = 0.25; source = "MRC (OCP 1.0), example: a quarter")]
+        pub min_active: f64,
+        /// The time between probes of a retired entropy value.
+        #[param(AboveZero; example = "100us"; source = "unspecified in MRC (OCP 1.0); a model for ns-3: an RTO")]
+        pub probe_interval: Span,
+        /// Number of successful probes in a row after which an entropy value is used again.
+        #[param(1..=255; example = 1; source = "unspecified in MRC (OCP 1.0); a client and a model for ns-3: 1, emulators: 5")]
+        pub probe_successes: u32,
+        /// Paths that are never used (DENIED).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[param(table)]
+        pub denied: Vec<DeniedPath>,
+    }
+}
+
+parameters! {
+    /// The entropy values of a path that an administrator has denied.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct DeniedPath {
+        /// The plane.
+        #[param(0..=15; example = 0; source = "MRC (OCP 1.0)")]
+        pub plane: u32,
+        /// The path: with source routes, the number of the uplink of the ToR.
+        #[param(0..=65_535; example = 0; source = "MRC (OCP 1.0)")]
+        pub path: u32,
+        /// Number of paths in a plane.
+        #[param(1..=65_536; example = 256; source = "MRC (OCP 1.0): as many as T1 switches")]
+        pub of: u32,
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EvState {
+    Good,
+    Skip,
+    AssumedBad,
+    Denied,
+}
+
+impl EvState {
+    fn is_usable(self) -> bool {
+        matches!(self, EvState::Good | EvState::Skip)
+    }
+}
+
+/// The entropy values of a plane: `entropy / planes` is the path, and paths follow each other from `first` on, so that source
+/// routes over few uplinks use all of them.
+#[derive(Clone, Debug)]
+struct Plane {
+    first: u32,
+    /// The rotation: the slot of the last turn, the distance to the next one, and the turns left in the round.
+    at: u16,
+    stride: u16,
+    turns: u16,
+}
+
+/// An entropy value in the state ASSUMED_BAD, as its position in the set.
+#[derive(Clone, Copy, Debug)]
+struct Retired {
+    index: u16,
+    probe_at: Time,
+    is_probed: bool,
+    successes: u8,
+}
+
+/// A sender with a set of entropy values.
+#[derive(Clone, Debug)]
+pub struct MrcLb {
+    ports: NicPorts,
+    /// The ports of the receiver's NIC that are up, as it says.
+    peer_up: u16,
+    /// The planes that have usable entropy values in use.
+    usable: u16,
+    /// The plane whose turn is next.
+    turn: u16,
+    /// Number of entropy values of a plane, and how many of them are in use.
+    per_plane: u16,
+    active: u16,
+    planes: Vec<Plane>,
+    /// For each plane, the positions of its entropy values: those in use, then the backups.
+    slots: Box<[u16]>,
+    /// Indexed by plane times `per_plane` plus position.
+    states: Box<[EvState]>,
+    /// Number of usable entropy values, and how many must stay.
+    available: u32,
+    least: u32,
+    /// The retired entropy values, the one to probe first at the front.
+    retired: VecDeque<Retired>,
+    probe_interval: Duration,
+    config: MrcLbConfig,
+    random: Stream,
+}
+
+impl MrcLb {
+    /// A sender whose entropy values are all good.
+    pub fn new(config: &MrcLbConfig, environment: &Environment, random: Stream) -> Self {
+        let mut lb = MrcLb {
+            ports: NicPorts::ONE,
+            peer_up: u16::MAX,
+            usable: 0,
+            turn: 0,
+            per_plane: 0,
+            active: 0,
+            planes: Vec::new(),
+            slots: Box::default(),
+            states: Box::default(),
+            available: 0,
+            least: 0,
+            retired: VecDeque::new(),
+            probe_interval: config.probe_interval.on(&environment.facts),
+            config: config.clone(),
+            random,
+        };
+        lb.draw(1);
+        lb
+    }
+
+    /// Number of entropy values that are not retired.
+    pub fn available(&self) -> u32 {
+        self.available
+    }
+
+    /// Draws the set for a NIC with this number of ports.
+    #[cold]
+    fn draw(&mut self, planes: u16) {
+        let config = &self.config;
+        let count = u32::from(planes);
+        self.per_plane = (config.evs / count).max(1) as u16;
+        self.active = ((config.active / count).max(1) as u16).min(self.per_plane);
+        let paths = paths(planes);
+        self.planes = (0..planes)
+            .map(|_| Plane { first: self.random.below(paths), at: 0, stride: 0, turns: 0 })
+            .collect();
+        self.slots = (0..planes).flat_map(|_| 0..self.per_plane).collect();
+        self.states = vec![EvState::Good; self.slots.len()].into();
+        self.retired.clear();
+        self.turn = self.random.below(count) as u16;
+        let all = self.states.len() as u32;
+        (self.available, self.usable) = (all, ((1_u32 << planes) - 1) as u16);
+        self.least = (f64::from(all) * config.min_active) as u32;
+        for denied in self.config.denied.clone() {
+            self.deny(&denied);
+        }
+    }
+
+    /// DENIED: nothing but another set ends this state.
+    fn deny(&mut self, denied: &DeniedPath) {
+        if denied.plane >= self.planes.len() as u32 {
+            return;
+        }
+        for position in 0..self.per_plane {
+            let index = denied.plane as u16 * self.per_plane + position;
+            if self.path_of(index) % denied.of == denied.path {
+                self.states[usize::from(index)] = EvState::Denied;
+                self.available -= 1;
+                self.replace(index);
+            }
+        }
+    }
+
+    #[inline]
+    fn path_of(&self, index: u16) -> u32 {
+        let (plane, position) = (index / self.per_plane, index % self.per_plane);
+        (self.planes[usize::from(plane)].first + u32::from(position)) % paths(self.planes.len() as u16)
+    }
+
+    #[inline]
+    fn ev_of(&self, plane: u16, position: u16) -> u16 {
+        let count = self.planes.len() as u32;
+        let path = self.planes[usize::from(plane)].first + u32::from(position);
+        (path % paths(count as u16) * count + u32::from(plane)) as u16
+    }
+
+    /// The index of an entropy value of the set; none for others.
+    #[inline]
+    fn index_of(&self, ev: u16) -> Option<u16> {
+        let count = self.planes.len() as u16;
+        let (plane, path, paths) = (ev % count, u32::from(ev / count), paths(count));
+        let position = (path + paths - self.planes[usize::from(plane)].first) % paths;
+        (position < u32::from(self.per_plane)).then(|| plane * self.per_plane + position as u16)
+    }
+
+    /// The next plane in turn with a free port and usable entropy values. Where there is none the packet waits at a port.
+    #[inline]
+    fn next_plane(&mut self) -> u16 {
+        if self.ports.count == 1 {
+            return 0;
+        }
+        let up = self.ports.up & self.peer_up;
+        let choices = [up & self.usable & self.ports.free, up & self.usable, up, self.ports.up];
+        let planes = choices.into_iter().find(|&planes| planes != 0).unwrap_or(1);
+        let later = planes >> self.turn << self.turn;
+        let plane = if later != 0 { later } else { planes }.trailing_zeros() as u16;
+        self.turn = (plane + 1) % self.ports.count;
+        plane
+    }
+
+    /// The next slot in the rotation of a plane. The steps have a constant length that is coprime to the number of slots.
+    #[inline]
+    fn next_slot(&mut self, plane: u16) -> u16 {
+        let Plane { at, stride, turns, .. } = &mut self.planes[usize::from(plane)];
+        if *turns == 0 {
+            let slots = u32::from(self.active);
+            *turns = self.active;
+            *at = self.random.below(slots) as u16;
+            *stride = loop {
+                let stride = 1 + self.random.below(slots);
+                if common_divisor(stride, slots) == 1 {
+                    break stride as u16;
+                }
+            };
+        }
+        *turns -= 1;
+        *at += *stride;
+        if *at >= self.active {
+            *at -= self.active;
+        }
+        *at
+    }
+
+    /// Retires an entropy value, unless too few would be left. A backup of its plane takes its place, so that planes keep
+    /// equally many.
+    fn retire(&mut self, now: Time, index: u16) {
+        if !self.states[usize::from(index)].is_usable() || self.available <= self.least.max(1) {
+            return;
+        }
+        self.states[usize::from(index)] = EvState::AssumedBad;
+        self.available -= 1;
+        let probe_at = now + self.probe_interval;
+        self.retired.push_back(Retired { index, probe_at, is_probed: false, successes: 0 });
+        self.replace(index);
+    }
+
+    /// Exchanges an entropy value in use that is not usable for a backup that is.
+    fn replace(&mut self, index: u16) {
+        let (plane, position) = (index / self.per_plane, index % self.per_plane);
+        let start = usize::from(plane * self.per_plane);
+        let (active, backups) =
+            self.slots[start..start + usize::from(self.per_plane)].split_at_mut(self.active.into());
+        let states = &self.states[start..];
+        let is_usable = |position: u16| states[usize::from(position)].is_usable();
+        if let Some(slot) = active.iter_mut().find(|slot| **slot == position)
+            && let Some(backup) = backups.iter_mut().find(|backup| is_usable(**backup))
+        {
+            std::mem::swap(slot, backup);
+        }
+        if !active.iter().any(|&position| is_usable(position)) {
+            self.usable &= !(1 << plane);
+        }
+    }
+
+    /// Returns a retired entropy value to use, or makes it a backup where all in use are usable.
+    fn restore(&mut self, index: u16, state: EvState) {
+        self.states[usize::from(index)] = state;
+        self.available += 1;
+        let (plane, position) = (index / self.per_plane, index % self.per_plane);
+        let start = usize::from(plane * self.per_plane);
+        let (active, backups) =
+            self.slots[start..start + usize::from(self.per_plane)].split_at_mut(self.active.into());
+        let states = &self.states[start..];
+        if let Some(backup) = backups.iter_mut().find(|backup| **backup == position)
+            && let Some(slot) = active.iter_mut().find(|slot| !states[usize::from(**slot)].is_usable())
+        {
+            std::mem::swap(slot, backup);
+        }
+        // It is in use now, or usable ones were.
+        self.usable |= 1 << plane;
+    }
+
+    #[inline]
+    fn skip(&mut self, ev: u16) {
+        if let Some(index) = self.index_of(ev)
+            && self.states[usize::from(index)] == EvState::Good
+        {
+            self.states[usize::from(index)] = EvState::Skip;
+        }
+    }
+}
+
+/// Number of paths that entropy values can name in each of `planes` planes.
+#[inline]
+fn paths(planes: u16) -> u32 {
+    (1 << 16) / u32::from(planes)
+}
+
+impl LbProperties for MrcLbConfig {
+    fn build(&self, environment: &Environment, random: Stream) -> AnyLb {
+        AnyLb::Mrc(Box::new(MrcLb::new(self, environment, random)))
+    }
+
+    /// An entropy value has 32 bits and its state 2 (MRC, OCP 1.0).
+    fn state(&self) -> Vec<StateField> {
+        let bits = (u32::BITS - (self.evs - 1).leading_zeros()).max(1);
+        vec![
+            StateField::new("entropy value", 32, self.evs),
+            StateField::new("state", 2, self.evs),
+            StateField::new("turn: last, distance, left", bits, 3),
+        ]
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        true
+    }
+
+    fn leaves_lossy_paths(&self) -> bool {
+        true
+    }
+
+    fn check_together(&self, part: &str) -> Result<(), Conflict> {
+        if self.active <= self.evs {
+            return Ok(());
+        }
+        let message = format!("must be at most {part}.evs ({}), not {}", self.evs, self.active);
+        Err(Conflict::value(format!("{part}.active"), message, self.evs).involving(format!("{part}.evs")))
+    }
+}
+
+impl LoadBalancer for MrcLb {
+    /// The next good entropy value of the next plane. Of those to skip, one becomes good as it is passed over.
+    #[inline]
+    fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
+        let plane = self.next_plane();
+        let start = usize::from(plane * self.per_plane);
+        let mut passed = None;
+        let mut position = 0;
+        // Two rounds less one turn have a whole round among them.
+        for _ in 1..2 * self.active {
+            position = self.slots[start + usize::from(self.next_slot(plane))];
+            let state = &mut self.states[start + usize::from(position)];
+            match *state {
+                EvState::Good => return self.ev_of(plane, position),
+                EvState::Skip if passed.is_none() => {
+                    *state = EvState::Good;
+                    passed = Some(position);
+                }
+                _ => {}
+            }
+        }
+        // None is good: the one that was passed over, or any.
+        self.ev_of(plane, passed.unwrap_or(position))
+    }
+
+    #[inline]
+    fn see_ports(&mut self, ports: NicPorts) {
+        if ports.count != self.ports.count {
+            self.draw(ports.count);
+        }
+        self.ports = ports;
+    }
+
+    /// A mark says SKIP_ONCE.
+    #[inline]
+    fn handle_ack(&mut self, _now: Time, ev: u16, marked: bool, _rtt: Duration) {
+        if marked {
+            self.skip(ev);
+        }
+    }
+
+    /// ASSUMED_BAD at the first untrimmed loss.
+    fn handle_timeout(&mut self, now: Time, ev: Option<u16>) {
+        if let Some(index) = ev.and_then(|ev| self.index_of(ev)) {
+            self.retire(now, index);
+        }
+    }
+
+    /// A trimmed packet never retires an entropy value.
+    fn handle_trim(&mut self, _now: Time, ev: u16) {
+        self.skip(ev);
+    }
+
+    #[inline]
+    fn next_probe(&self) -> Option<Time> {
+        self.retired.front().map(|retired| retired.probe_at)
+    }
+
+    /// Probes of planes that are down wait.
+    fn poll_probe(&mut self, now: Time) -> Option<u16> {
+        for _ in 0..self.retired.len() {
+            let due = self.retired.pop_front_if(|retired| retired.probe_at <= now)?;
+            let (plane, position) = (due.index / self.per_plane, due.index % self.per_plane);
+            let is_up = self.ports.count == 1 || self.ports.up & self.peer_up & 1 << plane != 0;
+            // No response came to the last probe.
+            let successes = if due.is_probed { 0 } else { due.successes };
+            self.retired.push_back(Retired {
+                probe_at: now + self.probe_interval,
+                is_probed: is_up,
+                successes,
+                ..due
+            });
+            if is_up {
+                return Some(self.ev_of(plane, position));
+            }
+        }
+        None
+    }
+
+    fn handle_probe_response(&mut self, _now: Time, ev: u16, marked: bool) {
+        let Some(index) = self.index_of(ev) else { return };
+        let Some(slot) = self.retired.iter().position(|retired| retired.index == index) else { return };
+        let retired = &mut self.retired[slot];
+        retired.is_probed = false;
+        retired.successes = retired.successes.saturating_add(1);
+        if u32::from(retired.successes) >= self.config.probe_successes {
+            self.retired.remove(slot);
+            self.restore(index, if marked { EvState::Skip } else { EvState::Good });
+        }
+    }
+
+    fn handle_peer_ports(&mut self, _now: Time, up: u16) {
+        self.peer_up = up;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! The `mrc` transport: what it adds to that of `uet`, whose models stand beside the ends there.
+
+mod ends;
+
+use crate::pair::check;
+use crate::pair::congestion::{constant, slowest_packet};
+use crate::pair::run::Run;
+use crate::pair::sack::mrc_balancer;
+use crate::pair::schedule::*;
+use anabranch_base::{Bytes, Duration, Time};
+use anabranch_proto::cc::{CcConfig, ConstantConfig, NsccConfig};
+use anabranch_proto::lb::{LbConfig, MrcLbConfig};
+use anabranch_proto::transport::{Headers, MrcConfig};
+use anabranch_proto::{Size, Span};
+use ends::{MrcReceiverEnd, MrcSenderEnd};
+use proptest::prelude::*;
+
+/// Size of NACKs and trimmed packets.
+pub const CONTROL: u64 = 102;
+
+/// Size of probes and requests.
+pub const REQUEST: u64 = 98;
+
+/// Every message arrives once and is acknowledged once, soon after the last fault.
+#[test]
+fn every_message_arrives_once_whatever_the_path_does() {
+    check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
+}
+
+/// Whatever the delays, duplicates and marks: without a rule for it a gap is no loss, and nothing waits for a timeout.
+#[test]
+fn a_path_that_loses_nothing_sees_no_retransmission() {
+    check(harmless_schedule(), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (0, 0));
+        Ok(())
+    });
+}
+
+/// Where switches trim and lose nothing, each trimmed packet is sent again once, without a timeout.
+#[test]
+fn a_path_that_trims_costs_no_timeout() {
+    check(trimming_schedule(), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (outcome.nacks, 0));
+        Ok(())
+    });
+}
+
+/// On paths that keep the order, and where each packet is acknowledged, what a later packet of its path overtook is sent again,
+/// and nothing else. The last packets of each path wait for their timeouts.
+#[test]
+fn a_later_packet_of_its_path_tells_of_a_loss() -> Result<(), TestCaseError> {
+    for evs in [1, 2, 8] {
+        let ends = MrcEnds { loss_by_path: true, sack_every: 0, balancer: balancer(evs), ..calm_ends() };
+        for lost in 1..=300 {
+            let mut schedule = calm_schedule(400, ends.clone());
+            schedule.path.faults.dropped = vec![lost];
+            schedule.path.in_order = true;
+            let outcome = Run::new(&schedule).finish()?;
+            // Some of the packets that are lost carry no data.
+            let counts = (outcome.retransmissions, outcome.timeouts);
+            prop_assert_eq!(counts, (outcome.lost, 0), "packet {} of {}", lost, evs);
+        }
+    }
+    Ok(())
+}
+
+/// The timeout stays as it is for some timeouts, then doubles.
+#[test]
+fn timeouts_double_after_some() -> Result<(), TestCaseError> {
+    let LbConfig::Mrc(no_probes) = balancer(1) else { unreachable!() };
+    let no_probes = MrcLbConfig { probe_interval: Span::Time(Duration::from_us(1_000_000)), ..no_probes };
+    for (linear, us) in [(0, 100 + 200 + 400 + 400), (1, 100 + 100 + 200 + 400), (3, 400), (7, 400)] {
+        let balancer = LbConfig::Mrc(no_probes.clone());
+        let ends = MrcEnds { rto_linear: linear, rto_doublings: 2, balancer, ..calm_ends() };
+        let mut schedule = calm_schedule(1, ends);
+        schedule.path.faults.dropped = vec![1, 2, 3, 4];
+        let outcome = Run::new(&schedule).finish()?;
+        let finished = Time::ZERO + Duration::from_us(us + 8);
+        prop_assert_eq!((outcome.timeouts, outcome.finished), (4, finished), "{} at first", linear);
+    }
+    Ok(())
+}
+
+/// The parameters of the two ends.
+#[derive(Clone, Debug)]
+pub struct MrcEnds {
+    balancer: LbConfig,
+    cc: CcConfig,
+    /// Full packets that make a SACK due; 0: any packet does.
+    sack_every: u64,
+    rto: Duration,
+    rto_linear: u32,
+    rto_doublings: u32,
+    loss: (u32, f64),
+    loss_by_path: bool,
+    probe_after: Option<Duration>,
+}
+
+impl Ends for MrcEnds {
+    type Sender = MrcSenderEnd;
+    type Receiver = MrcReceiverEnd;
+    const HEADERS: Headers = Headers::Extended;
+
+    fn build(schedule: &Schedule<Self>) -> (MrcSenderEnd, MrcReceiverEnd) {
+        (MrcSenderEnd::new(schedule), MrcReceiverEnd::new(schedule))
+    }
+
+    /// After the last fault each packet takes its turn at the lowest rate, with its longest timeout: sent, given up and
+    /// retransmitted, which is answered at once. Probes and requests take the wire, too.
+    fn deadline(schedule: &Schedule<Self>) -> Time {
+        let MrcEnds { rto, rto_doublings, cc, .. } = &schedule.ends;
+        let (longest, round) =
+            (*rto * (1 << rto_doublings) + schedule.timer_lag, schedule.path.longest_round());
+        let pace = slowest_packet(cc, &schedule.path.facts()) + schedule.timer_lag;
+        let turn = (longest + pace + schedule.path.wire * 4) * 2 + round;
+        schedule.quiet_from() + (longest + round) * 2 + turn * schedule.packets()
+    }
+}
+
+impl Schedule<MrcEnds> {
+    fn transport(&self) -> MrcConfig {
+        let ends = &self.ends;
+        MrcConfig {
+            payload: Bytes(PAYLOAD),
+            header: Bytes(HEADER),
+            ack: Bytes(ACK),
+            control: Bytes(CONTROL),
+            request: Bytes(REQUEST),
+            sack_bytes: Bytes((ends.sack_every * PAYLOAD).max(1)),
+            received_unit: Bytes(1),
+            mpr: 1_024,
+            rto: Span::Time(ends.rto),
+            rto_linear: ends.rto_linear,
+            rto_doublings: ends.rto_doublings,
+            loss_packets: ends.loss.0,
+            loss_windows: ends.loss.1,
+            loss_by_path: ends.loss_by_path,
+            probe_after: ends.probe_after.map(Span::Time),
+        }
+    }
+}
+
+fn balancer(evs: u32) -> LbConfig {
+    LbConfig::Mrc(MrcLbConfig {
+        evs,
+        active: evs,
+        min_active: 0.25,
+        probe_interval: Span::Time(Duration::from_us(20)),
+        probe_successes: 1,
+        denied: Vec::new(),
+    })
+}
+
+fn calm_ends() -> MrcEnds {
+    MrcEnds {
+        balancer: balancer(128),
+        cc: CcConfig::Constant(ConstantConfig { window: Size::Packets(80.0) }),
+        sack_every: 16,
+        rto: Duration::from_us(100),
+        rto_linear: 0,
+        rto_doublings: 0,
+        loss: (0, 0.0),
+        loss_by_path: false,
+        probe_after: None,
+    }
+}
+
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once.
+fn any_schedule() -> impl Strategy<Value = Schedule<MrcEnds>> {
+    let loss = prop_oneof![Just((0, 0.0)), Just((5, 1.5)), (1u32..10, 0.0..2.0)];
+    let ends = (ends(), rto(), (0u32..=7, 0u32..4), loss, any::<bool>(), prop::option::of(us(1..100)));
+    (messages(), ends, timer_lag(), path(), faults()).prop_map(
+        |(
+            messages,
+            (ends, rto, (rto_linear, rto_doublings), loss, loss_by_path, probe_after),
+            timer_lag,
+            path,
+            faults,
+        )| {
+            let ends = MrcEnds { rto, rto_linear, rto_doublings, loss, loss_by_path, probe_after, ..ends };
+            Schedule { messages, ends, timer_lag, path: Path { faults, ..path } }
+        },
+    )
+}
+
+/// A path that reorders, duplicates and marks but loses nothing, with an RTO beyond anything that it does and a window that never
+/// shrinks: the last packet requests an ACK.
+fn harmless_schedule() -> impl Strategy<Value = Schedule<MrcEnds>> {
+    (messages(), constant_ends(), timer_lag(), path(), chance(), chance()).prop_map(
+        |(messages, ends, timer_lag, path, duplication, marking)| {
+            let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
+            let packets: u64 = messages.iter().map(|message| u64::from(message.packets)).sum();
+            let rto = path.longest_round() * 3 + path.wire * (4 * packets + 4);
+            Schedule { messages, ends: MrcEnds { rto, ..ends }, timer_lag, path: Path { faults, ..path } }
+        },
+    )
+}
+
+/// A path that trims and keeps order.
+fn trimming_schedule() -> impl Strategy<Value = Schedule<MrcEnds>> {
+    (messages(), constant_ends(), timer_lag(), path(), 1u32..150, us(0..400)).prop_map(
+        |(messages, ends, timer_lag, path, trimming, until)| {
+            let faults = Faults { until: Time::ZERO + until, trimming, ..Faults::default() };
+            let ends = MrcEnds { rto: Duration::from_us(1_000_000), ..ends };
+            Schedule { messages, ends, timer_lag, path: Path { faults, in_order: true, ..path } }
+        },
+    )
+}
+
+fn constant_ends() -> impl Strategy<Value = MrcEnds> {
+    (ends(), constant()).prop_map(|(ends, cc)| MrcEnds { cc, ..ends })
+}
+
+/// All parameters except the times and those of inferred losses.
+fn ends() -> impl Strategy<Value = MrcEnds> {
+    let nscc = window().prop_map(|window| {
+        let window = Size::Bytes(Bytes(window));
+        CcConfig::Nscc(NsccConfig { initial_window: window, max_window: window, ..NsccConfig::spec() })
+    });
+    let cc = prop_oneof![2 => nscc, 1 => constant()];
+    let sack_every = prop_oneof![Just(0), Just(1), Just(4), Just(16), Just(100)];
+    (mrc_balancer(), cc, sack_every).prop_map(|(balancer, cc, sack_every)| MrcEnds {
+        balancer,
+        cc,
+        sack_every,
+        ..calm_ends()
+    })
+}

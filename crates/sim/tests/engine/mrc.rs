@@ -1,0 +1,243 @@
+//! MRC on NICs with several ports: numbers that follow from arithmetic, and its published results.
+
+use super::support::*;
+use anabranch_sim::RunResult;
+
+/// Eight NICs of eight ports, four under each ToR of a plane.
+fn planes(scheme: &str, uplinks: u32, set: &str, rest: &str) -> RunResult {
+    let text = format!(
+        r#"
+schemes = ["{scheme}"]
+setup = "mrc"
+seeds = [1]
+[topology]
+kind = "multi-plane"
+servers = 8
+nics = 1
+ports = 8
+link = "100Gbps"
+segment = 4
+spines = {uplinks}
+uplinks = {uplinks}
+[set]
+{set}
+[workload]
+kind = "messages"
+[[workload.message]]
+from = 0
+to = 4
+bytes = "64MB"
+{rest}"#
+    );
+    finish_one(&text, &[])
+}
+
+fn gbps(result: &RunResult) -> f64 {
+    64e6 * 8.0 / 1e3 / result.run.completion_us
+}
+
+fn down(links: &[String]) -> String {
+    format!("[[fault]]\nkind = \"link-down\"\nlinks = {links:?}\nat = \"0us\"\n")
+}
+
+/// 4,096 of 4,242 B on eight ports of 100 Gb/s: 772.5 Gb/s, and a round trip of less than 10 us at the end. The paper has 770.
+#[test]
+fn a_message_fills_all_planes() {
+    let result = planes("mrc", 4, "", "");
+    let ideal = 64e6 * 8.0 / 1e3 * 4242.0 / 4096.0 / 800.0;
+    assert!((ideal..ideal + 10.0).contains(&result.run.completion_us), "{} us", result.run.completion_us);
+    assert_eq!((result.run.retransmissions, result.run.timeouts), (0, 0));
+}
+
+/// Planes carry equally much, within a percent.
+#[test]
+fn planes_carry_equally_much() {
+    let measure = "[[measure]]\nseries = \"link-utilisation\"\nevery = \"100us\"\nlinks = \"host:0\"\n";
+    let result = planes("mrc", 4, "", measure);
+    let carried: Vec<f64> = (0..8)
+        .map(|port| {
+            let points =
+                result.series.iter().filter(|row| row.entity == format!("server:0/nic:0/port:{port}"));
+            points.filter(|row| row.time_ps <= 600_000_000).map(|row| row.value).sum()
+        })
+        .collect();
+    let mean = carried.iter().sum::<f64>() / 8.0;
+    assert!(mean > 0.0 && carried.iter().all(|sum| (sum / mean - 1.0).abs() < 0.01), "{carried:?}");
+}
+
+/// The entropy values of a plane name its uplinks one after the other: with four of them each has 4 of 16 entropy values, and
+/// carries equally much to a packet in a round.
+#[test]
+fn source_routes_name_uplinks() {
+    let set = "\"mrc.lb.evs\" = 128\n\"mrc.lb.active\" = 128\n";
+    let measure =
+        "[[measure]]\nseries = \"link-utilisation\"\nevery = \"100us\"\nlinks = \"plane:0/tor:0/up\"\n";
+    let result = planes("mrc", 4, set, measure);
+    let carried: Vec<f64> = (0..4)
+        .map(|up| {
+            let points = result.series.iter().filter(|row| row.entity == format!("plane:0/tor:0/up:{up}"));
+            points.filter(|row| row.time_ps <= 600_000_000).map(|row| row.value).sum()
+        })
+        .collect();
+    // 1,768 packets in 600 us, at most four more or fewer of an uplink: 1 %.
+    let mean = carried.iter().sum::<f64>() / 4.0;
+    assert!(mean > 0.0 && carried.iter().all(|sum| (sum / mean - 1.0).abs() < 0.01), "{carried:?}");
+}
+
+/// Routing changes nothing: the path of an entropy value stays where it is, dead or not.
+#[test]
+fn source_routes_are_not_rerouted() {
+    let fault = down(&["plane:0/tor:0/up:0".to_owned()]);
+    let [never, soon] =
+        ["", "\"*.fabric.routing_delay\" = \"0us\""].map(|set| planes("mrc", 4, set, &fault).run);
+    assert!(never.retransmissions > 0);
+    assert_eq!((never.completion_us, never.retransmissions), (soon.completion_us, soon.retransmissions));
+    let set = "\"*.fabric.routing_delay\" = \"0us\"\n\"*.fabric.routing\" = \"ecmp\"";
+    assert_eq!(
+        planes("mrc", 4, set, &fault).run.retransmissions,
+        0,
+        "switches that hash find another uplink"
+    );
+}
+
+/// With k links of its NIC down a host sends, or receives, (8 - k) / 8 of the rate. Its own ports a NIC knows to be down, and
+/// loses nothing; of those of the receiver's NIC it hears.
+#[test]
+fn ports_that_are_down_cost_their_share() {
+    let whole = gbps(&planes("mrc", 4, "", ""));
+    for dead in [1, 3, 6] {
+        for host in [0, 4] {
+            let links: Vec<String> = (0..dead).map(|port| format!("host:{host}/port:{port}")).collect();
+            let result = planes("mrc", 4, "", &down(&links));
+            let share = gbps(&result) / whole;
+            let expected = f64::from(8 - dead) / 8.0;
+            assert!((share / expected - 1.0).abs() < 0.01, "{dead} of host {host}: {share}");
+            assert_eq!(result.run.retransmissions == 0, host == 0, "{dead} of host {host}");
+        }
+    }
+}
+
+/// A T1 that goes down costs the packets on it, and a dip of less than 100 us; a T0, or the whole plane, an eighth from then on.
+#[test]
+fn a_switch_that_goes_down_costs_no_more_than_its_plane() {
+    let whole = planes("mrc", 4, "", "").run.completion_us;
+    let of = |switches: &str| {
+        let fault = format!("[[fault]]\nkind = \"switch-down\"\nswitches = \"{switches}\"\nat = \"100us\"\n");
+        planes("mrc", 4, "", &fault).run
+    };
+    let spine = of("plane:0/spine:0");
+    assert!(spine.retransmissions > 0 && spine.completion_us < whole * 1.01, "{} us", spine.completion_us);
+    // 100 us at the full rate, and the rest at seven eighths.
+    let expected = 100.0 + (whole - 100.0) * 8.0 / 7.0;
+    for switches in ["plane:0/tor:0", "plane:0"] {
+        let run = of(switches);
+        assert!((run.completion_us / expected - 1.0).abs() < 0.02, "{switches}: {} us", run.completion_us);
+    }
+}
+
+/// 20 % loss on one entropy value of 16, eight of which are in use: it is retired, and more than 99 % of the rate are left. The
+/// loss is found by packets out of order, by later packets of its path, or by timeouts alone.
+#[test]
+fn a_lossy_path_is_left() {
+    let set = "\"mrc.lb.evs\" = 16\n\"mrc.lb.active\" = 8\n";
+    let whole = planes("mrc", 2, set, "").run.completion_us;
+    let fault = "[[fault]]\nkind = \"packet-loss\"\nlinks = [\"plane:0/tor:0/up:0\"]\nprobability = 0.2\nat = \"0us\"\n";
+    let mut hits = Vec::new();
+    for rule in [
+        "",
+        "\"*.transport.loss_packets\" = 0\n\"*.transport.loss_by_path\" = true",
+        "\"*.transport.loss_packets\" = 0",
+    ] {
+        let run = planes("mrc", 2, &format!("{set}{rule}"), fault).run;
+        assert!(run.completion_us < whole * 1.01, "{rule}: {} us", run.completion_us);
+        hits.push(run.retransmissions);
+    }
+    // 2,000 packets would take the path, and 400 be lost.
+    assert!(hits.iter().all(|&lost| (1..60).contains(&lost)), "{hits:?}");
+    assert!(hits[1] < hits[2], "a later packet of the path tells sooner than a timeout: {hits:?}");
+}
+
+/// A plane that comes back is used again, by a status of the port or by probes.
+#[test]
+fn a_plane_that_comes_back_is_used_again() {
+    let whole = planes("mrc", 4, "", "").run.completion_us;
+    for (kind, parts) in
+        [("link-down", "links = \"host:4/port:2\""), ("switch-down", "switches = \"plane:2\"")]
+    {
+        let fault = format!("[[fault]]\nkind = \"{kind}\"\n{parts}\nat = \"100us\"\nduration = \"150us\"\n");
+        let run = planes("mrc", 4, "", &fault).run;
+        // An eighth of 150 us is lost, and as much of at most 100 us until the next probe.
+        let most = whole + 250.0 / 8.0 + 10.0;
+        assert!(
+            (whole + 150.0 / 8.0 - 1.0..most).contains(&run.completion_us),
+            "{kind}: {}",
+            run.completion_us
+        );
+    }
+}
+
+/// Seven senders share the link of their receiver. That of another receiver under the ToR keeps its own.
+#[test]
+fn an_incast_leaves_its_neighbour_alone() {
+    let senders =
+        (0..7).map(|from| format!("[[workload.message]]\nfrom = {from}\nto = 8\nbytes = \"4MB\"\n"));
+    let text = format!(
+        r#"
+schemes = ["mrc-1plane"]
+setup = "mrc"
+[topology]
+kind = "fat-tree"
+hosts = 16
+tiers = 2
+hosts_per_tor = 8
+link = "400Gbps"
+[workload]
+kind = "messages"
+{}
+[[workload.message]]
+from = 7
+to = 9
+bytes = "28MB"
+"#,
+        senders.collect::<String>()
+    );
+    let result = finish_one(&text, &[]);
+    let rate = |bytes: u64| {
+        let flows = result.flows.iter().filter(move |flow| flow.bytes == bytes);
+        flows.map(|flow| flow.bytes as f64 * 8e3 / flow.fct_ps.unwrap() as f64)
+    };
+    let victim = rate(28_000_000).next().unwrap();
+    // 4,096 of 4,202 B.
+    assert!(victim > 0.98 * 400.0 * 4096.0 / 4202.0, "{victim} Gb/s");
+    let last = rate(4_000_000).fold(f64::INFINITY, f64::min);
+    assert!(last > 0.97 * 400.0 * 4096.0 / 4202.0 / 7.0, "{last} Gb/s");
+}
+
+/// A NIC with one port has no plane to leave; switches hash the entropy values.
+#[test]
+fn one_plane_leaves_a_dead_path_too() {
+    let text = |fault: &str| {
+        format!(
+            r#"
+schemes = ["mrc-1plane"]
+setup = "mrc"
+[topology]
+kind = "fat-tree"
+hosts = 32
+tiers = 2
+link = "400Gbps"
+[workload]
+kind = "permutation"
+bytes = "8MB"
+{fault}"#
+        )
+    };
+    let whole = finish_one(&text(""), &[]).run.completion_us;
+    let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"20us\"\n";
+    let run = finish_one(&text(fault), &[]).run;
+    assert!(
+        run.retransmissions > 0 && run.completion_us < 1.6 * whole,
+        "{} of {whole} us",
+        run.completion_us
+    );
+}
