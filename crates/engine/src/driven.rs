@@ -9,6 +9,7 @@ use crate::backlog::Backlogs;
 use crate::collect::{job_row, run_row};
 use crate::context::{Context, Counters, Effects, Failure, Notice};
 use crate::engine::clusters;
+use crate::fault_spec::{FaultKind, FaultSpec};
 use crate::faults::Task;
 use crate::frame::{Frame, FrameKind, Order, event_kind};
 use crate::host::Host;
@@ -82,9 +83,22 @@ impl<'a> DrivenRun<'a> {
         self.notifies
     }
 
-    /// Whether packets carry telemetry that switches write. [`DrivenNode`] leaves it out.
-    pub fn carries_telemetry(&self) -> bool {
-        self.network.scheme.cc.wants_telemetry()
+    /// A part of the run that [`DrivenNode`] leaves out, if it has one.
+    pub fn left_out(&self) -> Option<&'static str> {
+        let of_host = |fault: &FaultSpec| {
+            matches!(fault.kind, FaultKind::SlowReceiver { .. } | FaultKind::PauseStorm { .. })
+        };
+        if self.network.scheme.cc.wants_telemetry() {
+            Some(
+                "the congestion control reads telemetry of switches (INT), for which frames have no header yet",
+            )
+        } else if !self.point.classes.is_empty() {
+            Some("the scenario has several traffic classes ([[class]]), and frames have the first one only")
+        } else if self.point.faults.iter().any(of_host) {
+            Some("the faults slow-receiver and pause-storm are simulated only")
+        } else {
+            None
+        }
     }
 
     /// The rank of an arrival among those of the same kind at one node and instant. Arrivals of equal rank are ordered

@@ -53,10 +53,9 @@ impl<'r> LiveNode<'r> {
     /// All nodes of a run before their first event, by number.
     ///
     /// # Errors
-    /// A node cannot be built, or the packets of the run carry telemetry.
+    /// A node cannot be built, or the run has a part that only the simulator has.
     pub fn all(run: &'r DrivenRun<'r>, topology: &'r Topology) -> Result<Vec<LiveNode<'r>>, LiveError> {
-        if run.carries_telemetry() {
-            let what = "the congestion control reads telemetry of switches (INT), for which frames have no header yet";
+        if let Some(what) = run.left_out() {
             return Err(LiveError::Unsupported(what.to_owned()));
         }
         let live = |node: DrivenNode<'r>| LiveNode {

@@ -24,6 +24,9 @@ const LONGEST_FRAME: usize = 1 << 16;
 /// The longest wait without looking at the clock.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 
+/// A frame on an emulated link: the time of its arrival, its number, and the node, the port and the bytes.
+type FrameOnLink = (Time, u64, usize, u16, Vec<u8>);
+
 /// The nodes of one process with their sockets.
 pub struct Worker<'r> {
     run: &'r DrivenRun<'r>,
@@ -32,8 +35,8 @@ pub struct Worker<'r> {
     sockets: Vec<Vec<OwnedFd>>,
     channel: Channel,
     clock: Clock,
-    /// The frames that have been sent and are still on emulated links: time, number, node, port and bytes.
-    on_links: BinaryHeap<Reverse<(Time, u64, usize, u16, Vec<u8>)>>,
+    /// The frames that have been sent and are still on emulated links.
+    on_links: BinaryHeap<Reverse<FrameOnLink>>,
     sent: u64,
     /// Reusable memory for the frames that a node has just sent.
     leaving: Vec<Frame>,

@@ -131,15 +131,17 @@ fn two_data_centres() {
 
 /// Telemetry has no header yet, and says so.
 #[test]
-fn telemetry_is_refused() {
-    let text = format!(
-        r#"
-        schemes = ["hpcc"]
-        {FABRIC}
-        workload = {{ kind = "permutation", bytes = "1KiB" }}
-        "#
-    );
-    let point = &points(&text)[0];
-    let error = exact(point, &build(point).unwrap()).unwrap_err().to_string();
-    assert!(error.contains("telemetry"), "{error}");
+fn what_only_the_simulator_has_is_refused() {
+    let class = "[[class]]\nname = \"storage\"\nscheme = \"rocev2\"\n[class.workload]\nkind = \"permutation\"\nbytes = \"1KiB\"";
+    let storm = "[[fault]]\nkind = \"pause-storm\"\nhosts = \"host:0\"\nat = \"1us\"\nduration = \"1us\"";
+    for (scheme, more, part) in
+        [("hpcc", "", "telemetry"), ("rocev2", class, "traffic classes"), ("rocev2", storm, "pause-storm")]
+    {
+        let text = format!(
+            "schemes = [{scheme:?}]\n{FABRIC}\nworkload = {{ kind = \"permutation\", bytes = \"1KiB\" }}\n{more}\n"
+        );
+        let point = &points(&text)[0];
+        let error = exact(point, &build(point).unwrap()).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
 }

@@ -36,7 +36,6 @@ pub fn testbed(args: &TestbedArgs) -> Result<(), Failure> {
         seeds: args.seeds.clone(),
         // A testbed takes its time.
         usual_seeds: vec![1],
-        ..Overrides::default()
     };
     let written = source::open(path)?;
     let prepared = source::load(&written, &over)?;
