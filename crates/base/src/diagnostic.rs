@@ -112,7 +112,7 @@ impl Problem {
         Problem { message: message.into(), fix: Some(Fix::text(text)) }
     }
 
-    /// Puts a prefix before the message.
+    /// This problem with `prefix` before its message, and with its fix.
     pub fn prefixed(self, prefix: impl fmt::Display) -> Problem {
         Problem { message: format!("{prefix}{}", self.message), ..self }
     }
