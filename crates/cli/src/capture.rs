@@ -156,8 +156,8 @@ impl Firsts {
         }
     }
 
-    /// The position of a data packet in its message, and that in its request, in packets from 0. They are equal for
-    /// transports without requests.
+    /// The position of a data packet in its message and its position in its request, both in packets from 0. Without
+    /// requests, the two positions are equal.
     fn places(&self, packet: &Packet) -> [u32; 2] {
         let Repr::Data { psn, msn, message, .. } = packet.repr else { return [0; 2] };
         let place = |first: Option<&u32>| first.map_or(0, |first| psn - first);

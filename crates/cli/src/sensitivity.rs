@@ -92,7 +92,7 @@ struct EntryValue<'a> {
     /// The values without the names of the parameters, because in another figure the parameters belong to other
     /// schemes.
     meant: BTreeSet<&'a str>,
-    /// Whether the value is the one of the figures' default setup.
+    /// Whether the default setup of the figures has this value.
     own: bool,
 }
 

@@ -24,7 +24,7 @@ pub struct Prepared {
     pub ground: Ground,
     /// The path facts on which transports depend, at each point of the sweep, for each scheme.
     pub facts: Vec<Vec<PathFacts>>,
-    /// Warnings about the scenario.
+    /// Warnings about inputs of the scenario that are valid but probably not intended.
     pub warnings: Vec<Diagnostic>,
 }
 

@@ -242,7 +242,8 @@ impl Plan<'_> {
         })
     }
 
-    /// Simulates the runs that are not stored, those of the figure's default setup first, and returns their number.
+    /// Simulates all runs that are not stored, beginning with the runs of the figure's default setup. Returns the
+    /// number of runs that were not stored.
     fn simulate(&self, args: &ReproduceArgs, kept: &RunCache, spool: &Spool) -> Result<usize, Failure> {
         let missing: Vec<usize> = (0..self.runs.len()).filter(|&run| !kept.has(run)).collect();
         note(&format!(

@@ -34,7 +34,7 @@ pub fn testbed(args: &TestbedArgs) -> Result<(), Failure> {
     let over = Overrides {
         schemes: args.schemes.clone(),
         seeds: args.seeds.clone(),
-        // A testbed takes its time.
+        // A run on real packets takes long, so that one seed is the default.
         usual_seeds: vec![1],
     };
     let written = source::open(path)?;

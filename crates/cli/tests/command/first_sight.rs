@@ -96,7 +96,7 @@ fn an_answer_says_what_else_moved() {
     let (_, held) = text.split_once("write below [set] what they are at ").unwrap();
     let (at, lines) = held.lines().next().unwrap().split_once(": ").unwrap();
     let lines = lines.trim_end_matches('.').replace(" and ", "\n");
-    // Both thresholds are those of the answer: a fifth and four fifths of the queue.
+    // Both thresholds belong to the queue that was found: a fifth and four fifths of it.
     assert_eq!(at, json["answers"][0]["value"].as_str().unwrap(), "{text}");
     let queue: f64 = at.trim_end_matches("KB").parse().unwrap();
     for (parameter, share) in [("fabric.ecn_kmin", 0.2), ("fabric.ecn_kmax", 0.8)] {

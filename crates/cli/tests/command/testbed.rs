@@ -78,7 +78,7 @@ fn begin_long(place: &Place) -> Child {
     let mut command = place.command(&["testbed", "s.toml", "--scheme", "reps", "--dilation", "2000000"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("the processes of the testbed", || children_of(child.id()).len() == 5);
-    // The run itself has begun soon after.
+    // The processes are now started, and the run begins within 200 ms.
     sleep(Duration::from_millis(200));
     child
 }

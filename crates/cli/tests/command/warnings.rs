@@ -214,7 +214,7 @@ fn settings_that_count_for_nothing() {
     let swept = |key: &str| format!("{SMALL}{set}[sweep]\n\"{key}\" = [\"400KB\", \"500KB\"]\n");
     let says = "\"*.fabric.queue\" below [set] has no effect: \"*.fabric.queue\" overrides it in [sweep]";
     check_warns(&swept("*.fabric.queue"), &[says]);
-    // The other schemes still use the setting.
+    // If only REPS is swept, the other schemes still use the setting.
     check_warns(&swept("reps.fabric.queue"), &[]);
     let zip = "[[sweep.zip]]\n\"*.fabric.queue\" = [\"400KB\"]\n\"workload.bytes\" = [\"1KB\"]\n";
     check_warns(&format!("{SMALL}{set}{zip}"), &[says]);

@@ -58,7 +58,8 @@ pub(super) fn overrides_to_hold(
     let of_it = answers.iter().find(|answer| answer.scheme == scheme);
     let (at, _) = of_it?.in_every_seed(find)?;
     let of_scheme: Vec<&DerivedChange> = moved.iter().filter(|moved| moved.scheme == *scheme).collect();
-    // It only makes sense to hold both thresholds together.
+    // If one ECN threshold were held and the other moved, marking would change its form. Both are therefore held
+    // together.
     let both: Vec<&DerivedChange> =
         of_scheme.iter().copied().filter(|moved| THRESHOLDS.contains(&&*moved.parameter)).collect();
     let chosen = if both.is_empty() { &of_scheme[..1] } else { &both[..] };
