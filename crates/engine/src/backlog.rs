@@ -101,9 +101,9 @@ mod tests {
         assert_eq!(next, 1 << 32);
     }
 
-    /// The packets found 1 to 200 bytes, one packet for each length. Their nearest rank for 99 % is 198, in the step
-    /// from 192 to 199. With 19,800 more packets that found an empty queue, the rank is 19,800, and with three further
-    /// packets it is 19,803.
+    /// 200 packets find queues of 1, 2, ... 200 bytes. Of 200 packets, the nearest rank for 99 % is 198, and 198 bytes
+    /// are in the step from 192 to 199. With 19,800 more packets that find an empty queue, the rank is 19,800, and with
+    /// three further packets it is 19,803.
     #[test]
     fn percentiles_are_by_nearest_rank() {
         let mut backlogs = Backlogs::default();

@@ -237,7 +237,7 @@ pub enum SignalKind {
     Pause {
         /// The node.
         node: u32,
-        /// Its port.
+        /// The port of that node.
         port: u16,
         /// Whether the data class is paused.
         stop: bool,

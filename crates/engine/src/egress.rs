@@ -45,7 +45,7 @@ pub struct Port {
     pub link: LinkId,
     /// The number of the port at the other end of the link.
     pub peer_port: u16,
-    /// The index of the kind of its link.
+    /// The index of the kind of the port's link.
     pub link_kind: u16,
     /// The bytes of control that are sent per 2^16 bytes of data while both queues wait. 0 stands for strict priority
     /// of control.
@@ -474,8 +474,8 @@ fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     match free_times.is_one_port() {
         true => at.link.send((out.peer, out.peer_port), arrives, &frame.packet, &mut at.out),
         false => {
-            // A host with one port in the same cluster may have begun to send packets to this node. Its buffered
-            // packets must be completed first.
+            // Another host of this cluster, with one port, may have begun to send packets to the same node. The packets
+            // of that host in the link's buffer must be completed first.
             at.link.finish(&mut at.out);
             at.out.send_packet(out.peer, arrives, &frame.packet, out.peer_port);
         }

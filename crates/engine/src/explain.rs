@@ -135,7 +135,7 @@ impl Stalled<'_> {
             let time = rto.0 as f64 * timeouts;
             (time < Limits::MAX_TIME.0 as f64).then_some(Duration(time as u64))
         };
-        // This time holds enough timeouts for all of them to fail with a probability of only `UNLIKELY`.
+        // The time of so many timeouts that all of them fail with a probability of only `UNLIKELY`.
         let silence = time(take(libm::log(UNLIKELY) / libm::log(1.0 - chance)))?;
         let stall = silence.max(rto * 20).max(self.limits.stall * 10).rounded_up(2);
         let rest = time(parts as f64 * take(1.0 / chance))?;

@@ -30,8 +30,8 @@ pub struct FarCalendar {
 /// The length of a bin in bits: 2^19 ps are half a microsecond, which is no longer than most synchronisation windows.
 const BIN_BITS: u32 = 19;
 
-/// The number of arrivals in a chunk. If a bin were a single growing vector, the unused capacity would be half as large
-/// as its contents.
+/// The number of arrivals in a chunk. If a bin were a single growing vector, its unused capacity would be, on average,
+/// about half as large as its contents.
 const CHUNK: usize = 32;
 
 impl FarCalendar {

@@ -112,7 +112,7 @@ pub struct Host {
 /// A queue pair on which a host sends.
 struct Outgoing {
     qp: QpId,
-    /// The index of its sender in `senders`.
+    /// The index of the queue pair's sender in `senders`.
     index: u32,
     /// Messages that are not acknowledged yet, posted or not.
     messages_left: u32,
@@ -122,7 +122,7 @@ struct Outgoing {
 
 /// A queue pair on which a host receives.
 struct Incoming {
-    /// The index of its receiver in `receivers`.
+    /// The index of the queue pair's receiver in `receivers`.
     index: u32,
     /// The number of the telemetry record that waits for an ACK, or 0.
     telemetry: u32,
@@ -382,7 +382,7 @@ impl Host {
     ) {
         at.counters.consumed += 1;
         if let Repr::Program { .. } = packet.repr {
-            // Such a packet is meant for a switch program on the path, which would have consumed it. Hosts ignore it.
+            // The packet is for a switch program on the path, which did not consume it. Hosts ignore such packets.
             return;
         }
         let slot = at.network.slots(packet.qp)[0];

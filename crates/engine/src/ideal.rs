@@ -133,8 +133,8 @@ impl<'a> Ideal<'a> {
     /// wire, and all others are full.
     fn last_arrival(&self, path: &[Tier], packets: u64, last: u64) -> Duration {
         let full = self.framing.payload.0 + self.framing.header.0;
-        // These are the times at which the last full packet and the last packet leave the current link. The slowest
-        // link so far determines the distance between full packets.
+        // `full_out` and `last_out` are the times at which the last full packet and the last packet leave the current
+        // link. The slowest link so far determines the distance between full packets.
         let (mut full_out, mut last_out, mut slowest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
         for tier in path {
             let (full_time, last_time) = (tier.rate.time_for(full), tier.rate.time_for(last));

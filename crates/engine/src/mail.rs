@@ -470,7 +470,8 @@ pub struct Sources<'m> {
     pub order: Option<u64>,
 }
 
-/// The number of arrivals that are prefetched before a node's turn. The hardware prefetcher continues along a run.
+/// The largest number of arrivals from each thread that are prefetched before a node's turn. The hardware prefetcher
+/// continues along a run.
 const MAX_PREFETCHED: usize = 16;
 
 impl Sources<'_> {

@@ -69,7 +69,8 @@ pub type OwnPath<'a> = Box<dyn Fn(HostId, HostId) -> PathFacts + Send + Sync + '
 /// A connection that was added after the run began.
 struct AddedConnection {
     ends: Qp,
-    /// The [`slots`](Network::slots) of its first queue pair. The slots of its other queue pairs follow.
+    /// The [`slots`](Network::slots) of the connection's first queue pair. The slots of the connection's other queue
+    /// pairs follow.
     slots: [u32; 2],
 }
 

@@ -27,7 +27,8 @@ impl Jitter {
 
 /// The clock of a device whose rate differs from the nominal one.
 pub(super) struct Clock {
-    /// The relative excess of its period over the nominal one, in parts per billion. Negative for a fast clock.
+    /// The relative excess of the clock's period over the nominal period, in parts per billion. The value is negative
+    /// for a fast clock.
     off: i64,
     /// For each port, the remainder of its transmission times that has not been counted so far, in 10^-9ths of a
     /// picosecond. Each transmission takes a whole number of picoseconds, and one picosecond is 12 ppm of a 4 KiB

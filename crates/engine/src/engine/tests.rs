@@ -28,7 +28,7 @@ struct TestRun {
     limits: Limits,
 }
 
-// These schemes are complete, with all parameters.
+// Schemes in complete form, with all parameters.
 const REPS: &str = include_str!("tests/reps.toml");
 const ROCE: &str = include_str!("tests/rocev2.toml");
 const HPCC: &str = include_str!("tests/hpcc.toml");

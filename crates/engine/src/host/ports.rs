@@ -24,7 +24,8 @@ pub(super) struct SeveralPorts {
     choice: PortChoice,
     /// Whether the packets of a queue pair all leave by the same port.
     pins: bool,
-    /// The port after the one by which the last data packet left. It is used only if data leaves by the next free port.
+    /// The port that follows the port by which the last data packet left. The field is used only if data leaves by the
+    /// next free port.
     turn: u16,
     /// Whether packets avoid ports whose links the NIC knows to be down.
     fails_over: bool,

@@ -32,7 +32,7 @@ enum Turn {
     Called,
     /// The injector is not ready, so the run pauses.
     Paused,
-    /// It is the turn of a node, if one is left.
+    /// A node runs its next event, if any node has one left.
     OfNode,
 }
 

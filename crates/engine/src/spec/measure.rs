@@ -94,7 +94,7 @@ impl Series {
         }
     }
 
-    /// The name of its curves in results, with the unit.
+    /// The name of the series' curves in results, with the unit.
     pub fn column(self) -> &'static str {
         match self {
             Series::LinkUtilisation => "link_utilisation_gbps",

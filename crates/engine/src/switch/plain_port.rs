@@ -127,7 +127,7 @@ impl Buffer for SharedQueues {
 pub struct Wire<'s> {
     /// The port.
     pub out: &'s mut Port,
-    /// The kind of its link.
+    /// The kind of the port's link.
     pub kind: &'s LinkKind,
     /// The time at which the port becomes free. [`Time::NEVER`] if it is not busy.
     pub free: Time,

@@ -114,7 +114,8 @@ mod tests {
         let mut one = buffer(10_000, 1.0);
         assert_eq!([fill(&mut one), fill(&mut one), fill(&mut one)], [5, 3, 1]);
         assert_eq!(one.held(), 9_000);
-        // Another queue may use released bytes. 2,000 B are left, and its queue is empty.
+        // Bytes that one queue releases are free for others. 2,000 B are free now, so that an empty queue accepts one
+        // packet.
         one.release(1_000);
         assert_eq!(fill(&mut one), 1);
     }
