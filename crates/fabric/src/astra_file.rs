@@ -66,8 +66,8 @@ pub fn is_astra_network(file: &str) -> bool {
 /// Reads a network file.
 ///
 /// # Errors
-/// The error has the file and the line. It is another kind of file, a missing list, a list with another length than
-/// `topology`, an unknown topology, a number that is out of range, or a number of NPUs that is too large to simulate.
+/// The text is another kind of file, lacks a list, or has a list with another length than `topology`, an unknown
+/// topology, a number that is out of range, or more NPUs than can be simulated. The error has the file and the line.
 pub fn parse_astra(file: &str, text: &str) -> Result<AstraNetwork, TopologyError> {
     let document = YamlDocument::read(file, text)?;
     if let Some(dims) = document.get("logical-dims") {
@@ -127,7 +127,7 @@ pub fn parse_astra(file: &str, text: &str) -> Result<AstraNetwork, TopologyError
 /// Reads the logical dimensions of ASTRA-sim's ns-3 backend: `{"logical-dims": ["8", "2"]}`.
 ///
 /// # Errors
-/// The error has the line. It is another kind of file, or a dimension that is not a whole number from 1.
+/// The text is another kind of file, or has a dimension that is not a whole number from 1. The error has the line.
 pub fn parse_logical_dims(file: &str, text: &str) -> Result<Vec<u32>, TopologyError> {
     let document = YamlDocument::read(file, text)?;
     let dims = document.list("logical-dims", "[\"8\", \"2\"]")?;

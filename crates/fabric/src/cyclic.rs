@@ -59,7 +59,7 @@ impl Topology {
             let has_level = has_level(switch);
             (0..self.tors()).all(|destination| {
                 let group = routing.group(switch, destination);
-                // A switch has its ports down before the others.
+                // The downward ports of a switch have lower numbers than its other ports.
                 let skip = !has_level && group.first().is_none_or(|first| *first >= goes_down[switch]);
                 skip || group.iter().all(|&port| {
                     let link = self.link(NodeId(hosts + switch as u32), port);

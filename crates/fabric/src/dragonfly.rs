@@ -130,7 +130,9 @@ pub(super) fn build(spec: &DragonflySpec) -> Result<Topology, TopologyError> {
         for link in 0..a * h {
             let (round, offset) = (link / (g - 1), link % (g - 1) + 1);
             let peer = (group + offset) % g;
-            // The peer group numbers this cable as its link with the opposite offset, in the same round.
+            // A group's first g - 1 links lead to the other g - 1 groups, the next g - 1 links again, and so on.
+            // `round` counts these sequences. At the peer group, this cable is the link of the same round that leads
+            // back to `group`.
             let back = round * (g - 1) + (g - offset - 1);
             if group < peer {
                 join(

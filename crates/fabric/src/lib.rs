@@ -314,7 +314,7 @@ impl Topology {
         self.unreachable_host().is_none()
     }
 
-    /// The memory that the topology occupies, in bytes.
+    /// The memory that the topology occupies in bytes, with the capacity of its vectors.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>()
             + self.switches.capacity() * size_of::<Switch>()

@@ -39,7 +39,8 @@ pub(super) struct ServerCounts {
 pub(super) enum Dialect {
     /// HPCC's simulator, its descendants, and ns3-rdma.
     Hpcc,
-    /// ns3-datacenter (inet-tub). Its number of ToRs and the port rates of Reverie are ignored.
+    /// ns3-datacenter (inet-tub). The header also has the number of ToRs and, in that simulator's version for Reverie,
+    /// two port rates. These columns are ignored.
     Datacenter,
     /// SimAI. The last column is a word.
     SimAi,
