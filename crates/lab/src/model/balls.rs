@@ -38,7 +38,8 @@ pub const MAX_COLORS: u64 = 100_000_000;
 /// The largest number of bins with a curve for each bin. Games with more bins have only a curve of the longest queue,
 /// because a curve for each bin would fill the picture and the files.
 pub const MAX_BIN_CURVES: u32 = 8;
-/// A round is drawn as a microsecond, because curves have their time in picoseconds.
+/// The length of a round in curves, in picoseconds. Rounds have no duration, but curves need times: round n is drawn at
+/// n us.
 const ROUND_PS: u64 = 1_000_000;
 
 /// Plays every game of the model.

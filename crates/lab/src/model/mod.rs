@@ -91,7 +91,7 @@ pub enum ModelError {
     TooLarge {
         /// The objects that are too many, in the plural.
         what: &'static str,
-        /// The number of these objects.
+        /// The number of balls or colours that the model has.
         count: u64,
         /// The largest number that is allowed.
         most: u64,

@@ -217,7 +217,7 @@ fn values(list: Vec<toml::Value>) -> Result<Values, String> {
             let (other, other_unit) = quantity(high).ok_or_else(kinds)?;
             let high =
                 if unit == other_unit { other } else { number * times(low, high).ok_or_else(kinds)? };
-            // These are the smallest units, so their numbers are whole.
+            // `B`, `bps` and `ps` are the smallest units, so that a number in them is whole.
             let whole = ["B", "bps", "ps"].contains(&unit.as_str());
             range(number, high, Spelling::Unit { unit, whole })
         }

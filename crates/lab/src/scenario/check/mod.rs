@@ -53,7 +53,8 @@ const MOST_KINDS: usize = 60_000;
 /// The largest number of links of a cycle that an error text names.
 const MOST_NAMED: usize = 8;
 
-/// Parameters whose error, in a lossless class, is that their value is too small.
+/// Parameters for which a lossless class needs a minimum value. If such a parameter is swept, the error's hint is a
+/// sweep that begins with the minimum.
 const AT_LEAST: [&str; 2] = ["fabric.pfc.buffer", "fabric.pfc.headroom"];
 
 /// A workload with this number of messages at one seed is assumed to have at least one message at every seed.

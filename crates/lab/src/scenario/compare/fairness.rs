@@ -269,7 +269,7 @@ impl Values {
         };
         by_path.insert(OVERLOAD.to_owned(), Known::plain(overload));
         by_path.insert(BUFFER.to_owned(), Known::plain(&buffer(&scheme.fabric, facts)));
-        // These are the defaults of parameters that are not set.
+        // Parameters that the scheme leaves out have these defaults.
         let mut unless_said = |path: &str, is: &str| {
             by_path.entry(path.to_owned()).or_insert_with(|| Known::plain(is));
         };

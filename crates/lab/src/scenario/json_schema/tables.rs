@@ -180,7 +180,7 @@ fn condition(section: &Section) -> Value {
     let mut conditions = Vec::new();
     match (section.kind, section.keys.iter().find(|key| key.name == "kind").map(|key| key.is)) {
         (Some(kind), _) => conditions.push(is_kind("kind", &[kind])),
-        // Another section has these kinds without a file.
+        // Without a file, another section has the keys of these kinds.
         (None, Some(KeyType::Choice(kinds))) => {
             conditions.push(json!({ "allOf": [is_kind("kind", kinds), { "required": ["file"] }] }));
         }

@@ -69,7 +69,8 @@ const PER_HOUR: Key = key(
 /// The largest permitted number of failures per hour of a cable or switch: one per microsecond.
 pub(in crate::scenario) const MOST_PER_HOUR: f64 = 3.6e9;
 
-/// The keys of all link faults, with this kind, followed by the keys of this kind only.
+/// The keys of link faults of the kind `of`: the keys that all kinds of link faults have, followed by `own`, the keys
+/// of this kind only.
 const fn of_links<const N: usize>(of: &'static str, own: &[Key]) -> [Key; N] {
     joined(&[&[kind(of, "The kind of the fault."), AT, DURATION, UNTIL, LINKS_BROKEN, BOTH], own])
 }

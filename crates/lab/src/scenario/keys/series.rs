@@ -31,7 +31,7 @@ pub enum PointsOf {
 }
 
 impl PointsOf {
-    /// The key that names these objects.
+    /// The key of `[[measure]]` that names objects of this kind.
     pub fn key(self) -> &'static str {
         match self {
             PointsOf::Links => "links",

@@ -102,7 +102,7 @@ fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<Fix>) {
     let Some((number, _)) = at else { return (said.to_owned(), None) };
     let line = text.lines().nth(number - 1).unwrap_or_default();
     let code = line.split('#').next().unwrap_or_default().trim();
-    // The parser's errors have only words and no kind. A test checks that the words are these.
+    // The parser's errors can be told apart only by their text. A test checks that the parser uses this text.
     if said.starts_with(DUPLICATE_KEY)
         && let Some((key, _)) = code.split_once('=').or(Some((code, "")))
     {

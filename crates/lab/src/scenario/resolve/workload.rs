@@ -323,7 +323,8 @@ fn collective(
     let algorithm = algorithm(table)?;
     only(table, &keys::of("collective"))?;
     let (server, gpus) = server::read(cx, (table, "workload"), topology)?.unzip();
-    // If the ranks per server are not given, the ranks are the topology's GPUs.
+    // With `[workload.server]` but without its key `ranks`, the job runs on the topology's GPUs. Otherwise it runs on
+    // the topology's hosts.
     let hosts = gpus.flatten().unwrap_or(hosts);
     let members = members(table, hosts)?;
     let to_all = algorithm == Algorithm::Alltoall;

@@ -147,8 +147,9 @@ fn collect(at: &str, value: &toml::Value, paths: &mut Vec<String>) {
 /// Names that other tools use for parameters.
 const OTHER_NAMES: [(&str, &str); 3] = [("mtu", "payload"), ("timeout", "rto"), ("buffer_size", "queue")];
 
-/// The known path nearest to `path`. It is one that ends with `path`, or else, among those with the nearest last
-/// step, the one that is nearest as a whole.
+/// The known path nearest to `path`: a path that ends with `path`, if there is one. Otherwise the known path is chosen
+/// by its last word: first the last word that is nearest to that of `path` (or to the word for it in [`OTHER_NAMES`]),
+/// and then the nearest path among those with this last word.
 pub(in crate::scenario) fn nearest_path<'a>(path: &str, known: &[&'a str]) -> Option<&'a str> {
     if let Some(whole) = known.iter().find(|known| known.ends_with(&format!(".{path}"))) {
         return Some(whole);

@@ -202,7 +202,7 @@ fn no_message_has_a_time_in_many_picoseconds() {
         let error = read.and_then(|scenario| scenario.check()).expect_err(&text).to_string();
         assert!(picoseconds(&error).iter().all(|time| *time <= 10_000), "{error}");
     }
-    // These are times that the program computes.
+    // The same holds for warnings with times that the program computes.
     let stalled = GOOD.replace("[workload]", "[limits]\nmax_time = \"1001ps\"\n[workload]");
     let examined = read("s.toml", &stalled, &folder(), &Overrides::default()).unwrap().examine().unwrap();
     let said: Vec<String> = examined.warnings.iter().map(ToString::to_string).collect();

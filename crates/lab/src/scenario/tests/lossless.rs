@@ -172,8 +172,8 @@ fn the_cures_work() {
     }
 }
 
-/// The trunk needs the largest headroom of all links: 112,515 B. These are 104,214 B, which arrive at 25 B/ns in `2 us
-/// + T + frame + 2 us` (T is the time of a full packet), one byte more, and two packets of 4,150 B.
+/// The trunk needs the largest headroom of all links: 112,515 B. This is the sum of 104,214 B (the data that arrives at
+/// 25 B/ns in `2 us + T + frame + 2 us`, where T is the time of a full packet), one byte, and two packets of 4,150 B.
 #[test]
 fn a_headroom_that_is_too_small_is_told_with_what_would_do() {
     let said = said(r#""rocev2.fabric.pfc.headroom" = "100KB""#);

@@ -33,7 +33,8 @@ const CHAKRA: &str = "chakra of 1 ranks\nrank 0\n";
 /// A scenario for keys of a section: the text above the section's table, and further keys of that table.
 struct Base {
     above: String,
-    /// Keys with their values. They replace the example if the key is required.
+    /// Further keys of the table with their values. If the section requires such a key, this value replaces the key's
+    /// example.
     with: Vec<(&'static str, &'static str)>,
     /// The content of each file.
     file: &'static str,
@@ -508,7 +509,7 @@ fn every_key_survives_a_round_trip() {
         };
         bases.insert(section.name);
         for key in section.keys {
-            // The base has this value already.
+            // The base of a section already has the section's `kind`, so that this key needs no case.
             let of_kind = key.name == "kind";
             let Some(case) = case(section.name, key.name).or_else(|| of_kind.then(Case::default)) else {
                 wrong.push(format!("{}.{}: no scenario here has this key", section.name, key.name));
