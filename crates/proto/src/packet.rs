@@ -524,7 +524,7 @@ impl Packet {
         self
     }
 
-    /// Sets the tag.
+    /// Sets the bits for programs in switches.
     #[inline]
     pub const fn with_tag(mut self, tag: u16) -> Packet {
         self.tag = tag;

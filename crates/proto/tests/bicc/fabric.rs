@@ -1,4 +1,5 @@
-//! NICs in one data centre, NICs in the other, and the switch of the latter between them.
+//! Sending NICs in one data centre, receiving NICs in another, and between them the external switch of the receivers'
+//! data centre.
 
 use super::model::Model;
 use super::*;

@@ -71,7 +71,7 @@ fn counter(program: &Conweave, name: &str) -> u64 {
     counters.iter().find(|counter| counter.name == name).unwrap_or_else(|| panic!("no {name}")).value
 }
 
-/// The bits of a tag that these tests read.
+/// Whether the tag has the INIT bit: the packet is the first of its epoch and requests a reply.
 fn is_init(packet: &Packet) -> bool {
     packet.tag >> 9 & 1 != 0
 }

@@ -63,8 +63,8 @@ fn a_batch_is_bounded_by_the_queue_and_the_window() {
     assert_eq!(fetches(16, HUGE, 16), 1);
     assert_eq!(fetches(17, HUGE, 16), 2);
     assert_eq!(fetches(17, HUGE, 1), 17);
-    // 100 packets are in flight, except those whose headers came back. Thus awin exceeds the packets to retransmit by
-    // 4.
+    // 100 packets were sent, and those whose headers came back are no longer in flight. In a window of 104 packets,
+    // awin therefore has room for 4 packets more than are to be retransmitted.
     assert_eq!(fetches(32, 104 * PACKET, 16), 2);
     // In the first case there is no room, so that each fetch takes one entry. In the second case a fetch takes one
     // entry, and a later one takes the ten for which the window has room.

@@ -68,7 +68,7 @@ fn the_timer_waits_for_the_last_packet() {
         sender.handle_timeout(us(at + 3_999));
     }
     assert_eq!(time_out(&mut sender), us(14_000));
-    // This also holds in a later round.
+    // The timer also waits for the last packet in a later round.
     for (at, due) in [(14_000, None), (19_000, None), (24_000, Some(us(28_000)))] {
         assert!(sender.poll_transmit(us(at)).is_some());
         assert_eq!(sender.next_timeout(), due);
@@ -263,7 +263,7 @@ fn a_timeout_repeats_all_requests_of_the_oldest_message() {
     // All these requests have one timer, and there is one timeout.
     assert_eq!(sender.next_timeout(), Some(us(8_000)));
     assert_eq!(sender.counters(), SenderCounters { retransmissions: 7, timeouts: 1, nacks: 0, fetches: 0 });
-    // That round contains all packets that were lost.
+    // The new round contains all packets that were lost, so that the receiver completes the message.
     let mut receiver = Receiver::new(DcpConfig { tracked_messages: 4, ..config() });
     for (psn, msn, retry) in round {
         let (packets, is_last) = [(3, false), (3, false), (1, true)][msn as usize];

@@ -225,7 +225,7 @@ mod reaction_point {
         assert_state(&mut flow, us(365), (40.0, 44.375, 0.225_048_065));
         assert_eq!(flow.next_increase(), None);
         // At line rate neither rate rises, while alpha keeps falling. A CNP first sets the target rate to the current
-        // rate, then cuts the latter.
+        // rate, and then cuts the current rate.
         assert_state(&mut flow, us(420), (40.0, 44.375, 0.168_786_049));
         flow.cnp(us(421));
         assert_state(&mut flow, us(421), (36.624_279_022, 40.0, 0.376_589_537));

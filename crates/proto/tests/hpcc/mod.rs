@@ -113,8 +113,8 @@ fn a_flow_starts_at_line_rate_and_needs_two_reports() {
     assert_state(&mut flow, (1.0, 95_040.0, 100_000.0, 0));
 }
 
-/// One link of 100 Gb/s. Its share u is the bytes sent over the line rate times the time, plus the shorter queue over
-/// 100,000 B. The weight of u is the time over 8 us, and at most 1.
+/// One link of 100 Gb/s. The share u of the link is (bytes sent) / (line rate * time) + (shorter queue) / 100,000 B.
+/// The weight of u is the time over 8 us, and at most 1.
 #[test]
 fn steps_of_the_algorithm() {
     let mut flow = Flow::new(&config(2));

@@ -1,4 +1,3 @@
-//! The sender of `irn`.
 
 use super::*;
 use anabranch_proto::Packet;
@@ -218,7 +217,7 @@ fn only_what_has_a_sacked_packet_above_it_is_lost() {
     assert_eq!(upon(&mut sender, us(16), ack(10, 7)), []);
     assert_eq!(counted(&sender), (5, 0));
     assert_eq!(sender.next_timeout(), None);
-    // Here two SACKs overtook each other.
+    // The SACK of a higher PSN arrives before the SACK of a lower one.
     let mut sender = with(10);
     assert_eq!(burst(&mut sender, us(0)), psns(0..10));
     answer(&mut sender, us(8), ack(0, 6));
@@ -339,7 +338,7 @@ fn a_retransmission_that_is_lost_waits_for_the_high_timeout() {
     assert_eq!(upon(&mut sender, us(336), ack(101, 1)), psns(101..201));
 }
 
-/// This also applies to packets that were first sent during the recovery and have SACKed packets above them.
+/// Packets that are first sent during a recovery are retransmitted too, once a higher PSN is SACKed.
 #[test]
 fn what_is_first_sent_in_recovery_and_lost_is_sent_again_too() {
     let mut sender = with(500);

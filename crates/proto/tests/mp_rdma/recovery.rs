@@ -134,8 +134,8 @@ fn what_is_acknowledged_meanwhile_is_left_out() {
     assert_eq!(sender.counters().retransmissions, 2);
 }
 
-/// If a packet was retransmitted at 9 us, the late ACK of this copy does not count as late. The late ACK of an earlier
-/// copy marks its path as slow.
+/// A late ACK does not count as late if it is for a copy that was retransmitted at 9 us. A late ACK of an earlier copy
+/// marks the path of that copy as slow.
 #[test]
 fn a_packet_that_was_sent_again_is_not_late() {
     for (sent_at, goes) in [(us(9), true), (Time(us(9).0 - 1), false)] {

@@ -192,7 +192,7 @@ fn the_window_bounds_what_is_in_flight() {
     assert_eq!(sender.upon(us(8), 3, 6), [104]);
     // PSNs 3 and 5 are lost, and their retransmissions use the room that they left.
     assert_eq!(sender.ring(us(16)), [3, 5]);
-    // The first copies of these packets arrive after all.
+    // The first copies of PSNs 3 and 5 arrive after all.
     let late = |cumulative, psn| Repr::ack(cumulative).with_received(psn, 1);
     sender.hear(us(17), late(5, 3));
     assert_eq!(sender.burst(us(17)), [105]);

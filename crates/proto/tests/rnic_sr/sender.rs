@@ -316,7 +316,8 @@ fn a_retransmission_blocks_the_path() {
     sender.handle_timeout(us(21));
     assert_eq!(sender.next_timeout(), Some(us(4_001)), "the RTO");
     assert_eq!(burst(&mut sender, us(21)), psns(10..100));
-    // If there is nothing to send, the sender need not wait for the blocked path.
+    // The retransmission of 99 blocks the path, but no other packet is to be sent. The next timeout is therefore the
+    // RTO and not the end of the block.
     answer(&mut sender, us(22), nack(99));
     assert_eq!(burst(&mut sender, us(22)), [99]);
     assert_eq!(sender.next_timeout(), Some(us(4_022)));

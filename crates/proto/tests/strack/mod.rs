@@ -220,7 +220,7 @@ mod congestion_control {
     }
 
     /// Lines 8-9: the window grows by alpha * (target - delay) / cwnd, with alpha = 4 packets per 12 us. Lines 19-22:
-    /// it also grows by 0.15 packets, once in more than a base RTT.
+    /// the window also grows by 0.15 packets if more than a base RTT has passed since the last such increase.
     #[test]
     fn grows_in_proportion_to_the_room_below_the_target() {
         let mut cc = start(config(20.0));
@@ -346,7 +346,7 @@ mod congestion_control {
         cc.handle_ack(&acked(100, 4, true));
         assert_eq!(cc.window(), 20_150);
         // An RTT of 20 us is 16 us above the base RTT of 4 us, and 4 us above the target of 12 us: the window is cut by
-        // 0.8 * 4 / 16 = 20 %. Then eta is added, more than a base RTT after the last time.
+        // 0.8 * 4 / 16 = 20 %. Then eta is added, because more than a base RTT has passed since eta was last added.
         cc.handle_ack(&acked(105, 20, true));
         assert_eq!(cc.window(), 16_270, "20.15 * 0.8 + 0.15");
     }

@@ -13,7 +13,8 @@ const SENDER: HostId = HostId(1);
 const RECEIVER: HostId = HostId(6);
 const QP: QpId = QpId(5);
 
-/// With these parameters an entry exists 1010 us after the INIT, and the first message is posted 3000 us after it.
+/// With these parameters, the first message is posted 3000 us after the INIT, and the entry exists 1010 us after the
+/// INIT.
 pub fn config() -> PnpConfig {
     PnpConfig {
         cnp_interval: Span::Time(INTERVAL),

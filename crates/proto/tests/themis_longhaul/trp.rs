@@ -247,8 +247,8 @@ fn figure_21(recovery: Recovery) -> Switch {
     for packet in 1..=3 {
         assert_eq!(switch.data(joined, 0, packet), Verdict::HoldOutside, "three loops for each");
     }
-    // Packet 1 returns from its loop after 105 ns, which is 55 ns after `beta` has expired. Packets 2 and 3 return 5 ns
-    // apart after it.
+    // Packet 1 returns from its loop after 105 ns, which is 55 ns after `beta` has expired. Packet 2 returns 5 ns after
+    // packet 1, and packet 3 another 5 ns later.
     for packet in 4..=6 {
         switch.data(ns(499_950 + 105 + 1), 0, packet);
     }

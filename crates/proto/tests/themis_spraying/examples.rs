@@ -199,7 +199,8 @@ fn packets_of_neighbours_and_packets_in_passing_are_left_alone() {
     assert_eq!(tor.ingress(&mut nack(QP, 0), true, true), Verdict::Forward);
     // The sender's ToR does not run Themis, so that nothing is known about the queue pair.
     assert_eq!(tor.ingress(&mut nack(QP, 0), true, false), Verdict::Forward);
-    // This packet is sprayed but only passes through. The bit stays for the ToR to which it goes.
+    // A sprayed packet that is not for a host of this ToR keeps its mark, because the ToR of its receiver reads the
+    // mark.
     let mut passing = sprayed(QP, 0);
     let (mark, out) = (passing.tag, tor.egress(&mut passing, false));
     assert_eq!((passing.tag, out), (mark, Vec::new()));

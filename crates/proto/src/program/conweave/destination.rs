@@ -53,8 +53,8 @@ struct Arrivals {
     epoch: Epoch,
     /// Whether the epoch's TAIL has arrived or its timer has expired.
     tail_done: bool,
-    /// For the epoch's last packet on the old path: the time at which it passed the source ToR, and the time of its
-    /// arrival.
+    /// The times of the epoch's last packet on the old path: when the packet passed the source ToR, and when it arrived
+    /// here.
     old_path: Option<(Stamp, Time)>,
     /// The time at which the TAIL passed the source ToR. It is valid while packets are held.
     tail: Stamp,
@@ -107,7 +107,7 @@ impl Destination {
     ) -> Verdict {
         let Repr::Data { stamps, .. } = &mut packet.repr else { return Verdict::Forward };
         let (passed, tail) = header::of_stamps(*stamps);
-        // Hosts must not see these fields.
+        // Hosts must not see the fields of ConWeave.
         (*stamps, packet.tag) = (0, 0);
         self.name.get_or_insert(packet.dst);
         // Every marked packet triggers a notification, as in the public simulator.

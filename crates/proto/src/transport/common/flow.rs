@@ -1,5 +1,5 @@
-//! The code that senders share if their messages are acknowledged in order and their packets are paced. It is
-//! everything but loss detection and retransmission.
+//! The common part of senders whose messages are acknowledged in order and whose packets are paced. Loss detection and
+//! retransmission are not part of it, because they differ between transports.
 
 use super::interface::{Ends, Framing, SenderCounters};
 use super::messages::{Messages, PacketInfo};

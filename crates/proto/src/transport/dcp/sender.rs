@@ -210,9 +210,9 @@ impl Sender for DcpSender {
         packet
     }
 
-    /// Whether the queue pair's turn continues after the last packet (DCP, section 4.3, Tx path). It does if the next
-    /// full packet fits the quota, belongs to the turn's WQEs, and is admitted by the window. Fetched retransmissions
-    /// count in the quota, and new data follows them in the same turn.
+    /// Whether the queue pair's turn continues after the last packet (DCP, section 4.3, Tx path). The turn continues if
+    /// the next full packet fits the quota, belongs to the turn's WQEs, and is admitted by the window. Fetched
+    /// retransmissions count in the quota, and new data follows them in the same turn.
     #[inline]
     fn holds_turn(&self) -> bool {
         self.holds_turn
@@ -516,7 +516,7 @@ impl DcpSender {
                 self.acknowledged.push_back(request.message);
             }
         }
-        // Pending retransmissions of these requests are obsolete.
+        // Pending retransmissions of the acknowledged requests are obsolete.
         self.drop_entries(expected - 1);
         self.oldest_waiting =
             self.retransmissions.iter().filter(|entry| entry.msn == expected).count() as u32;

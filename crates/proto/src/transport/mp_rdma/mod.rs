@@ -7,9 +7,9 @@
 //! path selection). A NACK or a timeout makes the sender restart at the lowest unacknowledged packet (go-back-N; DCP,
 //! section 3). PFC keeps the network lossless, and there is no DCQCN.
 //!
-//! The congestion control `mp-rdma` has the window, and the load balancer `mp-rdma` chooses the paths. The two do not
-//! see each other. This transport knows how many packets an ACK clocks out, and reports the ACK to the balancer once
-//! for each of them. It ignores the rate of a congestion control.
+//! The congestion control `mp-rdma` has the window, and the load balancer `mp-rdma` chooses the paths. Neither of them
+//! sees the state of the other. This transport knows how many packets an ACK clocks out, and reports the ACK to the
+//! balancer once for each of them. It ignores the rate of a congestion control.
 //!
 //! The text of the paper was not available, so that no section of it is cited. The code follows the abstract of the
 //! paper, later papers, and three public simulations where they agree. Where these differ or are silent, the code says

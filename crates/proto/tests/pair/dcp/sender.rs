@@ -285,7 +285,7 @@ impl Sending for CheckedSender {
     fn handle_timeout(&mut self, now: Time) -> Result<(), TestCaseError> {
         self.sender.handle_timeout(now);
         if self.is_timed() && self.expiry() <= now {
-            // These are all requests of the message that were sent at least in part.
+            // The new round has all requests of the oldest message that were sent at least in part.
             let message = self.requests[self.unacked].message;
             let of_message = |number: &usize| self.requests[*number].message == message;
             let numbers: Vec<usize> = (self.unacked..self.requests.len())

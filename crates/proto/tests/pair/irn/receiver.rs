@@ -56,7 +56,7 @@ impl Receiving for CheckedReceiver {
         while self.arrived.contains(&self.expected) {
             self.expected += 1;
         }
-        // These are the messages that end at a PSN that the ePSN has passed.
+        // The messages whose last PSN is among the PSNs that the ePSN passes with this packet.
         let whole: Vec<usize> = self.planned[before as usize..self.expected as usize]
             .iter()
             .filter(|planned| planned.is_last)

@@ -76,8 +76,8 @@ fn one_loss_costs_a_nack_or_near_the_end_a_timeout() -> Result<(), TestCaseError
         let outcome = Run::new(&schedule).finish()?;
         let has_nack = lost + 64 <= 400;
         prop_assert_eq!((outcome.nacks > 0, outcome.timeouts), (has_nack, u64::from(!has_nack)), "{}", lost);
-        // The retransmitted packets are at most those that were in flight when the first NACK arrived, and those before
-        // them from the lost one on.
+        // At most, the packets from the lost one on are retransmitted, up to the last packet that was sent before the
+        // first NACK arrived.
         let most = if has_nack { 64 + on_the_way } else { 401 - lost };
         prop_assert!(outcome.retransmissions <= most, "{}: {:?}", lost, outcome);
         let waited = if has_nack { round } else { schedule.ends.rto };
@@ -207,7 +207,8 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
     (messages(), ends(), timer_lag(), path(), chance()).prop_map(
         |(messages, ends, timer_lag, path, marking)| {
             let faults = Faults { until: Time::NEVER, marking, ..Faults::default() };
-            // The bitmap has room for one packet, and for those that are sent during the jitter of this packet.
+            // The bitmap has room for a packet and for all packets that are sent while this packet is delayed by the
+            // largest jitter.
             let bitmap = (path.jitter.0 / path.wire.0) as u32 + 1;
             let rto = path.longest_round() + Duration(1);
             let ends = MpRdmaEnds { bitmap, rto, all_answered: true, ..ends };

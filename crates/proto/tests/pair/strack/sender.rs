@@ -124,7 +124,7 @@ impl CheckedSender {
         self.acked_packets += 1;
         let known = self.planned[psn as usize];
         if self.lost.remove(&psn) {
-            // The packet was not lost.
+            // The packet was taken for lost, but its first copy has arrived.
             self.sent += known.bytes;
         }
         self.left[known.message] -= 1;
