@@ -15,7 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest number of curves in a panel.
 pub(super) const MAX_CURVES: usize = 16;
-/// The largest number of time columns of a map. The next constant is the largest number of its rows.
+/// The largest number of columns of a map, each of which is an interval of time. [`ROWS`] is the largest number of
+/// rows.
 const STRETCHES: u64 = 160;
 const ROWS: usize = 64;
 /// The two percentiles of the links between which the band is drawn.

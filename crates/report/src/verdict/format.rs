@@ -87,8 +87,8 @@ pub(super) fn in_brackets(standing: &RankedScheme, format: &NumberFormat) -> Str
     }
 }
 
-/// A list as text: `a`, `a and b` or `a, b and c`. If there are more than `most` items, the first ones and the number
-/// of the others.
+/// A list as text: `a`, `a and b` or `a, b and c`. With more than `most + 1` items, the text has the first `most` items
+/// and the number of the others. A single further item is written out, because `1 more` would not be shorter.
 pub(super) fn list(items: Vec<String>, most: usize) -> String {
     list_ending(items, " and ", most)
 }
