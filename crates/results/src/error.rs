@@ -65,7 +65,7 @@ pub enum ResultsError {
         path: PathBuf,
         /// The column.
         column: &'static str,
-        /// Its expected type.
+        /// The expected type of the column.
         expected: &'static str,
     },
     /// A Parquet column has another type.

@@ -130,6 +130,6 @@ pub enum Overflow {
     Drops,
     /// The packet is trimmed to its header.
     Trims,
-    /// There is no such packet, because PFC pauses the sender first.
+    /// PFC pauses the sender before the queue is full, so that every packet fits.
     Pauses,
 }

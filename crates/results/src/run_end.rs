@@ -264,7 +264,7 @@ pub enum RunFailure {
     },
 }
 
-/// Limits for a run that stalled under shorter ones.
+/// Longer limits, for a run that stalled under the limits of its scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LongerLimits {
     /// The value of `limits.stall`, with its unit.
