@@ -34,7 +34,7 @@ fn no_job_is_faster_than_its_ideal() {
     let mut schemes = ["reps", "rocev2-4qp", "dcp"].into_iter().cycle();
     for fabric in FABRICS {
         for (name, algorithm) in Algorithm::ALL {
-            // The other algorithms need no servers.
+            // Algorithms that need no servers run without them.
             let servers = match algorithm.needs_servers() {
                 true => "server = { ranks = 2, link = \"3.6Tbps\", link_latency = \"500ns\", channels = 2 }",
                 false => "",

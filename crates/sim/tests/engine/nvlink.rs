@@ -144,7 +144,7 @@ fn a_hierarchical_allreduce_and_an_all_to_all_keep_to_the_rails() {
     let to_all = run("alltoall", NVLINK);
     assert_eq!(to_all.run.packet_hops, packet_hops(8 * 4 * (B / 8) / 4_096, 2));
     let off = run("alltoall", &NVLINK.replace("25ns\"", "25ns\", pxn = false"));
-    // Three of these four blocks are for GPUs on other rails.
+    // Three of the four blocks that a GPU sends to another server are for GPUs on other rails.
     let blocks = 8 * (B / 8) / 4_096;
     assert_eq!(off.run.packet_hops, packet_hops(blocks, 2) + 3 * packet_hops(blocks, 4));
     let few = collective(&format!(

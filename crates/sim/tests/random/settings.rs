@@ -51,7 +51,8 @@ fn must(scheme: &Scheme, fabric: &Fabric, set: &mut BTreeMap<String, String>) {
             put("fabric.program_at", "\"tor:100%\"");
         }
         "themis-spraying" if !fabric.is_regular => {
-            // Its default program requires numbers of paths that are powers of two, so another program is used.
+            // The default program of `themis-spraying` requires numbers of paths that are powers of two, so another
+            // program is used.
             put("fabric.program", "{ kind = \"flowlet\", gap = \"10us\" }");
         }
         _ => {}

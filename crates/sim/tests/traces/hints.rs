@@ -14,7 +14,7 @@ enum FixPlace {
     Of(&'static str),
     /// In all lines, in place of this text.
     AllOf(&'static str),
-    /// In place of this line.
+    /// In place of the line with this text.
     Line(&'static str),
     /// In the XML tag in the line of the error.
     Tag,
@@ -26,7 +26,7 @@ enum FixPlace {
     Below,
     /// In a new line at the end.
     End,
-    /// In a new line below this line.
+    /// In a new line below the line with this text.
     After(&'static str),
     /// Nowhere: the line of the error is removed.
     Nowhere,
@@ -189,7 +189,7 @@ const NOT_FOLLOWED: &[(&str, &str)] = &[
     ("msccl.rs", "it is no XML"),
 ];
 
-/// The calls that construct a problem with its correction, or one of the two.
+/// The functions by which readers construct a problem, its correction, or both.
 const CALLS: [&str; 5] =
     ["Problem::with_text(", "Problem::with_value(", "Fix::text(", "Fix::value(", "message = format!("];
 
