@@ -13,7 +13,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the position `at` of a frame.
+    /// A cursor whose first field begins at byte `at` of a frame.
     pub fn new(bytes: &'a [u8], at: usize) -> Self {
         Cursor { bytes, at }
     }

@@ -61,10 +61,10 @@ pub enum Fault {
         /// The size of the field in bits.
         bits: u8,
     },
-    /// With these headers there is no such packet, since their transport never sends it.
+    /// The transport that uses these headers never sends such a packet, so the headers cannot express it.
     #[error("these headers have none")]
     NoSuchPacket,
-    /// These headers have no field for this value.
+    /// The headers of the format have no field for a value of the packet.
     #[error("{value:#x} has no room in these headers")]
     NoRoom {
         /// The value for which there is no field.

@@ -58,7 +58,8 @@ mod tests {
                 }
             }
         }
-        // At more than half a round from the reference, another PSN is nearest.
+        // A PSN that differs by more than 2^23 from the reference is not restored, because another PSN with the same
+        // low bits is nearer.
         assert_eq!(nearest_psn((3 << 24 | (HALF + 1)) & 0xff_ffff, 3 << 24), (2 << 24) + HALF + 1);
     }
 
