@@ -55,7 +55,7 @@ pub enum WorkloadError {
         list(.messages)
     )]
     NeverStart {
-        /// All such messages, in order.
+        /// All messages that never start, in order.
         messages: Vec<MessageId>,
     },
 }

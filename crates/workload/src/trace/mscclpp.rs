@@ -20,7 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const SIGNAL: u64 = 8;
 /// The length of a read request in bytes, which is that of InfiniBand's header for it (RETH).
 const READ: u64 = 16;
-/// The ratio of packets to their data in bytes, since packets have a flag for each word of data.
+/// The bytes of packets divided by the bytes of their data. Packets have a flag for each word of data, which is as long
+/// as the word.
 const PACKET: u64 = 2;
 /// An operation that ends immediately.
 const NOTHING: Op = Op::Compute { takes: Duration::ZERO, processor: None };
