@@ -1,4 +1,5 @@
-//! A binary GOAL file, without the cookie at its beginning, and the job of its text.
+//! Conversion of a binary GOAL file to text, and the workload that is built from the text. The fuzz input is the part
+//! of the file after the cookie (the magic number), which the target adds.
 #![no_main]
 
 use anabranch_base::Rate;

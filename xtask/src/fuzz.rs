@@ -56,8 +56,8 @@ pub fn run(root: &Path, seconds: u32) -> Result<()> {
 /// Checks that the targets compile. They form a separate workspace, so no other task compiles them.
 pub fn check(mut cargo: Command, target: &Path) -> Result<()> {
     cargo.args(["check", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--target-dir"]).arg(target);
-    // libFuzzer is written in C++ and takes long to compile. It is replaced by a name that does not exist, because
-    // only linking needs it.
+    // libFuzzer is written in C++ and takes long to compile. Only linking needs the library, so the path of a library
+    // that does not exist takes its place.
     step(cargo.env("CUSTOM_LIBFUZZER_PATH", "none/libnone.a")).context("the fuzz targets do not compile")
 }
 
