@@ -282,8 +282,9 @@ impl<'a> FlowFile<'a> {
                 let what = format!("the 6 columns are {of_six}, and all of these numbers fit both");
                 Err(WorkloadError::line(self.file, flows[0].line, Problem::with_text(what, instead)))
             }
-            // The flows fit neither format, so the file has a mistake. The fifth column of the first flow decides which
-            // format is meant, since bytes have no decimal point and most start times have one.
+            // No flow fits exactly one of the two formats, and some flow fits neither, so the file has a mistake. The
+            // fifth column of the first flow decides which format is meant, since bytes have no decimal point and most
+            // start times have one.
             (None, None) => {
                 let fifth = self.counted[0].1.split_whitespace().nth(4).unwrap_or_default();
                 Ok(if fifth.contains('.') { FlowFormat::Ns3Rdma } else { FlowFormat::Hpcc })

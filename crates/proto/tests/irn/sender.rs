@@ -1,4 +1,3 @@
-
 use super::*;
 use anabranch_proto::Packet;
 use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, CongestionControl, DcqcnConfig, LossReport};
