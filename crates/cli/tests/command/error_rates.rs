@@ -53,7 +53,7 @@ fn an_error_rate_is_treated_as_the_same_loss_in_a_fault() {
             "{run}"
         );
     }
-    // The tables of both are the same, apart from the name of the fault.
+    // The tables of the two scenarios are the same, apart from the name of the fault.
     let table = |place: &Place, document: &Value| {
         let folder = document["folder"].as_str().unwrap();
         let text = place.run(&["report", folder]).expect(0).stdout;

@@ -109,14 +109,15 @@ fn real_packets_between_namespaces_beside_the_simulation() {
         );
         let fct = |which: &str| run[which]["fct_mean_us"].as_f64().unwrap();
         let is_near = (0.8..1.25).contains(&(fct("live") / fct("simulated")));
-        // A machine that lets processes wait for long makes no statement about times.
+        // On a machine that lets processes wait too long, the command reports the run as not valid, and its times may
+        // differ.
         assert!(is_near || run["valid"] == false, "{run}");
         assert_eq!(run["live"]["drops"], run["simulated"]["drops"], "{run}");
     }
     assert_eq!(left_behind(), Vec::<String>::new(), "left behind after success");
     let replayed = place.run(&["replay", "record"]).expect(0).stdout;
     assert_eq!(replayed.matches("are those of the record").count(), 2, "{replayed}");
-    // One byte of a frame that a host has sent.
+    // If the record of a sent frame is changed, the replay must find the difference.
     let path = place.path().join("record/run-0001/process-1.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replacen("\"tail\":\"", "\"tail\":\"0", 1)).unwrap();

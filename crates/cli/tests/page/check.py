@@ -49,7 +49,8 @@ STUCK = SMALL.replace('duration = "5us"', 'until = "1s"').replace("tor:0/up:0", 
 
 JOBS = SMALL.replace('kind = "permutation"\nbytes = "200KB"', 'kind = "collective"\nalgorithm = "allreduce-ring"\nbytes = "1MB"')
 
-# Every uplink of every ToR, which are more than curves can be told apart, at two points of a sweep.
+# A scenario that measures every uplink of every ToR, at two points of a sweep. So many curves could not be told apart
+# in one plot.
 MANY = SMALL.replace('links = "tor:0/up"', 'links = "tor-uplinks"').replace("hosts = 32", "hosts = 128") + """
 [sweep]
 "workload.bytes" = ["20KB", "1MB"]
@@ -96,7 +97,7 @@ def make_pages(program, folder):
     }
 
 
-# Numbers of the plots in which nothing is drawn.
+# JavaScript that returns the numbers of the plots in which nothing is drawn.
 EMPTY = """
 return charts.all.map((chart, number) => [chart, number]).filter(([chart, number]) =>
   JSON.parse(document.getElementById('plots').textContent)[number].data.length > 0 && !chart.panels().every(panel => {
@@ -108,7 +109,8 @@ return charts.all.map((chart, number) => [chart, number]).filter(([chart, number
   })).map(([, number]) => number);
 """
 
-# Pixels in the colour of a curve: of this plot, that trace.
+# JavaScript that returns the number of pixels in the colour of a curve. The arguments are the numbers of the plot and
+# of the trace.
 COLOURED = """
 const [plot, trace] = arguments;
 const panel = charts.all[plot].panels()[0];
@@ -122,7 +124,8 @@ for (let at = 0; at < pixels.length; at += 4)
 return count;
 """
 
-# Whether most of a column of pixels is in the bands' colour: before, during and after the fault.
+# JavaScript that looks at one column of pixels before the fault, one during it and one after it, and returns for each
+# column whether most of its pixels have the colour of a fault's band.
 SHADED = """
 const chart = charts.all.find(chart => (chart.layout.bands || []).length > 0);
 if (!chart) return null;
@@ -146,7 +149,7 @@ def browser(width, dark):
         options.add_argument(f"--{flag}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     options.binary_location = shutil.which("chromium") or ""
-    # Named, the driver is not looked for elsewhere.
+    # Without an explicit path, Selenium would search for a driver, and might download one.
     service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
     driver = webdriver.Chrome(options=options, service=service)
     driver.execute_cdp_cmd(
@@ -177,7 +180,8 @@ def check(driver, name, width, dark):
         faults.append(f"of {len(plots)} plots there is nothing in {empty}")
     if not driver.find_elements(By.CSS_SELECTOR, "details.values table") and plots:
         faults.append("no plot has its numbers in a table")
-    # Axe looks at every cell of the league's tables, for half a minute: there at each width and each ground once.
+    # On the league's page, axe examines every table cell, which takes half a minute. There it runs in only two of the
+    # four combinations of width and colour scheme, so that each width and each scheme is covered once.
     once = name != "league" or (width == WIDTHS[1]) == dark
     violations = Axe().run(driver)["violations"] if once else []
     faults += [
@@ -238,7 +242,7 @@ def table_faults(driver):
 
 def legend_faults(driver):
     """A click on a name in the legend hides its curve: its colour is gone."""
-    # Of ECMP: that of REPS may be where that of OPS is, below it.
+    # The test uses the curve of ECMP, because the curve of OPS may hide that of REPS.
     trace = 2
     name = driver.find_elements(By.CSS_SELECTOR, "#plot-0 .legend button[aria-pressed]")[trace]
     before = driver.execute_script(COLOURED, 0, trace)
@@ -304,13 +308,14 @@ def many_faults(driver, width):
     )
     if (len(set(tops[:2])) == 1) != (width == WIDTHS[0]):
         faults.append(f"at {width} px the small plots are at {tops}")
-    # Messages of 20 KB and of 1 MB.
+    # The messages have 20 KB and 1 MB, so an axis must be logarithmic.
     if not driver.execute_script("return charts.all.some(chart => chart.layout.panels[0].y.log || chart.layout.x.log)"):
         faults.append("no axis is logarithmic by itself")
     return faults
 
 
-# The names of the plots of named points, and the text that stands at the pointer over the first point of the first of them.
+# JavaScript that finds the first plot with named points, and moves the pointer to the first point. It returns the
+# plot's number, the names of its points, and the text that appears at the pointer.
 NAMED = """
 const plots = JSON.parse(document.getElementById('plots').textContent);
 const number = plots.findIndex(plot => plot.data.some(trace => trace.names));
