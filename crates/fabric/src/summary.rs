@@ -62,7 +62,7 @@ impl Topology {
 
     fn tier_summary(&self, tier: u8) -> (TierSummary, Rates) {
         let mut rates = Rates::default();
-        // Ports down, within the tier and up, by switch.
+        // For each switch, the numbers of its ports down, to switches of the same tier, and up.
         let mut counts: [Vec<u16>; 3] = Default::default();
         for node in self.tier_range(tier).map(|i| NodeId(self.hosts + i as u32)) {
             let mut of_switch = [0; 3];
