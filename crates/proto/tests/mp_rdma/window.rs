@@ -127,7 +127,7 @@ fn the_congestion_control_is_told_of_each_ack_as_a_packet() {
     assert_eq!(burst(&mut sender, us(0)), psns(0..4));
     answer(&mut sender, us(8), 7, ack(0, 1));
     answer(&mut sender, us(8), 7, marked(3, 1));
-    // The first is the ACK of a duplicate, and the second acknowledges two packets.
+    // The first ACK is that of a duplicate, and the second ACK acknowledges two packets.
     answer(&mut sender, us(8), 7, ack(0, 1));
     answer(&mut sender, us(8), 7, ack(1, 3));
     // A NACK is not reported to the congestion control.
@@ -154,8 +154,9 @@ fn a_late_ack_takes_a_packet_off_the_window() {
     assert_eq!(*log.lock().unwrap(), [marked.as_str(), &marked, "loss"]);
 }
 
-/// An ACK that could clock out a packet but finds none shrinks the window by a packet, after adding one over the
-/// window. From 4, the window becomes 4.25 - 1 = 3.25, 3.56 - 1 = 2.56, 2.95 - 1 = 1.95, and finally 2.46 - 1 = 1.46.
+/// An ACK that could clock out a packet but finds none shrinks the window by a packet, after it has increased the
+/// window by 1 / window packets. From 4, the window becomes 4.25 - 1 = 3.25, 3.56 - 1 = 2.56, 2.95 - 1 = 1.95, and
+/// finally 2.46 - 1 = 1.46.
 #[test]
 fn window_that_is_not_used_is_lost() {
     let mut sender = sender(4.0);

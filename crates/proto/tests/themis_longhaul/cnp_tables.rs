@@ -169,7 +169,7 @@ fn the_cache_alone_goes_on_hitting_wrong_flows() {
     assert_eq!(switch.data(us(4_500), 0, 0), Verdict::HoldOutside);
     assert_eq!(switch.data(us(4_501), 0, 1), Verdict::Forward);
     assert_eq!(switch.data(us(4_501), 1, 1), Verdict::Forward);
-    // The other flow uses the slot now, so that the first flow is the wrong one.
+    // The other flow uses the slot now, so that packets of the first flow find another flow's registers.
     switch.cnp(us(4_600), 1);
     assert_eq!(switch.data(us(4_601), 0, 2), Verdict::HoldOutside);
     assert_eq!(switch.count("wrong_flow_redirects"), 2);
