@@ -208,8 +208,8 @@ fn block_start(bytes: u64, ranks: usize, block: usize) -> u64 {
 
 struct Run<'a> {
     of: &'a Collective,
-    /// For each rank, piece between two cuts and contributing rank, the number of times that the contribution is in the
-    /// data.
+    /// For each rank, for each piece of its data between two cuts and for each contributing rank: the number of times
+    /// that the contribution is in the piece.
     data: Vec<u8>,
     /// The data that each posted message carries.
     carried: Vec<Option<Vec<u8>>>,

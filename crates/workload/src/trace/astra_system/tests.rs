@@ -68,7 +68,7 @@ fn graph(ranks: u32, bytes: u64) -> Graph {
 fn parts_pass_through_the_dimensions_in_a_pipeline() {
     let mut graph = graph(16, 4 * 800 + 1);
     graph.divide(&system()).unwrap();
-    // There are four parts and one of a byte, each with three phases in 2 + 8 + 2 groups.
+    // There are four equal parts and one part of a single byte, each with three phases in 2 + 8 + 2 groups.
     assert_eq!(graph.collectives.len(), 5 * (2 + 8 + 2));
     assert!(graph.collectives.iter().all(|collective| collective.channel == 3));
     let nodes = &graph.ranks[0];
