@@ -1,4 +1,4 @@
-"""Queries of a folder of results, as users write them: argv has the engine and the folder."""
+"""Queries of a folder of results, as users write them. The arguments are the query engine and the folder."""
 
 import sys
 

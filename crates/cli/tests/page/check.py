@@ -1,9 +1,10 @@
-"""Opens pages in headless Chromium and looks at them as a reader does.
+"""Tests of the report pages and of the playground in headless Chromium, as a reader sees them.
 
     check.py ANABRANCH PLAYGROUND
 
-makes pages with that program in a folder of its own and checks each of them, wide and narrow, light and dark; then the
-simulator in a page, whose results must be the program's.
+The script makes pages with the command ANABRANCH in a temporary folder, and checks each page in a wide and a narrow
+window, with light and with dark colours. It then checks the page PLAYGROUND, in which the simulator runs. The results
+there must be those of the command.
 """
 
 import json
@@ -72,7 +73,7 @@ LARGEST = 1_500_000
 
 
 def make_pages(program, folder):
-    """Pages by what they show."""
+    """Makes the pages to check, by name."""
 
     def page(name, *args, called="**/report.html"):
         out = folder / name
@@ -163,7 +164,7 @@ def browser(width, dark):
 
 
 def check(driver, name, width, dark):
-    """Faults of the page that is open, in words."""
+    """The faults of the page that is open, each as a text."""
     faults = []
     wrong = [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
     faults += [f"console: {message}" for message in wrong]
@@ -241,7 +242,7 @@ def table_faults(driver):
 
 
 def legend_faults(driver):
-    """A click on a name in the legend hides its curve: its colour is gone."""
+    """Checks that a click on a name in the legend hides the curve of that name: hardly a pixel has its colour then."""
     # The test uses the curve of ECMP, because the curve of OPS may hide that of REPS.
     trace = 2
     name = driver.find_elements(By.CSS_SELECTOR, "#plot-0 .legend button[aria-pressed]")[trace]
@@ -259,7 +260,7 @@ def legend_faults(driver):
 
 
 def zoom_faults(driver):
-    """Dragging across a plot shows that part; a button shows all of it again."""
+    """Checks that dragging across a plot enlarges that part, and that a button shows the whole plot again."""
     over = driver.find_element(By.CSS_SELECTOR, "#plot-0 .u-over")
     driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", over)
     span = "const x = charts.all[0].panels()[0].scales.x; return [x.min, x.max]"
@@ -278,7 +279,7 @@ def zoom_faults(driver):
 
 
 def band_faults(driver):
-    """On axes of time, the fault is shaded from 2 to 7 us, and nothing outside it."""
+    """Checks that plots over time shade the duration of the fault, 2 to 7 us, and nothing else."""
     found = driver.execute_script(SHADED)
     if found is None:
         return ["no plot over time shows the times of faults"]
@@ -286,7 +287,7 @@ def band_faults(driver):
 
 
 def slowest_faults(driver):
-    """A click on a scheme opens the table of its slowest."""
+    """Checks that a click on a scheme opens the table of the scheme's slowest messages."""
     opened = "return [...document.querySelectorAll('#slowest details[open]')].map(one => one.dataset.scheme)"
     names = driver.find_elements(By.CSS_SELECTOR, "#summary tbody th button")
     scheme = names[0].get_attribute("textContent")
@@ -298,7 +299,8 @@ def slowest_faults(driver):
 
 
 def many_faults(driver, width):
-    """Many links are a map beside median and band; a sweep has small plots side by side where there is room."""
+    """Checks that many links are drawn as a map, with their median and a band in another plot, and that the small plots
+    of a sweep are side by side if the page is wide enough."""
     kinds = driver.execute_script(
         "return JSON.parse(document.getElementById('plots').textContent).flatMap(plot => plot.data.map(one => one.kind))"
     )
@@ -329,8 +331,8 @@ return [number, plots[number].data.flatMap(trace => trace.names), panel.over.que
 
 
 def league_faults(driver, width):
-    """Each scenario has a plot whose points have the names of schemes, also in its table; the heat map fits and is sorted as the
-    table is."""
+    """Checks that each scenario has a plot whose points are named after schemes, that the table of the plot has the same
+    names, that the heat map fits in the page, and that the heat map is sorted like the table."""
     found = driver.execute_script(NAMED)
     if found is None:
         return ["no plot has points with names"]
@@ -355,14 +357,14 @@ def league_faults(driver, width):
 
 
 def claim_faults(driver, width):
-    """The outcome of every claim can be read without scrolling to the side."""
+    """Checks that the outcome of every claim can be read without horizontal scrolling."""
     chips = driver.find_elements(By.CSS_SELECTOR, ".claims .chip")
     ends = [chip.rect["x"] + chip.rect["width"] for chip in chips]
     return [] if ends and max(ends) <= width else [f"outcomes of claims end at {ends}"]
 
 
 def native(program, folder, text):
-    """Digests of the program's runs of a scenario, and how long they took."""
+    """Runs a scenario with the command. Returns the digests of the runs, and the time that they took."""
     (folder / "playground.toml").write_text(text)
     args = [program, "run", "playground.toml", "--fresh", "--json", "--threads", "1", "--out", "playground"]
     said = subprocess.run(args, cwd=folder, capture_output=True, check=True).stdout
@@ -371,7 +373,8 @@ def native(program, folder, text):
 
 
 def completion_faults(driver, wait, text):
-    """Keys of the table at the cursor, by the keyboard alone: offered with their meanings, chosen, written and closed."""
+    """Checks the completion of keys with the keyboard alone: the keys of the table at the cursor are offered with their
+    meanings, one of them can be chosen and is written, and Escape closes the list."""
     begin = "const t = arguments[0]; t.value = arguments[1]; t.setSelectionRange(t.value.length, t.value.length); t.focus()"
     driver.execute_script(begin, text, '[topology]\nkind = "fat-tree"\nho')
     keys = driver.find_element(By.ID, "keys")
@@ -395,8 +398,8 @@ def completion_faults(driver, wait, text):
 
 
 def playground_faults(driver, width, dark, program, folder):
-    """The simulator in the page says what is wrong while one writes, runs what is right, and comes to what the program
-    comes to."""
+    """Checks that the playground reports errors while the user writes, runs a valid scenario, and gives the same results
+    as the command."""
     said = lambda: driver.find_element(By.ID, "said").text
     wait = WebDriverWait(driver, 120, poll_frequency=0.1)
     wait.until(lambda _: "runs on" in said())
