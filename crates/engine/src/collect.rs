@@ -73,7 +73,8 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     let network = engine.network();
     let workload = network.workload;
     let ideals = Ideals::new(network, ideal);
-    // The jobs have rows of their own, but a class beside them may have messages of no job.
+    // Messages of jobs have no rows of flows. With several classes, the messages after those of all jobs belong to no
+    // job, and have rows.
     let flows = match (workload.jobs.is_empty(), network.classes.is_empty()) {
         (true, _) => flow_rows(engine, point, &ideals, 0),
         (false, true) => Vec::new(),

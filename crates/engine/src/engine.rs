@@ -106,13 +106,13 @@ impl RunState {
 
 /// The inputs of a traffic class beyond the first one.
 pub struct ClassInputs<'a> {
-    /// The scheme that carries its messages.
+    /// The scheme that carries the class's messages.
     pub scheme: &'a Scheme,
     /// Facts of the fabric's longest path for this scheme.
     pub facts: PathFacts,
     /// Facts of the path between two hosts, if the congestion control uses them.
     pub own_path: Option<OwnPath<'a>>,
-    /// Its first connection in the workload. The connections of the next class follow its own.
+    /// The class's first connection in the workload. The connections of the next class follow those of this class.
     pub first_connection: u32,
 }
 
@@ -375,7 +375,7 @@ impl<'a> ClassInputs<'a> {
     }
 }
 
-/// The longest time without new deliveries before a run counts as stalled, over its classes.
+/// The time without new deliveries after which a run counts as stalled: the longest of these times of all classes.
 fn longest_patience(
     limits: &Limits,
     (scheme, facts): (&Scheme, &PathFacts),

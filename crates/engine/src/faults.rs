@@ -70,7 +70,8 @@ enum Effect {
     BitErrors(f64),
     /// The sending switch drops data packets with this probability, or trims them.
     SwitchLoss(f64),
-    /// The sending host takes data at this rate, and its NIC keeps this much of it.
+    /// The sending host takes data at this rate, and its NIC keeps up to this number of bytes that the host has not
+    /// taken.
     SlowReceiver(Rate, Bytes),
     /// The sending host pauses the link.
     PauseStorm,

@@ -52,7 +52,8 @@ impl Frame {
         Frame { packet, telemetry: 0, port, kind }
     }
 
-    /// The traffic class of a pause frame. The entropy value of a pause frame, which it does not need, holds it.
+    /// The traffic class of a pause frame. The class is stored in the field of the entropy value, which pause frames do
+    /// not need.
     pub fn paused_class(&self) -> u8 {
         self.packet.ev as u8
     }

@@ -34,7 +34,7 @@ pub struct Network<'a> {
     pub faults: FaultPlan,
     /// The limits of queues.
     pub queues: QueueLimits,
-    /// The traffic classes beyond the first one, which has `scheme`.
+    /// The traffic classes beyond the first one. The scheme of the first class is `scheme`.
     pub classes: Vec<TrafficClass<'a>>,
     /// The shares of all classes. Empty if there is only one.
     pub shares: Vec<Share>,
@@ -114,17 +114,17 @@ pub struct NetworkInputs<'a> {
 
 /// A traffic class beyond the first one. Its queue pairs and messages follow those of the class before.
 pub struct TrafficClass<'a> {
-    /// The scheme that carries its messages. Its fabric settings are those of the class's queues.
+    /// The scheme that carries the class's messages. The fabric settings of the scheme are those of the class's queues.
     pub scheme: &'a Scheme,
     /// Facts of the fabric's longest path for this scheme.
     pub facts: PathFacts,
     /// Facts of the path between two hosts, if the congestion control uses them.
     pub own_path: Option<OwnPath<'a>>,
-    /// The limits of its queues.
+    /// The limits of the class's queues.
     pub queues: QueueLimits,
-    /// For each kind of links, the ECN marking of its queues and the most bytes of data in them.
+    /// For each kind of links, the ECN marking of the class's queues and the most bytes of data in them.
     pub kinds: Vec<(Marking, u32)>,
-    /// Its first queue pair of the engine.
+    /// The class's first queue pair of the engine.
     pub first_qp: QpId,
 }
 
@@ -381,7 +381,8 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The port of a `group` that the source route of a packet names at a ToR. Elsewhere it is that of a hash.
+    /// The port of a `group` that the source route of a packet names at a ToR. At other switches, a hash selects the
+    /// port.
     pub fn source_routed(&self, group: &[u16], switch: u32, packet: &Packet) -> Option<u16> {
         if self.topology.switches[switch as usize].tier > 1 || group.len() < 2 {
             return self.member(group, switch, packet);

@@ -1,8 +1,8 @@
 //! Pause frames (IEEE 802.1Qbb): their state at the end of a link that sends them, and how long a pause lasts.
 //!
 //! A pause lasts for a number of quanta, each of 512 bit times, unless the sender of the pause refreshes it. A switch
-//! that runs out of buffer refreshes its pauses until it sends XON, so its pauses have no timer here. The pauses of hosts
-//! do, because a host that storms does not send XON.
+//! that runs out of buffer refreshes its pauses until it sends XON, so its pauses have no timer here. The pauses of
+//! hosts have a timer, because a host with a pause storm does not send XON.
 
 use anabranch_base::{Duration, Rate};
 

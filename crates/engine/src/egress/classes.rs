@@ -160,7 +160,8 @@ impl<F: FreeTimes> Egress<F> {
             return Some((None, taken));
         }
         if waiting == 0 {
-            // The turn stays where it is: at a host, senders may have data for it.
+            // No queue has a packet, but the class whose turn it is keeps the turn, because at a host a sender may have
+            // data of the class.
             return None;
         }
         let class = classes.scheduler(port).next(|class| waiting >> class & 1 == 1)?;

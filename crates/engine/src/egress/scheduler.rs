@@ -1,9 +1,10 @@
 //! The scheduler of traffic classes: strict priority between priorities, and weighted round robin in bytes among the
 //! classes of one priority.
 //!
-//! A class whose turn it is sends until it has sent its share, `weight` full packets of the smallest weight's class. Only
-//! the last packet of a turn may exceed the share, and the excess counts in the next turn (surplus round robin, a form of
-//! deficit round robin that need not know the next packet's length). A class without data loses its turn and starts anew.
+//! A class whose turn it is sends until it has sent its share: one full packet for the class with the smallest weight,
+//! and proportionally more for a larger weight. Only the last packet of a turn may exceed the share, and the excess
+//! counts in the next turn (surplus round robin, a form of deficit round robin that need not know the next packet's
+//! length). A class without data loses its turn and starts anew.
 
 /// The share of a traffic class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +33,7 @@ struct Level {
     left: Vec<i64>,
     /// The position of the class whose turn it is.
     turn: usize,
-    /// Whether that class has not got its share of this turn yet.
+    /// Whether the class whose turn it is has not been given its share of this turn yet.
     fresh: bool,
 }
 
@@ -58,8 +59,8 @@ impl Scheduler {
         Scheduler { levels: priorities.into_iter().rev().map(level).collect() }
     }
 
-    /// The class that is served next. `waits` tells whether a class has a packet that may be sent. It is not called for
-    /// any class after the one that is returned.
+    /// The class that is served next. `waits` tells whether a class has a packet that may be sent. After `waits` has
+    /// returned true for a class, it is not called any more, and that class is the result.
     pub fn next(&mut self, mut waits: impl FnMut(u8) -> bool) -> Option<u8> {
         self.levels.iter_mut().find_map(|level| level.next(&mut waits))
     }
@@ -124,7 +125,8 @@ mod tests {
         assert_eq!(sent(&mut scheduler, &[0, 1], 1_000, 9), [0, 1, 1, 1, 0, 1, 1, 1, 0]);
     }
 
-    /// In 29 packets, 14 and 15, and at no time is a class more than one packet away from its share.
+    /// Of 29 packets, one class sends 14 and the other 15. At no time is a class more than one packet away from its
+    /// share.
     #[test]
     fn weights_of_14_and_15_are_exact() {
         let mut scheduler = Scheduler::new(&[share(0, 14), share(0, 15)], 4_174);

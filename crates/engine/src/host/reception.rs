@@ -1,8 +1,8 @@
 //! The reception of a host that has a fault of its own: a slow receiver, or a NIC that storms with pauses.
 //!
-//! Data that a slow receiver has not taken yet waits in a buffer of its NIC. Once the buffer is full, the NIC pauses its
-//! links, and resumes them when two full packets fit again. What is on its way by then goes into the headroom. In a lossy
-//! class the NIC drops what does not fit.
+//! Data that a slow receiver has not taken yet waits in a buffer of its NIC. Once the buffer is full, the NIC pauses
+//! its links, and resumes them when two full packets fit again. Data that still arrives after that goes into the
+//! headroom. In a lossy class the NIC drops data that does not fit.
 
 use super::{Host, RECEPTION};
 use crate::context::Context;
@@ -22,13 +22,14 @@ const RESUME_PACKETS: u64 = 2;
 
 /// The reception of a host with faults of its own.
 pub(super) struct Reception {
-    /// The first uplink. Slow receivers are faults of all uplinks of a host.
+    /// The first uplink of the host. A slow receiver is a fault of all uplinks of the host, so one of them suffices to
+    /// find the fault.
     uplink: LinkId,
     /// The rate of all ports together, at which a host without a fault takes data that still waits.
     rate: Rate,
     /// The data that the host has not taken yet, with its telemetry.
     waiting: VecDeque<(Frame, Option<IntStack>)>,
-    /// The bytes of that data.
+    /// The bytes of the data in `waiting`.
     held: u64,
     /// The bytes at which the NIC pauses its links: those of the fault that was in effect last.
     buffer: u64,
@@ -50,7 +51,7 @@ pub(super) struct Reception {
 struct PortPauses {
     link: LinkId,
     state: PauseState,
-    /// Whether the host storms.
+    /// Whether a pause storm of the host is in effect.
     storms: bool,
     /// The time at which a pause that still holds is sent again, half a pause after the last pause frame.
     refresh: Time,
@@ -107,7 +108,7 @@ impl Reception {
 }
 
 impl Host {
-    /// Handles a packet for a receiver at a host with faults of its own: the host may not take it yet.
+    /// Handles a packet for a receiver at a host with faults of its own, which may take the packet only later.
     #[cold]
     #[inline(never)]
     pub(super) fn receive<O: Observer>(

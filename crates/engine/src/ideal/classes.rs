@@ -1,4 +1,4 @@
-//! Ideal times where several traffic classes have schemes of their own.
+//! Ideal times of runs with several traffic classes, each of which has its own scheme.
 
 use super::Ideal;
 use crate::network::{Network, TrafficClass};
@@ -29,7 +29,7 @@ impl<'a> Ideals<'a> {
         }
     }
 
-    /// The ideal CCT of each job. Jobs of a class beside the first one get theirs from its scheme.
+    /// The ideal CCT of each job. It follows from the scheme of the job's class.
     pub fn ccts(&self, workload: &Workload, class_of: impl Fn(&Job) -> u8) -> Vec<Duration> {
         let mut ccts = self.first.ccts(workload);
         for (beyond, ideal) in self.others.iter().enumerate() {

@@ -32,7 +32,7 @@ pub struct ClassCounts {
     pub drops: u64,
     /// Data packets that were ECN-marked.
     pub marks: u64,
-    /// The total length of the pauses of the class. Switches do not count it, since their queues do.
+    /// The total length of the pauses of the class. A switch leaves this field at 0, since its queues count the pauses.
     pub pause_time: Duration,
 }
 

@@ -381,8 +381,8 @@ impl Switch {
         }
     }
 
-    /// Charges `bytes` bytes of data of a class that arrived at port `from` to its lossless buffer. Returns false if
-    /// there is no room, which fails the run.
+    /// Charges `bytes` bytes of data of a class that arrived at port `from` to the lossless buffer of the class.
+    /// Returns false if there is no room, which fails the run.
     fn charge_lossless<O: Observer>(
         &mut self,
         class: u8,

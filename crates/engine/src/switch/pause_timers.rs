@@ -30,7 +30,7 @@ pub(super) struct PauseTimers {
     watchdog: Option<Watchdog>,
     /// The number of times that the watchdog has acted.
     storms: u64,
-    /// The number of packets that it has dropped.
+    /// The number of packets that the watchdog has dropped.
     drops: u64,
 }
 
@@ -60,7 +60,8 @@ struct PortTimers {
     paused_since: Time,
     /// The time for which the port was paused since the last poll, without the present pause.
     paused: Duration,
-    /// Whether a poll is scheduled. It is from the first pause until a poll finds nothing more to observe.
+    /// Whether a poll is scheduled. Polls are scheduled from the first pause until a poll finds nothing more to
+    /// observe.
     polled: bool,
     /// The time for which the port has been stormed.
     stormed: Duration,
@@ -231,8 +232,8 @@ impl Switch {
         }
     }
 
-    /// Whether a data packet may wait at `port`. It may not if the watchdog drops the port's data. Counts it for the
-    /// fault of the host that pauses the port.
+    /// Whether a data packet may wait at `port`. It may not if the watchdog drops the port's data. Also counts the
+    /// packet for the fault of the host that pauses the port.
     #[cold]
     #[inline(never)]
     pub(super) fn may_wait<O>(&mut self, port: u16, at: &mut Context<'_, O>) -> bool {
