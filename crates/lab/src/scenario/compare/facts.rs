@@ -58,7 +58,7 @@ fn fault(spec: &FaultSpec) -> FaultFacts {
     let names = spec.kind.names().0.0.clone();
     let (links, switches) = match spec.kind {
         FaultKind::SwitchDown { .. } => (Vec::new(), names),
-        // A host stands for its links.
+        // The names of hosts are listed as links, because a fault of a host affects the host's links.
         _ => (names, Vec::new()),
     };
     let (period, down_for) = match spec.kind {

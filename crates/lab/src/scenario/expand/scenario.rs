@@ -401,8 +401,8 @@ fn read_schemes(
     Ok((setup.name, schemes, of_classes))
 }
 
-/// Whether a class names this scheme, which is then compared only if `schemes` names it too. A resolved scenario has the
-/// scheme of a class in the class.
+/// Whether a class names this scheme. Such a scheme is compared only if `schemes` names it too. In a resolved scenario,
+/// the table of the class contains the scheme itself.
 fn is_of_class(name: &str, classes: &[Table]) -> bool {
     let named = |class: &Table| class.get::<String>("scheme").ok().flatten();
     classes.iter().filter_map(named).any(|named| named == name)

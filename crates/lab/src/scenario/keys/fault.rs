@@ -177,7 +177,8 @@ const BIT_ERRORS: Section = Section {
     ),
 };
 
-/// The keys of all faults of hosts, with this kind, followed by the keys of this kind only.
+/// The keys of faults of hosts of the kind `of`: the keys that all kinds of host faults have, followed by `own`, the
+/// keys of this kind only.
 const fn of_hosts<const N: usize>(of: &'static str, own: &[Key]) -> [Key; N] {
     joined(&[&[kind(of, "What happens."), AT, DURATION, UNTIL, HOSTS], own])
 }

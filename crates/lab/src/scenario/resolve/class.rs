@@ -137,7 +137,7 @@ const ANY_PATH: PathFacts = PathFacts {
     queue: Bytes(1),
 };
 
-/// Why a scheme cannot be in a class beside others. None if it can.
+/// The reason why a scheme cannot be in a class beside other classes. None if it can.
 fn not_beside_others(scheme: &Scheme) -> Option<&'static str> {
     let fabric = &scheme.fabric;
     let is_last_hop_special = fabric.last_hop_queue.is_some() || !fabric.last_hop_ecn;
