@@ -163,10 +163,10 @@ pub enum Repr {
         /// The number of the last pull for which the sender has data.
         target: u32,
     },
-    /// A request from one end of a queue pair to the other about paths and ports, or the response (MRC, OCP 1.0). Requests queue
-    /// with data, so that they experience what data does.
+    /// A request from one end of a queue pair to the other about paths and ports, or the response (MRC, OCP 1.0).
+    /// Requests queue with data, so that they experience the same delays and losses.
     Endpoint {
-        /// The subject.
+        /// The subject of the request.
         op: EndpointOp,
         /// The entropy value that is probed, or the ports that are up as a mask.
         value: u16,
@@ -288,13 +288,13 @@ impl Repr {
         }
     }
 
-    /// A request to the other end of a queue pair; `to_receiver`: that end is the receiver.
+    /// A request to the other end of a queue pair. `to_receiver` tells whether that end is the receiver.
     #[inline]
     pub const fn endpoint_request(op: EndpointOp, value: u16, to_receiver: bool) -> Repr {
         Repr::Endpoint { op, value, is_response: false, marked: false, to_receiver }
     }
 
-    /// The response to a request, which was marked or not.
+    /// The response to a request. `marked` tells whether the request was marked.
     #[inline]
     pub const fn endpoint_response(op: EndpointOp, value: u16, marked: bool, to_receiver: bool) -> Repr {
         Repr::Endpoint { op, value, is_response: true, marked, to_receiver }

@@ -102,7 +102,8 @@ interface! {
         fn handle_trim(&mut self, now: Time, ev: u16) {
             let _ = (now, ev);
         }
-        /// The time at which the load balancer has a probe to send. Only `mrc` sends them, while data is in flight.
+        /// The time at which the load balancer has a probe to send. Only `mrc` sends probes, and only while data is in
+        /// flight.
         fn next_probe(&self) -> Option<Time> {
             None
         }
@@ -111,7 +112,7 @@ interface! {
             let _ = now;
             None
         }
-        /// Handles the response to a probe with this entropy value. `marked` is whether switches marked the probe.
+        /// Handles the response to a probe with this entropy value. `marked` tells whether a switch marked the probe.
         fn handle_probe_response(&mut self, now: Time, ev: u16, marked: bool) {
             let _ = (now, ev, marked);
         }

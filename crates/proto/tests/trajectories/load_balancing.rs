@@ -494,8 +494,8 @@ fn mixed() {
     ");
 }
 
-/// Rounds of 4 of the 8 entropy values. A mark or a trim has one skipped once; a timeout has a backup replace one. Without the
-/// entropy value that was lost it does nothing.
+/// A round has 4 of the 8 entropy values. After a mark or a trim, an entropy value is skipped once. After a timeout, a
+/// backup replaces it. A timeout whose entropy value is not known has no effect.
 #[test]
 fn mrc() {
     let config = LbConfig::Mrc(MrcLbConfig {

@@ -1,4 +1,4 @@
-//! The two ends, with what must hold of each of their packets.
+//! The sender and the receiver, with checks of each packet that they send.
 
 use super::{CONTROL, MrcEnds, REQUEST};
 use crate::pair::run::{Receiving, Sending};

@@ -1,4 +1,5 @@
-//! The `mrc` transport: what it adds to that of `uet`, whose models stand beside the ends there.
+//! The `mrc` transport. The tests check what it adds to `uet`. The common part is compared with models in the tests of
+//! `uet`.
 
 mod ends;
 
@@ -27,7 +28,8 @@ fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Whatever the delays, duplicates and marks: without a rule for it a gap is no loss, and nothing waits for a timeout.
+/// If no rule infers losses from gaps, a gap is not taken for a loss and no packet waits for a timeout, whatever the
+/// delays, duplicates and marks.
 #[test]
 fn a_path_that_loses_nothing_sees_no_retransmission() {
     check(harmless_schedule(), |schedule| {
@@ -37,7 +39,7 @@ fn a_path_that_loses_nothing_sees_no_retransmission() {
     });
 }
 
-/// Where switches trim and lose nothing, each trimmed packet is sent again once, without a timeout.
+/// If switches trim packets but lose none, each trimmed packet is retransmitted once, without a timeout.
 #[test]
 fn a_path_that_trims_costs_no_timeout() {
     check(trimming_schedule(), |schedule| {
@@ -47,8 +49,9 @@ fn a_path_that_trims_costs_no_timeout() {
     });
 }
 
-/// On paths that keep the order, and where each packet is acknowledged, what a later packet of its path overtook is sent again,
-/// and nothing else. The last packets of each path wait for their timeouts.
+/// If paths keep the order and each packet is acknowledged, a lost packet is retransmitted as soon as a later packet of
+/// the same path has arrived, and no other packet is retransmitted. The last packets of each path wait for their
+/// timeouts.
 #[test]
 fn a_later_packet_of_its_path_tells_of_a_loss() -> Result<(), TestCaseError> {
     for evs in [1, 2, 8] {
@@ -66,7 +69,7 @@ fn a_later_packet_of_its_path_tells_of_a_loss() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The timeout stays as it is for some timeouts, then doubles.
+/// The timeout of a packet stays the same for the first `rto_linear` timeouts, and then doubles.
 #[test]
 fn timeouts_double_after_some() -> Result<(), TestCaseError> {
     let LbConfig::Mrc(no_probes) = balancer(1) else { unreachable!() };
@@ -88,7 +91,7 @@ fn timeouts_double_after_some() -> Result<(), TestCaseError> {
 pub struct MrcEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// Full packets that make a SACK due; 0: any packet does.
+    /// Number of full packets that make a SACK due. With 0, every packet makes one due.
     sack_every: u64,
     rto: Duration,
     rto_linear: u32,
@@ -107,8 +110,9 @@ impl Ends for MrcEnds {
         (MrcSenderEnd::new(schedule), MrcReceiverEnd::new(schedule))
     }
 
-    /// After the last fault each packet takes its turn at the lowest rate, with its longest timeout: sent, given up and
-    /// retransmitted, which is answered at once. Probes and requests take the wire, too.
+    /// After the last network fault, each packet may be sent at the lowest rate, reach its longest timeout and be
+    /// retransmitted. The retransmission is acknowledged immediately. Probes and requests take time on the wire as
+    /// well.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let MrcEnds { rto, rto_doublings, cc, .. } = &schedule.ends;
         let (longest, round) =
@@ -167,7 +171,8 @@ fn calm_ends() -> MrcEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, and all kinds of network faults at the same
+/// time.
 fn any_schedule() -> impl Strategy<Value = Schedule<MrcEnds>> {
     let loss = prop_oneof![Just((0, 0.0)), Just((5, 1.5)), (1u32..10, 0.0..2.0)];
     let ends = (ends(), rto(), (0u32..=7, 0u32..4), loss, any::<bool>(), prop::option::of(us(1..100)));
@@ -185,8 +190,8 @@ fn any_schedule() -> impl Strategy<Value = Schedule<MrcEnds>> {
     )
 }
 
-/// A path that reorders, duplicates and marks but loses nothing, with an RTO beyond anything that it does and a window that never
-/// shrinks: the last packet requests an ACK.
+/// A path that reorders, duplicates and marks packets but loses none. The RTO exceeds every delay of the path. The
+/// window never shrinks, so that the last packet that it admits requests an ACK.
 fn harmless_schedule() -> impl Strategy<Value = Schedule<MrcEnds>> {
     (messages(), constant_ends(), timer_lag(), path(), chance(), chance()).prop_map(
         |(messages, ends, timer_lag, path, duplication, marking)| {
