@@ -117,7 +117,8 @@ fn pfc_pauses_one_class() {
     let gbps = |delivered: u64| (4_000 * 4_174 * 8) as f64 / (delivered as f64 / 1e3);
     let victim = gbps(one.flows[1].delivery_ps.unwrap());
     assert!(victim < 200.0, "{victim} Gb/s");
-    // Host 1 is paused in the class of storage, since it sends more than the trunk carries, but the trunk is not.
+    // Host 1 is paused in the class of storage, since it sends more than the trunk carries, but the trunk is not
+    // paused.
     let paused = |class: &str| own.run.extra[&format!("pause_us_{class}")];
     assert!((paused("main") + paused("storage") - own.run.pause_us).abs() < 1e-6 && paused("main") > 0.0);
     let free = gbps(delivered(&own, "storage"));

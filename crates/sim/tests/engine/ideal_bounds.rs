@@ -123,7 +123,8 @@ fn a_ring_between_joined_hosts_has_the_rate_of_one_link() {
     for result in finish_all(&text, &[("g.txt", &format!("8 0 8\n\n{links}"))]) {
         let (cct, ideal) = (result.jobs[0].cct_ps.unwrap(), result.jobs[0].ideal_cct_ps);
         let on_link = 14 * 100 * FULL * 80;
-        // Before and after the link come a packet's way to it and on from it, and an ACK.
+        // In addition to the time on that link, a packet needs time to reach the link and to go on from it, and an ACK
+        // returns.
         let rest = 2 * FULL * 40 + 2 * (ACK * 40) + ACK * 80 + 2 * 500_000;
         assert!((on_link..=on_link + rest).contains(&ideal), "{ideal} for {on_link}");
         assert!(

@@ -40,7 +40,8 @@ fn down(links: &[String]) -> String {
     format!("[[fault]]\nkind = \"link-down\"\nlinks = {links:?}\nat = \"0us\"\n")
 }
 
-/// 4,096 of 4,242 B on eight ports of 100 Gb/s: 772.5 Gb/s, and a round trip of less than 10 us at the end. The paper has 770.
+/// With 4,096 B of payload in packets of 4,242 B, eight ports of 100 Gb/s carry 772.5 Gb/s. A round trip of less than
+/// 10 us is added at the end. The paper has 770 Gb/s.
 #[test]
 fn a_message_fills_all_planes() {
     let result = planes("mrc", 4, "", "");
@@ -49,7 +50,7 @@ fn a_message_fills_all_planes() {
     assert_eq!((result.run.retransmissions, result.run.timeouts), (0, 0));
 }
 
-/// Planes carry equally much, within a percent.
+/// All planes carry the same number of bytes, within a percent.
 #[test]
 fn planes_carry_equally_much() {
     let measure = "[[measure]]\nseries = \"link-utilisation\"\nevery = \"100us\"\nlinks = \"host:0\"\n";
@@ -65,8 +66,8 @@ fn planes_carry_equally_much() {
     assert!(mean > 0.0 && carried.iter().all(|sum| (sum / mean - 1.0).abs() < 0.01), "{carried:?}");
 }
 
-/// The entropy values of a plane name its uplinks one after the other: with four of them each has 4 of 16 entropy values, and
-/// carries equally much to a packet in a round.
+/// Successive entropy values of a plane name successive uplinks of a ToR. With four uplinks, each uplink has 4 of 16
+/// entropy values, and the numbers of packets on two uplinks differ by at most one in a round.
 #[test]
 fn source_routes_name_uplinks() {
     let set = "\"mrc.lb.evs\" = 128\n\"mrc.lb.active\" = 128\n";
@@ -79,12 +80,12 @@ fn source_routes_name_uplinks() {
             points.filter(|row| row.time_ps <= 600_000_000).map(|row| row.value).sum()
         })
         .collect();
-    // 1,768 packets in 600 us, at most four more or fewer of an uplink: 1 %.
+    // A port carries 1,768 packets in 600 us, which are 442 for each uplink. Four packets more or fewer are 1 %.
     let mean = carried.iter().sum::<f64>() / 4.0;
     assert!(mean > 0.0 && carried.iter().all(|sum| (sum / mean - 1.0).abs() < 0.01), "{carried:?}");
 }
 
-/// Routing changes nothing: the path of an entropy value stays where it is, dead or not.
+/// Routing never changes the path of an entropy value, even if a link of the path is down.
 #[test]
 fn source_routes_are_not_rerouted() {
     let fault = down(&["plane:0/tor:0/up:0".to_owned()]);
@@ -100,8 +101,9 @@ fn source_routes_are_not_rerouted() {
     );
 }
 
-/// With k links of its NIC down a host sends, or receives, (8 - k) / 8 of the rate. Its own ports a NIC knows to be down, and
-/// loses nothing; of those of the receiver's NIC it hears.
+/// A host with k of its 8 links down sends or receives at (8 - k) / 8 of the full rate. A sending NIC knows which of
+/// its own ports are down, and loses no packets there. It learns from a message which ports of the receiver's NIC are
+/// down.
 #[test]
 fn ports_that_are_down_cost_their_share() {
     let whole = gbps(&planes("mrc", 4, "", ""));
@@ -117,7 +119,8 @@ fn ports_that_are_down_cost_their_share() {
     }
 }
 
-/// A T1 that goes down costs the packets on it, and a dip of less than 100 us; a T0, or the whole plane, an eighth from then on.
+/// If a spine (T1) goes down, the packets on it are lost, and the rate drops for less than 100 us. If a ToR (T0) or a
+/// whole plane goes down, an eighth of the rate is missing from then on.
 #[test]
 fn a_switch_that_goes_down_costs_no_more_than_its_plane() {
     let whole = planes("mrc", 4, "", "").run.completion_us;
@@ -135,8 +138,9 @@ fn a_switch_that_goes_down_costs_no_more_than_its_plane() {
     }
 }
 
-/// 20 % loss on one entropy value of 16, eight of which are in use: it is retired, and more than 99 % of the rate are left. The
-/// loss is found by packets out of order, by later packets of its path, or by timeouts alone.
+/// Of 16 entropy values, eight are in use, one in each plane. The path of one entropy value loses 20 % of the packets.
+/// This entropy value is retired, and more than 99 % of the rate are left. The losses are detected by packets out of
+/// order, by later packets of the same path, or by timeouts alone.
 #[test]
 fn a_lossy_path_is_left() {
     let set = "\"mrc.lb.evs\" = 16\n\"mrc.lb.active\" = 8\n";
@@ -152,12 +156,12 @@ fn a_lossy_path_is_left() {
         assert!(run.completion_us < whole * 1.01, "{rule}: {} us", run.completion_us);
         hits.push(run.retransmissions);
     }
-    // 2,000 packets would take the path, and 400 be lost.
+    // If the entropy value stayed in use, 2,000 packets would take the path, and 400 would be lost.
     assert!(hits.iter().all(|&lost| (1..60).contains(&lost)), "{hits:?}");
     assert!(hits[1] < hits[2], "a later packet of the path tells sooner than a timeout: {hits:?}");
 }
 
-/// A plane that comes back is used again, by a status of the port or by probes.
+/// A plane that is up again is used again. The sender learns this from a port status or from probes.
 #[test]
 fn a_plane_that_comes_back_is_used_again() {
     let whole = planes("mrc", 4, "", "").run.completion_us;
@@ -166,7 +170,7 @@ fn a_plane_that_comes_back_is_used_again() {
     {
         let fault = format!("[[fault]]\nkind = \"{kind}\"\n{parts}\nat = \"100us\"\nduration = \"150us\"\n");
         let run = planes("mrc", 4, "", &fault).run;
-        // An eighth of 150 us is lost, and as much of at most 100 us until the next probe.
+        // An eighth of the rate is missing for 150 us, and then for at most 100 us until the next probe.
         let most = whole + 250.0 / 8.0 + 10.0;
         assert!(
             (whole + 150.0 / 8.0 - 1.0..most).contains(&run.completion_us),
@@ -176,7 +180,8 @@ fn a_plane_that_comes_back_is_used_again() {
     }
 }
 
-/// Seven senders share the link of their receiver. That of another receiver under the ToR keeps its own.
+/// Seven senders share the link of one receiver. Another receiver on the same ToR still gets the full rate of its own
+/// link.
 #[test]
 fn an_incast_leaves_its_neighbour_alone() {
     let senders =
@@ -207,7 +212,7 @@ bytes = "28MB"
         flows.map(|flow| flow.bytes as f64 * 8e3 / flow.fct_ps.unwrap() as f64)
     };
     let victim = rate(28_000_000).next().unwrap();
-    // 4,096 of 4,202 B.
+    // The payload is 4,096 of the 4,202 B of a packet.
     assert!(victim > 0.98 * 400.0 * 4096.0 / 4202.0, "{victim} Gb/s");
     let last = rate(4_000_000).fold(f64::INFINITY, f64::min);
     assert!(last > 0.97 * 400.0 * 4096.0 / 4202.0 / 7.0, "{last} Gb/s");

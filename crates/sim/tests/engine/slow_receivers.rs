@@ -27,7 +27,7 @@ const ONE_SWITCH: &str = "kind = \"single-switch\"\nhosts = 4\nlink = \"400Gbps\
 const TWO_SWITCHES: &str =
     "kind = \"dumbbell\"\nhosts = 4\nlink = \"400Gbps\"\ntrunk = \"400Gbps\"\ntrunk_latency = \"500ns\"";
 
-/// Runs of messages (source, destination, bytes) at time 0, or at the fourth value.
+/// Runs a scenario with these messages, each given by its source, destination, bytes and start time.
 fn run(
     topology: &str,
     messages: &[(u32, u32, &str, &str)],
@@ -83,13 +83,14 @@ fn a_slow_receiver_pauses_its_link() {
     let begins = first.time_ps - (first.value * 1e6).round() as u64;
     assert_eq!(begins, 2 * (T + LATENCY) + 10 * T + FRAME + LATENCY);
 
-    // 1,024 packets at 100 Gb/s, the last ACK on the way back.
+    // The host takes 1,024 packets at 100 Gb/s.
     let taken = 2 * (T + LATENCY) + 1_024 * 4 * T;
     assert_eq!(result.flows[0].delivery_ps, Some(taken));
     assert_eq!((result.run.drops, result.run.retransmissions), (0, 0));
     let paused: f64 = curve(&result, "pause_time_us").iter().map(|row| row.value).sum();
     let paused = paused * 1e6 / taken as f64;
-    // The link is paused for three quarters of the time. A packet that the pause finds on the wire adds its rest.
+    // The link is paused for three quarters of the time. A packet that is on the wire when the pause begins is still
+    // sent to its end, so that the paused share is a little larger.
     assert!((0.74..0.78).contains(&paused), "{paused} of the time");
 }
 
@@ -134,7 +135,7 @@ fn a_slow_receiver_recovers_within_a_packet() {
     let fault =
         "[[fault]]\nkind = \"slow-receiver\"\nhosts = \"host:1\"\nrate = \"1Gbps\"\nuntil = \"1200ns\"\n";
     let result = run(ONE_SWITCH, &[(0, 1, "4096B", "0us")], fault, "").unwrap();
-    // From its arrival until 1,200 ns it takes 1 Gb/s, and then 400 Gb/s.
+    // From the packet's arrival until 1,200 ns, the host takes data at 1 Gb/s, and then at 400 Gb/s.
     let bits = 4_174 * 8_000 - (1_200_000 - arrives);
     assert_eq!(result.flows[0].delivery_ps, Some(1_200_000 + bits.div_ceil(400)));
 }
