@@ -1,4 +1,4 @@
-//! Two workloads as one.
+//! The combination of two workloads into one.
 
 use crate::{Activation, Gate, Group, Job, JobCollective, Message, Opens, Step, Workload, WorkloadError};
 use anabranch_base::{GateId, MessageId, QpId};
