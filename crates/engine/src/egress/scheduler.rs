@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(sent(&mut scheduler, &[0, 1], 1_000, 9), [0, 1, 1, 1, 0, 1, 1, 1, 0]);
     }
 
-    /// Of 29 packets, one class sends 14 and the other 15. At no time is a class more than one packet away from its
+    /// One class sends 14 of 29 packets, and the other 15. At no time is a class more than one packet away from its
     /// share.
     #[test]
     fn weights_of_14_and_15_are_exact() {

@@ -138,7 +138,7 @@ fn a_switch_that_goes_down_costs_no_more_than_its_plane() {
     }
 }
 
-/// Of 16 entropy values, eight are in use, one in each plane. The path of one entropy value loses 20 % of the packets.
+/// Eight of 16 entropy values are in use, one in each plane. The path of one entropy value loses 20 % of the packets.
 /// This entropy value is retired, and more than 99 % of the rate are left. The losses are detected by packets out of
 /// order, by later packets of the same path, or by timeouts alone.
 #[test]
