@@ -70,8 +70,8 @@ impl Ends for EqdsEnds {
         (CheckedSender::new(schedule), CheckedReceiver::new(schedule))
     }
 
-    /// Two RTOs and two round trips after the last network fault, the path has no delayed packets of that time any
-    /// more. Then each packet may have to time out, be requested, be pulled and be sent.
+    /// Two RTOs and two round trips after the last network fault, the fault no longer affects the path. Then each
+    /// packet may have to time out, be requested, be pulled and be sent.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let turn = rto * 2 + round * 2 + schedule.interval() + schedule.path.wire;

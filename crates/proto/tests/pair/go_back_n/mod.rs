@@ -105,10 +105,9 @@ impl Ends for GoBackNEnds {
         }
     }
 
-    /// Two RTOs and two round trips after the last network fault, the path has no delayed packets of that time any
-    /// more. Then the packets follow one after the other at the lowest rate. Each is sent and acknowledged; or, if the
-    /// receiver waits for more packets, it is sent, times out, is retransmitted, and is acknowledged immediately as a
-    /// duplicate.
+    /// Two RTOs and two round trips after the last network fault, the fault no longer affects the path. Then the
+    /// packets follow one after the other at the lowest rate. Each is sent and acknowledged; or, if the receiver waits
+    /// for more packets, it is sent, times out, is retransmitted, and is acknowledged immediately as a duplicate.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let pace = schedule.slowest_packet() + schedule.timer_lag;

@@ -152,9 +152,9 @@ impl Ends for IrnEnds {
         }
     }
 
-    /// Two RTOs and two round trips after the last network fault, the path has no delayed packets of that time any
-    /// more. Then the packets follow one after the other at the lowest rate. Each is sent, times out, is the first to
-    /// be retransmitted after the timeout, and is acknowledged.
+    /// Two RTOs and two round trips after the last network fault, the fault no longer affects the path. Then the
+    /// packets follow one after the other at the lowest rate. Each is sent, times out, is the first to be retransmitted
+    /// after the timeout, and is acknowledged.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let rto = schedule.ends.rto.max(schedule.ends.rto_low) + schedule.timer_lag;
         let round = schedule.path.longest_round();

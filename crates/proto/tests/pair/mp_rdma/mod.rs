@@ -138,10 +138,9 @@ impl Ends for MpRdmaEnds {
         }
     }
 
-    /// An RTO and a round trip after the last network fault, the path has no delayed packets of that time any more.
-    /// Then the packets follow one after the other. The lowest unacknowledged packet always has a slot. It is sent
-    /// before all others when the sender goes back, at the latest because of the timeout, and is acknowledged a round
-    /// trip later.
+    /// An RTO and a round trip after the last network fault, the fault no longer affects the path. Then the packets
+    /// follow one after the other. The lowest unacknowledged packet always has a slot. It is sent before all others
+    /// when the sender goes back, at the latest because of the timeout, and is acknowledged a round trip later.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let turn =
             schedule.ends.rto + schedule.timer_lag + schedule.path.wire + schedule.path.longest_round();

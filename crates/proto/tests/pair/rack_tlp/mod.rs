@@ -121,9 +121,9 @@ impl Ends for RackTlpEnds {
         }
     }
 
-    /// Two RTOs and two round trips after the last network fault, the path has no delayed packets of that time any
-    /// more. Then the packets follow one after the other at the lowest rate. Each is sent, overtaken, declared lost by
-    /// the reordering timer or the RTO, retransmitted, and acknowledged.
+    /// Two RTOs and two round trips after the last network fault, the fault no longer affects the path. Then the
+    /// packets follow one after the other at the lowest rate. Each is sent, overtaken, declared lost by the reordering
+    /// timer or the RTO, retransmitted, and acknowledged.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let rto = schedule.ends.rto + schedule.timer_lag;
         let round = schedule.path.longest_round() + schedule.ends.reo_wnd + schedule.timer_lag;

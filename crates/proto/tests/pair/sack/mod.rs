@@ -125,9 +125,9 @@ impl Ends for SackEnds {
     /// The time at which everything must be acknowledged, even with a window of one packet.
     ///
     /// Two RTOs and two round trips after the last network fault, all packets that the fault affected have timed out,
-    /// and the path has no delayed packets of that time any more. Then the packets follow one after the other. Each is
-    /// sent and acknowledged; or, if the receiver waits for more packets, it is sent, times out, is retransmitted, and
-    /// is acknowledged immediately as a duplicate.
+    /// and the fault no longer affects the path. Then the packets follow one after the other. Each is sent and
+    /// acknowledged; or, if the receiver waits for more packets, it is sent, times out, is retransmitted, and is
+    /// acknowledged immediately as a duplicate.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let turn = match schedule.ends.ack_every {

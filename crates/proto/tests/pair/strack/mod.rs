@@ -122,9 +122,9 @@ impl Ends for StrackEnds {
         }
     }
 
-    /// Two RTOs and two round trips after the last network fault, the path has no delayed packets of that time any
-    /// more. Then the packets follow one after the other at the lowest rate. Each is sent, times out and is
-    /// retransmitted, until a probe or enough copies cause a SACK.
+    /// Two RTOs and two round trips after the last network fault, the fault no longer affects the path. Then the
+    /// packets follow one after the other at the lowest rate. Each is sent, times out and is retransmitted, until a
+    /// probe or enough copies cause a SACK.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let StrackEnds { rto, probe_after, sack_every, cc, .. } = &schedule.ends;
         let (rto, round) = (*rto + schedule.timer_lag, schedule.path.longest_round());
