@@ -1,4 +1,4 @@
-//! Figure files, at both scales.
+//! Figure files, read at the quick scale and at the paper's scale.
 #![no_main]
 
 use anabranch_lab::scenario::{Files, Scale, read_figure};

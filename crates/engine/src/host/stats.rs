@@ -29,7 +29,7 @@ impl Totals {
         self
     }
 
-    /// The totals of both together.
+    /// These totals combined with `other`.
     pub fn and(mut self, other: Totals) -> Self {
         self.retransmissions += other.retransmissions;
         self.timeouts += other.timeouts;
@@ -54,7 +54,7 @@ pub struct QpStats {
 }
 
 impl QpStats {
-    /// The sums of both statistics.
+    /// These statistics combined with `other`.
     #[must_use]
     pub fn and(self, other: QpStats) -> QpStats {
         QpStats {

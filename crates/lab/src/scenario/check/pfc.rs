@@ -9,7 +9,7 @@ use anabranch_proto::PathFacts;
 pub(in crate::scenario) struct WrongThreshold {
     /// The parameter to change, as a path.
     pub parameter: &'static str,
-    /// The parameters that it contradicts.
+    /// The parameters that the threshold contradicts.
     pub blamed: &'static [&'static str],
     pub problem: String,
     /// A value that is valid, as TOML.

@@ -55,7 +55,7 @@ pub struct CnpTables {
     store_entries: usize,
     /// Pending installations of the control plane, in the order of their times.
     installs: VecDeque<Install>,
-    /// Indexed by queue pair.
+    /// The state of each flow, indexed by queue pair.
     flows: Vec<Flow>,
     counts: TableCounts,
 }
