@@ -14,8 +14,8 @@ use anabranch_workload::ServerSpec;
 struct TopologyServers {
     /// The number of GPUs in all servers together.
     gpus: u32,
-    /// The number of NICs of the server with the most NICs.
-    rails: u32,
+    /// The number of NICs of the NVLink domain with the most NICs.
+    nics: u32,
     /// The NVLink of a GPU, if the topology gives it.
     nvlink: Option<NvLink>,
 }
@@ -25,7 +25,8 @@ impl TopologyServers {
     fn of(cx: &Context, table: &Table, topology: &TopologySpec) -> Result<Option<Self>, Diagnostic> {
         if let Some((_, spec)) = topology.clos() {
             let (gpus, nvlink) = (spec.servers.saturating_mul(spec.gpus), spec.nvlink_of_gpu());
-            return Ok(Some(TopologyServers { gpus, rails: spec.nics, nvlink }));
+            let nics = spec.nics.saturating_mul(spec.nvlink_domain);
+            return Ok(Some(TopologyServers { gpus, nics, nvlink }));
         }
         if !matches!(topology, TopologySpec::Registered(_) | TopologySpec::Graph { .. }) {
             return Ok(None);
@@ -35,7 +36,7 @@ impl TopologyServers {
         let servers = built.map_err(|error| refused(table, error))?.servers;
         Ok(servers.map(|servers| TopologyServers {
             gpus: servers.gpus(),
-            rails: servers.rails().into(),
+            nics: servers.nics_of_domain(),
             nvlink: servers.nvlink,
         }))
     }
@@ -79,8 +80,8 @@ pub(in crate::scenario) fn read(
         (None, None) => return Err(table.missing("link_latency")),
     };
     let pxn = table.get("pxn")?.or_else(|| of_topology.map(|_| true));
-    let rails = |servers: TopologyServers| servers.rails.clamp(1, MOST_CHANNELS as u32);
-    let channels: Option<u32> = table.get("channels")?.or_else(|| of_topology.map(rails));
+    let nics = |servers: TopologyServers| servers.nics.clamp(1, MOST_CHANNELS as u32);
+    let channels: Option<u32> = table.get("channels")?.or_else(|| of_topology.map(nics));
     if let Some(channels) = channels {
         table.within("channels", u64::from(channels), 1, MOST_CHANNELS)?;
     }
