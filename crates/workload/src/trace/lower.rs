@@ -36,6 +36,7 @@ impl Graph {
         let collectives = Lowering::lower(self, (ranks, mapping), &pairs, builder);
         builder.add_job(Job {
             algorithm: naming.format.name(),
+            chosen: None,
             bytes: builder.bytes() - bytes,
             hosts,
             messages: messages..builder.messages(),
