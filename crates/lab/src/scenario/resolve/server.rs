@@ -2,10 +2,10 @@
 
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
-use crate::scenario::resolve::fabric_values::refused;
+use crate::scenario::resolve::fabric_values::{nvlink_rate, refused};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::{Diagnostic, Rate};
+use anabranch_base::{Code, Diagnostic, Rate};
 use anabranch_fabric::{NvLink, TopologySpec};
 use anabranch_workload::ServerSpec;
 
@@ -42,6 +42,15 @@ impl TopologyServers {
     }
 }
 
+/// The error for servers whose NVLink neither the table nor the topology gives.
+fn without_nvlink(table: &Table) -> Diagnostic {
+    let message =
+        format!("{} has no \"link\", the rate of NVLink, and takes none from [topology]", table.name);
+    let latency = if table.node("link_latency").is_some() { "" } else { " and link_latency = \"500ns\"" };
+    let help = format!("link = \"3600Gbps\"{latency} (18 NVLinks of an H100, one direction)");
+    Diagnostic { code: Code::MissingKey, ..table.wrong("link", message, help) }
+}
+
 /// The largest number of ranks in a server.
 const MOST_RANKS: u64 = 1 << 20;
 /// The largest number of channels, which is that of NCCL.
@@ -68,10 +77,10 @@ pub(in crate::scenario) fn read(
     }
     let of_topology = servers.filter(|_| ranks.is_none());
     let nvlink = of_topology.and_then(|servers| servers.nvlink);
-    let link: Rate = match (table.get("link")?, nvlink) {
+    let link: Rate = match (nvlink_rate(table, "link")?, nvlink) {
         (None, Some(nvlink)) => nvlink.rate,
         (Some(link), _) => link,
-        (None, None) => return Err(table.missing("link")),
+        (None, None) => return Err(without_nvlink(table)),
     };
     table.above_zero("link", link)?;
     let link_latency = match (table.get("link_latency")?, nvlink) {
