@@ -462,7 +462,8 @@ class Server(TypedDict, total=False):
     pxn: Whether data for a NIC of another rail is first sent over NVLink to the GPU of the same server whose NIC has
         that rail. (`true` or `false`; default: true; with `ranks`, false)
     channels: Number of rings or trees of a collective. Each of them leaves servers on a separate rail. (a number, 1
-        to 64; default: one for each rail; with `ranks`, collectives know nothing of servers)
+        to 64; default: one for each NIC of an NVLink domain, at most 64; with `ranks`, collectives know nothing of
+        servers)
     nvls: Whether the NVLink switch reduces and multicasts in an `allreduce-hierarchical`, so that each GPU sends its
         data only once. (`true` or `false`; default: `false`)
     """

@@ -8,6 +8,7 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("websearch-128", include_str!("../../../examples/websearch-128.toml")),
     ("allreduce", include_str!("../../../examples/allreduce.toml")),
     ("storage-beside-training", include_str!("../../../examples/storage-beside-training.toml")),
+    ("rails", include_str!("../../../examples/rails.toml")),
     ("link-failure", include_str!("../../../examples/link-failure.toml")),
     ("lossy-link", include_str!("../../../examples/lossy-link.toml")),
     ("testbed", include_str!("../../../examples/testbed.toml")),

@@ -1,5 +1,6 @@
 //! The components of a fabric as text and as JSON: servers, planes, tiers, cables, bisection.
 
+use anabranch_base::{HostId, Rate};
 use anabranch_sim::topology::{TierSummary, Topology};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -26,7 +27,13 @@ pub fn lines(topology: &Topology) -> String {
             1 => "in one network".to_owned(),
             _ => format!("each in one of {planes} planes"),
         };
-        let _ = writeln!(text, "ports      {} of a host, {network}", between(&summary.host_ports));
+        let rates = (0..topology.hosts).map(|host| {
+            let links = topology.links_of(HostId(host).into());
+            Rate(links.map(|link| topology.ports[link as usize].rate.0).sum())
+        });
+        let rate = rates.max().unwrap_or_default().about();
+        let _ =
+            writeln!(text, "ports      {} of a host, {network}, {rate} in all", between(&summary.host_ports));
     }
     for tier in &summary.tiers {
         let of_plane = match planes {

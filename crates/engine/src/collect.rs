@@ -388,6 +388,14 @@ fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideals: &Ideals<'_>, number: Me
     }
 }
 
+/// The algorithm of a job, and after a colon what NCCL's model chose, if it chose.
+fn named(job: &Job) -> String {
+    match job.chosen {
+        Some((chosen, protocol)) => format!("{}: {}, {}", job.algorithm, chosen.name(), protocol.name()),
+        None => job.algorithm.to_owned(),
+    }
+}
+
 pub(crate) fn job_row(network: &Network<'_>, number: u32, job: &Job) -> JobRow {
     let board = &network.board;
     let messages = job.messages.clone().map(|message| board.times(MessageId(message)));
@@ -409,7 +417,7 @@ pub(crate) fn job_row(network: &Network<'_>, number: u32, job: &Job) -> JobRow {
     JobRow {
         run: 0,
         job: number,
-        algorithm: job.algorithm.to_owned(),
+        algorithm: named(job),
         ranks: job.hosts.len() as u32,
         bytes: job.bytes,
         start_ps: start.0,

@@ -131,6 +131,15 @@ impl Servers {
         &self.nics[self.nic_base[server as usize] as usize..self.nic_base[server as usize + 1] as usize]
     }
 
+    /// The number of NICs of the NVLink domain with the most NICs.
+    pub fn nics_of_domain(&self) -> u32 {
+        let mut nics = std::collections::BTreeMap::new();
+        for server in 0..self.count() {
+            *nics.entry(self.domain_of(server)).or_default() += self.nics_of(server).len() as u32;
+        }
+        nics.into_values().max().unwrap_or(0)
+    }
+
     /// The NVLink domain of `server`.
     pub fn domain_of(&self, server: u32) -> u32 {
         self.domain[server as usize]
@@ -174,6 +183,7 @@ mod tests {
         assert_eq!([15, 16, 23].map(|gpu| servers.server_of_gpu(gpu)), [1, 2, 2]);
         assert_eq!([8, 9, 10, 15].map(|gpu| servers.nic_of_gpu(gpu)), [4, 4, 5, 7].map(HostId));
         assert_eq!([0, 1, 2].map(|server| servers.domain_of(server)), [0, 0, 1]);
+        assert_eq!(servers.nics_of_domain(), 2 * servers.nics_of(0).len() as u32);
     }
 
     #[test]

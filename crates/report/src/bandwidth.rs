@@ -12,6 +12,8 @@ const SIZE: &str = "workload.bytes";
 struct Line {
     bytes: u64,
     means: [f64; 3],
+    /// The algorithm and the protocol that NCCL's model chose, if it chose.
+    chosen: Option<String>,
 }
 
 /// A table of sizes, times and bandwidths for each scheme and each point of the other swept parameters. Each row
@@ -33,7 +35,8 @@ pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
             mean(|job| job.algbw_gbytes_per_sec.unwrap_or(0.0)),
             mean(|job| job.busbw_gbytes_per_sec.unwrap_or(0.0)),
         ];
-        let line = Line { bytes: first.bytes, means };
+        let chosen = first.algorithm.split_once(": ").map(|(_, chosen)| chosen.to_owned());
+        let line = Line { bytes: first.bytes, means, chosen };
         match tables.iter_mut().find(|(other, ..)| *other == name) {
             Some((.., lines)) => lines.push(line),
             None => tables.push((name, first.ranks, vec![line])),
@@ -43,13 +46,19 @@ pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
     for (name, ranks, mut lines) in tables {
         lines.sort_by_key(|line| line.bytes);
         let _ = writeln!(text, "\n{name}, {ranks} ranks:");
+        let chooses = lines.iter().any(|line| line.chosen.is_some());
         let _ = writeln!(
             text,
-            "{:>14} {:>14} {:>14} {:>14}",
-            "size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"
+            "{:>14} {:>14} {:>14} {:>14}{}",
+            "size (B)",
+            "time (us)",
+            "algbw (GB/s)",
+            "busbw (GB/s)",
+            if chooses { "  chosen by NCCL's model" } else { "" }
         );
-        for Line { bytes, means: [time, algbw, busbw] } in lines {
-            let _ = writeln!(text, "{bytes:>14} {time:>14.2} {algbw:>14.2} {busbw:>14.2}");
+        for Line { bytes, means: [time, algbw, busbw], chosen } in lines {
+            let chosen = chosen.map_or(String::new(), |chosen| format!("  {chosen}"));
+            let _ = writeln!(text, "{bytes:>14} {time:>14.2} {algbw:>14.2} {busbw:>14.2}{chosen}");
         }
     }
     text
@@ -99,6 +108,17 @@ mod tests {
         assert_eq!(lines[0], ["reps,", "16", "ranks:"]);
         assert_eq!(lines[lines.len() - 2], ["1048576", "750.00", "1.57", "2.95"]);
         assert_eq!(lines[lines.len() - 1], ["16777216", "750.00", "25.17", "47.19"]);
+    }
+
+    #[test]
+    fn the_choice_of_nccl_stands_beside_its_size() {
+        let mut set = sizes(1);
+        assert!(!bandwidth_tables(&set).contains("chosen"));
+        set.jobs[1].algorithm = "allreduce-nccl: allreduce-ring, LL".to_owned();
+        let text = bandwidth_tables(&set);
+        assert!(text.contains("busbw (GB/s)  chosen by NCCL's model\n"), "{text}");
+        let of_size = text.lines().find(|line| line.contains(" 1048576 ")).unwrap();
+        assert!(of_size.ends_with("  allreduce-ring, LL"), "{text}");
     }
 
     #[test]

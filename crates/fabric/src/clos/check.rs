@@ -164,12 +164,19 @@ pub(super) fn check_spines(spec: &ClosSpec) -> Result<(), TopologyError> {
             return Err(TopologyError::shape(key, Problem::with_text(message, "1 or more, or tiers = 1")));
         }
     }
-    divides(
-        "spines",
-        spec.spines,
-        spec.uplinks,
-        "uplinks of a leaf do not spread evenly over spines, of which a group has",
-    )
+    if spec.uplinks.is_multiple_of(spec.spines) {
+        return Ok(());
+    }
+    let message = format!(
+        "{} uplinks of a leaf do not spread evenly over spines, of which a group has {}",
+        spec.uplinks, spec.spines
+    );
+    // A leaf with as many ports down as up has half of the radix for each.
+    let more = u64::from(spec.uplinks.next_multiple_of(spec.spines));
+    let fits = spec.radix.is_none_or(|radix| 2 * more <= u64::from(radix));
+    let fewer = near_divisors(spec.uplinks, spec.spines, 0);
+    let fit = if fits { format!("{fewer}, or uplinks = {more}") } else { fewer.to_string() };
+    Err(TopologyError::shape("spines", Problem::with_text(message, fit)))
 }
 
 /// Checks that the uplinks of a spine spread evenly over the cores.
@@ -233,7 +240,19 @@ fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), Top
         if down + up > most {
             let message =
                 format!("{switch} would have {down} ports down and {up} up, and a switch has {most}");
+            let filled = most / 2;
+            let is_sparse = switch == "a spine" && 2 * u64::from(spec.segment) <= filled;
             let fit = match key {
+                // Segments that are far from full need a port of every spine for few servers.
+                "radix" if kind.has_rails() && is_sparse && u64::from(spec.servers) > filled => {
+                    match u64::from(spec.servers).next_multiple_of(filled) {
+                        servers if servers == u64::from(spec.servers) => format!("segment = {filled}"),
+                        servers => format!("servers = {servers}, which fill segments of {filled}"),
+                    }
+                }
+                "radix" if switch == "a spine" && spec.tiers == 2 => {
+                    format!("tiers = 3, or radix = {}", down + up)
+                }
                 "radix" => format!("radix = {}, or a smaller {smaller}", down + up),
                 _ => format!("a smaller {smaller}"),
             };

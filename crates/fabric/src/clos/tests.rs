@@ -182,7 +182,7 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
         (
             ClosKind::Rails,
             &|i| (i.segment, i.spines) = (Some(32), Some(12)),
-            "topology.spines: 32 uplinks of a leaf do not spread evenly over spines, of which a group has 12; write: 8 or 16",
+            "topology.spines: 32 uplinks of a leaf do not spread evenly over spines, of which a group has 12; write: 8 or 16, or uplinks = 36",
         ),
         (
             ClosKind::Rails,
@@ -194,6 +194,17 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
             ClosKind::Rails,
             &|i| (i.radix, i.segment) = (Some(64), Some(64)),
             "topology.radix: a leaf would have 64 ports down and 64 up, and a switch has 64; write: radix = 128, or a smaller segment",
+        ),
+        (
+            ClosKind::Rails,
+            &|i| (i.servers, i.radix) = (127, Some(64)),
+            "topology.radix: a spine would have 1016 ports down and 0 up, and a switch has 64; write: servers = 128, which \
+             fill segments of 32",
+        ),
+        (
+            ClosKind::Rails,
+            &|i| (i.servers, i.radix) = (300, Some(64)),
+            "topology.radix: a spine would have 80 ports down and 0 up, and a switch has 64; write: tiers = 3, or radix = 80",
         ),
         (
             ClosKind::Rails,

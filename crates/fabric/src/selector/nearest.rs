@@ -3,7 +3,7 @@
 use super::lookup::{members, of_plane, ports_of, side_name, tier_of};
 use super::{Amount, Form, Selector, SetKind, SwitchSet};
 use crate::{ErrorRate, Topology};
-use anabranch_base::{HostId, NodeId};
+use anabranch_base::{HostId, NodeId, Purpose, stream};
 
 impl Selector {
     /// The number or share at the end of a form, including its colon: `:3%`.
@@ -68,13 +68,20 @@ impl Selector {
                 side_of(node, up, port)
             }
             Form::Switches(set, _) | Form::Uplinks(set, _) => {
-                // The number may exceed the existing links, so 1 is proposed.
-                let amount = match self.form {
-                    Form::Uplinks(_, Amount::Count(_)) => ":1",
-                    _ => &amount,
-                };
                 let plane = nearest_plane(topology, set.plane);
-                Some(uplinks(nearest_tier(topology, set.kind), plane, amount))
+                let near = |amount: &str| uplinks(nearest_tier(topology, set.kind), plane, amount);
+                let exists = |near: &String| {
+                    let mut random = stream(1, 0, Purpose::FaultSelection);
+                    let chosen = Selector::parse(near).map(|near| near.links(topology, &mut random));
+                    matches!(chosen, Ok(Ok(_)))
+                };
+                // The number may exceed the existing links. Then 1 is proposed.
+                match self.form {
+                    Form::Uplinks(_, Amount::Count(_)) => {
+                        Some(near(&amount)).filter(exists).or_else(|| Some(near(":1")))
+                    }
+                    _ => Some(near(&amount)),
+                }
             }
             Form::ErrorRate(_) => {
                 let first = topology.error_rates.iter().next();

@@ -1,5 +1,6 @@
 //! Suggestions for texts that resemble selectors but are not.
 
+use super::cluster::rail_tors;
 use super::{Form, Selector, switch};
 use crate::Topology;
 use anabranch_base::{LinkId, NodeId, Purpose, stream};
@@ -21,6 +22,9 @@ impl Selector {
         if let Some(cable) = between(text, topology).filter(|_| links) {
             return Some(cable);
         }
+        if let Some(part) = part_of_server(text, topology, links) {
+            return Some(part);
+        }
         let normalized = normalized(text);
         let selector = Selector::parse(&normalized).ok().filter(|_| normalized != text)?;
         // The drawn links are not used, only whether the selector names any, so any stream serves.
@@ -34,6 +38,30 @@ impl Selector {
             Err(error) => Some(error.problem.fix?.to_string().trim_matches('"').to_owned()),
         }
     }
+}
+
+/// The selector for a GPU or a NIC of a server, or a ToR of a rail, whose form is not one of selectors:
+/// `server:0/gpu:3`, `nic:3`, `rail:3/tor:0` and `nic-links:rail:3`.
+fn part_of_server(text: &str, topology: &Topology, links: bool) -> Option<String> {
+    let servers = topology.servers.as_ref()?;
+    let number = |part: &str, word: &str| -> Option<u32> { part.strip_prefix(word)?.parse().ok() };
+    if let Some(rail) = number(text, "nic-links:rail:").or_else(|| number(text, "host-links:rail:")) {
+        return Some(format!("rail:{rail}")).filter(|_| links && rail < u32::from(servers.rails()));
+    }
+    if let Some(nic) = number(text, "nic:") {
+        return Some(format!("server:0/nic:{nic}"))
+            .filter(|_| links && servers.nics_of(0).len() as u32 > nic);
+    }
+    let (whole, part) = text.split_once('/')?;
+    if let Some(rail) = number(whole, "rail:") {
+        let tors = rail_tors(topology, rail).ok()?;
+        let tor = topology.node_name(*tors.get(number(part, "tor:")? as usize)?);
+        return Some(if links { format!("{tor}/up") } else { tor });
+    }
+    let server = number(whole, "server:").filter(|server| links && *server < servers.count())?;
+    let gpu = servers.gpus_of(server).nth(number(part, "gpu:")? as usize)?;
+    let nic = servers.nics_of(server).iter().position(|nic| *nic == servers.nic_of_gpu(gpu))?;
+    Some(format!("server:{server}/nic:{nic}"))
 }
 
 /// The cable between the two switches whose names a separator divides: `tor0-spine1`, `tor:0 <-> spine:1`.

@@ -400,3 +400,23 @@ fn errors_about_parts_of_a_cluster_have_the_nearest_name() {
         assert!(error.contains("this is no form of selector"), "{text}: {error}");
     }
 }
+
+#[test]
+fn parts_of_servers_and_rails_are_found_by_their_numbers() {
+    let t = cluster();
+    let meant = |text, links| Selector::suggest(text, &t, links).unwrap_or_default();
+    for (text, expected) in [
+        ("rail:1/tor:0", "plane:0/tor:1/up"),
+        ("server:2/gpu:1", "server:2/nic:1"),
+        ("nic:1", "server:0/nic:1"),
+        ("nic-links:rail:1", "rail:1"),
+    ] {
+        assert_eq!(meant(text, true), expected, "{text}");
+        links(&t, expected).unwrap();
+    }
+    assert_eq!(meant("rail:1/tor:2", false), "plane:1/tor:1");
+    for (text, expected) in [("leaf-uplinks:2", "tor-uplinks:2"), ("leaf-uplinks:9999", "tor-uplinks:1")] {
+        let error = links(&tree(32, 2), text).unwrap_err();
+        assert!(error.ends_with(&format!("write: \"{expected}\"")), "{error}");
+    }
+}

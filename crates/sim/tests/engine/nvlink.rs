@@ -169,6 +169,20 @@ fn a_depth_counts_transfers_of_every_kind() {
     }
 }
 
+/// The channels of a broadcast share the NVLink of the root, so that all rails are busy at the same time.
+#[test]
+fn the_channels_of_a_broadcast_run_side_by_side() {
+    const B: u64 = 16 << 20;
+    let four = ONE_RAIL_A_LEAF.replace("servers = 2", "servers = 4").replace("segment = 2", "segment = 4");
+    let keys = format!("algorithm = \"broadcast-ring\"\nbytes = \"{B}B\"\nchunk = \"64KiB\"\n{NVLINK}");
+    let workload = format!("[workload]\nkind = \"collective\"\n{keys}\n");
+    let job = finish_one(&scenario("\"ecmp\"", &four, &workload), &[]).jobs.remove(0);
+    // Each NIC has a quarter of the bytes.
+    let bytes = (B / 4 * 8 * 10 / 4) as f64;
+    let took = job.cct_ps.unwrap() as f64 / bytes;
+    assert!((1.0..1.3).contains(&took), "{took}");
+}
+
 /// An NVSwitch that reduces (NVLS) also distributes the sum, so that a GPU sends its bytes once, plus an eighth of
 /// them. In a ring, it sends 2 * 7/8 of them.
 #[test]

@@ -90,6 +90,7 @@ fn exchange(ranks: &[u32], shares: Blocks, action: Action) -> Vec<Transfer> {
                     dst: ranks[to],
                     range: shares.range(share, 1),
                     action,
+                    channel: 0,
                 });
             }
         }
@@ -101,7 +102,7 @@ fn exchange(ranks: &[u32], shares: Blocks, action: Action) -> Vec<Transfer> {
 /// Each rank also sends its own data to the switch.
 fn to_switch(ranks: &[u32], ranges: &[(u64, u64)]) -> Vec<Transfer> {
     let to = |(&dst, &range): (&u32, &(u64, u64))| {
-        ranks.iter().map(move |&src| Transfer { src, dst, range, action: Action::Reduce })
+        ranks.iter().map(move |&src| Transfer { src, dst, range, action: Action::Reduce, channel: 0 })
     };
     ranks.iter().zip(ranges).flat_map(to).collect()
 }
@@ -110,7 +111,7 @@ fn to_switch(ranks: &[u32], ranges: &[(u64, u64)]) -> Vec<Transfer> {
 fn from_switch(ranks: &[u32], ranges: &[(u64, u64)]) -> Vec<Transfer> {
     let from = |(&src, &range): (&u32, &(u64, u64))| {
         let others = ranks.iter().filter(move |rank| **rank != src);
-        others.map(move |&dst| Transfer { src, dst, range, action: Action::Copy })
+        others.map(move |&dst| Transfer { src, dst, range, action: Action::Copy, channel: 0 })
     };
     ranks.iter().zip(ranges).flat_map(from).collect()
 }
@@ -125,7 +126,7 @@ fn along_rails(planner: &mut Planner, servers: &[Vec<u32>], ranges: &[(u64, u64)
                 (0..n).map(move |position| {
                     let rank = |at: u32| servers[(at % n) as usize][share];
                     let range = blocks.range((position + first - step) % n, 1);
-                    Transfer { src: rank(position), dst: rank(position + 1), range, action }
+                    Transfer { src: rank(position), dst: rank(position + 1), range, action, channel: 0 }
                 })
             }));
         }

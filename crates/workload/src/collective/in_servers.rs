@@ -6,6 +6,7 @@ use super::{CollectiveSpec, Layout, Pace};
 use crate::{Done, Fabric, Job, MAX_MESSAGES, Step, Workload, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Duration, GateId, Problem, Time};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Builds the workload of jobs whose ranks are at the given places of `fabric`.
 pub(super) fn build(
@@ -32,22 +33,31 @@ pub(super) fn build(
     let mut plans: BTreeMap<Layout, Plan> = BTreeMap::new();
     let mut builder = WorkloadBuilder::new();
     for (job, (mut ranks, layout)) in (0..).zip(jobs) {
+        let chosen = spec.chosen(&layout);
         let plan = plans.entry(layout).or_insert_with_key(|layout| spec.plan(layout));
         let begins: Vec<Time> = (0..u64::from(plan.ranks)).map(|rank| spec.begin(job, rank, seed)).collect();
-        plan.add_job_in_servers(&mut builder, spec, &mut ranks, &begins);
+        let [messages, steps] = plan.add_to_servers(&mut builder, &mut ranks, &begins);
+        builder.add_job(Job {
+            algorithm: spec.algorithm.name(),
+            chosen,
+            bytes: spec.bytes.0,
+            hosts: ranks.hosts(),
+            messages,
+            steps,
+            collectives: Vec::new(),
+        });
     }
     builder.build()
 }
 
 impl Plan {
-    /// Adds a job of this plan. Each rank has its own start time.
-    fn add_job_in_servers(
+    /// Adds the messages and steps of a job of this plan, and returns their numbers. Each rank has its own start time.
+    fn add_to_servers(
         &self,
         builder: &mut WorkloadBuilder,
-        spec: &CollectiveSpec,
         ranks: &mut Ranks,
         begins: &[Time],
-    ) {
+    ) -> [Range<u32>; 2] {
         let (first, first_step) = (builder.messages(), builder.steps());
         let begins: Vec<Option<GateId>> = (0..)
             .zip(begins)
@@ -87,13 +97,6 @@ impl Plan {
             }
         }
         ranks.end_collective();
-        builder.add_job(Job {
-            algorithm: spec.algorithm.name(),
-            bytes: spec.bytes.0,
-            hosts: ranks.hosts(),
-            messages: first..builder.messages(),
-            steps: first_step..builder.steps(),
-            collectives: Vec::new(),
-        });
+        [first..builder.messages(), first_step..builder.steps()]
     }
 }

@@ -302,6 +302,12 @@ impl CollectiveSpec {
         Time((drawn * jitter.0 as f64) as u64)
     }
 
+    /// The algorithm and the protocol that NCCL's model chooses for a job, if the algorithm leaves it the choice.
+    fn chosen(&self, layout: &Layout) -> Option<(Algorithm, nccl::Protocol)> {
+        let chooses = self.algorithm == Algorithm::AllreduceNccl;
+        chooses.then(|| nccl::Cluster::of(layout).choose_allreduce(self.bytes.0))
+    }
+
     fn plan(&self, layout: &Layout) -> Plan {
         let connections = self.connections.unwrap_or(layout.ranks() - 1);
         let plan = self.algorithm.plan_in(layout, self.bytes.0, self.chunk_bytes(), connections);
@@ -494,7 +500,8 @@ impl Plan {
         }
         let messages = first..builder.messages();
         let (algorithm, bytes) = (spec.algorithm.name(), spec.bytes.0);
-        builder.add_job(Job { algorithm, bytes, hosts, messages, steps: 0..0, collectives: Vec::new() });
+        let (steps, chosen, collectives) = (0..0, None, Vec::new());
+        builder.add_job(Job { algorithm, chosen, bytes, hosts, messages, steps, collectives });
     }
 
     /// Makes the acknowledgement of each send start the next queued send of the same rank.

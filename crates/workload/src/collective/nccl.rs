@@ -22,6 +22,15 @@ impl Protocol {
     /// All protocols.
     pub const ALL: [Protocol; 3] = [Protocol::Ll, Protocol::Ll128, Protocol::Simple];
 
+    /// The name in NCCL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Ll => "LL",
+            Protocol::Ll128 => "LL128",
+            Protocol::Simple => "Simple",
+        }
+    }
+
     /// The number of bytes that are sent for `bytes` bytes of data.
     pub fn sent(self, bytes: u64) -> u64 {
         match self {

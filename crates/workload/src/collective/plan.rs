@@ -36,6 +36,8 @@ pub struct Send {
     pub bytes: u64,
     /// The way in which the receiver uses the data.
     pub action: Action,
+    /// The channel of the collective to which the message belongs.
+    pub channel: u32,
     /// Whether the message goes through a server's NVLink switch that reduces and multicasts. All sends of a step that are
     /// reduced into the same bytes of a rank arrive at that rank as one transfer. All copies of the same bytes of a rank
     /// leave that rank as one transfer.
@@ -74,6 +76,7 @@ pub(super) struct Transfer {
     /// The first byte and the byte after the last one. Nothing is sent if the range is empty.
     pub range: (u64, u64),
     pub action: Action,
+    pub channel: u32,
 }
 
 /// A builder that makes a plan from steps.
@@ -87,6 +90,8 @@ pub(super) struct Planner {
     switch: bool,
     /// For each rank, earlier sends to it for which the sends of the present step wait too.
     earlier: BTreeMap<u32, Vec<u32>>,
+    /// The position of each send among the chunks of its transfer.
+    positions: Vec<u32>,
     logs: Vec<WriteLog>,
 }
 
@@ -99,6 +104,7 @@ impl Planner {
             step: 0,
             switch: false,
             earlier: BTreeMap::new(),
+            positions: Vec::new(),
             logs: (0..ranks).map(|_| WriteLog::default()).collect(),
         }
     }
@@ -110,9 +116,13 @@ impl Planner {
             let (start, end) = transfer.range;
             let writer = Writer { first: self.plan.sends.len() as u32, start };
             let mut from = start;
-            while from < end {
+            for position in 0.. {
+                if from >= end {
+                    break;
+                }
                 let to = end.min(from.saturating_add(self.chunk));
                 self.send(&transfer, from, to);
+                self.positions.push(position);
                 from = to;
             }
             if start < end {
@@ -146,6 +156,22 @@ impl Planner {
         self.plan
     }
 
+    /// The plan with the sends of each step chunk by chunk: the first chunk of every transfer, then the second one of
+    /// every transfer. The channels of a rank then share its NVLink, where one after the other would occupy it alone, as
+    /// NCCL's channels do, which are thread blocks that run at the same time.
+    pub(super) fn finish_side_by_side(self) -> Plan {
+        let Planner { mut plan, positions, .. } = self;
+        let mut order: Vec<u32> = (0..plan.sends.len() as u32).collect();
+        order.sort_by_key(|&send| (plan.sends[send as usize].step, positions[send as usize]));
+        let mut moved_to = vec![0; order.len()];
+        for (to, from) in (0..).zip(&order) {
+            moved_to[*from as usize] = to;
+        }
+        plan.sends = order.iter().map(|&send| plan.sends[send as usize]).collect();
+        plan.waits.iter_mut().for_each(|wait| *wait = moved_to[*wait as usize]);
+        plan
+    }
+
     fn send(&mut self, transfer: &Transfer, from: u64, to: u64) {
         let waits_from = self.plan.waits.len();
         self.logs[transfer.src as usize].writers(from, to, self.chunk, &mut self.plan.waits);
@@ -166,6 +192,7 @@ impl Planner {
             from,
             bytes: to - from,
             action: transfer.action,
+            channel: transfer.channel,
             switch: self.switch,
             step: self.step,
             waits_from: waits_from as u32,
@@ -251,7 +278,7 @@ mod tests {
     #[test]
     fn a_chunk_waits_for_what_was_written_into_its_bytes_and_for_nothing_else() {
         let mut planner = Planner::new(3, 10);
-        let transfer = |src, dst, range, action| Transfer { src, dst, range, action };
+        let transfer = |src, dst, range, action| Transfer { src, dst, range, action, channel: 0 };
         planner.step([transfer(0, 1, (0, 40), Action::Reduce)]);
         planner.step([transfer(2, 1, (5, 25), Action::Reduce)]);
         planner.step([transfer(2, 1, (30, 40), Action::Copy)]);
@@ -270,8 +297,8 @@ mod tests {
     fn what_a_step_brings_is_not_sent_within_it() {
         let mut planner = Planner::new(2, 10);
         let swap = [
-            Transfer { src: 0, dst: 1, range: (0, 10), action: Action::Reduce },
-            Transfer { src: 1, dst: 0, range: (0, 10), action: Action::Reduce },
+            Transfer { src: 0, dst: 1, range: (0, 10), action: Action::Reduce, channel: 0 },
+            Transfer { src: 1, dst: 0, range: (0, 10), action: Action::Reduce, channel: 0 },
         ];
         planner.step(swap);
         planner.step(swap);

@@ -48,9 +48,13 @@ impl Algorithm {
                 dst: (src + 1) % ranks,
                 range: (0, bytes),
                 action: Action::Copy,
+                channel: 0,
             })),
         }
-        planner.finish()
+        match layout.channels() {
+            1 => planner.finish(),
+            _ => planner.finish_side_by_side(),
+        }
     }
 
     /// The number of messages of [`Algorithm::plan`].
@@ -108,43 +112,38 @@ impl Algorithm {
 
 fn double_binary_tree(planner: &mut Planner, layout: &Layout, bytes: u64) {
     let of_channels = Blocks::of(bytes, layout.channels());
-    for channel in 0..layout.channels() {
+    let in_channel = |channel: u32| {
         let halves = Blocks::within(of_channels.range(channel, 1), 2);
-        for (tree, parents) in (0..).zip(layout.trees(channel)) {
-            reduce_and_distribute(planner, &parents, halves.range(tree, 1));
-        }
+        let trees = (0..).zip(layout.trees(channel));
+        trees.map(move |(tree, parents)| tree_steps(&parents, halves.range(tree, 1), channel))
+    };
+    let mut trees: Vec<Vec<Vec<Transfer>>> = (0..layout.channels()).flat_map(in_channel).collect();
+    if layout.channels() == 1 {
+        return trees.into_iter().flatten().for_each(|step| planner.step(step));
+    }
+    let longest = trees.iter().map(Vec::len).max().unwrap_or(0);
+    for number in 0..longest {
+        planner.step(trees.iter_mut().filter_map(|steps| steps.get_mut(number)).flat_map(std::mem::take));
     }
 }
 
-/// Reduces a range of bytes up a tree, and distributes the result down the tree.
-fn reduce_and_distribute(planner: &mut Planner, parents: &[Option<u32>], range: (u64, u64)) {
+/// The steps that reduce a range of bytes up a tree, and distribute the result down the tree.
+fn tree_steps(parents: &[Option<u32>], range: (u64, u64), channel: u32) -> Vec<Vec<Transfer>> {
     let depths = depths(parents);
     let deepest = depths.iter().copied().max().unwrap_or(0);
     // The edges (child, parent) whose child has the depth `depth`.
     let level = |depth: u32| {
         let at = move |&(_, &of): &(usize, &u32)| of == depth;
         let edge = |(child, _): (usize, &u32)| parents[child].map(|parent| (child as u32, parent));
-        depths.iter().enumerate().filter(at).filter_map(edge).collect::<Vec<_>>()
+        depths.iter().enumerate().filter(at).filter_map(edge)
     };
-    for depth in (1..=deepest).rev() {
-        let up = level(depth);
-        planner.step(up.iter().map(|&(child, parent)| Transfer {
-            src: child,
-            dst: parent,
-            range,
-            action: Action::Reduce,
-        }));
-    }
-    for depth in 1..=deepest {
-        let down = level(depth);
-        planner.step(down.iter().map(|&(child, parent)| Transfer {
-            src: parent,
-            dst: child,
-            range,
-            action: Action::Copy,
-        }));
-    }
+    let up = |(child, parent)| Transfer { src: child, dst: parent, range, action: Action::Reduce, channel };
+    let down = |(child, parent)| Transfer { src: parent, dst: child, range, action: Action::Copy, channel };
+    let ups = (1..=deepest).rev().map(|depth| level(depth).map(up).collect());
+    let downs = (1..=deepest).map(|depth| level(depth).map(down).collect());
+    ups.chain(downs).collect()
 }
+
 /// The reduction of a number of ranks to a power of two.
 #[derive(Clone, Copy)]
 struct Fold {
@@ -179,6 +178,7 @@ fn folded(planner: &mut Planner, ranks: u32, bytes: u64, inner: fn(&mut Planner,
         dst: even(pair) + 1,
         range,
         action: Action::Reduce,
+        channel: 0,
     }));
     inner(planner, fold, bytes);
     planner.step((0..fold.extra).map(|pair| Transfer {
@@ -186,6 +186,7 @@ fn folded(planner: &mut Planner, ranks: u32, bytes: u64, inner: fn(&mut Planner,
         dst: even(pair),
         range,
         action: Action::Copy,
+        channel: 0,
     }));
 }
 
@@ -200,7 +201,7 @@ fn halving_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
             let partner = number ^ distance;
             let first = if kept_by_partner { partner } else { number } & !(distance - 1);
             let range = blocks.range(first, distance);
-            Transfer { src: fold.rank(number), dst: fold.rank(partner), range, action }
+            Transfer { src: fold.rank(number), dst: fold.rank(partner), range, action, channel: 0 }
         }));
     };
     let distances = (0..n.ilog2()).map(|bit| 1 << bit);
@@ -219,6 +220,7 @@ fn recursive_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
             dst: fold.rank(number ^ (1 << bit)),
             range: (0, bytes),
             action: Action::Reduce,
+            channel: 0,
         }));
     }
 }
@@ -240,6 +242,7 @@ fn alltoall(blocks: Blocks, connections: u32) -> Plan {
                     from,
                     bytes,
                     action,
+                    channel: 0,
                     switch: false,
                     step: round - 1,
                     waits_from: 0,

@@ -32,6 +32,7 @@ pub(super) fn broadcast(planner: &mut Planner, layout: &Layout, bytes: u64) {
             dst: ring[position + 1],
             range: parts.range(channel, 1),
             action: Action::Copy,
+            channel,
         }));
     }
 }
@@ -49,7 +50,7 @@ fn rotate(planner: &mut Planner, layout: &Layout, bytes: u64, action: Action, ah
                 let at =
                     |ahead: u32| ring[((u64::from(position) + u64::from(ahead)) % u64::from(n)) as usize];
                 let parts = Blocks::within(blocks.range(at(ahead), 1), layout.channels());
-                Transfer { src: at(0), dst: at(1), range: parts.range(channel, 1), action }
+                Transfer { src: at(0), dst: at(1), range: parts.range(channel, 1), action, channel }
             })
         }));
     }

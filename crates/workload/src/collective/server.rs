@@ -86,7 +86,7 @@ pub(crate) struct Ranks {
     nic_rate: Rate,
     /// The ranks on each rail of each server.
     on_rail: BTreeMap<(u32, u32), Vec<u32>>,
-    qps: BTreeMap<(u32, u32, u32), QpId>,
+    qps: BTreeMap<(u32, u32, (u32, u32)), QpId>,
     /// For the bytes that a switch reduces for a rank, the receiving step and the number of senders. The key is the
     /// rank and the first byte.
     reduced: BTreeMap<(u32, u64), (GateId, u32)>,
@@ -230,8 +230,9 @@ impl Ranks {
         relays.map_or(Way::Network, |relays| Way::Relay(relays[src as usize % relays.len()]))
     }
 
-    /// The queue pair between the NICs of two ranks. There is one for each `channel`.
-    pub fn qp(&mut self, builder: &mut WorkloadBuilder, [src, dst]: [u32; 2], channel: u32) -> QpId {
+    /// The queue pair between the NICs of two ranks. There is one for each channel of the trace and each channel of its
+    /// collectives, as NCCL connects two ranks once per channel.
+    pub fn qp(&mut self, builder: &mut WorkloadBuilder, [src, dst]: [u32; 2], channel: (u32, u32)) -> QpId {
         let ends = [self.host(src), self.host(dst)];
         *self.qps.entry((src, dst, channel)).or_insert_with(|| builder.add_qp(ends[0], ends[1]))
     }
@@ -245,7 +246,7 @@ impl Ranks {
         needs: u32,
     ) -> (Option<GateId>, Transfer) {
         match (send.switch, send.action) {
-            (false, _) => self.send(builder, ends, (send.bytes, channel), needs),
+            (false, _) => self.send(builder, ends, (send.bytes, (channel, send.channel)), needs),
             (true, Action::Reduce) => self.send_to_switch(builder, ends, (send.from, send.bytes), needs),
             (true, Action::Copy) => self.send_from_switch(builder, ends, (send.from, send.bytes), needs),
         }
@@ -257,7 +258,7 @@ impl Ranks {
         &mut self,
         builder: &mut WorkloadBuilder,
         [src, dst]: [u32; 2],
-        (bytes, channel): (u64, u32),
+        (bytes, channel): (u64, (u32, u32)),
         needs: u32,
     ) -> (Option<GateId>, Transfer) {
         match self.way(src, dst) {

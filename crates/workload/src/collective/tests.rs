@@ -298,3 +298,37 @@ fn two_workloads_beside_each_other_stay_as_they_are() {
     assert_eq!(of_job(&both, 1), of_job(&one, 1));
     assert_eq!(of_job(&both, 2), of_job(&other, 0));
 }
+
+/// A job on two servers of four ranks.
+fn on_servers(algorithm: Algorithm, channels: u32) -> Workload {
+    let server = ServerSpec {
+        ranks: Some(4),
+        link: Rate(2_966_400_000_000),
+        link_latency: Duration(500_000),
+        pxn: Some(true),
+        channels: Some(channels),
+        nvls: false,
+    };
+    let spec = CollectiveSpec { algorithm, server: Some(server), ..placed(8, 1, Placement::Blocks) };
+    build(&spec, &fabric(2, 4), 1).unwrap()
+}
+
+/// Two NICs have a queue pair for each channel between them.
+#[test]
+fn each_channel_has_a_queue_pair() {
+    for (channels, expected) in [(1, 2), (4, 8), (8, 16)] {
+        let built = on_servers(Algorithm::AllreduceRing, channels);
+        let between: BTreeSet<(HostId, HostId)> = built.qps.iter().map(|qp| (qp.src, qp.dst)).collect();
+        assert_eq!((built.qps.len(), between.len()), (expected, expected.min(8)), "{channels} channels");
+    }
+}
+
+#[test]
+fn a_job_has_the_choice_of_nccl() {
+    let chosen = |algorithm| on_servers(algorithm, 4).jobs[0].chosen;
+    let layout = Layout::of((0..8).map(|rank| (rank / 4, rank % 4)), 4, false, false);
+    let layout = layout.with_rates([Rate(400 * GBPS), Rate(2_966_400_000_000)]);
+    let expected = nccl::Cluster::of(&layout).choose_allreduce(1000);
+    assert_eq!(chosen(Algorithm::AllreduceNccl), Some(expected));
+    assert_eq!(chosen(Algorithm::AllreduceRing), None);
+}

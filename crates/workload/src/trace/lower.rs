@@ -36,6 +36,7 @@ impl Graph {
         let collectives = Lowering::lower(self, (ranks, mapping), &pairs, builder);
         builder.add_job(Job {
             algorithm: naming.format.name(),
+            chosen: None,
             bytes: builder.bytes() - bytes,
             hosts,
             messages: messages..builder.messages(),
@@ -159,7 +160,7 @@ impl<'a> Lowering<'a> {
                     Op::Send { to, bytes, channel, .. } => {
                         let (begins, sent) = match self.ranks.way(rank, to) {
                             Way::Network => {
-                                let qp = self.ranks.qp(self.builder, [rank, to], channel);
+                                let qp = self.ranks.qp(self.builder, [rank, to], (channel, 0));
                                 let message = self.builder.add_message(qp, bytes, Start::ByGate);
                                 let begins = self.builder.add_step(host, needs, Duration::ZERO, &[message]);
                                 (begins, Transfer::Message(message))
@@ -167,7 +168,8 @@ impl<'a> Lowering<'a> {
                             Way::NvLink | Way::Relay(_) => {
                                 let begins = self.builder.add_step(host, needs, Duration::ZERO, &[]);
                                 let ends = [rank, to];
-                                let (sends, sent) = self.ranks.send(self.builder, ends, (bytes, channel), 1);
+                                let sent = (bytes, (channel, 0));
+                                let (sends, sent) = self.ranks.send(self.builder, ends, sent, 1);
                                 sends
                                     .into_iter()
                                     .for_each(|sends| self.builder.activate_after(begins, sends));

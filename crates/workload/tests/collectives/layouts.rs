@@ -146,3 +146,15 @@ fn a_hierarchical_allreduce_sends_shares_along_rails() {
     assert!(within.values().all(|bytes| *bytes == 2 * 3 * B / 4), "{within:?}");
     assert!(plan.sends.iter().all(|send| send.src / 4 == send.dst / 4 || send.src % 4 == send.dst % 4));
 }
+
+/// The root of a broadcast sends the first chunk of every channel before the second one of any of them.
+#[test]
+fn the_channels_of_a_rank_are_side_by_side() {
+    const B: u64 = 1 << 20;
+    let plan = Algorithm::BroadcastRing.plan_in(&layout(&[4, 4], 4, false), B, 1 << 12, 1);
+    let of_root = plan.sends.iter().filter(|send| send.src == 0 && send.step == 0);
+    let first: Vec<(u32, u64)> = of_root.map(|send| (send.channel, send.from / (B / 8))).take(8).collect();
+    // Each channel has a quarter of the bytes.
+    let round = [(0, 0), (1, 2), (2, 4), (3, 6)];
+    assert_eq!(first, [round, round].concat());
+}

@@ -1,14 +1,20 @@
-//! Warnings about fabrics with NVLink whose workload does not use it, since it has no `server`.
+//! Warnings about NVLink that a workload does not use: links, since it has no `server`, or switches that reduce, since
+//! its algorithm is another.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
 use anabranch_base::{Diagnostic, HostId};
 use anabranch_fabric::Topology;
+use anabranch_workload::collective::Algorithm;
 use anabranch_workload::{Workload, WorkloadSpec};
 
-/// The first job whose ranks send within an NVLink domain over the network.
+/// The first job whose ranks send within an NVLink domain over the network, and the first algorithm that does not use
+/// the switches that reduce.
 #[derive(Default)]
-pub(in crate::scenario) struct IdleNvLink(Option<IdleLinks>);
+pub(in crate::scenario) struct IdleNvLink {
+    links: Option<IdleLinks>,
+    switches: Option<Algorithm>,
+}
 
 struct IdleLinks {
     /// The key of the table that lacks `server`.
@@ -20,6 +26,12 @@ struct IdleLinks {
 impl IdleNvLink {
     /// Examines the workload at a point of the sweep.
     pub(in crate::scenario) fn look(&mut self, spec: &WorkloadSpec, workload: &Workload, on: &Topology) {
+        if let WorkloadSpec::Collective(job) = spec
+            && job.server.is_some_and(|server| server.nvls)
+            && !matches!(job.algorithm, Algorithm::AllreduceHierarchical | Algorithm::AllreduceNccl)
+        {
+            self.switches.get_or_insert(job.algorithm);
+        }
         let Some((servers, nvlink)) = on.servers.as_ref().and_then(|all| all.nvlink.map(|link| (all, link)))
         else {
             return;
@@ -41,7 +53,7 @@ impl IdleNvLink {
         });
         let bytes = within.fold(0, |sum: u64, message| sum.saturating_add(message.bytes));
         if bytes > 0 {
-            self.0.get_or_insert(IdleLinks { key, bytes, rate: nvlink.rate.to_string() });
+            self.links.get_or_insert(IdleLinks { key, bytes, rate: nvlink.rate.to_string() });
         }
     }
 
@@ -56,7 +68,13 @@ impl IdleNvLink {
                 format!("server = {{}} below [{key}]: ranks are then GPUs, and those of a domain use NVLink");
             fault(&origin.file, origin.place(&key), message, Some(help.into()))
         };
-        self.0.map(warning).into_iter().collect()
+        let of_switches = |algorithm: Algorithm| {
+            let message =
+                format!("nvls = true has no effect: {} does not use the NVLink switch", algorithm.name());
+            let help = "algorithm = \"allreduce-hierarchical\", or [workload.server] without nvls";
+            fault(&origin.file, origin.place("workload.server"), message, Some(help.into()))
+        };
+        self.links.map(warning).into_iter().chain(self.switches.map(of_switches)).collect()
     }
 }
 
@@ -87,6 +105,10 @@ mod tests {
             ]
         );
         assert_eq!(warnings(nvlink, &format!("{ring}\nserver = {{}}")), [""; 0]);
+        let nvls = format!("{ring}\nserver = {{ nvls = true }}");
+        let [warning] = &warnings(nvlink, &nvls)[..] else { panic!("one warning") };
+        assert!(warning.contains("nvls = true has no effect: allreduce-ring"), "{warning}");
+        assert_eq!(warnings(nvlink, &nvls.replace("-ring", "-hierarchical")), [""; 0]);
         assert_eq!(warnings("", ring), [""; 0], "no NVLink");
         let across = "kind = \"permutation\"\nbytes = \"1MB\"";
         assert_eq!(warnings(nvlink, across), [""; 0], "no job");

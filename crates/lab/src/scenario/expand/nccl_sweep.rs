@@ -57,6 +57,16 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
             .is_some_and(|server| server.node("ranks").is_none() || server.node("channels").is_some());
         return Ok(operation.usual_algorithm(knows_servers));
     }
+    if let Some(instead) =
+        table.node("algorithm").and_then(|node| named_by_nccl(operation, node.value().as_str()?))
+    {
+        let message = format!("the algorithm that NCCL_ALGO names is {:?} here", instead.name());
+        return Err(table.wrong(
+            "algorithm",
+            message,
+            Fix::set("algorithm", format!("{:?}", instead.name())),
+        ));
+    }
     let algorithm = table.word("algorithm", &Algorithm::ALL)?;
     if algorithm.operation() == operation {
         return Ok(algorithm);
@@ -67,16 +77,43 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     Err(table.wrong("algorithm", message, Fix::set("algorithm", format!("{instead:?}"))))
 }
 
+/// The algorithm that a value of NCCL's variable NCCL_ALGO names for an operation.
+fn named_by_nccl(operation: Operation, name: &str) -> Option<Algorithm> {
+    let is_allreduce = operation == Operation::AllReduce;
+    match name.to_ascii_lowercase().as_str() {
+        "ring" if is_allreduce => Some(Algorithm::AllreduceRing),
+        "ring" => Some(operation.usual_algorithm(false)),
+        "tree" if is_allreduce => Some(Algorithm::AllreduceDoubleBinaryTree),
+        "nvls" | "nvlstree" if is_allreduce => Some(Algorithm::AllreduceHierarchical),
+        _ => None,
+    }
+}
+
+/// The size at `key`. The units K, M and G of nccl-tests are powers of 1,024.
+fn size(table: &Table, key: &str) -> Result<Option<Bytes>, Diagnostic> {
+    let binary = table.node(key).and_then(|node| {
+        let text = node.value().as_str()?.trim().to_owned();
+        let instead = format!("{}iB", text.to_ascii_uppercase());
+        text.ends_with(['K', 'M', 'G', 'k', 'm', 'g']).then(|| instead.parse::<Bytes>().ok())?
+    });
+    let Some(instead) = binary else { return table.get(key) };
+    let message = format!(
+        "{key}: nccl-tests counts K, M and G in powers of 1024, and here their names are KiB, MiB and GiB"
+    );
+    Err(table.wrong(key, message, Fix::set(key, format!("\"{instead}\""))))
+}
+
 /// The sizes from `min_bytes` to `max_bytes`. Each size is the previous one times `factor`, or plus `step_bytes`.
 fn sizes(table: &Table) -> Result<Vec<Bytes>, Diagnostic> {
-    let least: Bytes = table.need("min_bytes")?;
+    let need = |key: &str| size(table, key)?.ok_or_else(|| table.missing(key));
+    let least = need("min_bytes")?;
     table.above_zero("min_bytes", least)?;
-    let most: Bytes = table.need("max_bytes")?;
+    let most = need("max_bytes")?;
     if most < least {
         let message = format!("max_bytes is {most}, below min_bytes, which is {least}");
         return Err(table.wrong("max_bytes", message, Fix::set("max_bytes", format!("\"{least}\""))));
     }
-    let step: Option<Bytes> = table.get("step_bytes")?;
+    let step = size(table, "step_bytes")?;
     let factor: u64 = table.get("factor")?.unwrap_or(2);
     if step.is_some() && table.node("factor").is_some() {
         let message = "step_bytes adds to each size, and factor multiplies it";

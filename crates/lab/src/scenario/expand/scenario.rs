@@ -269,7 +269,10 @@ fn unknown_scheme(
         return fault(file, at, format!("{name:?} is no scheme; schemes have names"), Some(help.into()));
     }
     let (message, help) =
-        kind_hints::no_scheme(&registry.plugins, name).unwrap_or_else(|| builtin::unknown(name, known));
+        match kind_hints::no_scheme(&registry.plugins, name).filter(|_| !builtin::is_family(name)) {
+            Some(of_part) => of_part,
+            None => builtin::unknown(name, known),
+        };
     fault(file, at, message, Some(help.into()))
 }
 

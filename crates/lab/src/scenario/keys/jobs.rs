@@ -240,7 +240,7 @@ const SERVER: Section = Section {
         key(
             "channels",
             CHANNELS,
-            Described("one for each rail; with `ranks`, collectives know nothing of servers"),
+            Described("one for each NIC of an NVLink domain, at most 64; with `ranks`, collectives know nothing of servers"),
             "Number of rings or trees of a collective. Each of them leaves servers on a separate rail.",
         )
         .with_example("8"),

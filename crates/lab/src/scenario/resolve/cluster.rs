@@ -2,7 +2,7 @@
 
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
-use crate::scenario::resolve::fabric_values::{LATENCY, oversubscription, rate, refused};
+use crate::scenario::resolve::fabric_values::{LATENCY, nvlink_rate, oversubscription, rate, refused};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Duration, Rate};
@@ -31,7 +31,7 @@ pub(super) fn clos(cx: &Context, table: &Table, kind: ClosKind) -> Read {
         nics: table.get("nics")?.or(of_file.map(|server| server.nics)),
         ports: table.get("ports")?.or(of_file.map(|server| server.ports)),
         gpu_nics: table.get("gpu_nics")?.or(of_gpus).unwrap_or_default(),
-        nvlink: rate(table, "nvlink")?.or(of_file.and_then(|server| server.nvlink)),
+        nvlink: nvlink_rate(table, "nvlink")?.or(of_file.and_then(|server| server.nvlink)),
         nvlink_latency: table.get("nvlink_latency")?,
         nvlink_domain: table.get("nvlink_domain")?,
         segment: table.get("segment")?,

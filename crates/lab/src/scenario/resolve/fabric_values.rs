@@ -65,3 +65,22 @@ pub(super) fn rate(table: &Table, key: &str) -> Result<Option<Rate>, Diagnostic>
     }
     Ok(rate)
 }
+
+/// The rate of a GPU's NVLinks at `key`, if it is given.
+pub(super) fn nvlink_rate(table: &Table, key: &str) -> Result<Option<Rate>, Diagnostic> {
+    let of_data_sheet = table.node(key).and_then(|node| one_direction(node.value().as_str()?));
+    let Some(instead) = of_data_sheet else { return rate(table, key) };
+    let message = format!(
+        "{key}: data sheets count both directions of NVLink, in bytes, and this is the rate of one, in bits"
+    );
+    Err(table.wrong(key, message, Fix::set(key, format!("\"{instead}\""))))
+}
+
+/// The rate of one direction of an NVLink, from the bytes per second of both that data sheets have: `900GB/s`.
+fn one_direction(text: &str) -> Option<Rate> {
+    let (number, unit) = [("GB/s", "Gbps"), ("GBps", "Gbps"), ("TB/s", "Tbps"), ("TBps", "Tbps")]
+        .into_iter()
+        .find_map(|(bytes, bits)| Some((text.trim().strip_suffix(bytes)?, bits)))?;
+    // Half of the bytes, at eight bits each.
+    format!("{}{unit}", 4.0 * number.trim().parse::<f64>().ok()?).parse().ok()
+}

@@ -2,10 +2,10 @@
 
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
-use crate::scenario::resolve::fabric_values::refused;
+use crate::scenario::resolve::fabric_values::{nvlink_rate, refused};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::{Diagnostic, Rate};
+use anabranch_base::{Code, Diagnostic, Rate};
 use anabranch_fabric::{NvLink, TopologySpec};
 use anabranch_workload::ServerSpec;
 
@@ -14,8 +14,8 @@ use anabranch_workload::ServerSpec;
 struct TopologyServers {
     /// The number of GPUs in all servers together.
     gpus: u32,
-    /// The number of NICs of the server with the most NICs.
-    rails: u32,
+    /// The number of NICs of the NVLink domain with the most NICs.
+    nics: u32,
     /// The NVLink of a GPU, if the topology gives it.
     nvlink: Option<NvLink>,
 }
@@ -25,7 +25,8 @@ impl TopologyServers {
     fn of(cx: &Context, table: &Table, topology: &TopologySpec) -> Result<Option<Self>, Diagnostic> {
         if let Some((_, spec)) = topology.clos() {
             let (gpus, nvlink) = (spec.servers.saturating_mul(spec.gpus), spec.nvlink_of_gpu());
-            return Ok(Some(TopologyServers { gpus, rails: spec.nics, nvlink }));
+            let nics = spec.nics.saturating_mul(spec.nvlink_domain);
+            return Ok(Some(TopologyServers { gpus, nics, nvlink }));
         }
         if !matches!(topology, TopologySpec::Registered(_) | TopologySpec::Graph { .. }) {
             return Ok(None);
@@ -35,10 +36,19 @@ impl TopologyServers {
         let servers = built.map_err(|error| refused(table, error))?.servers;
         Ok(servers.map(|servers| TopologyServers {
             gpus: servers.gpus(),
-            rails: servers.rails().into(),
+            nics: servers.nics_of_domain(),
             nvlink: servers.nvlink,
         }))
     }
+}
+
+/// The error for servers whose NVLink neither the table nor the topology gives.
+fn without_nvlink(table: &Table) -> Diagnostic {
+    let message =
+        format!("{} has no \"link\", the rate of NVLink, and takes none from [topology]", table.name);
+    let latency = if table.node("link_latency").is_some() { "" } else { " and link_latency = \"500ns\"" };
+    let help = format!("link = \"3600Gbps\"{latency} (18 NVLinks of an H100, one direction)");
+    Diagnostic { code: Code::MissingKey, ..table.wrong("link", message, help) }
 }
 
 /// The largest number of ranks in a server.
@@ -67,10 +77,10 @@ pub(in crate::scenario) fn read(
     }
     let of_topology = servers.filter(|_| ranks.is_none());
     let nvlink = of_topology.and_then(|servers| servers.nvlink);
-    let link: Rate = match (table.get("link")?, nvlink) {
+    let link: Rate = match (nvlink_rate(table, "link")?, nvlink) {
         (None, Some(nvlink)) => nvlink.rate,
         (Some(link), _) => link,
-        (None, None) => return Err(table.missing("link")),
+        (None, None) => return Err(without_nvlink(table)),
     };
     table.above_zero("link", link)?;
     let link_latency = match (table.get("link_latency")?, nvlink) {
@@ -79,8 +89,8 @@ pub(in crate::scenario) fn read(
         (None, None) => return Err(table.missing("link_latency")),
     };
     let pxn = table.get("pxn")?.or_else(|| of_topology.map(|_| true));
-    let rails = |servers: TopologyServers| servers.rails.clamp(1, MOST_CHANNELS as u32);
-    let channels: Option<u32> = table.get("channels")?.or_else(|| of_topology.map(rails));
+    let nics = |servers: TopologyServers| servers.nics.clamp(1, MOST_CHANNELS as u32);
+    let channels: Option<u32> = table.get("channels")?.or_else(|| of_topology.map(nics));
     if let Some(channels) = channels {
         table.within("channels", u64::from(channels), 1, MOST_CHANNELS)?;
     }

@@ -22,6 +22,9 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("delay", "link_latency"),
     ("nodes", "hosts"),
     ("servers", "hosts"),
+    ("nodes", "servers"),
+    ("planes", "ports"),
+    ("rails", "nics"),
     ("size", "bytes"),
     ("length", "bytes"),
     ("time", "at"),
@@ -42,6 +45,10 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("maximum", "largest"),
     ("max", "largest"),
     ("condition", "where"),
+    ("begin", "min_bytes"),
+    ("end", "max_bytes"),
+    ("stepbytes", "step_bytes"),
+    ("stepfactor", "factor"),
 ];
 
 /// The keys for which other tools use this name.

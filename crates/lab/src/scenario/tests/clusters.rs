@@ -163,3 +163,69 @@ fn faults_and_measures_name_the_parts_of_a_cluster() {
         scenario(&text.replace(name, near));
     }
 }
+
+/// A cluster of two servers whose GPUs run this workload.
+fn of_gpus(topology: &str, workload: &str) -> String {
+    format!(
+        "schemes = [\"reps\"]\nseeds = [1]\n[topology]\nkind = \"rails\"\nservers = 2\nlink = \"400Gbps\"\n{topology}\n[workload]\n{workload}\n"
+    )
+}
+
+#[test]
+fn names_and_units_of_nvidia_are_refused_with_those_of_here() {
+    let ring = "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"1MB\"\nserver = {}";
+    let tests =
+        |rest: &str| format!("kind = \"nccl-tests\"\noperation = \"all_reduce\"\n{rest}\nserver = {{}}");
+    let nvlink = "nvlink = \"3.6Tbps\"";
+    for (topology, workload, written, fixed) in [
+        ("nvlink = \"900GB/s\"", ring.to_owned(), "nvlink = \"900GB/s\"", "nvlink = \"3600Gbps\""),
+        ("nvlink = \"1.8TB/s\"", ring.to_owned(), "nvlink = \"1.8TB/s\"", "nvlink = \"7200Gbps\""),
+        (
+            nvlink,
+            tests("min_bytes = \"8K\"\nmax_bytes = \"1MiB\""),
+            "min_bytes = \"8K\"",
+            "min_bytes = \"8KiB\"",
+        ),
+        (
+            nvlink,
+            tests("min_bytes = \"1MiB\"\nmax_bytes = \"64M\""),
+            "max_bytes = \"64M\"",
+            "max_bytes = \"64MiB\"",
+        ),
+        (
+            nvlink,
+            tests("algorithm = \"Tree\"\nmin_bytes = \"1MiB\"\nmax_bytes = \"2MiB\""),
+            "algorithm = \"Tree\"",
+            "algorithm = \"allreduce-double-binary-tree\"",
+        ),
+    ] {
+        let text = of_gpus(topology, &workload);
+        let error = refused(&text);
+        assert!(error.ends_with(&format!("\n  write: {fixed}")), "{error}");
+        scenario(&text.replace(written, fixed)).check().unwrap();
+    }
+    let error = refused(&of_gpus("", ring));
+    assert!(error.contains("link = \"3600Gbps\" and link_latency = \"500ns\""), "{error}");
+    let both = ring.replace("{}", "{ link = \"3600Gbps\", link_latency = \"500ns\" }");
+    scenario(&of_gpus("", &both)).check().unwrap();
+    let error = refused(&of_gpus(nvlink, ring).replace("\"reps\"", "\"uet\""));
+    assert!(error.contains("write: one of uet-nscc, uet-nscc-bitmap"), "{error}");
+    for (other, key) in [("planes = 2", "ports = 2"), ("rails = 4", "nics = 4")] {
+        let error = refused(&of_gpus(other, ring));
+        assert!(error.ends_with(&format!("\n  write: {key}")), "{error}");
+    }
+}
+
+/// A GPU of an NVLink domain of several servers has a channel for its NIC.
+#[test]
+fn a_domain_has_a_channel_for_each_nic() {
+    let ring = "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"1MB\"\nserver = {}";
+    for (domain, channels) in [(1, 8), (2, 16), (12, 64)] {
+        let topology = format!("nvlink = \"3.6Tbps\"\nnvlink_domain = {domain}");
+        let text = of_gpus(&topology, ring).replace("servers = 2", "servers = 12");
+        let WorkloadSpec::Collective(job) = scenario(&text).points().unwrap().remove(0).workload else {
+            panic!("{text}")
+        };
+        assert_eq!(job.server.unwrap().channels, Some(channels));
+    }
+}

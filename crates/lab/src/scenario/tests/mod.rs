@@ -359,6 +359,7 @@ fn the_examples_and_their_resolved_forms_are_sound() {
         include_str!("../../../../../examples/incast.toml"),
         include_str!("../../../../../examples/reps-buffer.toml"),
         include_str!("../../../../../examples/allreduce.toml"),
+        include_str!("../../../../../examples/rails.toml"),
         include_str!("../../../../../examples/lossy-link.toml"),
         include_str!("../../../../../examples/longhaul.toml"),
     ];

@@ -86,6 +86,12 @@ pub(in crate::scenario) fn in_league(part: &str) -> Vec<&'static str> {
     BUILT_IN.iter().map(|(name, _)| *name).filter(takes_part).collect()
 }
 
+/// Whether the names of several built-in schemes begin with `name` and a hyphen.
+pub(in crate::scenario) fn is_family(name: &str) -> bool {
+    let prefix = format!("{name}-");
+    BUILT_IN.iter().filter(|(known, _)| known.starts_with(&prefix)).count() > 1
+}
+
 /// The problem and the fix for an unknown scheme, in a scenario whose own schemes are `own`.
 pub(in crate::scenario) fn unknown(name: &str, own: &[&str]) -> (String, String) {
     let known: Vec<&str> = own.iter().copied().chain(BUILT_IN.iter().map(|(known, _)| *known)).collect();
