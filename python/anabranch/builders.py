@@ -3483,51 +3483,6 @@ class Builder(dict[str, Any]):
             or a list of them; needed)
         """
 
-    @overload
-    def fault(
-        self: S,
-        kind: Literal["slow-receiver"],
-        *,
-        hosts: str | Sequence[str],
-        rate: Rate,
-        at: Time | Sequence[Time] = ...,
-        duration: Time = ...,
-        until: Time = ...,
-        buffer: Size = ...,
-    ) -> S:
-        """Hosts take data at a rate only; their NICs pause the links in a lossless class, and drop data in a lossy
-        one.
-
-        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
-        hosts: Which hosts: `host:3`, `server:0/nic:3`, `rail:1`, `host-links:2` for two at random. (names of hosts,
-            or a list of them; needed)
-        rate: The rate at which each host takes data, over all its ports together. (a rate above 0; needed)
-        buffer: What the NIC keeps before it pauses its links, or drops data. It resumes them when two full packets
-            fit again. (a size above 0; default: `"256KB"`)
-        """
-
-    @overload
-    def fault(
-        self: S,
-        kind: Literal["pause-storm"],
-        *,
-        hosts: str | Sequence[str],
-        at: Time | Sequence[Time] = ...,
-        duration: Time = ...,
-        until: Time = ...,
-    ) -> S:
-        """Hosts pause their links without interruption, for 65,535 quanta each time (802.1Qbb); lossy classes ignore
-        it.
-
-        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
-        hosts: Which hosts: `host:3`, `server:0/nic:3`, `rail:1`, `host-links:2` for two at random. (names of hosts,
-            or a list of them; needed)
-        """
-
     def fault(self: S, kind: str, **keys: Any) -> S:
         """Adds a fault. `kind` is one of: link-down, link-flap, switch-down, rate, packet-loss, switch-loss, bit-errors, slow-
         receiver, pause-storm."""
