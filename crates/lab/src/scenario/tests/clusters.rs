@@ -212,7 +212,7 @@ fn names_and_units_of_nvidia_are_refused_with_those_of_here() {
     assert!(error.contains("write: one of \"uet-nscc\", \"uet-nscc-bitmap\""), "{error}");
     for (other, key) in [("planes = 2", "ports = 2"), ("rails = 4", "nics = 4")] {
         let error = refused(&of_gpus(other, ring));
-        assert!(error.ends_with(&format!("\n  write: {key}")), "{error}");
+        assert!(error.contains(&format!("\n  write: {key}")), "{error}");
     }
 }
 
