@@ -20,7 +20,6 @@ use classes::ClassQueues;
 use special::{Clock, Jitter};
 
 pub use free_times::{DelayQueues, FreeTimes, HostPorts, LAST_TIME, PortTimes};
-pub use scheduler::Share;
 
 /// The sending end of a link, with its queues. It fits in one cache line.
 #[derive(Clone, Copy)]

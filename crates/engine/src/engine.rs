@@ -20,7 +20,7 @@ pub use partition::clusters;
 
 use crate::context::{Counters, Failure, Notice};
 use crate::control::Control;
-use crate::egress::{LAST_TIME, Share};
+use crate::egress::LAST_TIME;
 use crate::fault_spec::FaultSpec;
 use crate::faults::{FaultPlan, Hits};
 use crate::goodput::Goodput;
@@ -31,7 +31,7 @@ use crate::mail::{MAX_WINDOWS_AHEAD, MOST_THREADS, Sources, WindowMail};
 use crate::network::{Network, NetworkInputs, OwnPath, TrafficClass};
 use crate::observer::Observer;
 use crate::shard::{Shard, Window};
-use crate::spec::{Limits, Scheme};
+use crate::spec::{Limits, Scheme, Share};
 use crate::switch::{Switch, SwitchPlan};
 use anabranch_base::{Duration, LinkId, NodeId, QpId, Time};
 use anabranch_fabric::{Routing, SelectorError, Topology};

@@ -2,12 +2,11 @@
 //! be added ([`crate::injection`]).
 
 use crate::board::{Board, Starts};
-use crate::egress::Share;
 use crate::faults::FaultPlan;
 use crate::link::{LinkKind, Marking, PAUSE_FRAME_BYTES, QueueLimits};
 use crate::mail::{ArrivalOrder, LONGEST_WINDOW};
 use crate::prefetch::prefetch;
-use crate::spec::Scheme;
+use crate::spec::{Scheme, Share};
 use anabranch_base::{Duration, HostId, MessageId, NodeId, Purpose, QpId, Time, stream};
 use anabranch_fabric::{Routing, Topology};
 use anabranch_proto::transport::{Framing, TransportConfig};

@@ -3,7 +3,6 @@
 use crate::collect::{RunResult, collect, name_unfinished, packets};
 use crate::context::Failure;
 use crate::control::Control;
-use crate::egress::Share;
 use crate::empty_measures::{empty_measures, selector_stream};
 use crate::engine::{ClassInputs, Engine, EngineInputs, PointBudget};
 use crate::explain::Stalled;
@@ -16,7 +15,7 @@ use crate::points::{event_points_exceeded, interval_points_exceeded};
 use crate::run_error::RunError;
 use crate::series::SeriesObserver;
 use crate::span::spans;
-use crate::spec::{ClassTraffic, Limits, RoutingMode, RunPoint, Scheme};
+use crate::spec::{ClassSpec, ClassTraffic, Limits, RoutingMode, RunPoint, Scheme};
 use crate::switch::{PfcPlan, ProgramPlan, SwitchPlan, weights};
 use anabranch_base::{Duration, HostId, MessageId, Panicked, Purpose, Time, catch_panicked, foreign, stream};
 use anabranch_fabric::{Routing, Selector, Topology};
@@ -196,11 +195,7 @@ pub(crate) fn engine_inputs<'a>(
         facts,
         own_path: point.scheme.cc.wants_own_path().then(|| Box::new(own_path) as OwnPath<'_>),
         classes: class_inputs(point, fabric),
-        shares: point
-            .classes
-            .iter()
-            .map(|class| Share { priority: class.priority, weight: class.weight })
-            .collect(),
+        shares: point.classes.iter().map(ClassSpec::share).collect(),
         injection: None,
         limits,
         points: PointBudget { most: point.most_points, per_second: 0.0 },

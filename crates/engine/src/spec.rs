@@ -5,6 +5,7 @@ mod measure;
 mod pfc;
 mod routing;
 
+pub(crate) use class::Share;
 pub use class::{ClassSpec, ClassTraffic};
 pub use measure::{MeasureSpec, Series};
 pub use pfc::{AlphaStep, PfcClass, PfcSpec, WatchdogAction};

@@ -6,14 +6,7 @@
 //! counts in the next turn (surplus round robin, a form of deficit round robin that need not know the next packet's
 //! length). A class without data loses its turn and starts anew.
 
-/// The share of a traffic class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    /// Classes of a higher priority are always served first.
-    pub priority: u8,
-    /// The weight among the classes of its priority.
-    pub weight: u32,
-}
+use crate::spec::Share;
 
 /// The scheduler of a port.
 #[derive(Clone, Debug)]

@@ -28,6 +28,15 @@ pub struct ClassTraffic {
     pub workload: WorkloadSpec,
 }
 
+/// The share of a traffic class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Classes of a higher priority are always served first.
+    pub priority: u8,
+    /// The weight among the classes of its priority.
+    pub weight: u32,
+}
+
 impl ClassSpec {
     /// The name of the first class, which has the scheme and the workload of the run.
     pub const FIRST: &str = "main";
@@ -35,6 +44,11 @@ impl ClassSpec {
     pub const MOST: usize = 8;
     /// The largest weight.
     pub const MOST_WEIGHT: u32 = 1_000;
+
+    /// The class's share of each link.
+    pub(crate) fn share(&self) -> Share {
+        Share { priority: self.priority, weight: self.weight }
+    }
 }
 
 impl RunPoint {

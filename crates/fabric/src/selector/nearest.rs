@@ -21,12 +21,6 @@ impl Selector {
     /// The selector of `topology` nearest to this one. It names links if `links` is true, otherwise switches.
     pub(super) fn nearest(&self, topology: &Topology, links: bool) -> Option<String> {
         let amount = self.amount();
-        let side_of = |node: NodeId, up: bool, port: Option<u32>| {
-            let sides = [(up, ports_of(topology, node, up)), (!up, ports_of(topology, node, !up))];
-            let (up, links) = sides.into_iter().find(|(_, links)| !links.is_empty())?;
-            let port = port.map(|port| format!(":{}", port.min(links.len() as u32 - 1)));
-            Some(format!("{}{}", side_name(topology, node, up), port.unwrap_or_default()))
-        };
         let tier_with_uplinks = |tier: u8| {
             topology
                 .tier_range(tier)
@@ -61,11 +55,13 @@ impl Selector {
             _ if !links => Some(topology.node_name(nearest_switch(topology, tor, 0)?)),
             Form::Host(host, port) => Some(nearest_port(topology, host, port)),
             Form::Server { server, nic, port } => Some(nearest_nic(topology, server, nic, port)),
-            Form::Switch(set, index) => side_of(nearest_switch(topology, set, index)?, true, None),
+            Form::Switch(set, index) => {
+                nearest_side(topology, nearest_switch(topology, set, index)?, true, None)
+            }
             Form::Ports { switch: (set, index), up, port } => {
                 let node =
                     nearest_switch(topology, set, index).or_else(|| nearest_switch(topology, tor, 0))?;
-                side_of(node, up, port)
+                nearest_side(topology, node, up, port)
             }
             Form::Switches(set, _) | Form::Uplinks(set, _) => {
                 let plane = nearest_plane(topology, set.plane);
@@ -92,6 +88,15 @@ impl Selector {
             }
         }
     }
+}
+
+/// The ports of a switch on the named side, or on the other side if the switch has none there. If a port is given, the
+/// nearest one is named.
+fn nearest_side(topology: &Topology, node: NodeId, up: bool, port: Option<u32>) -> Option<String> {
+    let sides = [(up, ports_of(topology, node, up)), (!up, ports_of(topology, node, !up))];
+    let (up, links) = sides.into_iter().find(|(_, links)| !links.is_empty())?;
+    let port = port.map(|port| format!(":{}", port.min(links.len() as u32 - 1)));
+    Some(format!("{}{}", side_name(topology, node, up), port.unwrap_or_default()))
 }
 
 /// The name of the host nearest to the given number, with the nearest port if a port is given.
