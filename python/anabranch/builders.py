@@ -517,9 +517,9 @@ class TransportSack(_TransportSackNeeded, total=False):
         `false`)
     rto: Retransmission timeout of each packet. (time, rtt or rtt+queue, above 0; needed)
     inherits: State that a new connection takes over from the last finished connection between the same two hosts.
-        With `nothing`, it takes over no state. With `window`, it takes over the congestion window, and with `window-
-        and-entropies` also the cached entropies of REPS. (choice, nothing, window, window-and-entropies; default:
-        `"nothing"`)
+        With `nothing`, it takes over no state. With `window`, it takes over the congestion window, and with
+        `window-and-entropies` also the cached entropies of REPS. (choice, nothing, window, window-and-entropies;
+        default: `"nothing"`)
     """
 
     carry_evs: bool
@@ -951,9 +951,9 @@ class TransportSettings(TypedDict, total=False):
         that of the base)
     rto: Retransmission timeout of each packet. (time, rtt or rtt+queue, above 0; default: that of the base)
     inherits: State that a new connection takes over from the last finished connection between the same two hosts.
-        With `nothing`, it takes over no state. With `window`, it takes over the congestion window, and with `window-
-        and-entropies` also the cached entropies of REPS. (choice, nothing, window, window-and-entropies; default:
-        that of the base)
+        With `nothing`, it takes over no state. With `window`, it takes over the congestion window, and with
+        `window-and-entropies` also the cached entropies of REPS. (choice, nothing, window, window-and-entropies;
+        default: that of the base)
     nack_interval: Minimum time between two NACKs for the same ePSN. An out-of-order packet that arrives after this
         time causes another NACK. (time, rtt or rtt+queue, above 0; default: that of the base)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet is
@@ -1457,8 +1457,8 @@ class LbReps(_LbRepsNeeded, total=False):
         frozen sender without a valid entropy still uses each entry of the buffer once per cycle. (count, 1 to 64;
         default: `1`)
     reuse_order: Order in which entropies are used if `reuse` is above 1. With `in-a-row`, the oldest entropy is used
-        up before the next. With `in-turn`, the entropies take turns until all are used up. (choice, in-a-row, in-
-        turn; default: `"in-a-row"`)
+        up before the next. With `in-turn`, the entropies take turns until all are used up. (choice, in-a-row,
+        in-turn; default: `"in-a-row"`)
     freeze_at: Time of the run at which a sender freezes once without a failure, for `freezing_timeout`. It freezes
         with the first ACK at or after this time. Without this parameter, only failures cause freezing. (time, rtt or
         rtt+queue, above 0; default: none)
@@ -1688,8 +1688,8 @@ class LbSettings(TypedDict, total=False):
         frozen sender without a valid entropy still uses each entry of the buffer once per cycle. (count, 1 to 64;
         default: that of the base)
     reuse_order: Order in which entropies are used if `reuse` is above 1. With `in-a-row`, the oldest entropy is used
-        up before the next. With `in-turn`, the entropies take turns until all are used up. (choice, in-a-row, in-
-        turn; default: that of the base)
+        up before the next. With `in-turn`, the entropies take turns until all are used up. (choice, in-a-row,
+        in-turn; default: that of the base)
     freeze_at: Time of the run at which a sender freezes once without a failure, for `freezing_timeout`. It freezes
         with the first ACK at or after this time. Without this parameter, only failures cause freezing. (time, rtt or
         rtt+queue, above 0; default: that of the base)
@@ -2313,10 +2313,10 @@ class Fabric(TypedDict, total=False):
         a shared buffer. (bytes, packets or bdp, above 0; default: none)
     shared_alpha: Dynamic threshold of a shared buffer: one data queue may hold this many times the free part of the
         buffer. (number, 1/65536 to 65536; default: `1.0`)
-    full_queue: The packet that a full data queue drops or trims. With `arriving` it is the arriving packet (drop-
-        tail). With `coin` it is, with equal probability, the arriving packet or the youngest one in the queue, whose
-        place the arriving packet then takes. If the arriving packet still does not fit, because the other one was
-        shorter, it is dropped or trimmed as well. (choice, arriving, coin; default: `"arriving"`)
+    full_queue: The packet that a full data queue drops or trims. With `arriving` it is the arriving packet
+        (drop-tail). With `coin` it is, with equal probability, the arriving packet or the youngest one in the queue,
+        whose place the arriving packet then takes. If the arriving packet still does not fit, because the other one
+        was shorter, it is dropped or trimmed as well. (choice, arriving, coin; default: `"arriving"`)
     control_queue: Capacity of a port's control queue. (bytes, packets or bdp, above 0; default: required)
     ecn_kmin: The queue length up to which no data packet is marked. (bytes, packets, bdp or queue; default: required)
     ecn_kmax: The queue length above which every data packet is marked. (bytes, packets, bdp or queue; default:
@@ -3101,8 +3101,9 @@ class Builder(dict[str, Any]):
 
         operation: The program of nccl-tests: `all_reduce` stands for `all_reduce_perf`. (`all_reduce`, `all_gather`,
             `reduce_scatter`, `broadcast`, `alltoall` or `sendrecv`; needed)
-        algorithm: The algorithm of the collective, as with `NCCL_ALGO`. (`allreduce-ring`, `allreduce-double-binary-
-            tree` and others; default: NCCL's choice for an AllReduce among known servers, otherwise a ring)
+        algorithm: The algorithm of the collective, as with `NCCL_ALGO`. (`allreduce-ring`,
+            `allreduce-double-binary-tree` and others; default: NCCL's choice for an AllReduce among known servers,
+            otherwise a ring)
         min_bytes: The first size (`-b`). (a size above 0; needed)
         max_bytes: The upper limit of the sizes (`-e`). (a size above 0; needed)
         factor: The factor from one size to the next (`-f`). (a number, 2 or more; default: 2, without `step_bytes`)
@@ -3484,8 +3485,8 @@ class Builder(dict[str, Any]):
         """
 
     def fault(self: S, kind: str, **keys: Any) -> S:
-        """Adds a fault. `kind` is one of: link-down, link-flap, switch-down, rate, packet-loss, switch-loss, bit-errors, slow-
-        receiver, pause-storm."""
+        """Adds a fault. `kind` is one of: link-down, link-flap, switch-down, rate, packet-loss, switch-loss, bit-errors,
+        slow-receiver, pause-storm."""
         self.setdefault("fault", []).append({"kind": kind, **keys})
         return self
 
@@ -3564,8 +3565,8 @@ class Builder(dict[str, Any]):
         """
 
     def measure(self: S, series: str, **keys: Any) -> S:
-        """Records a curve. `series` is one of: link-utilisation, queue-depth, arrival-rate, drops, pauses, pause-time, pause-
-        victims, queue-delay, program-buffer, table-entries, flow-throughput, sender-rtt, sender-ecn."""
+        """Records a curve. `series` is one of: link-utilisation, queue-depth, arrival-rate, drops, pauses, pause-time,
+        pause-victims, queue-delay, program-buffer, table-entries, flow-throughput, sender-rtt, sender-ecn."""
         self.setdefault("measure", []).append({"series": series, **keys})
         return self
 

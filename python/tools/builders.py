@@ -165,15 +165,19 @@ def told(key: Key) -> str:
     return f"{key.name}: {key.meaning} ({'; '.join(part for part in (key.unit, default) if part)})"
 
 
+def wrap(text: str, **options: Any) -> list[str]:
+    """The lines of `text`, none of which breaks a name at its hyphen: a reader searches for the whole name."""
+    return textwrap.wrap(text, WIDTH, break_on_hyphens=False, **options)
+
+
 def docstring(meaning: str, keys: list[Key], indent: str) -> list[str]:
     """The lines of a docstring with a sentence and a line for each key."""
-    lines = textwrap.wrap(f'"""{meaning}', WIDTH, initial_indent=indent, subsequent_indent=indent)
+    lines = wrap(f'"""{meaning}', initial_indent=indent, subsequent_indent=indent)
     if keys:
         lines.append("")
     for key in keys:
-        wrapped = textwrap.wrap(
-            told(key), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ", break_long_words=False
-        )
+        hanging = f"{indent}    "
+        wrapped = wrap(told(key), initial_indent=indent, subsequent_indent=hanging, break_long_words=False)
         lines += [line.replace("\\", "\\\\") for line in wrapped]
     lines[-1] += '"""' if not keys else ""
     return [*lines, f'{indent}"""'] if keys else lines
@@ -386,7 +390,7 @@ def written() -> str:
         lines += calls[method]
         kinds = re.findall(rf"^        {first}: Literal\[(.*)\],$", "\n".join(calls[method]), re.MULTILINE)
         all_kinds = ", ".join(dict.fromkeys(re.findall(r'"([a-z0-9-]+)"', ", ".join(kinds))))
-        sentence = textwrap.wrap(f"{meaning} `{first}` is one of: {all_kinds}.", WIDTH, subsequent_indent="        ")
+        sentence = wrap(f"{meaning} `{first}` is one of: {all_kinds}.", subsequent_indent="        ")
         lines += [f"    def {method}(self: S, {first}: str, **keys: Any) -> S:"]
         lines += [f'        """{sentence[0]}', *sentence[1:]]
         lines[-1] += '"""'

@@ -381,7 +381,7 @@ def completion_faults(driver, wait, text):
     text.send_keys(Keys.CONTROL, " ")
     wait.until(lambda _: keys.is_displayed())
     options = keys.find_elements(By.CSS_SELECTOR, "[role=option]")
-    faults = [] if "Hosts of the fabric" in options[0].text else [f"the first key is {options[0].text!r}"]
+    faults = [] if "Number of hosts of the fabric" in options[0].text else [f"the first key is {options[0].text!r}"]
     active = lambda: text.get_attribute("aria-activedescendant")
     if active() != options[0].get_attribute("id") or options[0].get_attribute("aria-selected") != "true":
         faults.append("the first key is not chosen")
