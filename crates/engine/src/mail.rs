@@ -481,14 +481,17 @@ impl Sources<'_> {
         self.slots.iter().filter(of_window).flat_map(|slot| slot.touched.iter().copied())
     }
 
-    /// Prefetches the first arrivals at `node`.
+    /// Prefetches the first arrivals at `node`. Returns the number of all arrivals at the node.
     #[inline]
-    pub fn prefetch(&self, node: NodeId) {
+    pub fn prefetch(&self, node: NodeId) -> u32 {
+        let mut arrivals = 0;
         for slot in self.slots {
             if let Some((_, run)) = slot.runs_of(self.window, node).next() {
                 run.iter().take(MAX_PREFETCHED).for_each(prefetch);
+                arrivals += slot.boxes[node.index()].arrivals;
             }
         }
+        arrivals
     }
 }
 

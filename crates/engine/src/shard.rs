@@ -484,8 +484,7 @@ fn prefetch_ahead(
         }
         Some(WorkUnit::One(NodeIndex::Switch(index))) => {
             let switch = &switches[*index as usize];
-            switch.prefetch(routing);
-            sources.prefetch(switch.node());
+            switch.prefetch(routing, sources.prefetch(switch.node()));
         }
         Some(WorkUnit::Cluster(_)) | None => {}
     }

@@ -180,11 +180,17 @@ impl Switch {
         }
     }
 
-    /// Prefetches the ports of the switch and its row of the routing table.
+    /// Prefetches the ports of the switch and its row of the routing table for `arrivals` packets. Neither is
+    /// prefetched if it has more cache lines than packets arrive, since each packet touches about one of them.
     #[inline]
-    pub fn prefetch(&self, routing: &Routing) {
-        self.egress.ports.iter().for_each(prefetch);
-        routing.row(self.index as usize).chunks(16).map(|line| &line[0]).for_each(prefetch);
+    pub fn prefetch(&self, routing: &Routing, arrivals: u32) {
+        let (ports, row) = (&self.egress.ports, routing.row(self.index as usize).chunks(16));
+        if arrivals as usize >= ports.len() {
+            ports.iter().for_each(prefetch);
+        }
+        if arrivals as usize >= row.len() {
+            row.map(|line| &line[0]).for_each(prefetch);
+        }
     }
 
     /// The ports of the switch with their queues.
