@@ -95,7 +95,8 @@ pub struct Blocks(Vec<Block>);
 #[derive(Default)]
 struct ArrivalArena {
     blocks: Vec<Block>,
-    /// For each first index of a run, divided by [`STEP`]: the length of the run, and the first index of the next run.
+    /// The length of each run, and the first index of the run that follows it in its mailbox. The position in this
+    /// vector is the run's own first index divided by [`STEP`].
     runs: Vec<(u32, u32)>,
     /// The number of indexes that are allocated.
     used: u32,

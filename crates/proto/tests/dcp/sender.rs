@@ -60,7 +60,7 @@ fn a_message_beyond_the_counter_goes_in_parts() {
     assert_eq!(acknowledged(&mut sender), []);
     answer(&mut sender, us(1), ack(3));
     assert_eq!(acknowledged(&mut sender), [5]);
-    // With one packet less, there is one request less.
+    // A message of 16,383 packets, the most that the counter can count, is a single request. Its MSN is 3.
     sender.post(MessageId(6), 16_383 * PAYLOAD).unwrap();
     assert_eq!(send(&mut sender, us(2)).into_iter().map(|(_, msn, _)| msn).max(), Some(3));
 }

@@ -50,7 +50,7 @@ pub struct Cluster {
     pub nodes: u32,
     /// The channels of rings and trees.
     pub channels: Channels,
-    /// The channels of NVLS if the NVLink switch reduces. There is one for each GPU that leads a channel.
+    /// The channels of NVLS. Each is led by a different GPU of the server. None if the NVLink switch cannot reduce.
     pub switched: Option<Channels>,
 }
 

@@ -365,7 +365,7 @@ impl Graph {
         Ok(())
     }
 
-    /// The followers of each node.
+    /// The nodes that wait for each node.
     pub fn followers(&self) -> PerNode<Followers> {
         let of_rank = |nodes: &Vec<Node>| {
             let mut followers: Vec<Followers> = nodes.iter().map(|_| Followers::default()).collect();
