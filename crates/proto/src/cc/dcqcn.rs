@@ -56,7 +56,7 @@ parameters! {
         /// Hyper increase of the target rate.
         #[param(AboveZero; example = "0.1line"; source = "htsim: 1/10 of the line rate")]
         pub rate_hai: Pace,
-        /// Lowest rate.
+        /// Lower limit of the rate.
         #[param(AboveZero; example = "10Mbps"; source = "unspecified; as is usual")]
         pub min_rate: Pace,
         /// Least time between two cuts of the rate. With 0, every CNP cuts it.

@@ -117,7 +117,8 @@ fn the_window_stays_whole() {
         assert_eq!(psns(&mut sender, us(0)), range(0..6));
         sender.handle_timeout(us(4_000));
         assert_eq!(psns(&mut sender, us(4_000)), range(0..3));
-        // A packet of the new round is trimmed while the old round completes, or while it goes on.
+        // A packet of the new round is trimmed. In the first case the new round goes on, and in the second an ACK for
+        // the old round makes it unnecessary.
         answer(&mut sender, us(4_001), header_only(1, 0, 1));
         match number {
             0 => {

@@ -287,7 +287,7 @@ mod sending {
         answer(&mut sender, us(2), ack(5));
         assert_eq!(acknowledged(&mut sender), [10, 11]);
         assert_eq!(burst(&mut sender, us(2)).0, [5]);
-        // An ACK for packets that were never sent has no effect.
+        // An ACK beyond the last packet sent acknowledges only the packets that were sent.
         answer(&mut sender, us(3), ack(60));
         assert_eq!(acknowledged(&mut sender), [12]);
         assert_eq!(sender.counters().retransmissions, 2);

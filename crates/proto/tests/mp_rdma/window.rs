@@ -101,7 +101,8 @@ fn an_ack_that_was_overtaken_counts_once() {
     assert_eq!(burst(&mut sender, us(8)), [4, 5]);
     answer(&mut sender, us(8), 7, ack(0, 1));
     assert_eq!(burst(&mut sender, us(8)), []);
-    // Out of order: PSN 3 was already named. The ACK that acknowledges 2 and 3 therefore takes only 2 out of flight.
+    // PSN 3 has been acknowledged individually. The ACK that acknowledges PSNs 2 and 3 cumulatively therefore takes
+    // only PSN 2 out of flight.
     answer(&mut sender, us(8), 7, ack(3, 2));
     answer(&mut sender, us(8), 7, ack(3, 2));
     assert_eq!(burst(&mut sender, us(8)), [6]);

@@ -95,7 +95,7 @@ fn messages_are_cut_and_acknowledged_whole() {
     assert_eq!(acknowledged(&mut sender), []);
     answer(&mut sender, us(3), ack(4));
     assert_eq!(acknowledged(&mut sender), [10, 11]);
-    // An ACK for packets that were never sent has no effect.
+    // An ACK beyond the last packet sent acknowledges only the packets that were sent.
     answer(&mut sender, us(4), ack(60));
     assert_eq!(acknowledged(&mut sender), [12]);
     assert_eq!(sender.next_timeout(), None);
