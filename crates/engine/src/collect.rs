@@ -388,7 +388,7 @@ fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideals: &Ideals<'_>, number: Me
     }
 }
 
-/// The algorithm of a job, and after a colon what NCCL's model chose, if it chose.
+/// The algorithm of a job. If NCCL's model chose it, a colon and the chosen algorithm and protocol follow.
 fn named(job: &Job) -> String {
     match job.chosen {
         Some((chosen, protocol)) => format!("{}: {}, {}", job.algorithm, chosen.name(), protocol.name()),

@@ -1,8 +1,7 @@
 //! Packet fields that store their value in fewer bytes than its type would take, so that a packet has 48 bytes.
 
-/// The PSNs, among the 48 from its base on, whose entropy values an ACK carries. It replaces the values themselves,
-/// which do not fit into a [`Packet`](super::Packet): the sender looks them up. It has six bytes, so that a packet has
-/// 48.
+/// The PSNs, among the 48 from its base on, whose entropy values an ACK carries. The values themselves do not fit into
+/// a [`Packet`](super::Packet), so the sender looks them up. It has six bytes, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CarriedEvs([u16; 3]);
 

@@ -120,7 +120,8 @@ impl Transfer {
     /// Makes the transfer activate a gate when it is delivered or acknowledged, as `on` states.
     pub fn activate(self, builder: &mut WorkloadBuilder, on: Done, gate: GateId) {
         match (self, on) {
-            // The acknowledgement arrives at the NIC, and the sending rank is on another host.
+            // The acknowledgement arrives at the host of the other rank's NIC. An idle step there passes the
+            // activation on to the sending rank's host.
             (Transfer::Relayed(message, host), Done::Acknowledged) => {
                 let known = builder.add_step((host, Step::IDLE), 1, Duration::ZERO, &[]);
                 builder.activate(message, on, known);
