@@ -445,7 +445,7 @@ fn sort_nearly_sorted<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u64) {
             last = key(&item);
             continue;
         }
-        // The greatest so far, `last`, moves up to this place.
+        // `last`, the greatest item so far, moves to this place.
         let mut place = index;
         while place > 0 && key(&items[place - 1]) > key(&item) {
             items[place] = items[place - 1];
