@@ -32,8 +32,9 @@ fn delivered(result: &RunResult, class: &str) -> u64 {
     of_class(result, class).iter().filter_map(|flow| flow.delivery_ps).max().unwrap()
 }
 
-/// Two backlogged classes of a port have the shares 14:15, which are 193.10 and 206.90 of 400 Gb/s: messages in the ratio
-/// of their shares end together, up to the last turn. The port always sends, so the last packet leaves after all 29,000.
+/// Two backlogged classes share a port of 400 Gb/s by their weights: with 14:15 they get 193.10 and 206.90 Gb/s.
+/// Messages whose lengths have the ratio of the weights end together, except for the last turn. The port is never
+/// idle, so the last packet leaves after the time of all packets, of which there are 29,000 with 14:15.
 #[test]
 fn weights_divide_a_port_to_the_packet() {
     for (weights, packets) in
