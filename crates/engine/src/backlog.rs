@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
-/// The number of steps per power of two. A length is therefore known to within a sixteenth.
+/// The number of histogram steps per power of two, with which a queue length is known to within a sixteenth.
 const STEPS: u32 = 16;
 /// The number of steps needed for all 32-bit lengths.
 const LENGTHS: usize = 464;
@@ -69,7 +69,7 @@ impl Backlogs {
     }
 }
 
-/// The number of the step that contains a length. Each length below 32 has its own step.
+/// The number of the histogram step that contains a queue length. Each length below 32 has its own step.
 #[inline]
 fn step_of(bytes: u32) -> usize {
     let shift = (bytes | STEPS).ilog2() - STEPS.ilog2();

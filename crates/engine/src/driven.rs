@@ -507,7 +507,7 @@ impl<'n> DrivenNode<'n> {
         }
     }
 
-    /// Passes the first waiting notice to the switch, unless it still has one.
+    /// Passes the first waiting notice to the switch, unless the switch has not handled the previous one yet.
     fn expect_notice(&mut self) {
         let AnyNode::Switch(switch) = &mut self.node else { return };
         if !self.has_notice

@@ -89,9 +89,9 @@ pub struct Blocks(Vec<Block>);
 /// memory than the frames in flight need.
 ///
 /// A vector per mailbox would keep the capacity of its fullest window. At a hundred thousand nodes, this would be most
-/// of a run's memory, and the kernel's clearing of that memory would take most of the time of a short run. The length
-/// of a mailbox's first run follows from the number of arrivals in the mailbox's last window, so that most arrivals are
-/// read in sequence.
+/// of the memory of a simulation, and the kernel's clearing of that memory would take most of the time of a short
+/// simulation. The length of a mailbox's first run follows from the number of arrivals in the mailbox's last window,
+/// so that most arrivals are read in sequence.
 #[derive(Default)]
 struct ArrivalArena {
     blocks: Vec<Block>,
@@ -329,11 +329,11 @@ pub struct LinkMail {
     block: Block,
     /// The number of the block within that slot.
     number: u32,
-    /// The index within the block of the first arrival since [`turn_to`](Self::turn_to).
+    /// The index of the first arrival since [`turn_to`](Self::turn_to), within the block.
     first: u32,
-    /// The index within the block of the next arrival.
+    /// The index of the next arrival, within the block.
     next: u32,
-    /// The index within the block of the end of the run.
+    /// The end of the run of consecutive indexes, as an index within the block.
     end: u32,
 }
 
@@ -471,8 +471,8 @@ pub struct Sources<'m> {
     pub order: Option<u64>,
 }
 
-/// The largest number of arrivals from each thread that are prefetched before a node's turn. The hardware prefetcher
-/// continues along a run.
+/// The largest number of arrivals from each thread that are prefetched before a node's turn. From there on, the CPU's
+/// own prefetcher continues along consecutive addresses.
 const MAX_PREFETCHED: usize = 16;
 
 impl Sources<'_> {

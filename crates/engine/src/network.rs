@@ -414,7 +414,8 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// One of the nearest attachments of a packet's destination. A hash selects it, which is the same at all switches.
+    /// One of the nearest attachments of a packet's destination. It is selected by a hash that is the same at all
+    /// switches.
     #[cold]
     #[inline(never)]
     fn nearest_attachment(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<Attachment> {

@@ -31,19 +31,20 @@ pub(super) struct Reception {
     waiting: VecDeque<(Frame, Option<IntStack>)>,
     /// The bytes of the data in `waiting`.
     held: u64,
-    /// The bytes at which the NIC pauses its links: those of the fault that was in effect last.
+    /// The bytes of waiting data at which the NIC pauses its links. The value comes from the fault that was in effect
+    /// last.
     buffer: u64,
     /// The bytes beyond `buffer` that may still arrive once the links are paused. 0 in a lossy class.
     headroom: u64,
     /// The bytes by which `held` must be below `buffer` before the NIC resumes its links.
     resume: u64,
-    /// Whether the buffer was full and has not emptied far enough since.
+    /// Whether the buffer was full, and `held` has not fallen by `resume` below the limit since then.
     full: bool,
     /// The time at which the host has taken the oldest data. [`Time::NEVER`] if none waits.
     taken_at: Time,
     /// The pauses of each port. Empty in a lossy class.
     pauses: Vec<PortPauses>,
-    /// The next timer event that is scheduled. [`Time::NEVER`] if there is none.
+    /// The time of the next scheduled timer event. [`Time::NEVER`] if there is none.
     armed: Time,
 }
 

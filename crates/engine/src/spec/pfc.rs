@@ -78,9 +78,9 @@ parameters! {
     }
 }
 
-/// The shortest time that a PFC watchdog may have.
+/// The smallest value of the three times of a PFC watchdog: poll, detection and restoration.
 const SHORTEST_POLL: Duration = Duration::from_us(1);
-/// The longest time that a PFC watchdog may have.
+/// The largest value of these three times.
 const LONGEST_POLL: Duration = Duration::from_us(10_000_000);
 
 /// The poll, detection and restoration times of SONiC's PFC watchdog.

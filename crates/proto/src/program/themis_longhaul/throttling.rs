@@ -147,8 +147,8 @@ impl FlowState {
         self.packet_time = now;
         // A returning packet passes the ingress, like any packet.
         self.check_quiet(now, rules);
-        // This holds even after the flow has returned to normal. Retransmissions of go-back-N have then overtaken these
-        // copies, which stay in order among themselves.
+        // The rule is the same after the flow has returned to normal while copies were looping. Retransmissions of
+        // go-back-N have then overtaken these copies, which stay in order among themselves.
         loops > 0 && (self.status == FlowStatus::Throttled || !self.needs_no_loop(psn, rules))
     }
 

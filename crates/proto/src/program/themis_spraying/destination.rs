@@ -51,7 +51,7 @@ struct QueuePair {
 }
 
 /// The stored fields of an undetermined NACK. Its path (stash_nack_path_id) is its PSN modulo N, and is not stored.
-/// `dst` replaces the addresses that hardware swaps in the mirrored packet, and the egress port.
+/// `dst` stands for the addresses that hardware swaps in the mirrored packet, and for the egress port.
 struct StashedNack {
     /// The ePSN of the stored NACK (SePSN).
     psn: u32,

@@ -396,7 +396,8 @@ impl StrackSender {
     /// has had more time to arrive than the probe, which hardly queued.
     #[inline]
     fn handle_probe_answer(&mut self, now: Time, cause: SackCause, sent_at: Time, rtt: Duration) {
-        // The timestamp of a SACK may have been rounded down to a tick. Two probes are more than a tick apart.
+        // The timestamp of a SACK may have been rounded down to a tick. It still identifies its probe, since two
+        // probes are more than a tick apart.
         let is_latest = self.probe_sent.0.checked_sub(sent_at.0).is_some_and(|late| late < TIMESTAMP_TICK.0);
         let is_telling = cause.probe() && is_latest && rtt < self.probe_rtt;
         self.probe_from = now;
