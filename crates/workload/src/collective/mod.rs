@@ -540,7 +540,8 @@ impl Pace {
     ///
     /// The others are needed in exchanges, where a rank sends some bytes and receives data for the same bytes in one
     /// step. The rank must not reduce the received data into these bytes before it has sent them. A later send that
-    /// waits for the received data therefore also waits for the sends that the rank's own send of these bytes awaits.
+    /// waits for the received data therefore also waits for every send that must be complete before the rank may send
+    /// these bytes.
     fn before(&mut self, plan: &Plan, number: u32) -> Vec<u32> {
         let send = &plan.sends[number as usize];
         let same_pair = self.of_pair.entry((send.src, send.dst)).or_default();

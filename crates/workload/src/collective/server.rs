@@ -7,9 +7,9 @@ use anabranch_base::{Duration, GateId, HostId, MessageId, Problem, QpId, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The servers of a job's ranks. Data between ranks of one NVLink domain does not cross the network. It occupies the pipe of
-/// the sending GPU and that of the receiving GPU for its serialisation time, one transfer at a time, and arrives after the
-/// latency. The sender learns of the arrival immediately.
+/// The servers of a job's ranks. Data between ranks of one NVLink domain does not cross the network. It occupies the
+/// NVLinks of the sending GPU and those of the receiving GPU for its serialisation time, one transfer at a time, and
+/// arrives after the latency. The sender learns of the arrival immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerSpec {
@@ -158,7 +158,7 @@ impl Ranks {
     /// hosts.
     ///
     /// # Errors
-    /// More GPUs share one NIC than the simulation has pipes for.
+    /// More GPUs share one NIC than the simulation supports.
     pub fn new(places: &[u32], server: Option<ServerSpec>, fabric: &Fabric) -> Result<Self, WorkloadError> {
         let gpu = |(rank, &place): (u32, &u32)| match server {
             Some(ServerSpec { ranks: None, .. }) => fabric.gpu(place),
