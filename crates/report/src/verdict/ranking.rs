@@ -218,7 +218,7 @@ struct RankGroup {
     name: String,
     /// The first scheme with its value: `c (200.0 ± 5.0 µs)`.
     text: String,
-    /// The other schemes of the rank.
+    /// The other schemes with the same rank.
     tied: Vec<String>,
     most: usize,
 }
