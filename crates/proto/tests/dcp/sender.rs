@@ -188,7 +188,7 @@ fn the_rate_holds_for_copies() {
     let mut sender = DcpSender::new(&config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     assert!(sender.paces() && !super::sender(config()).paces());
     post(&mut sender, [100]);
-    // This is the time of 1,057 B at 100 Gb/s in picoseconds.
+    // The time in picoseconds that 1,057 B take at 100 Gb/s.
     let gap = 84_560;
     for psn in 0..4 {
         assert_eq!(psns(&mut sender, Time(gap * u64::from(psn))), [psn]);

@@ -61,8 +61,8 @@ fn a_marked_ack_takes_half_a_packet() {
     }
 }
 
-/// An unmarked ACK adds half a packet and a marked one takes half a packet, so that two ACKs on two paths, one of them
-/// marked, leave the window unchanged.
+/// With a window of 2 packets, an unmarked ACK adds half a packet (1 / window), and a marked ACK takes half a packet.
+/// Two ACKs on two paths, one of them marked, therefore leave the window unchanged.
 #[test]
 fn the_window_is_one_for_all_paths() {
     let mut sender = sender(2.0);

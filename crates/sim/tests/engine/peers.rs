@@ -122,8 +122,8 @@ name = "rocev2-conweave"
 "#;
 
 /// IRN without PFC. The cap is the BDP of this fabric in ConWeave's simulator, 104,000 B of payload. A timeout
-/// retransmits all packets in flight. In that simulator, a queue may be as long as the free part of the 9 MB (alpha
-/// 1). If it is the only long queue, it may therefore take half of them.
+/// retransmits all packets in flight. In that simulator, alpha is 1: a queue may be as long as the free part of the 9
+/// MB buffer, so a queue that is the only long one may take half of the buffer.
 const IRN: &str = r#"
 [[scheme]]
 base = "irn-ecmp-dcqcn"

@@ -46,7 +46,7 @@ pub enum Op {
     Receive {
         /// The sending rank.
         from: u32,
-        /// The length in bytes, if the receiver gives it.
+        /// The length in bytes, if the trace states it for the receiver.
         bytes: Option<u64>,
         /// The tag of the message.
         tag: u64,

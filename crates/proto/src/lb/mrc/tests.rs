@@ -77,7 +77,8 @@ fn marks_and_trims_are_skipped_once() {
     }
 }
 
-/// One send revives at most one. If all are to be skipped, that one is used.
+/// Each selection takes at most one entropy value out of the state SKIP. If all are in that state, it selects the one
+/// that it takes out.
 #[test]
 fn one_send_revives_one() {
     let mut lb = MrcLb::new(&CONFIG, &environment(true), random());
