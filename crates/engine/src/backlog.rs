@@ -102,8 +102,8 @@ mod tests {
     }
 
     /// 200 packets find queues of 1, 2, ... 200 bytes. Of 200 packets, the nearest rank for 99 % is 198, and 198 bytes
-    /// are in the step from 192 to 199. With 19,800 more packets that find an empty queue, the rank is 19,800, and with
-    /// three further packets it is 19,803.
+    /// are in the histogram's step from 192 to 199. With 19,800 more packets that find an empty queue, the rank is
+    /// 19,800, and with three further packets it is 19,803.
     #[test]
     fn percentiles_are_by_nearest_rank() {
         let mut backlogs = Backlogs::default();

@@ -42,7 +42,7 @@ pub struct NodesReport {
     pub checked: u64,
     /// Lateness with which nodes acted on frames.
     pub frames: Lateness,
-    /// Lateness with which nodes acted on their own events.
+    /// Lateness of the events that nodes scheduled themselves, such as timers.
     pub events: Lateness,
     /// Number of frames that the kernel dropped because a socket was full.
     pub kernel_drops: u64,

@@ -1,4 +1,4 @@
-//! A run on real packets, with a process for each host and one for all switches. The nodes act by the clock.
+//! A run on real packets, with a process for each host and one for all switches. The nodes act in real time.
 
 use crate::channel::{Channel, FromNodes, NodesReport, ToNodes};
 use crate::clock::monotonic_ns;
@@ -57,7 +57,7 @@ pub struct LiveOutcome {
     pub checked: u64,
     /// Lateness with which nodes acted on frames.
     pub frames: Lateness,
-    /// Lateness with which nodes acted on their own events.
+    /// Lateness of the events that nodes scheduled themselves, such as timers.
     pub events: Lateness,
     /// Number of frames that the kernel dropped because a socket was full.
     pub kernel_drops: u64,

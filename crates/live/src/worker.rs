@@ -1,4 +1,4 @@
-//! The nodes of one process, run by the clock.
+//! The nodes of one process, which run in real time.
 
 use crate::channel::{Channel, FromNodes, NodesReport, ToNodes};
 use crate::clock::Clock;

@@ -15,7 +15,8 @@ fn message(table: &str, from: u32, to: u32, packets: u64) -> String {
     format!("[[{table}.message]]\nfrom = {from}\nto = {to}\nbytes = \"{}B\"\n", packets * 4_096)
 }
 
-/// The class `main` with the scheme `ops` and this share, and the class `storage` with `ecmp` and this share.
+/// The class `main` with the scheme `ops`, and the class `storage` with the scheme `ecmp`. The arguments with these
+/// names are the keys of the classes' shares.
 fn two_classes(main: &str, storage: &str, messages: [String; 2]) -> String {
     let [of_main, of_storage] = messages;
     format!(
@@ -72,7 +73,8 @@ fn a_higher_priority_waits_for_one_packet_at_most() {
     let messages = [message("workload", 0, 2, 1_000), message("class.workload", 1, 2, 1_000)];
     let classes = two_classes("", "priority = 5", messages);
     let result = finish_one(&scenario("\"ops\"", ONE_SWITCH, &classes), &[]);
-    // Both first packets arrive at one instant, and port 0 comes first.
+    // The first packets of both classes arrive at the same instant. The packet of `main` arrives at the lower port, so
+    // it is sent first.
     assert_eq!(delivered(&result, "storage"), 2 * (T + LATENCY) + 1_000 * T);
     assert_eq!(delivered(&result, "main"), 2 * (T + LATENCY) + 1_999 * T);
 }
