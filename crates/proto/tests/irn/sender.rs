@@ -485,7 +485,7 @@ fn the_congestion_control_hears_of_acks_marks_and_one_loss_a_recovery() {
     assert_eq!(said(&mut sender, us(9), ack(2, 4)), [""; 0]);
     assert_eq!(said(&mut sender, us(10), marked(6, 2, us(9))), ["4 of 3065 B, true, 1us", "cnp"]);
     assert_eq!(said(&mut sender, us(10), Repr::Cnp), ["cnp"]);
-    // With CNPs, a mark does not take the place of one.
+    // If receivers send CNPs, a marked ACK does not take the place of a CNP.
     let cc = AnyCc::Custom(Box::new(Told { mbps: 0, log: log.clone() }));
     let mut sender = IrnSender::new(&super::config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     sender.post(MessageId(1), 9 * 936).unwrap();
