@@ -195,7 +195,7 @@ pub struct Outgoing {
     pub link: LinkId,
     /// The time at which the next node may act on the frame.
     pub acts: Time,
-    /// The content.
+    /// The packet or the pause frame.
     pub content: FrameContent,
 }
 
@@ -204,7 +204,7 @@ pub struct Outgoing {
 pub struct Signal {
     /// The time of the event.
     pub time: Time,
-    /// The effect.
+    /// The kind of the effect, with the node or message that it concerns.
     pub kind: SignalKind,
 }
 
@@ -221,21 +221,21 @@ pub enum SignalKind {
     },
     /// A message of this host can be posted.
     Post {
-        /// The message.
+        /// The number of the message.
         message: u32,
-        /// The host.
+        /// The number of the host.
         host: u32,
     },
     /// A step of this host can begin.
     Begin {
-        /// The step.
+        /// The number of the step.
         step: u32,
-        /// The host.
+        /// The number of the host.
         host: u32,
     },
     /// The data class of a port is paused or resumed, because its link went down or came up.
     Pause {
-        /// The node.
+        /// The number of the node.
         node: u32,
         /// The port of that node.
         port: u16,

@@ -18,7 +18,7 @@ pub enum LiveError {
     /// A frame cannot be read or written.
     #[error("{node}: {error}")]
     Frame {
-        /// The node.
+        /// The name of the node.
         node: String,
         /// The invalid field, and the reason.
         error: WireError,
@@ -28,7 +28,7 @@ pub enum LiveError {
         "message {message} arrived at {node} with other bytes than were sent: BLAKE3 {found}, not {expected}"
     )]
     Damaged {
-        /// The message.
+        /// The number of the message.
         message: u32,
         /// The receiving host.
         node: String,
@@ -48,7 +48,7 @@ pub enum LiveError {
     System {
         /// The action that failed.
         what: String,
-        /// The error.
+        /// The operating system's error.
         error: std::io::Error,
     },
 }

@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 /// A line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The node.
+    /// The number of the node.
     pub node: u32,
-    /// The event.
+    /// The input or output.
     pub event: Event,
 }
 
@@ -30,14 +30,14 @@ pub enum Event {
     Receive {
         /// The time of the arrival.
         time: Time,
-        /// The port.
+        /// The number of the port.
         port: u16,
-        /// The frame.
+        /// The bytes of the frame.
         frame: FrameRecord,
     },
-    /// The node handled its own events.
+    /// The node handled the events that it had scheduled itself.
     Run {
-        /// The time up to which the node did so, inclusive.
+        /// The time up to which the node handled events, inclusive.
         until: Time,
     },
     /// The node received a signal.
@@ -53,9 +53,9 @@ pub enum Event {
 pub struct SentRecord {
     /// The time at which the next node should act on the frame.
     pub acts: Time,
-    /// The port.
+    /// The number of the port.
     pub port: u16,
-    /// The frame.
+    /// The bytes of the frame.
     pub frame: FrameRecord,
 }
 

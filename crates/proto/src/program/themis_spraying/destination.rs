@@ -136,12 +136,12 @@ impl Destination {
             self.counters.invalid += 1;
             return Verdict::Drop;
         }
-        // Lines 9-12, condition C2.
+        // Lines 9-12, condition C2: a later packet of the same path has arrived, so the packet is lost.
         if !self.confirmation || qp.path_max[(psn % self.paths) as usize] > psn {
             self.counters.valid += 1;
             return Verdict::Forward;
         }
-        // Line 14.
+        // Line 14: it is not known yet whether the packet is lost.
         self.counters.undetermined += 1;
         if self.lazy_drop {
             // Section 4.3: there is one stashed NACK per queue pair. An earlier stashed NACK may be overwritten, since the

@@ -66,7 +66,7 @@ impl Receiver for StrackReceiver {
                 }
                 if is_fresh { self.open.count(message, message_packets) } else { None }
             }
-            // Condition 3.
+            // Condition 3: a probe arrived.
             Repr::Probe { base, sent_at, .. } => {
                 self.due = Some(PendingSack { cause: Cause::new(packet, sent_at), probe: Some(base) });
                 None
