@@ -36,8 +36,8 @@ impl FaultSpec {
         FaultSpec { kind, at: Duration::ZERO.into(), duration: None, per_hour: None }
     }
 
-    /// The error rates of the topology file that this fault replaces. A packet loss replaces those by which it selects
-    /// its links; other faults replace none.
+    /// The error rates of the topology file that this fault replaces. A packet-loss fault replaces the error rates by
+    /// which it selects its links; other faults replace none.
     pub fn replaced_error_rates(&self) -> impl Iterator<Item = f64> {
         let names: &[String] = match &self.kind {
             FaultKind::PacketLoss { links, .. } => &links.0,

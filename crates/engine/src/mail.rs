@@ -454,8 +454,8 @@ fn sort_nearly_sorted<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u64) {
         items[place] = item;
         left = left.saturating_sub(index - place);
         if left == 0 {
-            // Sorting by a key makes the compiler build the sort in this crate. The sort of plain integers would come
-            // from the first crate that calls it, which is not optimised in tests.
+            // With the key as a closure of this crate, the compiler builds the sort in this crate. A sort of plain
+            // integers could be taken from another crate, which is not optimised in tests.
             return items.sort_unstable_by_key(key);
         }
     }

@@ -17,7 +17,8 @@ use std::path::Path;
 pub struct Replayed {
     /// The processes of the run.
     pub processes: usize,
-    /// Number of frames and signals that nodes received, and of the times at which they handled their own events.
+    /// Number of frames and signals that nodes received, plus the number of times at which they handled events that
+    /// they had scheduled themselves.
     pub inputs: u64,
     /// Number of frames and signals that nodes sent. All of them equal the recorded ones.
     pub outputs: u64,

@@ -76,15 +76,15 @@ const NETWORK_SPEEDS: [f64; 17] =
 const NVLINK_SPEEDS: [f64; 11] = [60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0];
 /// The number of channels that use the same NIC.
 const CHANNELS_PER_NIC: f64 = 2.0;
-/// The largest bandwidth with LL in one server, on two servers, and on more (`llMaxBws`).
+/// The largest bandwidth in GB/s with LL in one server, on two servers, and on more (`llMaxBws`).
 const LL_MOST: [f64; 3] = [141.0, 39.0, 20.4];
-/// The largest bandwidth of a channel with LL128, for rings and for trees (`perChMaxRingLL128Bws`,
+/// The largest bandwidth in GB/s of a channel with LL128, for rings and for trees (`perChMaxRingLL128Bws`,
 /// `perChMaxTreeLL128Bws`). Each has a value for one server, two servers, and more.
 const LL128_MOST: [[f64; 3]; 2] = [[36.7; 3], [36.7, 36.7, 29.0]];
-/// The largest bandwidth of a tree channel in one server, on two servers, and on more (`perChMaxTreeBws`).
+/// The largest bandwidth in GB/s of a tree channel in one server, on two servers, and on more (`perChMaxTreeBws`).
 const TREE_MOST: [f64; 3] = [38.7, 41.4, 36.0];
-/// The largest bandwidth of an NVLS channel with trees between servers (`perChMaxNVLSTreeBws`), for one server, two
-/// servers, and more.
+/// The largest bandwidth in GB/s of an NVLS channel with trees between servers (`perChMaxNVLSTreeBws`), for one
+/// server, two servers, and more.
 const SWITCHED_MOST: [f64; 3] = [0.0, 57.7, 45.5];
 /// The share of the channels' speed that NVLS reaches (`nvlsEfficiency`).
 const SWITCHED_SHARE: f64 = 0.85;
