@@ -23,8 +23,8 @@ pub struct PullPacer {
     waiting: VecDeque<u32>,
 }
 
-/// The share of the rate at which pulls are sent, since an oversubscribed fabric carries no more (RCCC, as in
-/// uet-htsim).
+/// The fraction of the rate at which pulls are sent. It is below 1 if an oversubscribed fabric carries no more (RCCC,
+/// as in uet-htsim).
 #[derive(Clone, Debug)]
 struct Adaptation {
     share: f64,
@@ -106,8 +106,8 @@ impl Adaptation {
         self.counts[2] += u32::from(trimmed);
     }
 
-    /// Handles the period ends up to `now`. After enough periods without a packet the share is 1, so that further such
-    /// periods are skipped.
+    /// Handles the period ends up to `now`. After enough periods without a packet the fraction is 1, so that further
+    /// such periods are skipped.
     fn advance(&mut self, now: Time) {
         let mut periods = 0;
         while now >= self.ends && periods <= MOST_DOUBLINGS {
@@ -120,9 +120,9 @@ impl Adaptation {
         }
     }
 
-    /// The rule of uet-htsim. The share falls by the share of trimmed packets. If the average share of marked packets
-    /// is above 0.3, it also falls with that average. Otherwise it rises by a hundredth, and by twice as much after
-    /// each further period without a mark.
+    /// The rule of uet-htsim. The fraction falls by the share of trimmed packets. If the average share of marked
+    /// packets is above 0.3, the fraction also falls with that average. Otherwise it rises by a hundredth, and by
+    /// twice as much after each further period without a mark.
     fn adapt(&mut self) {
         let [all, marked, trimmed] = self.counts.map(f64::from);
         self.marked = 0.5 * self.marked + 0.5 * marked / all.max(1.0);
@@ -138,5 +138,5 @@ impl Adaptation {
     }
 }
 
-/// The number of doublings after which a rise brings the share to 1 in any case.
+/// The number of doublings after which a rise brings the fraction to 1 in any case.
 const MOST_DOUBLINGS: u32 = 7;
