@@ -149,7 +149,8 @@ fn a_stall_outlasts_the_losses_that_hold() {
         explained(&sack(), all, None)
     };
     // At a loss of 0.5, the longest expected silence is 215 timeouts of 70 us. This is shorter than ten times the
-    // stall limit, which is therefore proposed. Each of 947 packets takes 16 timeouts on average.
+    // stall limit, so the ten times longer limit (100 ms) is proposed. Each of 947 packets takes 16 timeouts on
+    // average.
     let half = text(0.5);
     assert!(half.contains("such as stall = \"100ms\" and max_time = \"1300ms\", shows"), "{half}");
     // At a loss of 0.822, the longest expected silence is some 13,800 timeouts, less than 970 ms, and the packets take

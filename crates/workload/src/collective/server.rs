@@ -146,7 +146,8 @@ impl Transfer {
         if on == Done::Acknowledged {
             return self.activate(builder, on, gate);
         }
-        // The receiver has the data, and only an idle step may activate a gate of another host.
+        // The receiver has the data now. An idle step at the receiver activates the gate, because only such steps may
+        // activate a gate of another host.
         let known = builder.add_step((receiver, Step::IDLE), 1, Duration::ZERO, &[]);
         self.activate(builder, on, known);
         builder.activate_after(known, gate);
