@@ -187,9 +187,10 @@ fn quick_adapts(senders: u32) -> (usize, f64) {
     (windows.len(), sum as f64 / FULL as f64 / windows.len().max(1) as f64)
 }
 
-/// Quick adapt requires a period of base RTT plus target that delivers less than MaxWnd / 8. At equal shares this needs
-/// more than 9.3 senders. Of four senders, at most one adapts. Of 16 senders, nearly all adapt, to 1.75 BDP together,
-/// which is 4.6 packets each.
+/// Quick adapt requires a period of base RTT plus target that delivers less than MaxWnd / 8. The link carries 1.75
+/// BDP in this period, and MaxWnd is 1.5 BDP, so at equal shares more than 1.75 / (1.5 / 8) = 9.3 senders are needed.
+/// At most one of four senders adapts. Nearly all of 16 senders adapt, to 1.75 BDP together. At 42 packets per BDP,
+/// these are 4.6 packets each.
 #[test]
 fn quick_adapt_needs_more_than_nine_senders() {
     let (few, _) = quick_adapts(4);

@@ -121,8 +121,8 @@ impl Adaptation {
     }
 
     /// The rule of uet-htsim. The fraction falls by the share of trimmed packets. If the average share of marked
-    /// packets is above 0.3, the fraction also falls with that average. Otherwise it rises by a hundredth, and by
-    /// twice as much after each further period without a mark.
+    /// packets is above 0.3, the fraction also falls with that average. Otherwise it rises by a hundredth, which
+    /// doubles for each consecutive period without a mark.
     fn adapt(&mut self) {
         let [all, marked, trimmed] = self.counts.map(f64::from);
         self.marked = 0.5 * self.marked + 0.5 * marked / all.max(1.0);

@@ -182,8 +182,9 @@ fn an_adapting_pacer_follows_marks_and_trims() {
     }
     // The average share of marked packets is 0.5, so the pulls have the share 1 - (0.5 - 0.3) / 2 = 0.9 of the rate.
     assert!((gap(&mut pacer, 10) - 10.0 / 0.9).abs() < 0.01);
-    // The average share of marked packets halves to 0.25, which is below 0.3. The pulls' share of the rate rises by
-    // 0.02 for this, and falls by 0.1: one of the ten packets was trimmed before the last hop.
+    // The average share of marked packets halves to 0.25, which is below 0.3. The pulls' share of the rate therefore
+    // rises by 0.02: a hundredth, doubled for one period without a mark. It falls by 0.1, since one of the ten
+    // packets was trimmed before the last hop.
     for us in 10..20 {
         let trimmed = plain.cut(64, us % 2 == 0).unwrap();
         pacer.observe(at(us), if us < 12 { &trimmed } else { &plain });
