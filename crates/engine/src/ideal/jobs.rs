@@ -2,6 +2,7 @@
 
 use super::{Ideal, ack_return};
 use anabranch_base::{Duration, GateId, HostId, NodeId, QpId, Rate};
+use anabranch_fabric::Topology;
 use anabranch_workload::{Activation, Done, Job, Opens, Qp, Start, Step, Workload};
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ struct UnloadedTimes {
     /// The times from when the last bit leaves the first, second, second-last and last link until the ACK reaches the
     /// sender.
     tails: [u64; 4],
-    /// Whether the message leaves the ToR of its sender.
+    /// Whether the message leaves the ToRs of its sender.
     crosses: bool,
 }
 
@@ -34,7 +35,7 @@ struct Bottleneck {
 }
 
 /// The four resources that a message uses, as indexes into [`UnloadedTimes::leads`]: the sender's NIC, all uplinks of
-/// its ToR together, all downlinks to the receiver's ToR together, and the link to the receiver.
+/// its ToRs together, all downlinks to the receiver's ToRs together, and the link to the receiver.
 const SENDER: usize = 0;
 const UPLINKS: usize = 1;
 const DOWNLINKS: usize = 2;
@@ -55,6 +56,27 @@ impl Bottleneck {
     }
 }
 
+/// A resource at some nodes: its index in [`UnloadedTimes::leads`], the nodes, and the ports of the ToR if only some of them
+/// belong to the resource.
+type Place<'a> = (usize, &'a [NodeId], &'a [u16]);
+
+/// A host and its ToRs.
+struct HostNodes {
+    host: [NodeId; 1],
+    /// The ToRs of the host's ports, each once and in ascending order.
+    tors: Vec<NodeId>,
+}
+
+impl HostNodes {
+    fn of(topology: &Topology, host: HostId) -> Self {
+        let mut tors: Vec<NodeId> =
+            (0..topology.host_ports(host)).map(|port| topology.tor_of(host, port)).collect();
+        tors.sort_unstable();
+        tors.dedup();
+        HostNodes { host: [host.into()], tors }
+    }
+}
+
 impl Ideal<'_> {
     /// The lower bound of each job's CCT, from its first posting to its last acknowledgement, for any transport and
     /// load balancer. No run is faster unless a fault makes a link faster. It is the largest of these bounds:
@@ -68,7 +90,7 @@ impl Ideal<'_> {
     ///   send to other ToRs, and once for those that they receive from other ToRs. This bound matters in an
     ///   oversubscribed fabric. It also holds for the messages whose shortest paths use the same links of the ToR, at
     ///   the rate of these links, which matters where each neighbour has links of its own (tori, meshes, hosts that are
-    ///   joined directly).
+    ///   joined directly). The ToRs of a host with several ports count together, over all planes.
     /// - Each processor, and the NVLinks of each GPU in either direction, whose steps run one after the other.
     ///
     /// Each job's bound ignores the other jobs. Gates that other jobs open count as open, and so do gates that let one
@@ -77,10 +99,19 @@ impl Ideal<'_> {
         let mut gates = vec![Activations::NONE; workload.gates.len()];
         let of_messages = workload.activations.iter().map(|activation| activation.gate);
         of_messages.chain(workload.step_gates.iter().copied()).for_each(|gate| gates[gate.index()].all += 1);
-        workload.jobs.iter().map(|job| self.cct(workload, job, &mut gates)).collect()
+        let hosts = if workload.jobs.is_empty() { 0 } else { self.topology.hosts };
+        let nodes: Vec<HostNodes> =
+            (0..hosts).map(|host| HostNodes::of(self.topology, HostId(host))).collect();
+        workload.jobs.iter().map(|job| self.cct(workload, job, &nodes, &mut gates)).collect()
     }
 
-    fn cct(&self, workload: &Workload, job: &Job, gates: &mut [Activations]) -> Duration {
+    fn cct(
+        &self,
+        workload: &Workload,
+        job: &Job,
+        nodes: &[HostNodes],
+        gates: &mut [Activations],
+    ) -> Duration {
         let mut known: BTreeMap<(QpId, u64), UnloadedTimes> = BTreeMap::new();
         let mut unloaded = |message: u32| {
             let message = &workload.messages[message as usize];
@@ -93,38 +124,36 @@ impl Ideal<'_> {
         let (starts, chain) = starts(workload, job, gates, &mut unloaded);
         let mut order: Vec<u32> = (0..starts.len() as u32).collect();
         order.sort_by_key(|&message| starts[message as usize]);
-        // The places are, per host, the sending and the receiving link, and per ToR its uplinks and its downlinks.
-        let mut places: BTreeMap<(usize, NodeId, &[u16]), Bottleneck> = BTreeMap::new();
+        // The places are, per host, the sending and the receiving link, and per set of ToRs their uplinks and downlinks.
+        let mut places: BTreeMap<Place<'_>, (Bottleneck, u128)> = BTreeMap::new();
         for message in order {
             let (start, of) = (starts[message as usize], unloaded(job.messages.start + message));
             let ends = workload.qps[workload.messages[(job.messages.start + message) as usize].qp.index()];
-            let nodes = [
-                ends.src.into(),
-                self.topology.tor_of(ends.src, 0),
-                self.topology.tor_of(ends.dst, 0),
-                ends.dst.into(),
-            ];
+            let [from, to] = [ends.src, ends.dst].map(|host| &nodes[host.index()]);
+            let at = [&from.host[..], &from.tors, &to.tors, &to.host];
             for place in [SENDER, UPLINKS, DOWNLINKS, RECEIVER] {
                 let is_of_tor = place == UPLINKS || place == DOWNLINKS;
-                // A host with several ports has several ToRs, and none of these need carry all its bytes.
-                if is_of_tor && (!of.crosses || self.topology.has_several_ports()) {
+                if is_of_tor && !of.crosses {
                     continue;
                 }
-                let all = self.rate_at(place, nodes[place]);
-                let some = is_of_tor.then(|| self.ports_used(place, nodes[place], ends)).flatten();
-                for (ports, rate) in some.into_iter().chain([(&[][..], all)]) {
-                    let time = u128::from(of.wire) * 8_000_000_000_000 / rate.max(1);
-                    places.entry((place, nodes[place], ports)).or_insert(Bottleneck::FREE).pass(
-                        start,
-                        u64::try_from(time).unwrap_or(u64::MAX),
-                        of.leads[place],
-                        of.tails[place],
-                    );
+                let one_tor = is_of_tor && at[place].len() == 1;
+                let some = one_tor.then(|| self.ports_used(place, at[place][0], ends)).flatten();
+                let mut pass = |ports, rate: &dyn Fn() -> u128| {
+                    let free = || (Bottleneck::FREE, rate().max(1));
+                    let (bottleneck, rate) = places.entry((place, at[place], ports)).or_insert_with(free);
+                    let time = u128::from(of.wire) * 8_000_000_000_000 / *rate;
+                    let time = u64::try_from(time).unwrap_or(u64::MAX);
+                    bottleneck.pass(start, time, of.leads[place], of.tails[place]);
+                };
+                pass(&[], &|| at[place].iter().map(|node| self.rate_at(place, *node)).sum());
+                if let Some((ports, rate)) = some {
+                    pass(ports, &|| rate);
                 }
             }
         }
         let computing = busiest_processor(workload, job);
-        Duration(places.values().map(Bottleneck::done).fold(chain.max(computing), u64::max))
+        let busiest = places.values().map(|(bottleneck, _)| bottleneck.done()).max().unwrap_or(0);
+        Duration(busiest.max(chain).max(computing))
     }
 
     /// The rate of a resource at `node`, in bits per second.

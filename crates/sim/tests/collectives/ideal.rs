@@ -4,16 +4,21 @@ use anabranch_sim::scenario::{self, NoFiles, Overrides};
 use anabranch_sim::workload::collective::Algorithm;
 use anabranch_sim::{Control, run};
 
-/// Fabrics of 16 hosts. The last of the fat trees with 2 tiers, the dumbbell and the `cross-dc` fabric are
+/// Fabrics of 16 hosts. The last of the fat trees with 2 tiers, the dumbbell, and the `cross-dc` and `dcn-plus` fabrics are
 /// oversubscribed or have links of different rates.
-const FABRICS: [&str; 6] = [
+const FABRICS: [&str; 7] = [
     "kind = \"single-switch\"\nhosts = 16\nlink = \"100Gbps\"",
     "kind = \"fat-tree\"\nhosts = 16\nhosts_per_tor = 4\ntiers = 2\nlink = \"100Gbps\"",
     "kind = \"fat-tree\"\nhosts = 16\nhosts_per_tor = 4\ntiers = 2\nlink = \"100Gbps\"\noversubscription = 4",
     "kind = \"fat-tree\"\nhosts = 16\ntiers = 3\nlink = \"100Gbps\"",
     "kind = \"dumbbell\"\nhosts = 16\nlink = \"100Gbps\"\ntrunk = \"150Gbps\"",
     "kind = \"cross-dc\"\ntors = 2\nleaves = 2\nhosts_per_tor = 4\nlink = \"100Gbps\"\nwan_latency = \"20us\"",
+    DUAL_TOR,
 ];
+
+/// Two servers of eight NICs. Both ports of a NIC have a ToR of their own, whose uplinks have a quarter of the rate of its hosts.
+const DUAL_TOR: &str =
+    "kind = \"dcn-plus\"\nservers = 2\nnics = 8\nsegment = 1\nspines = 2\nuplinks = 2\nlink = \"100Gbps\"";
 
 /// The CCT and the ideal CCT of each job, in picoseconds.
 fn ccts(fabric: &str, workload: &str, scheme: &str) -> Vec<[f64; 2]> {
@@ -74,4 +79,16 @@ fn the_ideal_is_near_where_nothing_is_in_the_way() {
     let to_all = "algorithm = \"alltoall\"\nbytes = \"4MB\"";
     let [_, narrow] = ccts(FABRICS[2], to_all, "reps")[0];
     assert!((960e6..1.05 * 960e6).contains(&narrow), "{narrow}");
+}
+
+/// A ring over two servers sends 2 * 15/16 of the bytes out of each server, over four uplinks in all.
+#[test]
+fn the_uplinks_of_two_tors_limit_a_server() {
+    const BYTES: f64 = 4e6;
+    let nvlink = "server = { link = \"3.6Tbps\", link_latency = \"500ns\" }";
+    let workload = format!("algorithm = \"allreduce-ring\"\nbytes = \"4MB\"\n{nvlink}");
+    let [[cct, ideal]] = ccts(DUAL_TOR, &workload, "reps")[..] else { panic!("one job") };
+    let uplinks = 2.0 * 15.0 / 16.0 * BYTES * 8.0 / 400e9 * 1e12;
+    assert!((1.0..1.2).contains(&(ideal / uplinks)), "{ideal} {uplinks}");
+    assert!((1.0..1.5).contains(&(cct / ideal)), "{cct} {ideal}");
 }
