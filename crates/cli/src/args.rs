@@ -214,7 +214,11 @@ impl Command {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// The scenario's TOML file; `-` reads it from standard input
-    pub scenario: PathBuf,
+    #[arg(required_unless_present = "astra")]
+    pub scenario: Option<PathBuf>,
+    /// Run every example in a folder of ASTRA-sim instead of a scenario: each network with each workload of as many NPUs
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["scenario", "per_seed"])]
+    pub astra: Option<PathBuf>,
     /// Run this scheme instead of the schemes of the scenario [repeat for more]
     #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,

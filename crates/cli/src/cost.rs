@@ -14,15 +14,18 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 
 /// The number of packet-hops of runs if nothing is lost: data packets and their ACKs, counted on every link of their
-/// paths.
+/// paths. Transfers over NVLink are no packets and are counted by themselves.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     packet_hops: f64,
+    nvlink_transfers: f64,
 }
 
 impl Cost {
     /// The number of packet-hops per second that one thread simulates on a typical machine.
     const PACKET_HOPS_A_SECOND: f64 = 10e6;
+    /// The number of NVLink transfers per second that one thread simulates on a typical machine.
+    const TRANSFERS_A_SECOND: f64 = 0.3e6;
     /// The largest number of points of a sweep that are built. The other points are assumed to have the mean cost of
     /// these.
     const MOST_BUILT: usize = 32;
@@ -40,7 +43,7 @@ impl Cost {
                 None => swept.push(vec![point]),
             }
         }
-        let (mut packet_hops, mut runs) = (0.0, 0);
+        let (mut packet_hops, mut nvlink_transfers, mut runs) = (0.0, 0.0, 0);
         for (place, runs_there) in swept.iter().take(Self::MOST_BUILT).enumerate() {
             let another;
             let built = match first.filter(|_| place == 0) {
@@ -56,9 +59,11 @@ impl Cost {
                 packet_hops +=
                     *by_payload.entry(payload).or_insert_with(|| built.packet_hops(payload)) as f64;
             }
+            nvlink_transfers += built.nvlink_transfers() as f64 * runs_there.len() as f64;
             runs += runs_there.len();
         }
-        Ok(Cost { packet_hops: packet_hops * points.len() as f64 / runs.max(1) as f64 })
+        let all = points.len() as f64 / runs.max(1) as f64;
+        Ok(Cost { packet_hops: packet_hops * all, nvlink_transfers: nvlink_transfers * all })
     }
 
     /// The number of packets, each counted once for every link that it crosses.
@@ -66,15 +71,24 @@ impl Cost {
         self.packet_hops
     }
 
+    /// The number of transfers over NVLink.
+    pub fn nvlink_transfers(&self) -> f64 {
+        self.nvlink_transfers
+    }
+
     /// The time in seconds on one thread of a typical machine.
     pub fn thread_seconds(&self) -> f64 {
-        self.packet_hops / Self::PACKET_HOPS_A_SECOND
+        self.packet_hops / Self::PACKET_HOPS_A_SECOND + self.nvlink_transfers / Self::TRANSFERS_A_SECOND
     }
 
     /// The cost as text.
     pub fn line(&self) -> String {
+        let (transfers, rate) = match self.nvlink_transfers {
+            0.0 => (String::new(), ""),
+            transfers => (format!(" and {} NVLink transfers", large(transfers)), " and 0.3 M"),
+        };
         format!(
-            "about {} packet-hops if nothing is lost: {} on one thread at 10 M per second",
+            "about {} packet-hops{transfers} if nothing is lost: {} on one thread at 10 M{rate} per second",
             large(self.packet_hops),
             match self.thread_seconds() {
                 ..1.0 => "under 1 s".to_owned(),
@@ -174,7 +188,7 @@ mod tests {
 
     #[test]
     fn what_is_left_follows_from_what_was_simulated() {
-        let costs = [20.0, 40.0, 60.0].map(|seconds| Cost { packet_hops: seconds * 10e6 });
+        let costs = [20.0, 40.0, 60.0].map(|seconds| Cost { packet_hops: seconds * 10e6, ..Cost::default() });
         let mut left = TimeLeft::before(costs.to_vec(), Some(2));
         assert_eq!(left.seconds(0), 60.0, "a usual machine, on two threads");
         left.end(0, true);
@@ -185,8 +199,18 @@ mod tests {
     }
 
     #[test]
+    fn nvlink_transfers_take_time_of_their_own() {
+        let cost = Cost { packet_hops: 20e6, nvlink_transfers: 3e6 };
+        assert_eq!(
+            cost.line(),
+            "about 20.0 M packet-hops and 3.00 M NVLink transfers if nothing is lost: 12 s on one thread at 10 M and 0.3 M per \
+             second"
+        );
+    }
+
+    #[test]
     fn one_job_alone_says_nothing_of_the_time_left() {
-        let mut left = TimeLeft::before(vec![Cost { packet_hops: 1e9 }], None);
+        let mut left = TimeLeft::before(vec![Cost { packet_hops: 1e9, ..Cost::default() }], None);
         assert_eq!(left.begin("reps/figure-2", 0), "reps/figure-2, 1 of 1");
     }
 }

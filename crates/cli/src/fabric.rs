@@ -53,6 +53,8 @@ pub fn lines(topology: &Topology) -> String {
         writeln!(text, "cables     {} to hosts, {between_switches} between switches", summary.host_cables);
     if let Some(rate) = summary.bisection {
         let _ = writeln!(text, "bisection  {} from half of the hosts to the others", rate.about());
+    } else {
+        text.push_str("bisection  not given: switches of one tier have links among them and to others\n");
     }
     text
 }
@@ -61,10 +63,13 @@ pub fn lines(topology: &Topology) -> String {
 fn ports(tier: &TierSummary) -> String {
     let most = |counts: &RangeInclusive<u16>| *counts.end();
     let parts = [(&tier.down, "down"), (&tier.level, "to its own tier"), (&tier.up, "up")];
+    let rate = tier.up_rate.map_or_else(String::new, |rate| format!(" of {}", rate.about()));
     let ways: Vec<String> = parts
         .into_iter()
         .filter(|(counts, _)| most(counts) > 0)
-        .map(|(counts, way)| format!("{} {way}", between(counts)))
+        .map(|(counts, way)| {
+            format!("{} {way}{}", between(counts), if way == "up" { rate.as_str() } else { "" })
+        })
         .collect();
     let ratio = tier.oversubscription.map(|ratio| {
         let rounded = (ratio * 100.0).round() / 100.0;

@@ -104,6 +104,12 @@ fn instead_of(path: &Path) -> String {
 }
 
 impl ScenarioText {
+    /// A scenario with this name and text, whose files are below `folder`.
+    pub fn in_folder(name: &str, text: String, folder: &Path) -> ScenarioText {
+        let folder = Folder(folder.to_owned());
+        ScenarioText { text, folder, name: name.to_owned(), shown: name.to_owned(), file_name: None }
+    }
+
     /// The scenario `scenario`, which was read from this text. If it has no title, the file's name without the folder
     /// becomes its title.
     pub fn titled(&self, mut scenario: Scenario) -> Scenario {

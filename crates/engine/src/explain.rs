@@ -2,7 +2,7 @@
 
 use crate::fault_spec::{FaultKind, FaultSpec};
 use crate::spec::Limits;
-use anabranch_base::{Bytes, Duration, HostId, Time};
+use anabranch_base::{Bytes, Duration, HostId, LinkId, NodeId, Time};
 use anabranch_fabric::Topology;
 use anabranch_proto::{LbConfig, PathFacts, TransportConfig};
 use anabranch_results::LongerLimits;
@@ -11,6 +11,7 @@ use std::fmt;
 use std::path::Path;
 
 const SHORTER: &str = "give the fault a shorter duration";
+const LEAVES: &str = "take a balancer that leaves a path that loses (reps)";
 
 /// If each round succeeds with at least this probability, the limits of [`Stalled::longer_stall`] are long enough.
 const FREQUENT: f64 = 0.9;
@@ -83,7 +84,9 @@ impl Stalled<'_> {
     fn lines(&self) -> Vec<Help> {
         let holding: Vec<(&FaultSpec, Duration)> =
             self.faults.iter().filter_map(|fault| Some((fault, self.holds_since(fault)?))).collect();
-        let lines = holding.iter().filter_map(|(fault, at)| self.explain_fault(fault, *at));
+        let numbered = (0..).zip(self.faults);
+        let holds = numbered.filter_map(|(number, fault)| Some((number, fault, self.holds_since(fault)?)));
+        let lines = holds.filter_map(|(number, fault, at)| self.explain_fault(number, fault, at));
         let mut lines: Vec<Help> = lines.collect();
         if lines.is_empty() {
             let quoted_names = holding.iter().map(|(fault, at)| {
@@ -218,7 +221,7 @@ impl Stalled<'_> {
         }
     }
 
-    fn explain_fault(&self, fault: &FaultSpec, at: Duration) -> Option<Help> {
+    fn explain_fault(&self, number: usize, fault: &FaultSpec, at: Duration) -> Option<Help> {
         let (since, quoted_names) = (since(fault, at), self.quoted_names(fault));
         match &fault.kind {
             FaultKind::PacketLoss { probability: 1.0, .. } => {
@@ -247,11 +250,12 @@ impl Stalled<'_> {
                 self.explain_dcp_rounds(lost, &fault, SHORTER)
             }
             FaultKind::LinkDown { .. } | FaultKind::SwitchDown { .. } => {
-                Some(self.explain_dead_link(&quoted_names, &since, fault.duration))
+                let of_fault = (number, fault);
+                Some(self.explain_dead_link(of_fault, &quoted_names, &since))
             }
             FaultKind::LinkFlap { period, down_for, .. } => {
                 let flaps = format!("for {down_for} of each {period} {since}");
-                Some(self.explain_dead_link(&quoted_names, &flaps, fault.duration))
+                Some(self.explain_dead_link((number, fault), &quoted_names, &flaps))
             }
             FaultKind::Rate { rate, .. } => {
                 let (takes, longer) = (rate.time_for(self.facts.packet.0).about(), self.longer_stall());
@@ -307,7 +311,19 @@ impl Stalled<'_> {
         Some((text, longer))
     }
 
-    fn explain_dead_link(&self, what: &str, since: &str, duration: Option<Duration>) -> Help {
+    /// Whether a fault takes ports of hosts from a fabric with planes. No route of such a plane leads to these hosts, and
+    /// the senders see only their own ports.
+    fn takes_ports_of_planes(&self, number: usize, fault: &FaultSpec) -> bool {
+        let is_host = |node: NodeId| node.0 < self.topology.hosts;
+        let is_of_host = |link: &LinkId| {
+            is_host(self.topology.source(*link)) || is_host(self.topology.ports[link.index()].peer)
+        };
+        self.topology.plane_count() > 1
+            && fault.targets(number, self.topology, 1).is_ok_and(|of| of.links.iter().any(is_of_host))
+    }
+
+    fn explain_dead_link(&self, (number, fault): (usize, &FaultSpec), what: &str, since: &str) -> Help {
+        let duration = fault.duration;
         // If the fault has a duration, the watchdog did not end the run. The run ended because no event was left that
         // would send again.
         let shorter = if duration.is_none() { "give the fault a duration, or " } else { "" };
@@ -322,12 +338,23 @@ impl Stalled<'_> {
             );
             return (text, None);
         }
-        let balancer = if self.balancer.leaves_lossy_paths() {
-            ""
-        } else {
-            ", or take a balancer that leaves a path that loses (reps)"
+        let balancer = match self.balancer.leaves_lossy_paths() {
+            true => String::new(),
+            false => format!(", or {LEAVES}"),
         };
         match self.routing_delay {
+            _ if self.takes_ports_of_planes(number, fault) => {
+                let remedies =
+                    [(duration.is_none(), "give the fault a duration"), (!balancer.is_empty(), LEAVES)];
+                let remedies: Vec<&str> =
+                    remedies.into_iter().filter_map(|(helps, remedy)| helps.then_some(remedy)).collect();
+                let text = format!(
+                    "{what} is down {since}, and with it ports of hosts in one plane: a NIC sees that its own port is dead, but \
+                     not that one of the receiver is, and no fabric.routing_delay leads from one plane to another; {}",
+                    remedies.join(", or ")
+                );
+                (text, None)
+            }
             _ if self.source_routed => {
                 let text = format!(
                     "{what} is down {since}, and source routes never change, though a path is left: the flows have not left theirs                      in time; {shorter}set fabric.routing = \"ecmp\"{balancer}"

@@ -272,6 +272,11 @@ pub struct Built {
 }
 
 impl Built {
+    /// The number of transfers over NVLink.
+    pub fn nvlink_transfers(&self) -> u64 {
+        self.workload.steps.iter().filter(|step| step.is_sending()).count() as u64
+    }
+
     /// An estimate of the packet-hops of a run. It assumes that nothing is lost, that each packet of `payload` bytes
     /// has an ACK, and that packets take the paths of an idle fabric.
     pub fn packet_hops(&self, payload: u64) -> u64 {

@@ -88,7 +88,7 @@ pub struct ClosSpec {
     /// The latency of NVLink from one GPU to another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvlink_latency: Option<Duration>,
-    /// The number of servers in a segment.
+    /// The number of servers in a segment. The last segment may have fewer; its leaves then have free ports.
     pub segment: u32,
     /// The number of segments in a pod.
     pub pod: u32,
@@ -125,6 +125,11 @@ impl ClosSpec {
     pub fn nvlink_of_gpu(&self) -> Option<NvLink> {
         let latency = self.nvlink_latency.unwrap_or(NVLINK_LATENCY);
         self.nvlink.map(|rate| NvLink { rate, latency })
+    }
+
+    /// The number of segments.
+    pub fn segments(&self) -> u32 {
+        self.servers.div_ceil(self.segment)
     }
 
     /// The number of NICs.
@@ -207,7 +212,7 @@ struct Shape {
     segment_leaves: u32,
     /// The number of leaves in one plane.
     leaves: u32,
-    /// The number of NICs on a leaf.
+    /// The number of NICs on a leaf of a full segment.
     down: u32,
     /// The number of groups of spines in one plane.
     groups: u32,
@@ -221,7 +226,7 @@ impl Shape {
     /// The shape of `spec`, whose numbers must be divisible as the checks require. Numbers that are too large
     /// saturate.
     fn new(kind: ClosKind, spec: &ClosSpec) -> Shape {
-        let segments = spec.servers / spec.segment;
+        let segments = spec.segments();
         let planes = if kind.has_planes() { spec.ports } else { 1 };
         let (segment_leaves, down) = match kind.has_rails() {
             true => (spec.nics, spec.segment),

@@ -31,6 +31,8 @@ pub struct TierSummary {
     pub up: RangeInclusive<u16>,
     /// The smallest and the largest number of ports to switches of the same tier.
     pub level: RangeInclusive<u16>,
+    /// The rate of the links to higher tiers; `None` if there are none, or if their rates differ.
+    pub up_rate: Option<Rate>,
     /// The number of cables to higher tiers.
     pub up_cables: u32,
     /// The number of cables within the tier.
@@ -61,7 +63,7 @@ impl Topology {
     }
 
     fn tier_summary(&self, tier: u8) -> (TierSummary, Rates) {
-        let mut rates = Rates::default();
+        let (mut rates, mut up_rates) = (Rates::default(), std::collections::BTreeSet::new());
         // For each switch, the numbers of its ports down, to switches of the same tier, and up.
         let mut counts: [Vec<u16>; 3] = Default::default();
         for node in self.tier_range(tier).map(|i| NodeId(self.hosts + i as u32)) {
@@ -74,6 +76,9 @@ impl Topology {
                     std::cmp::Ordering::Equal => 1,
                     std::cmp::Ordering::Greater => 2,
                 }] += 1;
+                if peer > tier {
+                    up_rates.insert(port.rate.0);
+                }
                 if peer != tier {
                     let rate = if peer < tier { &mut rates.down } else { &mut rates.up };
                     *rate += u128::from(port.rate.0);
@@ -86,6 +91,7 @@ impl Topology {
         let summary = TierSummary {
             word: self.tier_word(tier),
             switches: self.tier_range(tier).len() as u32,
+            up_rate: up_rates.first().filter(|_| up_rates.len() == 1).map(|rate| Rate(*rate)),
             up_cables: all(&up),
             level_cables: all(&level) / 2,
             down: range(down.into_iter()),
@@ -173,7 +179,7 @@ mod tests {
             (tor.word.as_str(), tor.switches, &tor.down, &tor.up),
             ("tor", 32, &(32..=32), &(32..=32))
         );
-        assert_eq!((tor.up_cables, tor.oversubscription), (1024, Some(1.0)));
+        assert_eq!((tor.up_cables, tor.oversubscription, tor.up_rate), (1024, Some(1.0), Some(LINK)));
         assert_eq!((spine.switches, &spine.down, &spine.up), (16, &(64..=64), &(0..=0)));
         assert_eq!(of.bisection, Some(Rate(512 * LINK.0)));
     }

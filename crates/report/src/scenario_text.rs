@@ -40,6 +40,7 @@ fn facts_of(text: &str) -> ScenarioFacts {
                 algorithm: word("algorithm"),
                 placement: word("placement"),
                 connections: number(of("workload").and_then(|workload| workload.get("connections"))),
+                nvlink: of("workload").is_some_and(|workload| workload.get("server").is_some()),
             },
             hosts: number(of("topology").and_then(|topology| topology.get("hosts"))),
             hosts_per_tor: number(
@@ -54,7 +55,7 @@ fn facts_of(text: &str) -> ScenarioFacts {
     };
     let differs = scenario.get("setup").and_then(|setup| setup.get("differs")?.as_str());
     let points = (0..written.len().max(1)).map(point).collect();
-    ScenarioFacts { ground_differs: differs.map(str::to_owned), points }
+    ScenarioFacts { ground_differs: differs.map(str::to_owned), points, ..ScenarioFacts::default() }
 }
 
 fn tables(value: Option<&Toml>) -> impl Iterator<Item = &Table> {
@@ -84,6 +85,7 @@ fn fault(written: &Table) -> FaultFacts {
         starts_us,
         period_us: time("period"),
         down_for_us: time("down_for"),
+        per_hour: written.get("per_hour").and_then(Toml::as_float),
     }
 }
 

@@ -29,6 +29,11 @@ pub const TERMS: &[Term] = &[
          that is not overlapped)",
     ),
     term(
+        &["algbw", "busbw"],
+        "of a collective, as nccl-tests counts them: its bytes over the CCT, and that by a factor with which the bandwidth of a \
+         bus compares, 2(n-1)/n for an AllReduce of n ranks",
+    ),
+    term(
         &["ideal"],
         "FCT of the message on an otherwise idle network; for the slowest message or job of a run, a lower bound",
     ),

@@ -23,14 +23,16 @@ struct TimeoutDelays {
 
 /// A note on the number of messages that a rank of an AllToAll sends at the same time. Each message has its own
 /// congestion window, so this number determines how far the job is an incast. There is no note for other jobs, for one
-/// message at a time, or if the number is swept, because a column then shows it.
+/// message at a time, for ranks with NVLink, whose blocks go by fewer queue pairs, or if the number is swept, because a
+/// column then shows it.
 pub(crate) fn alltoall_concurrency(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     if set.actual().iter().any(|run| run.sweep.contains_key("workload.connections")) {
         return None;
     }
     let open = |point: &PointFacts| {
         let open = i64::from(point.workload.connections?);
-        (point.workload.algorithm.as_deref() == Some("alltoall") && open > 1).then_some(open)
+        let is_to_all = point.workload.algorithm.as_deref() == Some("alltoall");
+        (is_to_all && open > 1 && !point.workload.nvlink).then_some(open)
     };
     let (open, at) = number_at_points(points, open)?;
     Some(format!(
@@ -251,6 +253,10 @@ mod tests {
         assert_eq!(alltoall_concurrency(&set), None);
         set_scenario(&mut set, workload("algorithm = \"allreduce-ring\"\nchunk = \"128KB\"\n"));
         assert_eq!(alltoall_concurrency(&set), None);
+        set_scenario(&mut set, workload("algorithm = \"alltoall\"\nconnections = 127\n"));
+        let nvlink = "[workload.server]\nlink = \"3600Gbps\"\n";
+        set_scenario(&mut set, workload(&format!("algorithm = \"alltoall\"\nconnections = 127\n{nvlink}")));
+        assert_eq!(alltoall_concurrency(&set), None, "the blocks for a server share a queue pair");
         set_scenario(&mut set, workload("algorithm = \"alltoall\"\nconnections = 127\n"));
         set.runs[0].sweep.insert("workload.connections".into(), anabranch_results::Value::Number(127.0));
         assert_eq!(alltoall_concurrency(&set), None, "the table has a column of it");

@@ -11,6 +11,47 @@ pub struct ScenarioFacts {
     pub ground_differs: Option<String>,
     /// The points of the sweep, in the order of the sweep. Without a sweep there is one point.
     pub points: Vec<PointFacts>,
+    /// The fabric at the first point of the sweep.
+    #[serde(default)]
+    pub fabric: FabricFacts,
+}
+
+/// The switches and cables of a fabric, by plane and tier.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FabricFacts {
+    /// The number of hosts.
+    pub hosts: u32,
+    /// The number of servers, or `None` if the hosts are in no servers.
+    pub servers: Option<u32>,
+    /// The planes. A fabric without planes is one plane.
+    pub planes: Vec<PlaneFacts>,
+}
+
+/// A plane of a fabric.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlaneFacts {
+    /// The tiers of switches, from the ToRs up.
+    pub tiers: Vec<TierFacts>,
+}
+
+/// The switches of a tier in a plane.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TierFacts {
+    /// The name of the tier, such as `tor`.
+    pub word: String,
+    /// The number of switches.
+    pub switches: u32,
+    /// The number of cables to hosts or to lower tiers.
+    pub cables: u32,
+    /// The number of cables within the tier.
+    pub level_cables: u32,
+    /// The largest rate of these cables, in bits per second.
+    pub bps: u64,
+    /// The number of switches with a fault.
+    pub faulty_switches: u32,
+    /// The number of cables with a fault, among those to hosts, to lower tiers and within the tier. The cables of a
+    /// switch with a fault do not count.
+    pub faulty_cables: u32,
 }
 
 impl ScenarioFacts {
@@ -56,6 +97,9 @@ pub struct WorkloadFacts {
     pub placement: Option<String>,
     /// The number of messages that a rank of a collective may send at the same time.
     pub connections: Option<u32>,
+    /// Whether ranks of a server reach each other over NVLink.
+    #[serde(default)]
+    pub nvlink: bool,
 }
 
 /// The facts about a fault.
@@ -77,6 +121,9 @@ pub struct FaultFacts {
     pub period_us: Option<f64>,
     /// The time in microseconds for which flapping links are down in each period.
     pub down_for_us: Option<f64>,
+    /// The mean number of failures per hour and cable or switch, for a fault that fails at random.
+    #[serde(default)]
+    pub per_hour: Option<f64>,
 }
 
 impl FaultFacts {

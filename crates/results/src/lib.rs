@@ -53,7 +53,10 @@ pub use declared::{Column, ColumnType, Columns};
 pub use error::ResultsError;
 #[cfg(feature = "files")]
 pub use export::write_csv;
-pub use facts::{FaultFacts, Overflow, PathChoice, PointFacts, ScenarioFacts, SchemeFacts, WorkloadFacts};
+pub use facts::{
+    FabricFacts, FaultFacts, Overflow, PathChoice, PlaneFacts, PointFacts, ScenarioFacts, SchemeFacts,
+    TierFacts, WorkloadFacts,
+};
 pub use figure::{
     ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Comparison, DATA_PACKETS_HIT, Explanation,
     Figure, Outcome, PlotKind, PlotSpec, Sensitivity, SensitivityEntry, SetupRow, Spread,

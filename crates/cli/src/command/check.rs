@@ -76,6 +76,7 @@ impl Checked<'_> {
             "messages": workload.messages.len(),
             "message_bytes": self.message_bytes(),
             "packet_hops": self.cost.packet_hops(),
+            "nvlink_transfers": self.cost.nvlink_transfers(),
             "thread_s": self.cost.thread_seconds(),
             "faults": self.faults.iter().map(ListedFault::json).collect::<Vec<_>>(),
             "warnings": prepared.item.warnings,
@@ -205,7 +206,7 @@ impl ListedFault<'_> {
         let lasts = duration.map_or_else(|| "to the end".to_owned(), |duration| format!("for {duration}"));
         let rate = per_hour.map_or_else(String::new, |rate| {
             let each = if self.switches.is_empty() { "cable" } else { "switch" };
-            format!(" {rate} times an hour and {each}, from")
+            format!(" {rate} times an hour and {each}, from {at} on, each")
         });
         let names = if self.switches.is_empty() { &self.links } else { &self.switches };
         let named = names[..names.len().min(MOST_NAMED)].join(", ");
@@ -217,7 +218,8 @@ impl ListedFault<'_> {
             kind.probability().map_or_else(String::new, |chance| format!(" with probability {chance}"));
         let place = self.in_file.as_ref().map_or_else(String::new, |place| format!("; {place}"));
         let number = format!("fault.{}", self.number);
-        format!("{number:<11}{kind}{chance}{rate} at {at} {lasts}: {named}{rest}{place}\n")
+        let from = if per_hour.is_some() { rate } else { format!(" at {at}") };
+        format!("{number:<11}{kind}{chance}{from} {lasts}: {named}{rest}{place}\n")
     }
 
     fn json(&self) -> serde_json::Value {

@@ -1,5 +1,6 @@
 //! The commands, with one file for each.
 
+mod astra;
 pub mod bench;
 pub mod campaign;
 pub mod check;

@@ -1,5 +1,6 @@
 //! `anabranch run`: simulates a scenario and compares its schemes.
 
+use super::astra;
 use super::simulate::scenario;
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -15,7 +16,16 @@ use serde_json::json;
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     interrupt::catch()?;
     let over = Overrides { schemes: args.schemes.clone(), seeds: args.seeds.clone(), ..Overrides::default() };
-    let written = source::open(&args.scenario)?;
+    let path = match (&args.astra, &args.scenario) {
+        (Some(folder), _) => return astra::run(folder, args),
+        (None, Some(scenario)) => scenario,
+        (None, None) => {
+            return Err(Failure::Input(
+                "there is no scenario\n  help: name a scenario's TOML file".to_owned(),
+            ));
+        }
+    };
+    let written = source::open(path)?;
     let prepared = source::load(&written, &over)?;
     question::check(&written, &over)?;
     let done = scenario(&prepared, !args.no_baseline, &args.output)?;

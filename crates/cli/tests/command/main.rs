@@ -1,6 +1,7 @@
 //! Tests of the command as a user would run it.
 
 mod asking;
+mod astra_folder;
 mod bad_input;
 mod bench;
 mod book;

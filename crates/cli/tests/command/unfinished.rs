@@ -54,6 +54,31 @@ fn jobs_that_did_not_finish_have_no_time() {
     assert!(page.contains("<td class=\"count\">0/4</td><td class=\"spare\">-</td><td>-</td>"));
 }
 
+/// A ToR of a plane is down, and so are the ports of its hosts. No route leads from one plane to another, so that the help
+/// does not propose routing, but a balancer with which all flows finish.
+#[test]
+fn flows_to_dead_ports_of_a_plane_need_another_balancer() {
+    let place = Place::new();
+    let text = |scheme: &str| {
+        format!(
+            "schemes = [{scheme:?}]\nseeds = [1]\n[topology]\nkind = \"hpn\"\nservers = 4\nnics = 2\nsegment = 2\nlink = \
+             \"200Gbps\"\n[workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n[[fault]]\nkind = \"switch-down\"\nswitches = \
+             \"plane:0/tor:0\"\nat = \"5us\"\n"
+        )
+    };
+    place.write("s.toml", text("rocev2"));
+    let help = place.run(&["run", "s.toml", "--out", "out"]).expect(1).stderr;
+    for part in [
+        "no fabric.routing_delay leads from one plane to another",
+        "a balancer that leaves a path that loses (reps)",
+    ] {
+        assert!(help.contains(part), "{help}");
+    }
+    assert!(!help.contains("set fabric.routing_delay"), "{help}");
+    place.write("s.toml", text("reps"));
+    place.run(&["run", "s.toml", "--out", "out"]).expect(0);
+}
+
 #[test]
 fn a_run_without_jobs_has_no_time_of_jobs() {
     let place = Place::new();

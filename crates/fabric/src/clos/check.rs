@@ -75,7 +75,6 @@ pub(super) fn check_counts(spec: &ClosSpec) -> Result<(), TopologyError> {
         return Err(TopologyError::shape("gpus", Problem::with_value(message, spec.nics)));
     }
     check_server(spec)?;
-    divides("segment", spec.segment, spec.servers, "servers do not fill segments of")?;
     divides("nvlink_domain", spec.nvlink_domain, spec.servers, "servers do not fill NVLink domains of")
 }
 
@@ -104,7 +103,7 @@ pub(super) fn check_groups(kind: ClosKind, spec: &ClosSpec) -> Result<(), Topolo
     let fail = |key: &str, message: String, fix: Fix| {
         Err(TopologyError::shape(key, Problem { message, fix: Some(fix) }))
     };
-    let segments = spec.servers / spec.segment;
+    let segments = spec.segments();
     if !(1..=3).contains(&spec.tiers) {
         return fail("tiers", format!("there are 1 to 3 tiers, not {}", spec.tiers), Fix::value(2));
     }
@@ -246,10 +245,7 @@ fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), Top
                 // If a segment has far fewer servers than it could have, its leaves still take a port of every spine.
                 // Larger segments are then proposed.
                 "radix" if kind.has_rails() && is_sparse && u64::from(spec.servers) > filled => {
-                    match u64::from(spec.servers).next_multiple_of(filled) {
-                        servers if servers == u64::from(spec.servers) => format!("segment = {filled}"),
-                        servers => format!("servers = {servers}, which fill segments of {filled}"),
-                    }
+                    format!("segment = {filled}")
                 }
                 "radix" if switch == "a spine" && spec.tiers == 2 => {
                     format!("tiers = 3, or radix = {}", down + up)
@@ -261,6 +257,31 @@ fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), Top
         }
     }
     Ok(())
+}
+
+impl ClosSpec {
+    /// A warning about spines of which far fewer would do, with the numbers of uplinks and spines for that. This happens
+    /// if the number of a leaf's uplinks has few divisors, such as 31.
+    pub fn sparse_spines(&self, kind: ClosKind) -> Option<Problem> {
+        let radix = u64::from(self.radix.filter(|_| self.tiers == 2)?);
+        let shape = Shape::new(kind, self);
+        let (leaves, uplinks) = (u64::from(shape.group_leaves()), u64::from(self.uplinks));
+        let (spines, least) = (u64::from(self.spines), (leaves * uplinks).div_ceil(radix));
+        let even = uplinks.next_multiple_of(least);
+        let fits = u64::from(shape.down) + even <= radix && leaves * even <= radix * least;
+        if spines < 2 * least || even == uplinks || !fits {
+            return None;
+        }
+        let message = format!(
+            "each of {spines} spines has {} of its {radix} ports in use, as {uplinks} uplinks of a leaf spread evenly over no \
+             smaller number",
+            leaves * uplinks / spines
+        );
+        Some(Problem::with_text(
+            message,
+            format_args!("uplinks = {even} and spines = {least} below [topology]"),
+        ))
+    }
 }
 
 /// Checks that `part` divides `whole`.

@@ -199,8 +199,9 @@ fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result
 }
 
 /// The number of servers of a segment: the largest divisor of the number of servers for which the NICs on a leaf do not
-/// exceed a limit. With `radix`, the limit follows from the ports of a leaf. Without `radix`, HPN and DCN+ take the
-/// limit from the paper, and the other kinds have the limit [`LEAF_NICS`], or no limit if the network has one tier.
+/// exceed a limit. If no divisor gives as few segments as the limit permits, it is the limit, and the last segment is not
+/// full. With `radix`, the limit follows from the ports of a leaf. Without `radix`, HPN and DCN+ take the limit from the
+/// paper, and the other kinds have the limit [`LEAF_NICS`], or no limit if the network has one tier.
 fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
     let nics = match (kind, input.radix) {
         (ClosKind::Hpn, None) => HPN_SEGMENT,
@@ -216,12 +217,14 @@ fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
         }
     };
     let of_server = if kind.has_rails() { 1 } else { spec.nics.max(1) };
-    largest_divisor(spec.servers, nics / of_server)
+    let most = (nics / of_server).max(1);
+    let even = largest_divisor(spec.servers, most);
+    if spec.servers / even == spec.servers.div_ceil(most) { even } else { most }
 }
 
 /// Sets the tiers, the pods and the groups of spines.
 fn groups(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) {
-    let segments = spec.servers / spec.segment;
+    let segments = spec.segments();
     let limit = match kind {
         ClosKind::Hpn => HPN_POD,
         ClosKind::DcnPlus => DCN_PLUS_POD,

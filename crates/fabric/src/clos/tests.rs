@@ -79,6 +79,63 @@ fn a_superpod_of_sixteen_units_has_cores() {
 }
 
 #[test]
+fn the_last_segment_may_have_fewer_servers() {
+    // A DGX SuperPOD has 31 servers in a unit, and 127 in four units, since UFM takes the ports of a server.
+    let pod = ClosInput { radix: Some(64), ..input(127) };
+    let t = built(ClosKind::Rails, pod.clone());
+    assert_eq!(
+        (t.hosts, tiers(&t), cables(&t), ports(&t)),
+        (1016, [32, 16, 0], [1016, 1024, 0], [64, 64, 0])
+    );
+    let down = |leaf: u32| t.down_ports(NodeId(t.hosts + leaf));
+    assert_eq!([0, 23, 24, 31].map(down), [32, 32, 31, 31]);
+    assert_eq!((t.rail_of_tor(NodeId(t.hosts + 27)), t.servers.as_ref().unwrap().count()), (Some(3), 127));
+    assert_eq!((paths(&t, 0, 126 * 8), paths(&t, 96 * 8, 126 * 8)), (Some((4, 64)), Some((2, 1))));
+    let unit = built(ClosKind::Rails, ClosInput { segment: Some(32), servers: 31, ..pod.clone() });
+    assert_eq!((tiers(&unit), cables(&unit)), ([8, 4, 0], [248, 256, 0]));
+    let segment = |kind, servers: u32, radix: Option<u32>| {
+        clos_defaults(kind, &ClosInput { radix, ..input(servers) }).unwrap().segment
+    };
+    // Equal segments go before, where there are no more of them.
+    assert_eq!(
+        [31, 48, 100, 127, 33].map(|servers| segment(ClosKind::Rails, servers, None)),
+        [31, 24, 25, 32, 32]
+    );
+    assert_eq!([127, 128].map(|servers| segment(ClosKind::MultiPlane, servers, None)), [4, 4]);
+    assert_eq!(segment(ClosKind::DcnPlus, 17, None), 16);
+    // Three tiers, and a plane of its own for each port.
+    let large = ClosInput { servers: 511, tiers: Some(3), ..pod };
+    assert_eq!((tiers(&built(ClosKind::Rails, large.clone())), large.radix), ([128, 128, 64], Some(64)));
+    let planes = built(ClosKind::MultiPlane, input(10));
+    assert_eq!((tiers(&planes), planes.plane_count(), planes.host_ports(HostId(79))), ([12, 128, 0], 4, 4));
+    let last = planes.tor_of(HostId(79), 3);
+    assert_eq!((planes.plane_of(last), planes.down_ports(last)), (Some(3), 16));
+}
+
+#[test]
+fn spines_with_few_ports_in_use_are_warned_of() {
+    let of = |change: &dyn Fn(&mut ClosInput)| {
+        let mut changed = ClosInput { radix: Some(64), ..input(31) };
+        change(&mut changed);
+        let spec = clos_defaults(ClosKind::Rails, &changed).unwrap();
+        spec.sparse_spines(ClosKind::Rails).map(|problem| problem.to_string())
+    };
+    assert_eq!(
+        of(&|_| {}).unwrap(),
+        "each of 31 spines has 8 of its 64 ports in use, as 31 uplinks of a leaf spread evenly over no smaller number; write: \
+         uplinks = 32 and spines = 4 below [topology]"
+    );
+    let fit: &[&dyn Fn(&mut ClosInput)] = &[
+        &|i| (i.uplinks, i.spines) = (Some(32), Some(4)),
+        &|i| i.segment = Some(32),
+        &|i| i.servers = 127,
+        &|i| i.servers = 4,
+        &|i| i.radix = None,
+    ];
+    fit.iter().for_each(|change| assert_eq!(of(change), None));
+}
+
+#[test]
 fn a_b300_unit_fills_switches_of_144_ports() {
     let t = built(ClosKind::Rails, ClosInput { radix: Some(144), link: Rate::from_gbps(800), ..input(72) });
     assert_eq!((t.hosts, tiers(&t), cables(&t)), (576, [8, 4, 0], [576, 576, 0]));
@@ -179,12 +236,7 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
     for (kind, change, expected) in [
         (
             ClosKind::Rails,
-            &(|i: &mut ClosInput| i.segment = Some(30)) as &dyn Fn(&mut ClosInput),
-            "topology.segment: 128 servers do not fill segments of 30; write: 16 or 32",
-        ),
-        (
-            ClosKind::Rails,
-            &|i| (i.segment, i.spines) = (Some(32), Some(12)),
+            &(|i: &mut ClosInput| (i.segment, i.spines) = (Some(32), Some(12))) as &dyn Fn(&mut ClosInput),
             "topology.spines: 32 uplinks of a leaf do not spread evenly over spines, of which a group has 12; write: 8 or 16, or uplinks = 36",
         ),
         (
@@ -200,9 +252,8 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
         ),
         (
             ClosKind::Rails,
-            &|i| (i.servers, i.radix) = (127, Some(64)),
-            "topology.radix: a spine would have 1016 ports down and 0 up, and a switch has 64; write: servers = 128, which \
-             fill segments of 32",
+            &|i| (i.servers, i.radix, i.segment) = (127, Some(64), Some(1)),
+            "topology.radix: a spine would have 1016 ports down and 0 up, and a switch has 64; write: segment = 32",
         ),
         (
             ClosKind::Rails,

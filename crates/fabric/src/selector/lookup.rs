@@ -35,7 +35,13 @@ pub(super) fn tier_of(topology: &Topology, kind: SetKind) -> Option<u8> {
 /// Checks that the topology has this plane.
 pub(super) fn check_plane(topology: &Topology, plane: u32) -> Result<(), Problem> {
     match u32::from(topology.plane_count()) {
-        _ if topology.planes.is_empty() => Err("this topology has no planes".into()),
+        _ if topology.planes.is_empty() => Err(match &topology.servers {
+            Some(_) if !topology.has_several_ports() => Problem::with_text(
+                "this topology has no planes: its NICs have one port",
+                "ports = 2 below [topology], for two planes",
+            ),
+            _ => "this topology has no planes".into(),
+        }),
         planes if plane >= planes => Err(out_of_range("plane", plane, planes)),
         _ => Ok(()),
     }

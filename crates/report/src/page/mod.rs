@@ -6,6 +6,7 @@ mod claims;
 mod curves;
 mod document;
 mod explain;
+mod fabric;
 mod gallery;
 mod league;
 mod links;
@@ -70,6 +71,7 @@ pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
     body.push_str(&first);
     body.push_str(&second);
     body.push_str(&slowest::section(&index));
+    body.push_str(&fabric::section(set));
     body.push_str(&format!(
         "<section><details><summary>The resolved scenario</summary><pre>{}</pre></details></section>\n</main>\n",
         escape(&set.scenario_toml)

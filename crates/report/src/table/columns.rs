@@ -65,6 +65,10 @@ pub(super) const JOB_COLUMNS: [Column; 4] = [
 pub(super) const COMPUTE_COLUMNS: [(&str, &str); 2] =
     [("com-\nputes µs", "compute_max_us"), ("\nexposed µs", "exposed_max_us")];
 
+/// Columns for collectives whose ranks compute nothing, with the names of their numbers.
+pub(super) const BANDWIDTH_COLUMNS: [(&str, &str); 2] =
+    [("algbw\nGB/s", "algbw_gbytes_per_sec"), ("busbw\nGB/s", "busbw_gbytes_per_sec")];
+
 /// Columns for runs with PFC pauses.
 pub(super) const PAUSE_COLUMNS: [Column; 2] = [
     ("pause\nframes", Cells::Words(|group| large(group.mean(|run| run.pause_frames as f64)))),
@@ -91,7 +95,7 @@ pub(super) const QUEUE_COLUMNS: [Column; 3] = [
 
 /// The columns that are left out on narrow terminals, in the order of removal. Columns that explain a result (losses,
 /// trims, drops, timeouts) and the ranked quantity stay on any terminal.
-pub(super) const OPTIONAL_COLUMNS: [&str; 25] = [
+pub(super) const OPTIONAL_COLUMNS: [&str; 26] = [
     "P50\nµs",
     "all\ndone µs",
     "peak\nqueue at",
@@ -114,6 +118,7 @@ pub(super) const OPTIONAL_COLUMNS: [&str; 25] = [
     "peak\nqueue",
     "ECN\nmarks",
     "pause\nframes",
+    "algbw\nGB/s",
     "ideal\nCCT µs",
     "\nresent",
     "\nflows",

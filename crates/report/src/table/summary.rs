@@ -1,8 +1,9 @@
 //! The summary of results: one row per scheme and point of the sweep, with the notes on the rows.
 
 use super::columns::{
-    BACK_COLUMNS, COMPUTE_COLUMNS, Cells, Column, FRONT_COLUMNS, JOB_COLUMNS, LENGTH_COLUMNS, LOSS_COLUMNS,
-    PAUSE_COLUMNS, QUEUE_COLUMNS, SITE_COLUMNS, ratio, recovered_after, recovery, slowdown_by_fault,
+    BACK_COLUMNS, BANDWIDTH_COLUMNS, COMPUTE_COLUMNS, Cells, Column, FRONT_COLUMNS, JOB_COLUMNS,
+    LENGTH_COLUMNS, LOSS_COLUMNS, PAUSE_COLUMNS, QUEUE_COLUMNS, SITE_COLUMNS, ratio, recovered_after,
+    recovery, slowdown_by_fault,
 };
 use crate::assumption_notes;
 use crate::classes;
@@ -186,10 +187,24 @@ impl<'a> Builder<'a> {
         }
         if set.runs.iter().any(|run| run.jobs > 0) {
             self.add_columns(JOB_COLUMNS);
-            let computing = COMPUTE_COLUMNS.into_iter().filter(|(_, field)| has(field));
-            self.add_columns(computing.map(|(name, field)| (name, Cells::Time(field))));
+            self.add_job_parts(set);
         }
         SITE_COLUMNS.iter().any(|(_, field)| has(field))
+    }
+
+    /// Adds columns of computing times. Collectives whose ranks only send have their bandwidths instead.
+    fn add_job_parts(&mut self, set: &ResultSet) {
+        let has = |field: &str| set.runs.iter().any(|run| run.number(field).is_some());
+        let [(_, computes), _] = COMPUTE_COLUMNS;
+        let is_idle = |run: &RunRow| run.number(computes) == Some(0.0);
+        if has(computes) && set.runs.iter().all(is_idle) {
+            for (name, field) in BANDWIDTH_COLUMNS.into_iter().filter(|(_, field)| has(field)) {
+                self.add(name, None, &|group| ratio(group, field));
+            }
+            return;
+        }
+        let computing = COMPUTE_COLUMNS.into_iter().filter(|(_, field)| has(field));
+        self.add_columns(computing.map(|(name, field)| (name, Cells::Time(field))));
     }
 
     /// Adds columns of queues and pauses.

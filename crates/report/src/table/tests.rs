@@ -187,3 +187,21 @@ fn parameters_that_end_alike_keep_their_whole_names() {
     assert_eq!(summary::short_name("reps.lb.buffer", &all), "reps.lb.buffer");
     assert_eq!(summary::short_name("workload.bytes", &all), "bytes");
 }
+
+/// Ranks that compute nothing have bandwidths in place of computing times, in the brief table too.
+#[test]
+fn collectives_without_computing_have_their_bandwidths() {
+    let mut set = collectives();
+    for run in &mut set.runs {
+        let numbers = [("compute_max_us", 0.0), ("exposed_max_us", run.cct_max_us)];
+        run.extra.extend(numbers.map(|(name, value)| (name.to_owned(), value)));
+        (run.algbw_gbytes_per_sec, run.busbw_gbytes_per_sec) = (Some(12.34), Some(23.45));
+    }
+    let whole = table(&set, 2 * USUAL_WIDTH);
+    assert!(whole.contains("12.34") && whole.contains("23.45") && !whole.contains("exposed"), "{whole}");
+    let short = brief(&set, USUAL_WIDTH, "anabranch report r");
+    assert!(short.contains("busbw") && short.contains("23.45") && !short.contains("12.34"), "{short}");
+    set.runs[0].extra.insert("compute_max_us".to_owned(), 7.0);
+    let computes = table(&set, 2 * USUAL_WIDTH);
+    assert!(computes.contains("exposed") && !computes.contains("busbw"), "{computes}");
+}

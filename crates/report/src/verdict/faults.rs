@@ -24,6 +24,7 @@ pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdic
         percent.abs() >= LEAST_PERCENT && half.is_none_or(|half| percent.abs() > half)
     };
     let (clear, unclear): (Vec<_>, Vec<_>) = costs.into_iter().partition(is_clear);
+    let (clear, gains): (Vec<_>, Vec<_>) = clear.into_iter().partition(|(_, percent, _)| *percent > 0.0);
     // A cost that is not significant is left out if no fault affected the scheme, because the scheme has then not
     // handled any fault.
     let untouched = |name: &str| schemes.iter().any(|(known, of)| *known == name && of.no_seed_hit());
@@ -40,7 +41,7 @@ pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdic
         |costs: &[&(&str, f64, Option<f64>)]| costs.iter().map(|(name, ..)| (*name).to_owned()).collect();
     let faults = faults(set);
     // If no cost is significant, this does not mean that the faults cost nothing.
-    if clear.is_empty() && free.is_empty() && !unsure.is_empty() {
+    if clear.is_empty() && gains.is_empty() && free.is_empty() && !unsure.is_empty() {
         let of_whom = if schemes.len() == 1 { "It is not" } else { "For no scheme is it" };
         let unsure = list(unsure.into_iter().map(shown).collect(), MOST_IN_FULL);
         return Verdict::of(format!("{of_whom} sure that {faults} cost anything: {unsure}"));
@@ -61,6 +62,11 @@ pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdic
     if !unsure.is_empty() {
         let unsure = list(unsure.into_iter().map(shown).collect(), MOST_IN_FULL);
         verdict.notes.push(format!("Cost not sure: {unsure}"));
+    }
+    if !gains.is_empty() {
+        let gain = |&(name, percent, half): &(_, f64, _)| shown(&(name, -percent, half));
+        let gains = list(gains.iter().rev().map(gain).collect(), MOST_IN_FULL);
+        verdict.sentences.push(format!("Less time with {faults} than without: {gains}"));
     }
     if !parts.is_empty() {
         let mut letters = faults.chars();
@@ -93,6 +99,12 @@ pub(super) fn hint_to_hit_more(set: &ResultSet) -> String {
     let rows = set.runs.iter().flat_map(|run| run.faults.iter().map(move |row| (row, run.sim_time_us)));
     let (late, met): (Vec<_>, Vec<_>) =
         rows.filter(|(row, _)| row.data_packets == 0).partition(|(row, ends)| row.at_us > *ends);
+    let mut points = set.facts.points.iter();
+    if met.is_empty() && points.any(|point| point.faults.iter().any(|fault| fault.per_hour.is_some())) {
+        return "For an answer where no data was hit, let failures come more often: a higher `per_hour` in [[fault]], or longer \
+                messages."
+            .to_owned();
+    }
     if met.is_empty() && !late.is_empty() {
         return "For an answer where no data was hit, let the faults begin before the runs end: an earlier `at` in \
                 [[fault]], or longer messages."

@@ -288,6 +288,21 @@ fn the_cost_of_a_fault_is_that_over_its_baseline_seed_by_seed() {
     assert_eq!(summary.as_array().unwrap().len(), 2);
 }
 
+#[test]
+fn a_scheme_that_a_fault_made_faster_is_named_by_itself() {
+    let faulty = set(&[("a", &[110.0, 110.0, 110.0]), ("b", &[64.0, 64.0, 64.0])]);
+    let sentences = verdict(&with_baselines(faulty, &[100.0; 6]));
+    let of_fault = |sentence: &String| sentence.contains("packet-loss");
+    let about: Vec<&String> = sentences.iter().filter(|sentence| of_fault(sentence)).collect();
+    assert_eq!(
+        about,
+        [
+            "Less time with the fault (packet-loss) than without: b 36 % (± 0).",
+            "The fault (packet-loss) cost a 10 % (± 0)."
+        ]
+    );
+}
+
 /// Adds a baseline for each run, with this completion time in µs.
 fn with_baselines(mut set: ResultSet, bases: &[f64]) -> ResultSet {
     let runs: Vec<RunRow> = set.runs.clone();
@@ -384,6 +399,8 @@ fn what_no_fault_hit_is_said_with_what_to_write() {
         "Note: For an answer where no data was hit, let the faults begin before the runs end: an earlier `at` in [[fault]], or \
          longer messages."
     );
+    set_scenario(&mut hit, "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks\"\nper_hour = 0.01\n");
+    assert!(last(&hit).contains("a higher `per_hour` in [[fault]]"), "{}", last(&hit));
 }
 
 #[test]

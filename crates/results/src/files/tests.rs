@@ -1,8 +1,8 @@
 use super::*;
 use crate::{
-    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, FaultFacts, FaultRow, Figure, LongerLimits,
-    MissingRun, Outcome, PlotKind, PlotSpec, PointFacts, RunFailure, ScenarioFacts, SchemeFacts, Sensitivity,
-    SensitivityEntry, SetupRow, Spread, StallReason, Value,
+    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, FabricFacts, FaultFacts, FaultRow, Figure,
+    LongerLimits, MissingRun, Outcome, PlaneFacts, PlotKind, PlotSpec, PointFacts, RunFailure, ScenarioFacts,
+    SchemeFacts, Sensitivity, SensitivityEntry, SetupRow, Spread, StallReason, Value,
 };
 use std::collections::BTreeMap;
 use tempfile::tempdir;
@@ -19,6 +19,7 @@ fn small_set() -> ResultSet {
                 faults: vec![FaultFacts { starts_us: vec![0.1], ..FaultFacts::default() }],
                 ..PointFacts::default()
             }],
+            fabric: FabricFacts { hosts: 2, planes: vec![PlaneFacts::default()], ..FabricFacts::default() },
         },
         runs: vec![RunRow {
             scheme: "reps".into(),

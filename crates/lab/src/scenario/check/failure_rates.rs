@@ -9,6 +9,12 @@ use std::collections::BTreeSet;
 
 /// The largest expected number of failures of a fault. It is limited because each failure is kept in memory.
 const MOST_FAILURES: f64 = 1e6;
+/// The expected number of failures below which most runs have none.
+const FEWEST: f64 = 0.5;
+/// The expected number of failures with which most runs have one.
+const SOME: f64 = 3.0;
+/// The largest permitted number of failures per hour.
+const FASTEST: f64 = 3.6e9;
 
 /// Refuses a rate of failures that is too high for the longest permitted run.
 pub(super) fn check(
@@ -19,9 +25,7 @@ pub(super) fn check(
     origin: &Origin,
 ) -> Result<(), Diagnostic> {
     let Some(per_hour) = spec.per_hour else { return Ok(()) };
-    let cables: BTreeSet<_> = targets.links.iter().map(|&link| link.min(on.reverse(link))).collect();
-    let parts = if targets.switches.is_empty() { cables.len() } else { targets.switches.len() } as f64;
-    let hours = max_time.0 as f64 / 3_600e12;
+    let (parts, hours) = (parts(targets, on), hours(max_time));
     let expected = per_hour * hours * parts;
     if expected <= MOST_FAILURES {
         return Ok(());
@@ -32,4 +36,65 @@ pub(super) fn check(
     );
     let fix = Fix::set("per_hour", format!("{:.1}", MOST_FAILURES / (hours * parts)));
     Err(fault(&origin.file, origin.place(&format!("fault.{number}.per_hour")), message, Some(fix)))
+}
+
+/// The number of cables or switches of a fault, each of which fails by itself.
+fn parts(targets: &FaultTargets, on: &Topology) -> f64 {
+    let cables: BTreeSet<_> = targets.links.iter().map(|&link| link.min(on.reverse(link))).collect();
+    (if targets.switches.is_empty() { cables.len() } else { targets.switches.len() }) as f64
+}
+
+fn hours(time: Duration) -> f64 {
+    time.0 as f64 / 3_600e12
+}
+
+/// A warning about failures that are so rare that hardly any run has one, even if it lasts as long as permitted.
+/// `soonest` is the earliest possible end of a run.
+pub(super) fn rare(
+    (number, spec): (usize, &FaultSpec),
+    targets: &FaultTargets,
+    on: &Topology,
+    [soonest, max_time]: [Duration; 2],
+    origin: &Origin,
+) -> Option<Diagnostic> {
+    let (parts, per_hour) = (parts(targets, on), spec.per_hour?);
+    let expected = per_hour * hours(max_time) * parts;
+    if expected >= FEWEST {
+        return None;
+    }
+    let message = format!(
+        "fault.{number} is expected to fail {expected:.1e} times by max_time = \"{max_time}\", on {parts} cables or switches; \
+         a run without a failure says nothing about the fault"
+    );
+    let enough = (SOME / (hours(soonest.max(Duration(1))) * parts)).min(FASTEST);
+    let fix = Fix::set("per_hour", format!("{:.1}", enough.min(MOST_FAILURES / (hours(max_time) * parts))));
+    Some(fault(&origin.file, origin.place(&format!("fault.{number}.per_hour")), message, Some(fix)))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::expand::scenario::read;
+    use crate::scenario::input::{NoFiles, Overrides};
+
+    fn warnings(per_hour: &str) -> Vec<String> {
+        let text = format!(
+            "schemes = [\"reps\"]\nseeds = [1]\n[topology]\nkind = \"rails\"\nservers = 4\nlink = \"400Gbps\"\n[workload]\nkind = \
+             \"permutation\"\nbytes = \"1MB\"\n[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks\"\nduration = \
+             \"1ms\"\n{per_hour}\n"
+        );
+        let scenario = read("s.toml", &text, &NoFiles, &Overrides::default()).unwrap();
+        scenario.check().unwrap().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn failures_that_hardly_occur_are_warned_of_with_a_rate_that_does() {
+        let [warning] = &warnings("per_hour = 0.01")[..] else { panic!("one warning") };
+        let (message, help) = warning.split_once("\n  write: ").unwrap();
+        assert_eq!(
+            message,
+            "s.toml:14:1: fault.0 is expected to fail 8.9e-5 times by max_time = \"1s\", on 32 cables or switches; a run without \
+             a failure says nothing about the fault"
+        );
+        assert_eq!(warnings(help), [""; 0], "{help}");
+    }
 }

@@ -31,7 +31,7 @@ use self::unlike_hosts::UnlikeHosts;
 use self::windows::ShortWindows;
 use crate::scenario::diagnostic::in_workload_file;
 use crate::scenario::expand::resolved::{Scenario, Step};
-use crate::scenario::read::table::{Table, fault, or_example};
+use crate::scenario::read::table::{self, Table, fault, or_example};
 use crate::scenario::resolve::fabric_values;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Problem, Refused};
 use anabranch_engine::{
@@ -42,7 +42,7 @@ use anabranch_fabric::{Selector, SelectorError, Topology, TopologySpec};
 use anabranch_proto::{PathFacts, ProgramConfig};
 use anabranch_workload::{Fabric, Workload, WorkloadError, WorkloadSpec};
 use built::{BuiltFabric, selector_stream};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest permitted RTT, because longer times come near the limit of a clock in picoseconds.
 const LONGEST_RTT: Duration = Duration(3_600 * 1_000_000_000_000);
@@ -83,6 +83,8 @@ struct Checks {
     left_out: LeftOut,
     unlike: UnlikeHosts,
     idle_nvlink: IdleNvLink,
+    rare_failures: BTreeMap<usize, Diagnostic>,
+    sparse_spines: Option<Diagnostic>,
 }
 
 impl Checks {
@@ -99,6 +101,8 @@ impl Checks {
             self.rare.warnings(origin),
             self.unlike.warnings(origin),
             self.idle_nvlink.warnings(origin),
+            self.rare_failures.into_values().collect(),
+            self.sparse_spines.into_iter().collect(),
         ];
         warnings.concat().into_iter().map(Diagnostic::as_warning).collect()
     }
@@ -129,6 +133,11 @@ impl Scenario {
                 Some(ground) if ground.spec == step.topology => ground,
                 _ => {
                     checks.left_out.look_at_topology(step.topology, &self.files);
+                    let sparse = step.topology.clos().and_then(|(kind, spec)| spec.sparse_spines(kind));
+                    checks.sparse_spines =
+                        checks.sparse_spines.take().or(sparse.map(|Problem { message, fix }| {
+                            fault(&self.origin.file, self.origin.place("topology"), message, fix)
+                        }));
                     BuiltFabric::new(step.topology, self.build(step.topology)?)
                 }
             };
@@ -238,6 +247,11 @@ impl Scenario {
         let soonest = curve_budget::soonest_end(workload, &ground.topology);
         checks.too_short.look_at_end(soonest);
         let ends = soonest.min(self.limits.max_time);
+        for (i, (fault, targets)) in targets_of.iter().enumerate() {
+            let times = [ends, self.limits.max_time];
+            let rare = failure_rates::rare((i, fault), targets, &ground.topology, times, &self.origin);
+            rare.map(|warning| checks.rare_failures.entry(i).or_insert(warning));
+        }
         if !step.faults.is_empty() {
             let rtt = step.schemes.first().map(|scheme| ground.facts(scheme).base_rtt);
             checks.without.look_at_end(step.workload, step.topology, ends + rtt.unwrap_or_default());
@@ -459,6 +473,21 @@ impl Scenario {
         let key = fault.kind.key();
         fault.targets(i, on, seed).map_err(|e| {
             let selector = e.selector.clone();
+            let names_links = || {
+                Selector::parse(&selector).is_ok_and(|of| of.links(on, &mut selector_stream(seed)).is_ok())
+            };
+            if key == "switches" && names_links() {
+                let message = format!(
+                    "{selector:?}: this names links, which a fault of kind \"switch-down\" does not take"
+                );
+                let help = format!("kind = \"link-down\" with links = {selector:?} instead of switches");
+                return table::fault(
+                    &self.origin.file,
+                    self.origin.place(&format!("fault.{i}.{key}")),
+                    message,
+                    Some(help.into()),
+                );
+            }
             let error = self.not_found(&format!("fault.{i}.{key}"), e, on);
             // If there are several names, only the wrong one is replaced.
             let names = &fault.kind.names().0.0;

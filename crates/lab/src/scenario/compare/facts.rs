@@ -20,7 +20,11 @@ impl Scenario {
     /// [`examine`](Scenario::examine) returns them.
     pub fn facts(&self, paths: &[Vec<PathFacts>]) -> ScenarioFacts {
         let points = self.steps().into_iter().zip(paths).map(|(step, paths)| point(step, paths));
-        ScenarioFacts { ground_differs: self.ground(paths).mismatch, points: points.collect() }
+        ScenarioFacts {
+            ground_differs: self.ground(paths).mismatch,
+            points: points.collect(),
+            fabric: self.first_fabric(),
+        }
     }
 }
 
@@ -51,6 +55,7 @@ fn workload(spec: &Value) -> WorkloadFacts {
         algorithm: word("algorithm"),
         placement: word("placement"),
         connections: connections.and_then(|number| u32::try_from(number).ok()),
+        nvlink: spec.get("server").is_some(),
     }
 }
 
@@ -77,6 +82,7 @@ fn fault(spec: &FaultSpec) -> FaultFacts {
         duration_us: spec.duration.filter(|_| spec.per_hour.is_none()).map(|duration| duration.as_us()),
         period_us: period.map(|period| period.as_us()),
         down_for_us: down_for.map(|down_for| down_for.as_us()),
+        per_hour: spec.per_hour,
     }
 }
 

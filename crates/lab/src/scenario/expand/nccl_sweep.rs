@@ -4,6 +4,7 @@ use crate::scenario::expand::sweep::Step;
 use crate::scenario::keys;
 use crate::scenario::read::document::{Fields, Item, Node};
 use crate::scenario::read::table::Table;
+use crate::scenario::resolve::workload::named_by_nccl;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Fix};
 use anabranch_workload::collective::{Algorithm, Operation};
@@ -74,18 +75,6 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     let instead = Algorithm::ALL.iter().find(|(_, other)| other.operation() == operation);
     let instead = instead.map_or("...", |(name, _)| *name);
     Err(table.wrong("algorithm", message, Fix::set("algorithm", format!("{instead:?}"))))
-}
-
-/// The algorithm that a value of NCCL's variable NCCL_ALGO names for an operation.
-fn named_by_nccl(operation: Operation, name: &str) -> Option<Algorithm> {
-    let is_allreduce = operation == Operation::AllReduce;
-    match name.to_ascii_lowercase().as_str() {
-        "ring" if is_allreduce => Some(Algorithm::AllreduceRing),
-        "ring" => Some(operation.usual_algorithm(false)),
-        "tree" if is_allreduce => Some(Algorithm::AllreduceDoubleBinaryTree),
-        "nvls" | "nvlstree" if is_allreduce => Some(Algorithm::AllreduceHierarchical),
-        _ => None,
-    }
 }
 
 /// The size at `key`. The units K, M and G of nccl-tests are powers of 1,024.

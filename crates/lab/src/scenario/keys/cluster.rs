@@ -123,7 +123,7 @@ const fn clos(
             "segment",
             COUNT,
             Described(segment),
-            "Number of servers of a segment, which share their leaves.",
+            "Number of servers of a segment, which share their leaves. The last segment may have fewer.",
         )
         .with_example("8"),
         key("pod", COUNT, Described(pod), "Number of segments of a pod, which share their spines.")

@@ -222,12 +222,12 @@ const SERVER: Section = Section {
             "Number of ranks of each server, in the order of the ranks. Each rank is on a separate host.",
         )
         .with_example("32"),
-        key("link", RATE, Described("`nvlink` of the topology"), "Rate of each GPU's NVLink, per direction.")
+        key("link", RATE, Described("`nvlink` of the topology; required with `ranks`"), "Rate of each GPU's NVLink, per direction.")
             .with_example("\"400Gbps\""),
         key(
             "link_latency",
             TIME,
-            Described("`nvlink_latency` of the topology"),
+            Described("`nvlink_latency` of the topology; required with `ranks`"),
             "From the end of sending to the arrival.",
         )
         .with_example("\"500ns\""),

@@ -82,6 +82,11 @@ pub(in crate::scenario) fn kinds_with(table: &str, key: &str, own: Option<&str>)
     SECTIONS.iter().filter(has_it).map(named).collect()
 }
 
+/// Whether there is a table with this header: `[workload.server]`.
+pub(in crate::scenario) fn has_table(header: &str) -> bool {
+    all().any(|section| section.table == header)
+}
+
 /// The tables that have the key, without repetitions.
 pub(in crate::scenario) fn tables_with(key: &str) -> Vec<&'static str> {
     let has_it = |section: &&Section| section.keys.iter().any(|its| its.name == key);

@@ -85,7 +85,11 @@ impl<'a> Table<'a> {
             Item::Table(fields) => Ok(Table { file, name: name.to_owned(), fields, at: node.at }),
             _ => Err(fault(file, node.at, format!("{name} must be a table, not {}", describe(node)), {
                 let bare = name.trim_matches(['[', ']']);
-                Some(Fix::text(format!("{name} and below it its keys, such as {}", sample(bare))))
+                Some(match bare.ends_with(".server") {
+                    // An empty table is valid, and most scenarios need no more.
+                    true => Fix::set("server", "{}"),
+                    false => Fix::text(format!("{name} and below it its keys, such as {}", sample(bare))),
+                })
             })),
         }
     }

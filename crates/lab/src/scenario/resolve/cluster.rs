@@ -5,7 +5,7 @@ use crate::scenario::read::table::Table;
 use crate::scenario::resolve::fabric_values::{LATENCY, nvlink_rate, oversubscription, rate, refused};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::{Diagnostic, Duration, Rate};
+use anabranch_base::{Diagnostic, Duration, Fix, Rate};
 use anabranch_fabric::{
     ClosInput, ClosKind, DragonflySpec, FullMeshSpec, NcclServer, SpineGroup, TopologySpec, TorusSpec,
     clos_defaults,
@@ -17,6 +17,7 @@ const SPINE_GROUPS: &[(&str, SpineGroup)] = &[("pod", SpineGroup::Pod), ("rail",
 type Read = Result<(TopologySpec, u32), Diagnostic>;
 
 pub(super) fn clos(cx: &Context, table: &Table, kind: ClosKind) -> Read {
+    counts_servers(table)?;
     only(table, &keys::of(kind.name()))?;
     let ratio = |key: &str| table.node(key).map(|_| oversubscription(table, key)).transpose();
     let server = server(cx, table)?;
@@ -65,8 +66,26 @@ pub(super) fn clos(cx: &Context, table: &Table, kind: ClosKind) -> Read {
     Ok((spec, hosts))
 }
 
+/// Rejects a number of hosts in place of a number of servers.
+fn counts_servers(table: &Table) -> Result<(), Diagnostic> {
+    let Some(node) = table.node("hosts").filter(|_| table.node("servers").is_none()) else { return Ok(()) };
+    let nics: u32 = table.get("nics")?.unwrap_or(8).max(1);
+    let message = "the hosts of a cluster are the NICs of its servers, and follow from their number";
+    let help = match node.value().as_integer() {
+        Some(hosts) if hosts > 0 && hosts % i64::from(nics) == 0 => {
+            format!("servers = {} instead of hosts, of {nics} NICs each", hosts / i64::from(nics))
+        }
+        _ => "servers instead of hosts, such as servers = 16".to_owned(),
+    };
+    Err(table.wrong("hosts", message, help))
+}
+
 /// Reads the server from an NCCL file, if the scenario names one.
 fn server(cx: &Context, table: &Table) -> Result<Option<NcclServer>, Diagnostic> {
+    if let Some(number) = table.node("server").and_then(|node| node.value().as_integer()) {
+        let message = "server is the file that describes a server, and servers is their number";
+        return Err(table.wrong("server", message, Fix::set("servers", number)));
+    }
     let Some(file) = table.get::<String>("server")? else { return Ok(None) };
     let text = cx.file(table, "server", &file)?;
     anabranch_fabric::parse_nccl(&file, &text).map(Some).map_err(|error| refused(table, error))

@@ -14,6 +14,16 @@ use std::collections::BTreeSet;
 /// The largest number of faults of a run. Results number faults with 16 bits, and the last number is reserved.
 pub(in crate::scenario) const MOST_FAULTS: usize = u16::MAX as usize;
 
+/// Names of fabrics in data sheets and papers, each with the kind that describes such a fabric here.
+const OTHER_NAMES: [(&str, &str); 6] = [
+    ("superpod", "rails"),
+    ("dgx-superpod", "rails"),
+    ("rail-optimized", "rails"),
+    ("rail-optimised", "rails"),
+    ("spectrum-x", "rails"),
+    ("clos", "fat-tree"),
+];
+
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     FatTree,
@@ -59,6 +69,11 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(Topology
         (None, Some(_)) => Kind::Graph,
         _ => {
             let written = table.get::<String>("kind").ok().flatten();
+            let plain = written.as_deref().map(|kind| kind.to_lowercase().replace(['_', ' '], "-"));
+            if let Some((_, kind)) = OTHER_NAMES.iter().find(|(name, _)| plain.as_deref() == Some(name)) {
+                let message = format!("the kind of such a fabric is {kind:?} here");
+                return Err(table.wrong("kind", message, Fix::set("kind", format!("{kind:?}"))));
+            }
             let complete = |error| cx.plugins.with_topologies(written.as_deref(), error);
             table.word("kind", KINDS).map_err(complete)?
         }
@@ -110,6 +125,19 @@ fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySp
     Ok((spec, hosts))
 }
 
+/// Rejects the number of servers of a fat tree, whose hosts are in no servers.
+fn no_servers(table: &Table) -> Result<(), Diagnostic> {
+    let Some(servers) = table.node("servers").filter(|_| table.node("hosts").is_none()) else {
+        return Ok(());
+    };
+    let message = "the hosts of a fat tree are NICs, which are in no servers";
+    let help = format!(
+        "kind = \"rails\", whose servers have 8 GPUs and 8 NICs each, or hosts = {} without servers",
+        servers.value()
+    );
+    Err(table.wrong("servers", message, help))
+}
+
 fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u32), Diagnostic> {
     if let (Some(tiers), Some(node)) = (fixed_tiers, table.node("tiers")) {
         let help = match node.value().as_integer() == Some(i64::from(tiers)) {
@@ -118,6 +146,7 @@ fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u3
         };
         return Err(table.wrong("tiers", format!("a leaf-spine has {tiers} tiers, always"), help));
     }
+    no_servers(table)?;
     only(table, &keys::of(if fixed_tiers.is_none() { "fat-tree" } else { "leaf-spine" }))?;
     let hosts = hosts(table)?;
     let written = table.tables("tier", "topology.tier")?;

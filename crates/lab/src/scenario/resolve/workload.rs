@@ -9,7 +9,9 @@ use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, HostId, Problem};
 use anabranch_fabric::TopologySpec;
-use anabranch_workload::collective::{Algorithm, Clock, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
+use anabranch_workload::collective::{
+    Algorithm, Clock, CollectiveSpec, DEFAULT_CHUNK, Members, Operation, Placement,
+};
 use anabranch_workload::{
     FlowFormat, IncastsSpec, MOST_LOAD, MessageSpec, PipelineSpec, SizeDistribution, WorkloadError,
     WorkloadSpec,
@@ -299,6 +301,18 @@ fn collective_kind(table: &Table) -> Option<Diagnostic> {
     Some(table.wrong("kind", message, format!("kind = \"collective\" and below it {instead}")))
 }
 
+/// The algorithm that a value of NCCL's variable NCCL_ALGO names for an operation.
+pub(in crate::scenario) fn named_by_nccl(operation: Operation, name: &str) -> Option<Algorithm> {
+    let is_allreduce = operation == Operation::AllReduce;
+    match name.to_ascii_lowercase().as_str() {
+        "ring" if is_allreduce => Some(Algorithm::AllreduceRing),
+        "ring" => Some(operation.usual_algorithm(false)),
+        "tree" if is_allreduce => Some(Algorithm::AllreduceDoubleBinaryTree),
+        "nvls" | "nvlstree" if is_allreduce => Some(Algorithm::AllreduceHierarchical),
+        _ => None,
+    }
+}
+
 /// Reads the algorithm. The error for an unknown algorithm lists the known ones.
 fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     let all: Vec<&str> = Algorithm::ALL.iter().map(|(name, _)| *name).collect();
@@ -310,6 +324,18 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     }
     table.word("algorithm", &Algorithm::ALL).map_err(|error| {
         let written = table.get::<String>("algorithm").ok().flatten().unwrap_or_default();
+        if let Some(instead) = named_by_nccl(Operation::AllReduce, &written) {
+            let message = format!("the algorithm that NCCL_ALGO names is {:?} here", instead.name());
+            let fix = Fix::set("algorithm", format!("{:?}", instead.name()));
+            return Diagnostic { message, fix: Some(fix), ..error };
+        }
+        let plain = written.to_lowercase();
+        if ["sharp", "collnet", "nvlssharp"].iter().any(|name| plain.contains(name)) {
+            let message = "switches of the network that reduce (SHARP, CollNet) are not simulated".to_owned();
+            let help = "algorithm = \"allreduce-hierarchical\" with nvls = true below [workload.server], which reduces in \
+                        NVLink switches, or another algorithm";
+            return Diagnostic { message, fix: Some(help.into()), ..error };
+        }
         let meant = named_algorithm(&algorithms_of(&written));
         Diagnostic { fix: meant.map(Fix::from).or(error.fix.clone()), ..error }
     })

@@ -49,6 +49,8 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("end", "max_bytes"),
     ("stepbytes", "step_bytes"),
     ("stepfactor", "factor"),
+    ("gpus", "ranks"),
+    ("ngpus", "ranks"),
 ];
 
 /// The keys for which other tools use this name.
@@ -68,6 +70,13 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
         // A key that is written below a table's header belongs to that table.
         _ if !table.name.is_empty() && TOP_KEYS.contains(&key.as_str()) => {
             Fix::text(format!("{key} = {} above the first [table]", node.value()))
+        }
+        // A table of the workload that is written at the top.
+        _ if table.name.is_empty()
+            && matches!(node.item, Item::Table(_))
+            && keys::has_table(&format!("[workload.{key}]")) =>
+        {
+            Fix::text(format!("[workload.{key}]"))
         }
         // The key may belong to another kind (of fabric, for example). A similar name would then have another
         // meaning.

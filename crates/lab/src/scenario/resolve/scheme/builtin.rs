@@ -92,6 +92,16 @@ pub(in crate::scenario) fn is_family(name: &str) -> bool {
     BUILT_IN.iter().filter(|(known, _)| known.starts_with(&prefix)).count() > 1
 }
 
+/// Products whose algorithms are not published, with what comes nearest to them.
+const PRODUCTS: [(&str, &str); 3] = [
+    ("infiniband", "\"pfc-ecmp\" for static routes, or \"adaptive-roce\" for adaptive routing"),
+    (
+        "spectrum-x",
+        "\"adaptive-roce\": each switch chooses the shortest queue per packet, and NICs take packets in any order",
+    ),
+    ("efa", "\"ops\" or \"uet-nscc\": packets are spread over all paths, as SRD does"),
+];
+
 /// The problem and the fix for an unknown scheme, in a scenario whose own schemes are `own`.
 pub(in crate::scenario) fn unknown(name: &str, own: &[&str]) -> (String, String) {
     let known: Vec<&str> = own.iter().copied().chain(BUILT_IN.iter().map(|(known, _)| *known)).collect();
@@ -102,5 +112,9 @@ pub(in crate::scenario) fn unknown(name: &str, own: &[&str]) -> (String, String)
         (_, Some(near)) => format!("{near:?}"),
         (_, None) => format!("one of {}", list(&known)),
     };
-    (format!("unknown scheme {name:?}"), help)
+    let message = match PRODUCTS.iter().find(|(product, _)| name.to_lowercase().starts_with(product)) {
+        Some((_, nearest)) => return (format!("{name:?} is a product and no scheme"), (*nearest).to_owned()),
+        None => format!("unknown scheme {name:?}"),
+    };
+    (message, help)
 }

@@ -1,0 +1,49 @@
+//! Tests of `run --astra`, which runs the examples of a folder of ASTRA-sim.
+
+use crate::common::Place;
+use std::path::Path;
+
+/// A folder with a network of four NPUs, a system configuration, and no workload.
+fn place() -> Place {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path().join("a/network")).unwrap();
+    let network = "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n";
+    place.write("a/network/Ring_4.yml", network);
+    place.write("a/Ring.json", "{\"all-reduce-implementation\": [\"ring\"]}\n");
+    place
+}
+
+#[test]
+fn an_example_that_cannot_run_has_its_reason() {
+    let ended = place().run(&["run", "--astra", "a"]).expect(0);
+    let line = ended.stdout.lines().find(|line| line.starts_with("Ring_4 ")).unwrap();
+    assert!(line.contains("Ring") && line.ends_with("the folder has no workload of 4 NPUs"), "{line}");
+    let nowhere = place().run(&["run", "--astra", "nowhere"]).expect(2);
+    assert!(nowhere.stderr.contains("help: name a folder of ASTRA-sim"), "{}", nowhere.stderr);
+}
+
+/// Every example of ASTRA-sim's own folder runs, or is refused for a reason that the book gives.
+#[test]
+fn the_examples_of_astra_sim_run_or_are_refused_for_their_reason() {
+    let Some(peers) = std::env::var_os("ANABRANCH_PEERS") else {
+        println!("skipped: ANABRANCH_PEERS is not set");
+        return;
+    };
+    let folder = Path::new(&peers).join("data/clusters/astra-sim");
+    let ended = Place::new().run(&["run", "--json", "--astra", folder.to_str().unwrap()]).expect(0);
+    let document = ended.json();
+    let examples = document.as_array().unwrap();
+    let refused: Vec<&str> = examples.iter().filter_map(|example| example["reason"].as_str()).collect();
+    let reasons = [
+        "\"tbd\" is no bandwidth",
+        "no workload of 32 NPUs",
+        "no workload of 32 NPUs",
+        "takes a collective from files of Chakra",
+    ];
+    assert_eq!((examples.len(), refused.len()), (36, reasons.len()), "{refused:?}");
+    let is_for = |(refused, reason): (&&str, &str)| refused.contains(reason);
+    assert!(refused.iter().zip(reasons).all(is_for), "{refused:?}");
+    let runs =
+        examples.iter().filter(|example| example["cct_us"]["reps"].as_f64().is_some_and(|cct| cct > 0.0));
+    assert_eq!(runs.count(), examples.len() - reasons.len());
+}

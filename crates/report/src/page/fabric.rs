@@ -1,0 +1,271 @@
+//! The picture of the fabric: tiers of switches in each plane, with their cables, and where faults and the longest queue
+//! are. Large tiers have as many boxes as fit, so that a picture has the same size for any fabric.
+
+use super::markup::escape;
+use crate::labels::bytes;
+use anabranch_results::{FabricFacts, PlaneFacts, ResultSet, RunRow, TierFacts};
+use std::fmt::Write as _;
+
+/// The largest number of boxes of a tier.
+const MOST_BOXES: u32 = 12;
+/// The largest number of planes that have a picture.
+const MOST_PLANES: usize = 4;
+/// The width of a picture.
+const WIDTH: u32 = 300;
+/// The distance from one tier to the next.
+const TIER: u32 = 84;
+/// The place of the boxes below the top of their tier, and their height.
+const BOXES: [u32; 2] = [22, 12];
+
+/// The cables below a tier at which the longest queue was.
+#[derive(Clone, Copy, PartialEq)]
+struct Hot {
+    plane: usize,
+    tier: usize,
+}
+
+/// The section with a picture for each plane. It is empty if the results do not describe a fabric of switches.
+pub(super) fn section(set: &ResultSet) -> String {
+    let facts = &set.facts.fabric;
+    if facts.planes.iter().all(|plane| plane.tiers.is_empty()) {
+        return String::new();
+    }
+    let longest = longest_queue(set);
+    let hot = longest.and_then(|run| hot(facts, &run.peak_queue_link));
+    let (shown, like) = shown(facts, hot);
+    let mut html = "<section><h2>Fabric</h2><div class=\"fabric\">".to_owned();
+    for &plane in &shown {
+        let name = if facts.planes.len() > 1 { format!("plane {plane}") } else { String::new() };
+        html.push_str(&picture(facts, plane, &name, hot.filter(|hot| hot.plane == plane)));
+    }
+    html.push_str("</div>");
+    let mut notes = Vec::new();
+    if set.facts.points.len() > 1 {
+        notes.push("At the first point of the sweep.".to_owned());
+    }
+    if shown.len() < facts.planes.len() {
+        notes.push(format!("The other {} planes are like plane {like}.", facts.planes.len() - shown.len()));
+    }
+    if let Some(run) = longest {
+        let (length, link) = (bytes(run.peak_queue_bytes as f64), escape(&run.peak_queue_link));
+        notes.push(format!("Longest queue of all runs: {length} at {link} ({}).", escape(&run.scheme)));
+    }
+    if !notes.is_empty() {
+        let _ = write!(html, "<p class=\"note\">{}</p>", notes.join(" "));
+    }
+    html + "</section>\n"
+}
+
+/// The run at the first point of the sweep with the longest queue of a switch.
+fn longest_queue(set: &ResultSet) -> Option<&RunRow> {
+    let first = set.actual().first().map(|run| &run.sweep);
+    let runs = set.actual().iter().filter(|run| Some(&run.sweep) == first && run.peak_queue_bytes > 0);
+    // Of equal queues, the first one counts.
+    runs.rev().max_by_key(|run| run.peak_queue_bytes)
+}
+
+/// The place of a link with this name: `plane:1/tor:0/up:3`.
+fn hot(facts: &FabricFacts, link: &str) -> Option<Hot> {
+    let (plane, link) = match link.strip_prefix("plane:").and_then(|rest| rest.split_once('/')) {
+        Some((plane, link)) => (plane.parse().ok()?, link),
+        None => (0, link),
+    };
+    let (switch, side) = link.split_once('/')?;
+    let word = switch.split(':').next()?;
+    let at = facts.planes.get(plane)?.tiers.iter().position(|tier| tier.word == word)?;
+    let tier = if side.starts_with("up") { at + 1 } else { at };
+    (tier < facts.planes[plane].tiers.len()).then_some(Hot { plane, tier })
+}
+
+/// The planes that have a picture: those with a fault or the longest queue, and the first one of the others, which is also
+/// returned by itself.
+fn shown(facts: &FabricFacts, hot: Option<Hot>) -> (Vec<usize>, usize) {
+    let all = 0..facts.planes.len();
+    if all.len() <= MOST_PLANES {
+        return (all.collect(), 0);
+    }
+    let has_faults = |tier: &TierFacts| tier.faulty_switches + tier.faulty_cables > 0;
+    let differs = |plane: &usize| {
+        hot.is_some_and(|hot| hot.plane == *plane) || facts.planes[*plane].tiers.iter().any(has_faults)
+    };
+    let (special, alike): (Vec<usize>, Vec<usize>) = all.partition(differs);
+    let like = alike.first().copied().unwrap_or(0);
+    let mut shown: Vec<usize> = special.into_iter().take(MOST_PLANES - 1).chain([like]).collect();
+    shown.sort_unstable();
+    shown.dedup();
+    (shown, like)
+}
+
+fn picture(facts: &FabricFacts, number: usize, name: &str, hot: Option<Hot>) -> String {
+    let plane = &facts.planes[number];
+    let tiers = plane.tiers.len() as u32;
+    let height = tiers * TIER + BOXES[0] + BOXES[1] + 4;
+    let mut svg = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">",
+        escape(&in_words(facts, plane, name))
+    );
+    for (below, tier) in plane.tiers.iter().enumerate() {
+        let top = (tiers - 1 - below as u32) * TIER;
+        let lower = below.checked_sub(1).map_or(facts.hosts, |below| plane.tiers[below].switches);
+        cables(&mut svg, tier, lower, top);
+    }
+    for (from, tier) in plane.tiers.iter().enumerate() {
+        let top = (tiers - 1 - from as u32) * TIER;
+        boxes(&mut svg, tier.switches, tier.faulty_switches, top, "s");
+        label(&mut svg, top + 14, "", &of_switches(tier));
+        let class = if tier.faulty_cables > 0 { "x" } else { "c" };
+        label(&mut svg, top + 54, class, &of_cables(tier));
+        if hot.is_some_and(|hot| hot.tier == from) {
+            label(&mut svg, top + 70, "w", "longest queue");
+        }
+    }
+    boxes(&mut svg, facts.hosts, 0, tiers * TIER, "h");
+    label(&mut svg, tiers * TIER + 14, "", &of_hosts(facts));
+    let title = if name.is_empty() { String::new() } else { format!("<h3>{name}</h3>") };
+    format!("<div>{title}{svg}</svg></div>")
+}
+
+/// The centres of the boxes of a tier.
+fn centres(count: u32) -> impl Iterator<Item = u32> {
+    let drawn = count.clamp(1, MOST_BOXES);
+    (0..drawn).map(move |place| (2 * place + 1) * WIDTH / (2 * drawn))
+}
+
+fn boxes(svg: &mut String, count: u32, faulty: u32, top: u32, class: &str) {
+    let drawn = count.clamp(1, MOST_BOXES);
+    // At least one box stands for faults, if there are any.
+    let marked = (u64::from(faulty) * u64::from(drawn)).div_ceil(u64::from(count.max(1))) as u32;
+    let width = (WIDTH / drawn).min(26) - 6;
+    for (place, centre) in (0..).zip(centres(count)) {
+        let class = if place < marked { "x" } else { class };
+        let (x, y) = (centre - width / 2, top + BOXES[0]);
+        let _ = write!(
+            svg,
+            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{}\" rx=\"2\"/>",
+            BOXES[1]
+        );
+    }
+}
+
+/// The lines from the boxes of a tier to those below it. In fabrics of many switches they stand for all cables.
+fn cables(svg: &mut String, tier: &TierFacts, lower: u32, top: u32) {
+    let (above, below) = (top + BOXES[0] + BOXES[1], top + TIER + BOXES[0]);
+    let mut lines = Vec::new();
+    let ends: Vec<u32> = centres(lower).collect();
+    let starts: Vec<u32> = centres(tier.switches).collect();
+    // The cables of a single lower box per switch are drawn straight, all others as a full mesh.
+    let is_mesh = tier.cables > lower || ends.len() <= starts.len();
+    for (place, start) in starts.iter().enumerate() {
+        for (number, end) in ends.iter().enumerate() {
+            if is_mesh || number * starts.len() / ends.len() == place {
+                lines.push(format!("M{start} {above}L{end} {below}"));
+            }
+        }
+    }
+    // At least one line stands for cables with a fault, if there are any.
+    let marked = (lines.len() as u64 * u64::from(tier.faulty_cables)).div_ceil(u64::from(tier.cables.max(1)));
+    let _ = write!(svg, "<path d=\"{}\"/>", lines.concat());
+    if let Some(marked) = lines.get(..marked as usize).filter(|marked| !marked.is_empty()) {
+        let _ = write!(svg, "<path class=\"x\" d=\"{}\"/>", marked.concat());
+    }
+}
+
+fn label(svg: &mut String, y: u32, class: &str, text: &str) {
+    let _ = write!(svg, "<text class=\"{class}\" x=\"2\" y=\"{y}\">{}</text>", escape(text));
+}
+
+fn of_switches(tier: &TierFacts) -> String {
+    let noun = if tier.switches == 1 { "switch" } else { "switches" };
+    let faulty = match tier.faulty_switches {
+        0 => String::new(),
+        faulty => format!(", {faulty} with a fault"),
+    };
+    let level = match tier.level_cables {
+        0 => String::new(),
+        cables => format!(", {cables} cables between them"),
+    };
+    format!("{}: {} {noun}{faulty}{level}", tier.word, tier.switches)
+}
+
+fn of_cables(tier: &TierFacts) -> String {
+    let noun = if tier.cables == 1 { "cable" } else { "cables" };
+    let faulty = match tier.faulty_cables {
+        0 => String::new(),
+        faulty => format!(", {faulty} with a fault"),
+    };
+    format!("{} {noun}, {}{faulty}", tier.cables, anabranch_base::Rate(tier.bps).about())
+}
+
+fn of_hosts(facts: &FabricFacts) -> String {
+    match facts.servers {
+        Some(servers) => format!("{servers} servers, {} NICs", facts.hosts),
+        None => format!("{} hosts", facts.hosts),
+    }
+}
+
+/// The picture as text, from the top down.
+fn in_words(facts: &FabricFacts, plane: &PlaneFacts, name: &str) -> String {
+    let tiers = plane.tiers.iter().rev().map(|tier| format!("{}, {}", of_switches(tier), of_cables(tier)));
+    let name = (!name.is_empty()).then(|| name.to_owned());
+    name.into_iter().chain(tiers).chain([of_hosts(facts)]).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tier(word: &str, switches: u32, cables: u32) -> TierFacts {
+        TierFacts { word: word.to_owned(), switches, cables, bps: 400_000_000_000, ..TierFacts::default() }
+    }
+
+    fn set(planes: usize) -> ResultSet {
+        let plane = PlaneFacts { tiers: vec![tier("tor", 32, 1024), tier("spine", 16, 1024)] };
+        let mut set = ResultSet::default();
+        set.facts.fabric = FabricFacts { hosts: 1024, servers: Some(128), planes: vec![plane; planes] };
+        set.runs = vec![RunRow {
+            scheme: "reps".to_owned(),
+            peak_queue_bytes: 512_000,
+            peak_queue_link: "tor:3/up:5".to_owned(),
+            ..RunRow::default()
+        }];
+        set
+    }
+
+    #[test]
+    fn the_picture_names_tiers_cables_and_the_longest_queue() {
+        let html = section(&set(1));
+        for text in [
+            "spine: 16 switches",
+            "tor: 32 switches",
+            ">1024 cables, 400 Gbps<",
+            ">longest queue<",
+            "128 servers, 1024 NICs",
+        ] {
+            assert!(html.contains(text), "{text}: {html}");
+        }
+        assert_eq!((html.matches("<path d=").count(), html.matches("<path class=\"x\"").count()), (2, 0));
+        assert_eq!(html.matches("<rect class=\"s\"").count() as u32, 2 * MOST_BOXES);
+        assert!(html.contains("Longest queue of all runs: 512 KB at tor:3/up:5 (reps)."), "{html}");
+        assert_eq!(section(&ResultSet::default()), "");
+    }
+
+    #[test]
+    fn of_many_planes_those_with_faults_are_shown() {
+        let mut set = set(8);
+        set.runs[0].peak_queue_link = "plane:6/spine:1/down:4".to_owned();
+        set.facts.fabric.planes[3].tiers[0].faulty_switches = 1;
+        set.facts.fabric.planes[5].tiers[1].faulty_cables = 2;
+        let html = section(&set);
+        let shown = ["plane 3", "plane 5", "plane 6", "plane 0"]
+            .map(|name| html.contains(&format!("<h3>{name}</h3>")));
+        assert_eq!((shown, html.matches("<svg").count()), ([true; 4], 4));
+        assert!(html.contains("The other 4 planes are like plane 0."));
+        assert!(
+            html.contains("tor: 32 switches, 1 with a fault") && html.contains("400 Gbps, 2 with a fault")
+        );
+        assert_eq!(
+            (html.matches("<rect class=\"x\"").count(), html.matches("<path class=\"x\"").count()),
+            (1, 1)
+        );
+    }
+}
