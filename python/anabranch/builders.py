@@ -457,8 +457,10 @@ class Server(TypedDict, total=False):
 
     ranks: Number of ranks of each server, in the order of the ranks. Each rank is on a separate host. (a number, 2 or
         more; default: the GPUs of the topology's servers)
-    link: Rate of each GPU's NVLink, per direction. (a rate above 0; default: `nvlink` of the topology)
-    link_latency: From the end of sending to the arrival. (a time; default: `nvlink_latency` of the topology)
+    link: Rate of each GPU's NVLink, per direction. (a rate above 0; default: `nvlink` of the topology; required with
+        `ranks`)
+    link_latency: From the end of sending to the arrival. (a time; default: `nvlink_latency` of the topology; required
+        with `ranks`)
     pxn: Whether data for a NIC of another rail is first sent over NVLink to the GPU of the same server whose NIC has
         that rail. (`true` or `false`; default: true; with `ranks`, false)
     channels: Number of rings or trees of a collective. Each of them leaves servers on a separate rail. (a number, 1
@@ -2613,8 +2615,8 @@ class Builder(dict[str, Any]):
         nvlink: Total rate of the NVLinks of a GPU, per direction. (a rate above 0; default: none)
         nvlink_latency: Latency of NVLink between two GPUs. It applies if `nvlink` gives the rate. (a time; default:
             50ns)
-        segment: Number of servers of a segment, which share their leaves. (a number, 1 or more; default: so many that
-            leaves have up to 32 NICs, or by `radix`)
+        segment: Number of servers of a segment, which share their leaves. The last segment may have fewer. (a number,
+            1 or more; default: so many that leaves have up to 32 NICs, or by `radix`)
         pod: Number of segments of a pod, which share their spines. (a number, 1 or more; default: all)
         tiers: Number of tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several
             pods)
@@ -2687,8 +2689,8 @@ class Builder(dict[str, Any]):
         nvlink: Total rate of the NVLinks of a GPU, per direction. (a rate above 0; default: none)
         nvlink_latency: Latency of NVLink between two GPUs. It applies if `nvlink` gives the rate. (a time; default:
             50ns)
-        segment: Number of servers of a segment, which share their leaves. (a number, 1 or more; default: so many that
-            leaves have up to 32 NICs, or by `radix`)
+        segment: Number of servers of a segment, which share their leaves. The last segment may have fewer. (a number,
+            1 or more; default: so many that leaves have up to 32 NICs, or by `radix`)
         pod: Number of segments of a pod, which share their spines. (a number, 1 or more; default: all; with three
             tiers so many that a pod has as many leaves as a leaf has NICs)
         tiers: Number of tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several
@@ -2761,8 +2763,8 @@ class Builder(dict[str, Any]):
         nvlink: Total rate of the NVLinks of a GPU, per direction. (a rate above 0; default: none)
         nvlink_latency: Latency of NVLink between two GPUs. It applies if `nvlink` gives the rate. (a time; default:
             50ns)
-        segment: Number of servers of a segment, which share their leaves. (a number, 1 or more; default: up to 128,
-            or by `radix`)
+        segment: Number of servers of a segment, which share their leaves. The last segment may have fewer. (a number,
+            1 or more; default: up to 128, or by `radix`)
         pod: Number of segments of a pod, which share their spines. (a number, 1 or more; default: up to 15)
         tiers: Number of tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several
             pods)
@@ -2835,8 +2837,8 @@ class Builder(dict[str, Any]):
         nvlink: Total rate of the NVLinks of a GPU, per direction. (a rate above 0; default: none)
         nvlink_latency: Latency of NVLink between two GPUs. It applies if `nvlink` gives the rate. (a time; default:
             50ns)
-        segment: Number of servers of a segment, which share their leaves. (a number, 1 or more; default: up to 16, or
-            by `radix`)
+        segment: Number of servers of a segment, which share their leaves. The last segment may have fewer. (a number,
+            1 or more; default: up to 16, or by `radix`)
         pod: Number of segments of a pod, which share their spines. (a number, 1 or more; default: up to 4)
         tiers: Number of tiers of switches: leaves, spines and cores. (a number, 1 to 3; default: 2, or 3 with several
             pods)
