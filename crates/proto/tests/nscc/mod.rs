@@ -11,6 +11,7 @@ const FACTS: PathFacts = PathFacts {
     bdp: Bytes(175_000),
     packet: Bytes(MTU),
     line_rate: Rate::from_gbps(100),
+    port_rate: Rate::from_gbps(100),
     queue: Bytes(175_000),
 };
 const MTU: u64 = 4_150;

@@ -162,7 +162,8 @@ impl Path {
     /// The path facts for a link that is `slower` times slower than the wire.
     pub fn facts_at(&self, slower: u64) -> PathFacts {
         let facts = self.facts();
-        PathFacts { line_rate: Rate(facts.line_rate.0 / slower), ..facts }
+        let rate = Rate(facts.line_rate.0 / slower);
+        PathFacts { line_rate: rate, port_rate: rate, ..facts }
     }
 
     /// A sender's load balancer on this path, which always draws the same random numbers.

@@ -153,7 +153,7 @@ fn a_lossy_path_is_left() {
         hits.push(run.retransmissions);
     }
     // 2,000 packets would take the path, and 400 be lost.
-    assert!(hits.iter().all(|&lost| (1..60).contains(&lost)), "{hits:?}");
+    assert!(hits.iter().all(|&lost| (1..30).contains(&lost)), "{hits:?}");
     assert!(hits[1] < hits[2], "a later packet of the path tells sooner than a timeout: {hits:?}");
 }
 
@@ -208,7 +208,7 @@ bytes = "28MB"
     };
     let victim = rate(28_000_000).next().unwrap();
     // 4,096 of 4,202 B.
-    assert!(victim > 0.98 * 400.0 * 4096.0 / 4202.0, "{victim} Gb/s");
+    assert!(victim > 0.99 * 400.0 * 4096.0 / 4202.0, "{victim} Gb/s");
     let last = rate(4_000_000).fold(f64::INFINITY, f64::min);
     assert!(last > 0.97 * 400.0 * 4096.0 / 4202.0 / 7.0, "{last} Gb/s");
 }
@@ -240,4 +240,34 @@ bytes = "8MB"
         "{} of {whole} us",
         run.completion_us
     );
+}
+
+/// Switches serve one plane, so their queues and thresholds in BDP follow the rate of a port. Before they did, queues held
+/// eight times as much, and the incast had more than 5,000 timeouts of packets that only waited.
+#[test]
+fn an_incast_on_eight_planes_has_no_timeout() {
+    let text = r#"
+schemes = ["mrc"]
+setup = "mrc"
+seeds = [1]
+[topology]
+kind = "multi-plane"
+servers = 32
+nics = 1
+ports = 8
+link = "100Gbps"
+segment = 8
+uplinks = 8
+spines = 8
+[workload]
+kind = "incast"
+degree = 20
+target = 0
+bytes = "4MB"
+"#;
+    let run = finish_one(text, &[]).run;
+    assert_eq!(run.timeouts, 0, "{run:?}");
+    // 80 MB at 100 Gb/s on each of eight planes take 828 us with headers.
+    assert!((828.0..900.0).contains(&run.completion_us), "{} us", run.completion_us);
+    assert!(run.peak_queue_bytes < 200_000, "1.5 BDP of a plane, not of the NIC: {}", run.peak_queue_bytes);
 }

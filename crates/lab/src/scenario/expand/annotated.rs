@@ -1,7 +1,7 @@
 //! The resolved form with comments: each quantity that refers to the fabric has a comment with its value.
 
 use anabranch_engine::Scheme;
-use anabranch_proto::PathFacts;
+use anabranch_proto::{CcConfig, PathFacts};
 use std::collections::BTreeSet;
 
 /// The scheme to which the parameters in a line of the resolved form belong.
@@ -33,7 +33,7 @@ pub(in crate::scenario) fn annotated(
     schemes: &[Scheme],
 ) -> String {
     let mut text = String::with_capacity(toml.len());
-    let (mut owner, mut of_path, mut has_windows) = (Owner::Nobody, false, false);
+    let (mut owner, mut of_path, mut of_port, mut has_windows) = (Owner::Nobody, false, false, false);
     let (mut next_scheme, mut next_point, mut in_points) = (0, 0, false);
     let has_faults = toml.lines().any(|line| line == "[[fault]]");
     let mut rest = toml.lines();
@@ -59,6 +59,7 @@ pub(in crate::scenario) fn annotated(
                 _ => owner = Owner::Nobody,
             }
             of_path = line.ends_with(".cc]");
+            of_port = line.contains(".fabric");
             has_windows = of_path || line.ends_with(".transport]");
         }
         text.push_str(line);
@@ -79,11 +80,20 @@ pub(in crate::scenario) fn annotated(
         let at_most = of_path && scheme.is_some_and(|scheme| scheme.cc.wants_own_path());
         if let Some(value) = quoted(line) {
             // Transports and congestion controls round a window up to whole packets, so the comment does too.
-            let in_units = match has_windows && is_window(line) {
+            // NSCC does not round its window.
+            let rounds = !scheme.is_some_and(|scheme| of_path && matches!(scheme.cc, CcConfig::Nscc(_)));
+            let in_units = match has_windows && is_window(line) && rounds {
                 true => PathFacts::window_in_units,
                 false => PathFacts::in_units,
             };
-            let units = without_repeats(seen.iter().filter_map(|facts| in_units(facts, value)).collect());
+            let units = without_repeats(
+                seen.iter()
+                    .filter_map(|facts| match of_port {
+                        true => in_units(&facts.of_port(), value),
+                        false => in_units(facts, value),
+                    })
+                    .collect(),
+            );
             if !units.is_empty() {
                 text.push_str(if at_most { " # at most " } else { " # = " });
                 text.push_str(&units.join(", "));
