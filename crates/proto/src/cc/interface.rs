@@ -75,6 +75,10 @@ interface! {
         /// lost. With nothing in flight, the built-in transports send a packet however small the window is (except
         /// `mp-rdma`, which counts whole packets and allows at least one).
         fn window(&self) -> u64;
+        /// The largest window that is possible now. By default there is none.
+        fn max_window(&self) -> u64 {
+            u64::MAX
+        }
         /// Whether [`rate`](Self::rate) may return a rate. If this is false, senders never call `rate`.
         fn paces(&self) -> bool {
             true

@@ -7,8 +7,8 @@
 //! incast.
 //!
 //! Not built: the receiver's penalty (step 3), by which a slow host requests a smaller window. No simulated host is
-//! slow. [`NsccRules::Htsim`] reproduces the differences of the public simulator (uet-htsim) except one: uet-htsim
-//! computes the gains from the payload of a packet instead of its size, which makes them 1.5 % smaller.
+//! slow. [`NsccRules::Htsim`] reproduces differences of the public simulator (uet-htsim). docs/uet.md lists those that
+//! remain.
 
 use super::interface::{AckReport, CcProperties, CongestionControl, LossCause, LossReport, Windows};
 use super::{AnyCc, CcConfig};
@@ -109,6 +109,7 @@ impl NsccAverage {
 /// - A period of quick adapt is over after its end time, not at it.
 /// - The bytes in flight that quick adapt ignores include the trimmed packet.
 /// - A trim at the last hop that is no sign of congestion still causes quick adapt.
+/// - The window is limited to MaxWnd after every ACK, not only when it is evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NsccRules {
@@ -312,6 +313,11 @@ impl CongestionControl for Nscc {
     }
 
     #[inline]
+    fn max_window(&self) -> u64 {
+        self.max_wnd as u64
+    }
+
+    #[inline]
     fn paces(&self) -> bool {
         false
     }
@@ -343,6 +349,9 @@ impl CongestionControl for Nscc {
             (true, false) => {}
         }
         self.evaluate(acked.now);
+        if self.constants.rules == NsccRules::Htsim {
+            self.cwnd = self.cwnd.min(self.max_wnd).max(self.constants.mtu);
+        }
     }
 
     /// The actions of UET 1.0.3, section 3.6.13, on a NACK, an inferred loss or a timeout.
