@@ -184,6 +184,7 @@ impl Path {
             bdp: Bytes(100 * PACKET),
             packet: Bytes(PACKET),
             line_rate,
+            port_rate: line_rate,
             queue: Bytes(1_000_000),
         }
     }

@@ -4,7 +4,7 @@ use super::{CONTROL, UetEnds};
 use crate::pair::run::Sending;
 use crate::pair::schedule::{ENDS, PACKET, Planned, QP, RECEIVER, Schedule, check_data, message_id};
 use anabranch_base::{Duration, Time};
-use anabranch_proto::cc::{AckReport, AnyCc, CongestionControl as _, LossCause, LossReport};
+use anabranch_proto::cc::{AckReport, AnyCc, LossCause, LossReport};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{PayloadRange, Sender as _, SenderCounters, UetConfig, UetSender};
 use anabranch_proto::{Packet, Repr};
