@@ -2,7 +2,7 @@
 
 use super::{AnyCc, CcConfig, CcWants, each_cc, each_config};
 use crate::interface::interface;
-use crate::{Conflict, IntStack, PathFacts, Size, Span};
+use crate::{Conflict, IntStack, PathFacts, Size, Span, StateField};
 use anabranch_base::{Duration, Rate, Stream, Time};
 
 /// The content of an ACK, as a congestion control receives it.
@@ -155,6 +155,10 @@ interface! {
         fn windows(&self) -> Windows;
         /// Whether ECN marks change the window or the rate.
         fn reacts_to_ecn(&self) -> bool;
+        /// The hardware state of a queue pair. Empty where the source has no list of it.
+        fn state(&self) -> Vec<StateField> {
+            Vec::new()
+        }
         /// The inputs that the congestion control needs besides ACKs and losses.
         fn wants(&self) -> CcWants {
             CcWants::default()

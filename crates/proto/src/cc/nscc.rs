@@ -12,7 +12,7 @@
 
 use super::interface::{AckReport, CcProperties, CongestionControl, LossCause, LossReport, Windows};
 use super::{AnyCc, CcConfig};
-use crate::{PathFacts, Size, Span};
+use crate::{PathFacts, Size, Span, StateField};
 use anabranch_base::{AboveZero, Duration, Rate, Stream, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
 
@@ -287,6 +287,31 @@ impl CcProperties for NsccConfig {
 
     fn reacts_to_ecn(&self) -> bool {
         true
+    }
+
+    /// The fields of UET 1.0.3, table 3-77, which has no widths, without saved_cwnd, which belongs to the receiver's
+    /// penalty. The transport counts the bytes in flight, and avg_delay is listed too.
+    fn state(&self) -> Vec<StateField> {
+        let numbers = [
+            "cwnd",
+            "inflight",
+            "base_rtt",
+            "max_wnd",
+            "achieved_bytes",
+            "bytes_to_ignore",
+            "bytes_ignored",
+            "qa_endtime",
+            "inc_bytes",
+            "received_bytes",
+            "last_adjust_time",
+            "last_dec_time",
+            "fi_count",
+            "avg_delay",
+        ];
+        let mut fields: Vec<StateField> =
+            numbers.into_iter().map(|name| StateField::new(name, 32, 1)).collect();
+        fields.extend(["trigger_qa", "mode"].map(|name| StateField::new(name, 1, 1)));
+        fields
     }
 
     fn target_delay(&self) -> Option<(&'static str, Span)> {
