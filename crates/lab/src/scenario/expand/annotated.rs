@@ -79,21 +79,8 @@ pub(in crate::scenario) fn annotated(
         // the longest path.
         let at_most = of_path && scheme.is_some_and(|scheme| scheme.cc.wants_own_path());
         if let Some(value) = quoted(line) {
-            // Transports and congestion controls round a window up to whole packets, so the comment does too.
-            // NSCC does not round its window.
-            let rounds = !scheme.is_some_and(|scheme| of_path && matches!(scheme.cc, CcConfig::Nscc(_)));
-            let in_units = match has_windows && is_window(line) && rounds {
-                true => PathFacts::window_in_units,
-                false => PathFacts::in_units,
-            };
-            let units = without_repeats(
-                seen.iter()
-                    .filter_map(|facts| match of_port {
-                        true => in_units(&facts.of_port(), value),
-                        false => in_units(facts, value),
-                    })
-                    .collect(),
-            );
+            let keeps = of_path && scheme.is_some_and(|scheme| matches!(scheme.cc, CcConfig::Nscc(_)));
+            let units = in_units(&seen, value, has_windows && is_window(line) && !keeps, of_port);
             if !units.is_empty() {
                 text.push_str(if at_most { " # at most " } else { " # = " });
                 text.push_str(&units.join(", "));
@@ -105,6 +92,16 @@ pub(in crate::scenario) fn annotated(
         }
     }
     text
+}
+
+/// A value in units on each of the fabrics. Transports and congestion controls round a window up to whole packets, except
+/// for NSCC, so the comment does too. Sizes of switches follow the rate of a port.
+fn in_units(seen: &[&PathFacts], value: &str, rounds: bool, of_port: bool) -> Vec<String> {
+    let on = |facts: &&PathFacts| {
+        let facts = if of_port { facts.of_port() } else { **facts };
+        if rounds { facts.window_in_units(value) } else { facts.in_units(value) }
+    };
+    without_repeats(seen.iter().filter_map(on).collect())
 }
 
 /// The comment for a fabric without `routing_delay`. `rest` begins with the lines of the fabric.
