@@ -421,7 +421,7 @@ fn check_part(part: &Table, of: &str, plugins: &Plugins) -> Result<(), Diagnosti
     for (key, node) in part.fields {
         if matches!(node.item, Item::Table(_)) {
             let names: Vec<&str> = kinds.iter().map(String::as_str).collect();
-            let has_credit = |kind: &&str| plugins.keys(of, kind).iter().any(|key| key == "credit");
+            let has_credit = |kind: &&str| plugins.keys(of, kind).iter().any(|key| key.starts_with("credit"));
             let kind = key.strip_suffix("-credit").filter(has_credit).unwrap_or(key);
             if !names.contains(&kind) {
                 let help = match nearest(key, &names) {
