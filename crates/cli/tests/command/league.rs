@@ -39,8 +39,12 @@ fn schemes_are_ranked_over_seeds_and_the_page_has_them() {
         |row: &Value| (row["scheme"].as_str().unwrap().to_owned(), row["setup"].as_str().unwrap().to_owned());
     let expected =
         [("reps", "reps-paper"), ("strack", "strack-paper"), ("themis-spraying", "themis-spraying-paper")];
-    let expected =
-        expected.into_iter().chain([("dcp", "dcp-paper"), ("uet-nscc", "uet"), ("hpcc", "hpcc-paper")]);
+    let expected = expected.into_iter().chain([
+        ("dcp", "dcp-paper"),
+        ("uet-nscc", "uet"),
+        ("mrc", "mrc"),
+        ("hpcc", "hpcc-paper"),
+    ]);
     let expected: Vec<(String, String)> =
         expected.map(|(one, two)| (one.to_owned(), two.to_owned())).collect();
     assert_eq!(own.iter().map(of).collect::<Vec<_>>(), expected);

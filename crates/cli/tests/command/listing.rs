@@ -10,6 +10,7 @@ fn state_of_programs_is_listed() {
     let text = place.run(&["list", "schemes", "--state"]).expect(0).stdout;
     for line in [
         "reps: 193 bits of load balancer state per queue pair",
+        "  in the NIC: 450 bits (57 B) of congestion control state per queue pair",
         "  in a switch: 9416 bits (1177 B) of program state per queue pair",
         "  at the source ToR (Themis-S): 516 B",
         "   4096 bits  S: path_adaptive_count  (128 x 32)",
@@ -165,7 +166,7 @@ fn keys_of_a_scenario_are_listed_and_explained() {
     assert!(text.contains("  keys     by kind (link-down, link-flap, "), "{text}");
     // A long default does not move all meanings to the right.
     let text = place.run(&["docs", "link-down"]).expect(0).stdout;
-    assert!(text.lines().any(|line| line.starts_with("  duration ") && line.len() < 90), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("  duration ") && line.len() < 100), "{text}");
     let refused = place.run(&["list", "keys", "workloads"]).expect(2).stderr;
     assert!(refused.contains("no table of a scenario and no kind is called \"workloads\""), "{refused}");
 }

@@ -10,6 +10,10 @@
 //! The numbers of pulls and targets are cumulative, so that a later packet compensates for the loss of an earlier one.
 //! Their unit is a full packet, while EQDS counts bytes. In EQDS, too, one pull is for one packet, but here a short
 //! last packet costs as much as a full one.
+//!
+//! As in htsim, an RTS takes the next entropy value of the sender's balancer, and all pulls of a receiver have one
+//! entropy value: htsim intends to rotate over many, but its counter does not advance. A dead link on the path of the
+//! pulls therefore stops a queue pair until routing avoids it.
 
 mod config;
 mod pacer;

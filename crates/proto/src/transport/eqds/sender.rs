@@ -99,8 +99,9 @@ impl Sender for EqdsSender {
                 return None;
             }
             self.announce(now, target);
+            let ev = self.sack.next_ev(now);
             let rts = Packet::new(self.ends.qp, self.ends.dst, Repr::Rts { target });
-            return Some(rts.with_bytes(self.rts_bytes));
+            return Some(rts.with_bytes(self.rts_bytes).with_ev(ev));
         }
         let mut packet = self.sack.poll_transmit(now)?;
         // Pulled credit is used first (htsim, `spendCredit`).
