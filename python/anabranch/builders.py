@@ -211,6 +211,7 @@ Parameter = Literal[
     "lb.max_penalty",
     "lb.remembered",
     "lb.skip_limit",
+    "lb.decay",
     "lb.active",
     "lb.min_active",
     "lb.probe_successes",
@@ -809,7 +810,8 @@ class TransportUetCredit(_TransportUetCreditNeeded, total=False):
     window: One size with three uses: the speculative credit of a new source, the upper limit of its credit, and the
         upper limit of its demand in excess of its credit (MaxWnd). (bytes, packets or bdp, above 0; needed)
     rate: The rate of all pulls of a host together. (rate or line, above 0; needed)
-    grant: Upper limit of the credit that one pull grants. (bytes, packets or bdp, above 0; needed)
+    grant: Upper limit of the credit that one pull grants, rounded down to units of 256 B. (bytes, packets or bdp,
+        above 0; needed)
     follows_fabric: Whether the pull rate is adapted every 1.5 base RTTs to ECN marks and to trims before the last
         hop. It is meant for oversubscribed fabrics, where the link of the receiver is not the bottleneck. (flag;
         default: `false`)
@@ -925,7 +927,8 @@ class TransportSettingsCredit(TypedDict, total=False):
         upper limit of its demand in excess of its credit (MaxWnd). (bytes, packets or bdp, above 0; default: that of
         the base)
     rate: The rate of all pulls of a host together. (rate or line, above 0; default: that of the base)
-    grant: Upper limit of the credit that one pull grants. (bytes, packets or bdp, above 0; default: that of the base)
+    grant: Upper limit of the credit that one pull grants, rounded down to units of 256 B. (bytes, packets or bdp,
+        above 0; default: that of the base)
     follows_fabric: Whether the pull rate is adapted every 1.5 base RTTs to ECN marks and to trims before the last
         hop. It is meant for oversubscribed fabrics, where the link of the receiver is not the bottleneck. (flag;
         default: that of the base)
@@ -1557,9 +1560,12 @@ class LbBitmap(_LbBitmapNeeded, total=False):
         penalty, except under `uet`, which reports the entropy value. (count, 0 to 65536; needed)
     skip_limit: Share of the entropy values. While more of them have a penalty, no entropy value is skipped. (number,
         0 to 1; default: `1.0`)
+    decay: Penalties that a packet reduces by one: of the `first` entropy value that it skips, or of `each`. (choice,
+        first, each; default: `"first"`)
     """
 
     skip_limit: float
+    decay: Literal["first", "each"]
 
 
 class LbMixed(TypedDict):
@@ -1719,6 +1725,8 @@ class LbSettings(TypedDict, total=False):
         penalty, except under `uet`, which reports the entropy value. (count, 0 to 65536; default: that of the base)
     skip_limit: Share of the entropy values. While more of them have a penalty, no entropy value is skipped. (number,
         0 to 1; default: that of the base)
+    decay: Penalties that a packet reduces by one: of the `first` entropy value that it skips, or of `each`. (choice,
+        first, each; default: that of the base)
     active: Number of these that are in use. Each plane has an equal part, and the others are backups. (count, 1 to
         4096; default: that of the base)
     min_active: No entropy value is retired once fewer than this share of `evs` would be left (ev_min_active).
@@ -1754,6 +1762,7 @@ class LbSettings(TypedDict, total=False):
     max_penalty: int
     remembered: int
     skip_limit: float
+    decay: Literal["first", "each"]
     active: int
     min_active: float
     probe_successes: int
@@ -3479,51 +3488,6 @@ class Builder(dict[str, Any]):
         duration: How long the fault lasts, each time. (a time above 0; default: to the end of the run)
         until: The time at which the fault ends, instead of `duration`. (a time after `at`; default: to the end of the
             run)
-        hosts: Which hosts: `host:3`, `server:0/nic:3`, `rail:1`, `host-links:2` for two at random. (names of hosts,
-            or a list of them; needed)
-        """
-
-    @overload
-    def fault(
-        self: S,
-        kind: Literal["slow-receiver"],
-        *,
-        hosts: str | Sequence[str],
-        rate: Rate,
-        at: Time | Sequence[Time] = ...,
-        duration: Time = ...,
-        until: Time = ...,
-        buffer: Size = ...,
-    ) -> S:
-        """Hosts take data at a rate only; their NICs pause the links in a lossless class, and drop data in a lossy
-        one.
-
-        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
-        hosts: Which hosts: `host:3`, `server:0/nic:3`, `rail:1`, `host-links:2` for two at random. (names of hosts,
-            or a list of them; needed)
-        rate: The rate at which each host takes data, over all its ports together. (a rate above 0; needed)
-        buffer: What the NIC keeps before it pauses its links, or drops data. It resumes them when two full packets
-            fit again. (a size above 0; default: `"256KB"`)
-        """
-
-    @overload
-    def fault(
-        self: S,
-        kind: Literal["pause-storm"],
-        *,
-        hosts: str | Sequence[str],
-        at: Time | Sequence[Time] = ...,
-        duration: Time = ...,
-        until: Time = ...,
-    ) -> S:
-        """Hosts pause their links without interruption, for 65,535 quanta each time (802.1Qbb); lossy classes ignore
-        it.
-
-        at: When it begins; each time, where there are several. (a time, or a list of them; default: `"0us"`)
-        duration: How long it lasts, each time. (a time above 0; default: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after `at`; default: to the end of the run)
         hosts: Which hosts: `host:3`, `server:0/nic:3`, `rail:1`, `host-links:2` for two at random. (names of hosts,
             or a list of them; needed)
         """
