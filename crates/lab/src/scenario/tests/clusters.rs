@@ -209,7 +209,7 @@ fn names_and_units_of_nvidia_are_refused_with_those_of_here() {
     let both = ring.replace("{}", "{ link = \"3600Gbps\", link_latency = \"500ns\" }");
     scenario(&of_gpus("", &both)).check().unwrap();
     let error = refused(&of_gpus(nvlink, ring).replace("\"reps\"", "\"uet\""));
-    assert!(error.contains("write: one of uet-nscc, uet-nscc-bitmap"), "{error}");
+    assert!(error.contains("write: one of \"uet-nscc\", \"uet-nscc-bitmap\""), "{error}");
     for (other, key) in [("planes = 2", "ports = 2"), ("rails = 4", "nics = 4")] {
         let error = refused(&of_gpus(other, ring));
         assert!(error.ends_with(&format!("\n  write: {key}")), "{error}");

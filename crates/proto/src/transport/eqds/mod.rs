@@ -11,9 +11,9 @@
 //! Their unit is a full packet, while EQDS counts bytes. In EQDS, too, one pull is for one packet, but here a short
 //! last packet costs as much as a full one.
 //!
-//! As in htsim, an RTS takes the next entropy value of the sender's balancer, and all pulls of a receiver have one
-//! entropy value: htsim intends to rotate over many, but its counter does not advance. A dead link on the path of the
-//! pulls therefore stops a queue pair until routing avoids it.
+//! All pulls of a receiver and all requests of a sender have one entropy value. In htsim an RTS takes the next value of
+//! the sender's balancer, and pulls have one value, since the counter that should rotate theirs does not advance. A dead
+//! link on their path therefore stops a queue pair until routing avoids it.
 
 mod config;
 mod pacer;

@@ -99,9 +99,8 @@ impl Sender for EqdsSender {
                 return None;
             }
             self.announce(now, target);
-            let ev = self.sack.next_ev(now);
             let rts = Packet::new(self.ends.qp, self.ends.dst, Repr::Rts { target });
-            return Some(rts.with_bytes(self.rts_bytes).with_ev(ev));
+            return Some(rts.with_bytes(self.rts_bytes));
         }
         let mut packet = self.sack.poll_transmit(now)?;
         // Pulled credit is used first (htsim, `spendCredit`).

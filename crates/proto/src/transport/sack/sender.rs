@@ -152,11 +152,6 @@ impl SackSender {
         self.inherits
     }
 
-    /// The entropy value of a packet without data.
-    pub(in crate::transport) fn next_ev(&mut self, now: Time) -> u16 {
-        self.lb.next_ev(now, self.cc.window())
-    }
-
     pub(super) fn lb(&self) -> &AnyLb {
         &self.lb
     }
