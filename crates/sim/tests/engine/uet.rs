@@ -78,7 +78,7 @@ fn an_incast_of_15_keeps_the_link_of_its_target_busy() {
     for (scheme, first) in [("uet-nscc", 0.35..0.75), ("uet-rccc", 0.95..1.0), ("uet-both", 0.0..1.0)] {
         let result = on_fat_tree(scheme, 128, "", &incast(15));
         let last = result.run.completion_us;
-        assert!((2_454.0..=2_500.0).contains(&last), "{scheme}: {last} us");
+        assert!((2_463.0..=2_480.0).contains(&last), "{scheme}: {last} us");
         let ends = result.flows.iter().filter_map(|flow| flow.fct_ps).map(|fct| fct as f64 / 1e6);
         let share = ends.fold(f64::INFINITY, f64::min) / last;
         assert!(first.contains(&share), "{scheme}: the first at {share} of the last");
@@ -91,10 +91,10 @@ fn an_incast_of_15_keeps_the_link_of_its_target_busy() {
 fn an_incast_of_127_costs_nscc_many_more_retransmissions_than_rccc() {
     let [nscc, rccc] = ["uet-nscc", "uet-rccc"].map(|scheme| on_fat_tree(scheme, 128, "", &incast(127)).run);
     for run in [&nscc, &rccc] {
-        assert!((20_660.0..=21_500.0).contains(&run.completion_us), "{}: {}", run.scheme, run.completion_us);
+        assert!((20_660.0..=21_100.0).contains(&run.completion_us), "{}: {}", run.scheme, run.completion_us);
     }
     assert!(
-        nscc.retransmissions > 4 * rccc.retransmissions,
+        nscc.retransmissions > 8 * rccc.retransmissions,
         "{} and {}",
         nscc.retransmissions,
         rccc.retransmissions
@@ -196,7 +196,7 @@ fn quick_adapt_needs_more_than_nine_senders() {
     assert!(few <= 1, "{few} of 4");
     let (many, window) = quick_adapts(16);
     assert!(many >= 14, "{many} of 16");
-    assert!((2.4..=7.0).contains(&window), "{window} packets");
+    assert!((3.7..=5.6).contains(&window), "{window} packets");
 }
 
 /// 1,024 hosts, with eight core links at a quarter of their rate. uet-htsim has 206.7 us for REPS with one ACK per
@@ -224,4 +224,57 @@ fn slow_links_cost_oblivious_spraying_most() {
     let oblivious = time("uet-nscc-oblivious", "");
     assert!(reps < bitmap && bitmap < oblivious, "{reps}, {bitmap}, {oblivious}");
     assert!(reps < coalesced, "{reps}, {coalesced} with one ACK for 16 KiB");
+}
+
+/// Requests and pulls take many paths (uet-htsim), so that a dead link does not stop a queue pair that waits for credit.
+#[test]
+fn a_dead_link_does_not_stop_credit() {
+    for link in ["tor:0/up:0", "tor:0/up:1"] {
+        for scheme in ["uet-rccc", "uet-both", "uet-nscc"] {
+            let text = format!(
+                r#"
+schemes = ["{scheme}"]
+setup = "uet"
+seeds = [1]
+[topology]
+kind = "fat-tree"
+hosts = 32
+tiers = 2
+link = "400Gbps"
+[workload]
+kind = "permutation"
+bytes = "8MB"
+[[fault]]
+kind = "link-down"
+links = "{link}"
+at = "20us"
+"#
+            );
+            assert_eq!(finish_one(&text, &[]).run.flows_finished, 32, "{scheme} with {link} down");
+        }
+    }
+}
+
+/// Requests of RCCC carry the state of congestion control, 4 B (UET 1.0.3); uet-htsim has 64 B for all. Without trimming,
+/// UET's switches hold 5 BDP.
+#[test]
+fn setups_have_headers_of_credit_and_queues_that_drop() {
+    let scheme = |name: &str, setup: &str| {
+        let text = scenario(&format!("\"{name}\""), 16, "", &messages([message(0, 1, "1MB")]));
+        let text = text.replace("uet-htsim", setup);
+        let scenario =
+            read_with(&Registry::new(), "test.toml", &text, &NoFiles, &Overrides::default()).unwrap();
+        scenario.points().unwrap().remove(0).scheme
+    };
+    let header = |name, setup| scheme(name, setup).transport.framing().header.0;
+    assert_eq!(["uet-nscc", "uet-rccc", "uet-both"].map(|name| header(name, "common")), [102, 106, 106]);
+    assert_eq!(["uet-nscc", "uet-rccc", "uet-both"].map(|name| header(name, "uet")), [102, 106, 106]);
+    assert_eq!(["uet-nscc", "uet-rccc", "uet-both"].map(|name| header(name, "uet-htsim")), [64; 3]);
+    let queues = |name, setup| {
+        let fabric = scheme(name, setup).fabric;
+        [fabric.queue, fabric.last_hop_queue].map(|size| size.map(|size| size.to_string()))
+    };
+    let of = |one: &str, last: &str| [Some(one.to_owned()), Some(last.to_owned())];
+    assert_eq!(queues("uet-nscc", "uet"), of("1bdp", "1.5bdp"));
+    assert_eq!(queues("mrc-no-trim", "mrc"), of("5bdp", "5bdp"));
 }

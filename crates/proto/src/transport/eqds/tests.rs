@@ -19,6 +19,7 @@ fn facts() -> PathFacts {
         bdp: Bytes(8_000),
         packet: Bytes(1_000),
         line_rate: Rate::from_gbps(8),
+        port_rate: Rate::from_gbps(8),
         queue: Bytes(100_000),
     }
 }
@@ -182,15 +183,18 @@ fn an_adapting_pacer_follows_marks_and_trims() {
     }
     // The average share of marks is 0.5, so that the share becomes 1 - (0.5 - 0.3) / 2 = 0.9.
     assert!((gap(&mut pacer, 10) - 10.0 / 0.9).abs() < 0.01);
-    // The average share of marks halves to 0.25, which is below 0.3. The share rises by 0.02, and falls by the share of
-    // packets that were trimmed before the last hop.
+    // The average share of marks halves to 0.25, which is below 0.3. The share falls by the share of packets that were
+    // trimmed before the last hop, and does not rise in this period. Marks of trimmed packets do not count.
     for us in 10..20 {
-        let trimmed = plain.cut(64, us % 2 == 0).unwrap();
+        let trimmed = plain.with_mark(true).cut(64, us % 2 == 0).unwrap();
         pacer.observe(at(us), if us < 12 { &trimmed } else { &plain });
     }
-    assert!((gap(&mut pacer, 29) - 10.0 / (0.9 - 0.1 + 0.02)).abs() < 0.01, "one of ten");
+    assert!((gap(&mut pacer, 29) - 10.0 / (0.9 - 0.1)).abs() < 0.01, "one of ten");
+    // Periods without a decrease raise the share by 0.01, 0.02, 0.04 and 0.08.
+    assert!((gap(&mut pacer, 42) - 10.0 / (0.8 + 0.03)).abs() < 0.01, "two periods");
+    assert!((gap(&mut pacer, 60) - 10.0 / (0.8 + 0.15)).abs() < 0.01, "two more");
     // Without marks and trims, the share returns to 1 within eight periods.
-    assert_eq!(gap(&mut pacer, 110), 10.0);
+    assert_eq!(gap(&mut pacer, 140), 10.0);
 }
 
 /// A path on which packets are lost, trimmed and delayed at random until 1 ms.
