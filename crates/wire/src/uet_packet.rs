@@ -315,12 +315,9 @@ fn control_repr(control: &Control, at: usize) -> Result<(Pdc, Repr), WireError> 
             let pdc = Pdc { at_source: sent.at_destination, at_destination: sent.at_source };
             Ok((pdc, Repr::Pull { number: control.payload }))
         }
-        kind => Err(WireError::value(
-            "control type",
-            at,
-            kind,
-            "6 (probe), 7 (credit) or 8 (credit request)",
-        )),
+        kind => {
+            Err(WireError::value("control type", at, kind, "6 (probe), 7 (credit) or 8 (credit request)"))
+        }
     }
 }
 

@@ -115,10 +115,14 @@ impl WriteRequest {
             return Err(WireError::value("payload length", at + 32, length, "the bytes after the header"));
         }
         let payload_bytes = have as u16;
-        let read =
-            WriteRequest { message, buffer_offset, memory_key, offset, payload_bytes, message_bytes };
+        let read = WriteRequest { message, buffer_offset, memory_key, offset, payload_bytes, message_bytes };
         if read.is_end() != (flags & END != 0) {
-            return Err(WireError::value("SES flags", at + 1, flags, "end of message in the last packet alone"));
+            return Err(WireError::value(
+                "SES flags",
+                at + 1,
+                flags,
+                "end of message in the last packet alone",
+            ));
         }
         Ok(read)
     }

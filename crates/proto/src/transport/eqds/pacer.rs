@@ -3,7 +3,7 @@
 use super::config::EqdsConfig;
 use crate::PathFacts;
 use crate::packet::{Packet, Repr};
-use anabranch_base::{Duration, Rate, Time};
+use anabranch_base::{Duration, Rate, Stream, Time};
 use std::collections::VecDeque;
 
 /// The pull pacer of a receiving host. It sends pulls at a given rate, round robin over the receivers with demand.
@@ -33,6 +33,8 @@ struct Adaptation {
     /// Number of consecutive periods without a decrease.
     calm: u32,
     period: Duration,
+    /// The random numbers from which the length of each period is drawn. None if all are equal.
+    random: Option<Stream>,
     ends: Time,
     /// Numbers of packets in the current period: all of them, the untrimmed ones, the marked ones among these, and those
     /// trimmed before the last hop.
@@ -54,8 +56,18 @@ impl PullPacer {
     #[must_use]
     pub fn adapting(self, period: Duration) -> Self {
         let (share, ends) = (1.0, Time::ZERO + period);
-        let adaptation = Adaptation { share, marked: 0.0, calm: 0, period, ends, counts: [0; 4] };
+        let (marked, calm, counts) = (0.0, 0, [0; 4]);
+        let adaptation = Adaptation { share, marked, calm, period, random: None, ends, counts };
         PullPacer { adaptation: Some(adaptation), ..self }
+    }
+
+    /// Draws the length of each period, between 0.75 and 1.25 of the mean (uet-htsim). Otherwise the hosts would all raise and
+    /// lower their rates at the same times, and would leave the fabric idle together.
+    pub fn draw_periods(&mut self, random: Stream) {
+        if let Some(adaptation) = &mut self.adaptation {
+            adaptation.random = Some(random);
+            adaptation.ends = Time::ZERO + adaptation.next_period();
+        }
     }
 
     /// Counts a packet that arrives for one of the receivers.
@@ -115,12 +127,19 @@ impl Adaptation {
         let mut periods = 0;
         while now >= self.ends && periods < ENOUGH_PERIODS {
             self.adapt();
-            self.ends += self.period;
+            self.ends += self.next_period();
             periods += 1;
         }
         if now >= self.ends {
-            self.ends = now + self.period;
+            self.ends = now + self.next_period();
         }
+    }
+
+    fn next_period(&mut self) -> Duration {
+        let most = self.period.0 / 2;
+        self.random
+            .as_mut()
+            .map_or(self.period, |random| Duration(self.period.0 - most / 2 + random.up_to(most)))
     }
 
     /// The rule of uet-htsim. The share falls by the share of packets that were trimmed before the last hop. If the

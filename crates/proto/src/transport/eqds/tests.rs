@@ -197,6 +197,32 @@ fn an_adapting_pacer_follows_marks_and_trims() {
     assert_eq!(gap(&mut pacer, 140), 10.0);
 }
 
+/// Hosts that adapt at the same times raise and lower their rates together. Each period is drawn, so that they do not.
+#[test]
+fn periods_of_an_adapting_pacer_are_drawn() {
+    let marked = Packet::data(QpId(0), HostId(0), 1).with_bytes(1_000).with_mark(true);
+    // The first adaptation sets the share to 0.9. It is seen at the first pull after the end of the period.
+    let first_end = |entity: u64| {
+        let mut pacer = PullPacer::at_rate(Rate::from_gbps(8)).adapting(Duration::from_us(100));
+        pacer.draw_periods(stream(1, entity, Purpose::PullPeriods));
+        pacer.observe(at(0), &marked);
+        (0..200).find(|&us| {
+            pacer.join(0);
+            let now = at(us);
+            pacer.take_turn(now);
+            pacer.pulled(now, 900);
+            pacer.join(0);
+            let due = pacer.next_timeout().unwrap();
+            pacer.take_turn(due);
+            due.since(now) > Duration::from_ns(901)
+        })
+    };
+    let ends: Vec<u64> = (0..20).map(|entity| first_end(entity).unwrap()).collect();
+    assert!(ends.iter().all(|end| (75..=126).contains(end)), "{ends:?}");
+    let (first, last) = (ends.iter().min().unwrap(), ends.iter().max().unwrap());
+    assert!(last - first > 25, "{ends:?}");
+}
+
 /// A path on which packets are lost, trimmed and delayed at random until 1 ms.
 struct Path {
     random: Stream,

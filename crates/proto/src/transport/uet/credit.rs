@@ -31,10 +31,10 @@ parameters! {
         /// Upper limit of the credit that one pull grants, rounded down to units of 256 B.
         #[param(AboveZero; example = "4packets"; source = "uet-htsim: 4 MSS")]
         pub grant: Size,
-        /// Whether the pull rate is adapted every 1.5 base RTTs to ECN marks and to trims before the last hop. It is meant
-        /// for oversubscribed fabrics, where the link of the receiver is not the bottleneck.
+        /// Whether the pull rate is adapted to ECN marks and to trims before the last hop, about every 1.5 base RTTs. Each
+        /// period is drawn anew. It is meant for oversubscribed fabrics, where the link of the receiver is not the bottleneck.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[param(any; example = true; source = "uet-htsim, with oversubscription; its period is drawn around that"; default = false)]
+        #[param(any; example = true; source = "uet-htsim, with oversubscription"; default = false)]
         pub follows_fabric: bool,
     }
 }
