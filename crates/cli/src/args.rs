@@ -492,7 +492,7 @@ pub struct PcapArgs {
     /// Run with this seed instead of the first seed of the scenario
     #[arg(long, value_name = "N", value_parser = one_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// Keep this many bytes of a frame; all headers fit into 96
+    /// Keep this many bytes of a frame; all headers fit into 102
     #[arg(long, value_name = "BYTES", default_value_t = 65_535, value_parser = clap::value_parser!(u32).range(96..=65_535))]
     pub snaplen: u32,
     /// End the run, and the capture, after this many frames

@@ -6,8 +6,8 @@
 //! round trip. If a period delivered few bytes, "quick adapt" sets the window to these bytes, which is needed in an
 //! incast.
 //!
-//! Not built: the receiver's penalty (step 3), by which a slow host requests a smaller window. No simulated host is
-//! slow. [`NsccRules::Htsim`] reproduces differences of the public simulator (uet-htsim). docs/uet.md lists those that
+//! Not built: the receiver's penalty (step 3), by which a slow host requests a smaller window. The text does not say when
+//! a host requests it. [`NsccRules::Htsim`] reproduces differences of the public simulator (uet-htsim). docs/uet.md lists those that
 //! remain.
 
 use super::interface::{AckReport, CcProperties, CongestionControl, LossCause, LossReport, Windows};

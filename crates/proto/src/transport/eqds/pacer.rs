@@ -127,7 +127,8 @@ impl Adaptation {
         let mut periods = 0;
         while now >= self.ends && periods < ENOUGH_PERIODS {
             self.adapt();
-            self.ends += self.next_period();
+            let period = self.next_period();
+            self.ends += period;
             periods += 1;
         }
         if now >= self.ends {

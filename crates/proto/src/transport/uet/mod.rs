@@ -7,7 +7,7 @@
 //! open.
 //!
 //! Not built: the modes ROD (in order) and UUD, set-up and tear-down of PDCs, changes of MPR, NACKs for other reasons than
-//! trimming, the receiver's penalty and its service time (hosts here consume immediately).
+//! trimming, the receiver's penalty and its service time (the text does not say when a receiver sets a penalty).
 
 mod config;
 mod copies;

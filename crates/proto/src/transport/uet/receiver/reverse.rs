@@ -1,8 +1,9 @@
 //! The entropy values of a receiver's answers, and the status of its NIC's ports (MRC, OCP 1.0).
 //!
-//! There is one entropy value for each plane. While data arrives, the receiver probes a random one each round trip, and it
-//! becomes that of its plane once the response comes. Queue pairs here carry data one way, so that no SACKs of data in the
-//! other direction could tell of paths.
+//! There is one entropy value for each plane. While packets arrive, the receiver probes a random one each round trip, and it
+//! becomes that of its plane once the response comes. Data is not the only packet that counts: a sender whose SACKs are all
+//! lost has nothing in its window to send, and probes alone arrive from it. Queue pairs here carry data one way, so that no
+//! SACKs of data in the other direction could tell of paths.
 
 use crate::PathFacts;
 use crate::lb::NicPorts;
@@ -72,8 +73,11 @@ impl ReverseEvs {
     /// Handles any packet of the sender.
     #[inline]
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+        let is_response = matches!(packet.repr, Repr::Endpoint { is_response: true, .. });
+        if now >= self.probe_at && !is_response {
+            self.probe(now);
+        }
         match packet.repr {
-            Repr::Data { .. } if now >= self.probe_at => self.probe(now),
             Repr::Endpoint { op, value, is_response: true, .. } => self.handle_response(op, value),
             Repr::Endpoint { op, value, .. } => {
                 let repr = Repr::endpoint_response(op, value, packet.marked, false);
@@ -147,6 +151,16 @@ mod tests {
         let mut reverse = ReverseEvs::new(&facts, ends, (Bytes(138), Bytes(158)), random);
         reverse.see_ports(NicPorts { count: 8, free: 0xff, up: 0xff });
         reverse
+    }
+
+    /// A sender that gets no SACK ends with probes alone. They too make the receiver look for a path.
+    #[test]
+    fn probes_of_the_sender_let_the_receiver_probe_too() {
+        for repr in [Repr::probe(0), Repr::trimmed(0)] {
+            let mut reverse = of_eight_planes();
+            reverse.handle_packet(Time::ZERO, &Packet::new(QpId(0), HostId(1), repr));
+            assert!(reverse.poll_transmit().is_some(), "{repr:?}");
+        }
     }
 
     /// Whenever a round trip is over, it is the turn of plane 0.
