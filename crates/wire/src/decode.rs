@@ -88,7 +88,7 @@ pub fn decode<'a>(
 
 /// The link header and the range of the bytes after UDP's header, if the packet has the headers of Ultra Ethernet.
 fn uet_parts(format: &Format, bytes: &[u8]) -> Result<Option<(Link, Range<usize>)>, WireError> {
-    if format.headers != Headers::Uet {
+    if !matches!(format.headers, Headers::Uet { .. }) {
         return Ok(None);
     }
     let (link, range, port) = link::read_any(bytes, format.entropy)?;

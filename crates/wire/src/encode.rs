@@ -40,8 +40,10 @@ pub fn encode(
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
     let link = Link { route: *route, ev: packet.ev, dscp: dscp(format, packet), ecn: ecn(packet) };
-    if format.headers == Headers::Uet && uet_packet::defines(&packet.repr) {
-        return uet_packet::encode(format, &link, packet, payload, out);
+    if let Headers::Uet { credit } = format.headers
+        && uet_packet::defines(&packet.repr)
+    {
+        return uet_packet::encode((format.entropy, credit), &link, packet, payload, out);
     }
     let (is_data, at) = (matches!(packet.repr, Repr::Data { .. }), route.ip.bth());
     check_kind(format.headers, &packet.repr, at)?;
@@ -101,7 +103,9 @@ fn dscp(format: &Format, packet: &Packet) -> u8 {
         };
     }
     match packet.repr {
-        Repr::Trimmed { last_hop: true, .. } if format.headers == Headers::Uet => TRIMMED_LAST_HOP_CLASS,
+        Repr::Trimmed { last_hop: true, .. } if matches!(format.headers, Headers::Uet { .. }) => {
+            TRIMMED_LAST_HOP_CLASS
+        }
         Repr::Trimmed { .. } => TRIMMED_CLASS,
         _ if packet.is_control() => CONTROL_CLASS,
         _ => DATA_CLASS,

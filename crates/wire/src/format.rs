@@ -7,7 +7,7 @@ use crate::extension::DATA_EXTENSION_BYTES;
 use crate::icrc::ICRC_BYTES;
 use crate::link::{Addresses, Entropy, FCS_BYTES};
 use crate::strack::TICK;
-use crate::uet::REQUEST_BYTES;
+use crate::uet::{CREDIT_TARGET_BYTES, REQUEST_BYTES};
 use crate::uet_ses::SES_BYTES;
 use anabranch_base::{Duration, QpId};
 use anabranch_proto::transport::{Headers, PayloadRange};
@@ -31,17 +31,20 @@ impl Format {
     /// Ultra Ethernet has all of the entropy value in the port.
     pub const fn new(headers: Headers) -> Self {
         let entropy = match headers {
-            Headers::Uet => Entropy::Port,
+            Headers::Uet { .. } => Entropy::Port,
             _ => Entropy::DynamicPort,
         };
         Format { headers, entropy, tick: TICK }
     }
 
     /// The bytes of a data packet besides its payload, including the FCS. With [`Headers::InOrder`], the first packet
-    /// of a message has 16 more. With [`Headers::Uet`], the target of receivers' credit has 4 more.
+    /// of a message has 16 more.
     pub const fn overhead(&self, ip: &Addresses) -> usize {
         let own = match self.headers {
-            Headers::Uet => return ip.bth() + REQUEST_BYTES + SES_BYTES + FCS_BYTES,
+            Headers::Uet { credit } => {
+                let target = if credit { CREDIT_TARGET_BYTES } else { 0 };
+                return ip.bth() + REQUEST_BYTES + target + SES_BYTES + FCS_BYTES;
+            }
             Headers::InOrder => 0,
             Headers::Direct => RETH_BYTES,
             Headers::Extended | Headers::Irn | Headers::Strack => RETH_BYTES + DATA_EXTENSION_BYTES,

@@ -26,6 +26,8 @@ pub const UDP_PORT: u16 = 4793;
 
 /// Size of a request without the state of the congestion control, in bytes.
 pub const REQUEST_BYTES: usize = 12;
+/// Size of that state, in bytes.
+pub const CREDIT_TARGET_BYTES: usize = 4;
 
 /// Types of packets.
 mod kind {

@@ -8,8 +8,8 @@ use crate::bytes::Cursor;
 use crate::decode::Received;
 use crate::encode::no_room;
 use crate::error::{Fault, WireError};
-use crate::format::{Format, Payload, TRIMMED_CLASS, TRIMMED_LAST_HOP_CLASS};
-use crate::link::{self, CE, FCS_BYTES, Link, SHORTEST, shorten};
+use crate::format::{Payload, TRIMMED_CLASS, TRIMMED_LAST_HOP_CLASS};
+use crate::link::{self, CE, Entropy, FCS_BYTES, Link, SHORTEST, shorten};
 use crate::number::Reference;
 use crate::uet::{
     Ack, AckCc, CcState, Control, CreditTarget, Destination, Nack, PdsHeader, Request, UDP_PORT,
@@ -85,7 +85,7 @@ impl Pdc {
 
 /// Writes a packet that [`defines`] names to `out`, which is cleared first.
 pub(crate) fn encode(
-    format: &Format,
+    (entropy, credit): (Entropy, bool),
     link: &Link,
     packet: &Packet,
     payload: &Payload<'_>,
@@ -95,11 +95,15 @@ pub(crate) fn encode(
     let at = out.len();
     no_room("tag", at, packet.tag)?;
     let pdc = Pdc::of(packet.qp);
+    let target = |msn: Msn| {
+        let target = msn.pull_target() & LOW_24;
+        credit.then_some(CreditTarget { ccc: 0, target })
+    };
     let header = match packet.repr {
         Repr::Data { psn, msn, retransmitted, ack_now, .. } => {
-            PdsHeader::Request(request(pdc, psn, msn, (retransmitted, ack_now)))
+            PdsHeader::Request(request(pdc, psn, target(msn), (retransmitted, ack_now)))
         }
-        Repr::Trimmed { psn, msn, .. } => PdsHeader::Request(request(pdc, psn, msn, (false, false))),
+        Repr::Trimmed { psn, msn, .. } => PdsHeader::Request(request(pdc, psn, target(msn), (false, false))),
         Repr::Nack { psn, last_hop, marked, .. } => PdsHeader::Nack(nack(pdc, psn, last_hop, marked)),
         Repr::Probe { base, .. } => PdsHeader::Control(control(PROBE, pdc, base, 0)),
         Repr::Rts { target } => PdsHeader::Control(control(CREDIT_REQUEST, pdc, 0, target)),
@@ -117,11 +121,15 @@ pub(crate) fn encode(
         Repr::Trimmed { .. } => out.resize(at - UdpHeader::LEN + TRIMMED_BYTES, 0),
         _ => {}
     }
-    link::seal_to(out, link, format.entropy, UDP_PORT)
+    link::seal_to(out, link, entropy, UDP_PORT)
 }
 
-fn request(pdc: Pdc, psn: u32, msn: Msn, (retransmitted, ack_request): (bool, bool)) -> Request {
-    let target = msn.pull_target() & LOW_24;
+fn request(
+    pdc: Pdc,
+    psn: u32,
+    credit: Option<CreditTarget>,
+    (retransmitted, ack_request): (bool, bool),
+) -> Request {
     Request {
         in_order: false,
         next_header: STANDARD_REQUEST,
@@ -131,7 +139,7 @@ fn request(pdc: Pdc, psn: u32, msn: Msn, (retransmitted, ack_request): (bool, bo
         psn,
         source: pdc.at_source,
         destination: Destination::Open(pdc.at_destination),
-        credit: (msn != Msn::NONE).then_some(CreditTarget { ccc: 0, target }),
+        credit,
     }
 }
 

@@ -44,6 +44,8 @@ pub struct WriteRequest {
     pub payload_bytes: u16,
     /// The bytes of the message.
     pub message_bytes: u32,
+    /// Whether the message ends with this packet.
+    pub is_end: bool,
 }
 
 impl WriteRequest {
@@ -55,13 +57,10 @@ impl WriteRequest {
             buffer_offset: payload.memory.address,
             memory_key: payload.memory.key.into(),
             offset: u32_of("message offset", at + 36, range.offset)?,
-            payload_bytes: range.bytes,
+            payload_bytes: payload.bytes.len() as u16,
             message_bytes: u32_of("request length", at + 40, range.message_bytes)?,
+            is_end: range.offset + u64::from(range.bytes) >= range.message_bytes,
         })
-    }
-
-    fn is_end(&self) -> bool {
-        u64::from(self.offset) + u64::from(self.payload_bytes) >= u64::from(self.message_bytes)
     }
 
     /// Appends the header to `out`.
@@ -70,7 +69,7 @@ impl WriteRequest {
     /// The payload is too long for its field.
     pub fn put(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
         let is_start = self.offset == 0;
-        let flags = if is_start { START } else { 0 } | if self.is_end() { END } else { 0 };
+        let flags = if is_start { START } else { 0 } | if self.is_end { END } else { 0 };
         let at = out.len();
         out.extend([WRITE, flags]);
         out.extend(self.message.to_be_bytes());
@@ -114,16 +113,14 @@ impl WriteRequest {
         if !is_start && length as usize != have {
             return Err(WireError::value("payload length", at + 32, length, "the bytes after the header"));
         }
-        let payload_bytes = have as u16;
-        let read = WriteRequest { message, buffer_offset, memory_key, offset, payload_bytes, message_bytes };
-        if read.is_end() != (flags & END != 0) {
-            return Err(WireError::value(
-                "SES flags",
-                at + 1,
-                flags,
-                "end of message in the last packet alone",
-            ));
-        }
-        Ok(read)
+        Ok(WriteRequest {
+            message,
+            buffer_offset,
+            memory_key,
+            offset,
+            payload_bytes: have as u16,
+            message_bytes,
+            is_end: flags & END != 0,
+        })
     }
 }

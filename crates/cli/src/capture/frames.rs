@@ -47,7 +47,7 @@ impl Wire<'_> {
         if matches!(packet.repr, Repr::Data { .. }) {
             // A payload of RoCEv2 is padded to whole words of four bytes, so it is rounded down to whole words here. Zeros
             // then fill up the frame.
-            let whole = if format.headers == Headers::Uet { !0 } else { !0b11 };
+            let whole = if matches!(format.headers, Headers::Uet { .. }) { !0 } else { !0b11 };
             payload.bytes = &ZEROS[..simulated.saturating_sub(out.len()) & whole];
             encode(&format, &route, &packet, &payload, out)?;
         }

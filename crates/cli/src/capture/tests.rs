@@ -7,7 +7,7 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 
 /// A scenario in which seven hosts send to one host.
 const INCAST: &str = r#"
-schemes = ["rocev2", "reps", "dcp", "strack", "eqds", "uet-both"]
+schemes = ["rocev2", "reps", "dcp", "strack", "eqds", "uet-nscc", "uet-both"]
 seeds = [1]
 topology = { kind = "fat-tree", hosts = 16, hosts_per_tor = 4, link = "100Gbps" }
 workload = { kind = "incast", degree = 7, bytes = "64KB" }

@@ -9,12 +9,17 @@ use anabranch_wire::{
 };
 use proptest::prelude::*;
 
-const FORMAT: Format = Format::new(Headers::Uet);
+const FORMAT: Format = Format::new(Headers::Uet { credit: true });
+const WITHOUT_CREDIT: Format = Format::new(Headers::Uet { credit: false });
 const REFERENCE: Reference = Reference { dst: HostId(2), at_receiver: true, psn: 0, now: Time(0) };
 
 fn frame_of(route: &Route, packet: &Packet, payload: &Payload<'_>) -> Vec<u8> {
+    frame_in(&FORMAT, route, packet, payload)
+}
+
+fn frame_in(format: &Format, route: &Route, packet: &Packet, payload: &Payload<'_>) -> Vec<u8> {
     let mut frame = Vec::new();
-    encode(&FORMAT, route, packet, payload, &mut frame).unwrap();
+    encode(format, route, packet, payload, &mut frame).unwrap();
     frame
 }
 
@@ -44,13 +49,14 @@ fn packets_have_the_sizes_of_the_specification() {
     let data = payload(0, &zeros, 8_192, Memory::default());
     let v6 = Route { ip: Addresses::V6 { from: [1; 16], to: [2; 16] }, ..ROUTE };
     for (route, more) in [(ROUTE, 0), (v6, 20)] {
-        let size = |repr: Repr, payload: &Payload<'_>| {
-            frame_of(&route, &packet(repr), payload).len() + FCS_BYTES - more
+        let size_in = |format: &Format, repr: Repr, payload: &Payload<'_>| {
+            frame_in(format, &route, &packet(repr), payload).len() + FCS_BYTES - more
         };
-        let none = Payload::default();
-        assert_eq!(size(Repr::data(7), &data), 4_096 + 102);
-        assert_eq!(FORMAT.overhead(&route.ip), 102 + more);
-        assert_eq!(size(Repr::data(7).with_msn(Msn::of_pull_target(9)), &data), 4_096 + 106);
+        let (size, none) = (|repr, payload| size_in(&FORMAT, repr, payload), Payload::default());
+        for (format, headers) in [(&WITHOUT_CREDIT, 102), (&FORMAT, 106)] {
+            assert_eq!(size_in(format, Repr::data(7), &data), 4_096 + headers);
+            assert_eq!(format.overhead(&route.ip), headers + more);
+        }
         assert_eq!(size(Repr::uet_ack(7), &none), 78);
         for repr in [
             Repr::nack(7),
@@ -61,6 +67,7 @@ fn packets_have_the_sizes_of_the_specification() {
             Repr::trimmed(7).with_msn(Msn::of_pull_target(9)),
         ] {
             assert_eq!(size(repr, &none), 62, "{repr:?}");
+            assert_eq!(size_in(&WITHOUT_CREDIT, repr, &none), 62, "{repr:?}");
         }
     }
 }

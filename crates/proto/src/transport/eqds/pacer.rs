@@ -145,7 +145,8 @@ impl Adaptation {
 
     /// The rule of uet-htsim. The share falls by the share of packets that were trimmed before the last hop. If the
     /// average share of marked packets among the untrimmed ones is above 0.3, it also falls with that average. In a
-    /// period without a decrease it rises by a hundredth, and by twice as much after each further such period.
+    /// period without a decrease it rises by a hundredth. If no packet of the period is marked, it rises by twice as much for
+    /// each period without a decrease before.
     fn adapt(&mut self) {
         let [all, whole, marked, trimmed] = self.counts.map(f64::from);
         self.marked = 0.5 * self.marked + 0.5 * marked / whole.max(1.0);
@@ -157,7 +158,8 @@ impl Adaptation {
         if is_marked || trimmed > 0.0 {
             self.calm = 0;
         } else {
-            self.share += 0.01 * f64::from(1u32 << self.calm);
+            let doublings = if marked > 0.0 { 0 } else { self.calm };
+            self.share += 0.01 * f64::from(1u32 << doublings);
             self.calm = (self.calm + 1).min(MOST_DOUBLINGS);
         }
         self.share = self.share.clamp(0.01, 1.0);

@@ -193,6 +193,12 @@ fn an_adapting_pacer_follows_marks_and_trims() {
     // Periods without a decrease raise the share by 0.01, 0.02, 0.04 and 0.08.
     assert!((gap(&mut pacer, 42) - 10.0 / (0.8 + 0.03)).abs() < 0.01, "two periods");
     assert!((gap(&mut pacer, 60) - 10.0 / (0.8 + 0.15)).abs() < 0.01, "two more");
+    // A period with a mark raises it by a hundredth alone.
+    pacer.observe(at(61), &all_marked);
+    for us in 62..70 {
+        pacer.observe(at(us), &plain);
+    }
+    assert!((gap(&mut pacer, 70) - 10.0 / (0.95 + 0.01)).abs() < 0.01, "one mark");
     // Without marks and trims, the share returns to 1 within eight periods.
     assert_eq!(gap(&mut pacer, 140), 10.0);
 }

@@ -48,7 +48,7 @@ impl TransportProperties for UetConfig {
     framing_and_rto!();
 
     fn headers(&self) -> Headers {
-        Headers::Uet
+        Headers::Uet { credit: self.credit.is_some() }
     }
 
     fn trimmed_bytes(&self) -> Bytes {
