@@ -211,7 +211,6 @@ Parameter = Literal[
     "lb.max_penalty",
     "lb.remembered",
     "lb.skip_limit",
-    "lb.decay",
     "lb.active",
     "lb.min_active",
     "lb.probe_successes",
@@ -810,8 +809,7 @@ class TransportUetCredit(_TransportUetCreditNeeded, total=False):
     window: One size with three uses: the speculative credit of a new source, the upper limit of its credit, and the
         upper limit of its demand in excess of its credit (MaxWnd). (bytes, packets or bdp, above 0; needed)
     rate: The rate of all pulls of a host together. (rate or line, above 0; needed)
-    grant: Upper limit of the credit that one pull grants, rounded down to units of 256 B. (bytes, packets or bdp,
-        above 0; needed)
+    grant: Upper limit of the credit that one pull grants. (bytes, packets or bdp, above 0; needed)
     follows_fabric: Whether the pull rate is adapted every 1.5 base RTTs to ECN marks and to trims before the last
         hop. It is meant for oversubscribed fabrics, where the link of the receiver is not the bottleneck. (flag;
         default: `false`)
@@ -856,8 +854,9 @@ class TransportUet(_TransportUetNeeded, total=False):
     loss_windows: Number of congestion windows of data that must also have arrived out of order before `loss_packets`
         takes effect. (number, 0 to 1000; default: `0.0`)
     probe_after: Time without an answer after which the source sends a probe. The receiver answers a probe immediately
-        with an ACK. If the time is not set, no probes are sent. With `loss_packets`, an answer to the last probe that
-        nothing else came before means loss. (time, rtt or rtt+queue, above 0; default: none)
+        with an ACK. If the time is not set, no probes are sent. With `loss_packets`, the answer to the last probe
+        means loss if no other answer arrived since the probe was sent. (time, rtt or rtt+queue, above 0; default:
+        none)
     credit: A table with keys of its own. (default: the table of the base)
     """
 
@@ -900,9 +899,9 @@ class TransportMrc(_TransportMrcNeeded, total=False):
         needed)
     rto: Local ACK timeout of each packet. (time, rtt or rtt+queue, above 0; needed)
     rto_linear: Number of timeouts of a packet before its timeout doubles. (count, 0 to 7; needed)
-    rto_doublings: Largest number of times that the timeout of a packet then doubles, with each further timeout. MRC
-        gives up after them; here the last timeout is repeated. Retransmissions after a NACK or an inferred loss do
-        not count. (count, 0 to 16; needed)
+    rto_doublings: Largest number of doublings of a packet's timeout. Each timeout after the first `rto_linear` ones
+        doubles it. MRC gives up after the last doubling; here the last timeout is repeated. Retransmissions after a
+        NACK or an inferred loss do not count. (count, 0 to 16; needed)
     loss_packets: Packets are inferred lost once this many packets have arrived out of order. With 0, their number
         never means loss. (count, 0 to 65535; default: `0`)
     loss_windows: Number of congestion windows of data that must also have arrived out of order before `loss_packets`
@@ -910,8 +909,9 @@ class TransportMrc(_TransportMrcNeeded, total=False):
     loss_by_path: A packet is inferred lost once a later one with its entropy value has arrived. (flag; default:
         `false`)
     probe_after: Time without an answer after which the source sends a probe. The receiver answers a probe immediately
-        with a SACK. If the time is not set, no probes are sent. With `loss_packets`, an answer to the last probe that
-        nothing else came before means loss. (time, rtt or rtt+queue, above 0; default: none)
+        with a SACK. If the time is not set, no probes are sent. With `loss_packets`, the answer to the last probe
+        means loss if no other answer arrived since the probe was sent. (time, rtt or rtt+queue, above 0; default:
+        none)
     """
 
     loss_packets: int
@@ -927,8 +927,7 @@ class TransportSettingsCredit(TypedDict, total=False):
         upper limit of its demand in excess of its credit (MaxWnd). (bytes, packets or bdp, above 0; default: that of
         the base)
     rate: The rate of all pulls of a host together. (rate or line, above 0; default: that of the base)
-    grant: Upper limit of the credit that one pull grants, rounded down to units of 256 B. (bytes, packets or bdp,
-        above 0; default: that of the base)
+    grant: Upper limit of the credit that one pull grants. (bytes, packets or bdp, above 0; default: that of the base)
     follows_fabric: Whether the pull rate is adapted every 1.5 base RTTs to ECN marks and to trims before the last
         hop. It is meant for oversubscribed fabrics, where the link of the receiver is not the bottleneck. (flag;
         default: that of the base)
@@ -1145,7 +1144,7 @@ class CcDcqcn(_CcDcqcnNeeded, total=False):
     fast_recovery: Steps of fast recovery (F). (count, 1 to 1000000; needed)
     rate_ai: Additive increase of the target rate. (rate or line, above 0; needed)
     rate_hai: Hyper increase of the target rate. (rate or line, above 0; needed)
-    min_rate: Lowest rate. (rate or line, above 0; needed)
+    min_rate: Lower limit of the rate. (rate or line, above 0; needed)
     decrease_interval: Least time between two cuts of the rate. With 0, every CNP cuts it. (time, rtt or rtt+queue;
         needed)
     window: Bytes that may be in flight, whatever the rate. (bytes, packets or bdp, above 0; needed)
@@ -1311,7 +1310,7 @@ class CcSettings(TypedDict, total=False):
     fast_recovery: Steps of fast recovery (F). (count, 1 to 1000000; default: that of the base)
     rate_ai: Additive increase of the target rate. (rate or line, above 0; default: that of the base)
     rate_hai: Hyper increase of the target rate. (rate or line, above 0; default: that of the base)
-    min_rate: Lowest rate. (rate or line, above 0; default: that of the base)
+    min_rate: Lower limit of the rate. (rate or line, above 0; default: that of the base)
     decrease_interval: Least time between two cuts of the rate. With 0, every CNP cuts it. (time, rtt or rtt+queue;
         default: that of the base)
     window: Bytes that may be in flight, whatever the rate. (bytes, packets or bdp, above 0; default: that of the
@@ -1560,12 +1559,9 @@ class LbBitmap(_LbBitmapNeeded, total=False):
         penalty, except under `uet`, which reports the entropy value. (count, 0 to 65536; needed)
     skip_limit: Share of the entropy values. While more of them have a penalty, no entropy value is skipped. (number,
         0 to 1; default: `1.0`)
-    decay: Penalties that a packet reduces by one: of the `first` entropy value that it skips, or of `each`. (choice,
-        first, each; default: `"first"`)
     """
 
     skip_limit: float
-    decay: Literal["first", "each"]
 
 
 class LbMixed(TypedDict):
@@ -1619,8 +1615,8 @@ class LbMrc(_LbMrcNeeded, total=False):
     kind: The kind of this part. (needed)
     evs: Number of entropy values of a queue pair, the backups included. Each plane has an equal part, at least one.
         (count, 1 to 4096; needed)
-    active: Number of these that are in use. Each plane has an equal part, and the others are backups. (count, 1 to
-        4096; needed)
+    active: Number of entropy values that are in use. Each plane has an equal part, and the others are backups.
+        (count, 1 to 4096; needed)
     min_active: No entropy value is retired once fewer than this share of `evs` would be left (ev_min_active).
         (number, 0 to 1; needed)
     probe_interval: The time between probes of a retired entropy value. (time, rtt or rtt+queue, above 0; needed)
@@ -1725,10 +1721,8 @@ class LbSettings(TypedDict, total=False):
         penalty, except under `uet`, which reports the entropy value. (count, 0 to 65536; default: that of the base)
     skip_limit: Share of the entropy values. While more of them have a penalty, no entropy value is skipped. (number,
         0 to 1; default: that of the base)
-    decay: Penalties that a packet reduces by one: of the `first` entropy value that it skips, or of `each`. (choice,
-        first, each; default: that of the base)
-    active: Number of these that are in use. Each plane has an equal part, and the others are backups. (count, 1 to
-        4096; default: that of the base)
+    active: Number of entropy values that are in use. Each plane has an equal part, and the others are backups.
+        (count, 1 to 4096; default: that of the base)
     min_active: No entropy value is retired once fewer than this share of `evs` would be left (ev_min_active).
         (number, 0 to 1; default: that of the base)
     probe_successes: Number of successful probes in a row after which an entropy value is used again. (count, 1 to
@@ -1762,7 +1756,6 @@ class LbSettings(TypedDict, total=False):
     max_penalty: int
     remembered: int
     skip_limit: float
-    decay: Literal["first", "each"]
     active: int
     min_active: float
     probe_successes: int
@@ -2281,10 +2274,10 @@ class FabricPfc(TypedDict, total=False):
         packets or bdp, above 0; default: none)
     watchdog: The PFC watchdog of switches, which ends a storm of pauses at a port. At each poll it takes a port for
         stormed if data waits there, none was sent since the last poll, and the port was paused for more than 99 % of
-        that time. With `drop` such a port drops its data, what waits and what arrives, and with `forward` it sends in
-        spite of pauses, until the storm is over. Without it, a pause lasts as long as the other end wants. (choice,
+        that time. Until the storm is over, with `drop` such a port drops its waiting and arriving data, and with
+        `forward` it sends in spite of pauses. Without it, a pause lasts as long as the other end wants. (choice,
         drop, forward; default: none)
-    watchdog_poll: The time from one poll of the watchdog to the next. All switches poll at the multiples of it.
+    watchdog_poll: The time from one poll of the watchdog to the next. All switches poll at multiples of this time.
         (time, 1us to 10s; default: `"200ms"`)
     watchdog_detection: The time for which a port must have been stormed, poll by poll, until the watchdog acts.
         (time, 1us to 10s; default: `"200ms"`)

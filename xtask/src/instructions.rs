@@ -18,8 +18,8 @@ const HEAD: &str = "\
 /// The fraction by which a cost may grow.
 const TOLERANCE: f64 = 0.03;
 
-/// The cases of `anabranch bench`, shortened. Cases that differ only in the number of hosts are left out. They
-/// exercise the caches, but they execute the same code, so the instruction count does not tell them apart.
+/// The cases of `anabranch bench`, shortened. Cases that differ only in the number of hosts are left out. Such cases
+/// differ in cache misses, but they execute the same code, so their instruction counts are alike.
 pub const CASES: [(&str, &str, &str); 8] = [
     ("perm128", "128", "reps"),
     ("perm128", "128", "ops"),

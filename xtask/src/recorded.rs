@@ -24,7 +24,7 @@ pub struct Check {
     pub name: &'static str,
     /// The rule, for the error text.
     pub rule: &'static str,
-    /// Whether a violation that is recorded under the first name may be found under the second.
+    /// Whether the record's entry with the first name permits a violation with the second name.
     pub covers: fn(&str, &str) -> bool,
     pub found: Findings,
 }

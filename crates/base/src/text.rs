@@ -65,9 +65,9 @@ const LEAST_BYTES: f64 = 64.0;
 /// The largest plausible factor between a number and the example of its key, both in the unit of the example.
 const FARTHEST: f64 = 1e3;
 
-/// A bare number with the unit that its key's example has, if the number is plausible in that unit. None otherwise, and
-/// also for a size of 64 or more: it is probably meant in bytes, as in other simulators, and the caller may suggest
-/// those.
+/// A bare number with the unit that its key's example has, if the number is plausible in that unit. None otherwise,
+/// and also for a size of 64 or more: such a number is probably in bytes, as in other simulators, and the caller may
+/// suggest bytes.
 pub fn in_unit_of(example: &str, number: f64) -> Option<String> {
     let (usual, unit) = example.split_at(example.find(|c: char| !c.is_ascii_digit() && c != '.')?);
     let usual: f64 = usual.parse().ok().filter(|_| unit.chars().all(char::is_alphabetic))?;

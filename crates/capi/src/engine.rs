@@ -25,7 +25,7 @@ pub struct Instant {
 
 /// The caller's instructions for an instant.
 pub struct Answer {
-    /// The posts at this instant. The flag tells whether the engine must pause at its acknowledgement.
+    /// The posts at this instant. The flag tells whether the engine must pause when the message is acknowledged.
     pub posts: Vec<(InjectedMessage, bool)>,
     /// The time at which the engine pauses at the latest.
     pub due: Option<Time>,
@@ -163,7 +163,7 @@ impl Injector for CallerInjector {
 
     fn inject(&mut self, _: Time, _: &[InjectedEnd], posts: &mut Vec<InjectedMessage>) -> Option<Time> {
         let mut mailbox = lock(&self.mailbox);
-        // Without an answer, there was no reason to pause at this instant.
+        // If the caller gave no answer, the engine did not pause at this instant.
         if let Some(answer) = mailbox.answer.take() {
             mailbox.left += answer.posts.len();
             mailbox.pause_at_ack.extend(answer.posts.iter().map(|(_, pauses)| pauses));

@@ -27,8 +27,8 @@ pub struct Online<C> {
     /// Whether no message is in flight at `engine_at`. The engine then stays at that time, while scheduled callbacks
     /// advance the current time.
     is_idle: bool,
-    /// The posts of the current instant that the engine has not received yet. The flag tells whether it must pause at
-    /// the message's acknowledgement.
+    /// The posts of the current instant that the engine has not received yet. The flag tells whether the engine must
+    /// pause when the message is acknowledged.
     posts: Vec<(InjectedMessage, bool)>,
     /// All messages, in the order of posting.
     states: Vec<State<C>>,

@@ -31,10 +31,11 @@ impl RunFile {
 const SCENARIO: &str = "scenario.toml";
 const RUN: &str = "run.json";
 
-/// Creates the folder of a record, which must not exist or be empty, with the scenario.
+/// Creates the folder of a record, with the scenario. The folder must be empty, or must not exist yet.
 ///
 /// # Errors
-/// It cannot be written, or it has something in it.
+///
+/// The folder cannot be written, or is not empty.
 pub fn begin(folder: &Path, prepared: &Prepared) -> Result<(), Failure> {
     let unwritable = |error: io::Error| {
         Failure::Input(format!(
@@ -62,7 +63,7 @@ pub fn begin(folder: &Path, prepared: &Prepared) -> Result<(), Failure> {
 /// Creates the folder of run number `number`, in which the processes write their files.
 ///
 /// # Errors
-/// It cannot be written.
+/// The folder cannot be written.
 pub fn begin_run(folder: &Path, number: usize, point: &RunPoint) -> Result<PathBuf, Failure> {
     let path = run_folder(folder, number);
     let unwritable = |error: io::Error| {
@@ -81,7 +82,7 @@ fn run_folder(folder: &Path, number: usize) -> PathBuf {
 /// Reads a record: its scenario, and the folder of each recorded run with the number of its point.
 ///
 /// # Errors
-/// It is no record, or one of another version of the program that cannot be replayed.
+/// The folder is not a record, or is a record of another version of the program that cannot be replayed.
 pub fn open(folder: &Path) -> Result<(Prepared, Vec<(usize, PathBuf)>), Failure> {
     let scenario = folder.join(SCENARIO);
     if !scenario.is_file() {

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::{fs, io};
 
-/// Runs without names that take less wall-clock time than this, in seconds, are not stored as soon as they end, because
-/// writing their files would cost more than it usually saves. They are stored at the end of the command if other runs
-/// did not finish.
+/// The shortest wall-clock time, in seconds, of a run without a name that is stored as soon as it ends. For a shorter
+/// run, writing the files would cost more than it usually saves; such runs are stored at the end of the command if
+/// other runs did not finish.
 const WORTH_KEEPING_S: f64 = 10.0;
 
 /// The file name extension for the cause of a failed run, stored as JSON.

@@ -89,8 +89,8 @@ type SharedValues<'a> = Vec<(&'a str, BTreeSet<&'a str>)>;
 struct EntryValue<'a> {
     /// The value as the figure's file writes it.
     text: &'a str,
-    /// The values without the names of the parameters, because in another figure the parameters belong to other
-    /// schemes.
+    /// The values that this setting gives to its parameters. The parameters' names are left out, because they differ
+    /// between the schemes of different figures.
     meant: BTreeSet<&'a str>,
     /// Whether the default setup of the figures has this value.
     own: bool,

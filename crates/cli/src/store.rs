@@ -17,8 +17,8 @@ use tempfile::TempDir;
 
 /// The number of digits of the digest in a folder's name.
 const DIGITS: usize = 16;
-/// The prefix of the names of folders that newer results replace. The end of the newer folder's temporary name follows
-/// the prefix, and then the final name, which both folders have in turn.
+/// The prefix of the temporary name of an old folder of results while a newer folder replaces it. After the prefix,
+/// this name contains the end of the newer folder's temporary name and the final name.
 const REPLACED: &str = ".replaced-";
 /// The name of the folder of curves within a folder that is not complete yet.
 const SPOOL: &str = ".spool";
@@ -216,7 +216,8 @@ impl Pending {
 
     /// Renames the folder to its final name. A folder that has this name already is older and is removed.
     ///
-    /// Another program may do the same at any time. Its folder is then removed as well.
+    /// Another program may do the same at any time. Whichever program renames its folder last leaves its results in
+    /// place.
     fn replace(self, target: &Path) -> io::Result<()> {
         let own = self.temp.path().file_name().unwrap_or_default().to_string_lossy();
         let name = target.file_name().unwrap_or_default().to_string_lossy();

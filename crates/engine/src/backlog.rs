@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
-/// The number of steps per power of two. A length is therefore known to within a sixteenth.
+/// The number of histogram steps per power of two, with which a queue length is known to within a sixteenth.
 const STEPS: u32 = 16;
 /// The number of steps needed for all 32-bit lengths.
 const LENGTHS: usize = 464;
@@ -69,7 +69,7 @@ impl Backlogs {
     }
 }
 
-/// The number of the step that contains a length. Each length below 32 has its own step.
+/// The number of the histogram step that contains a queue length. Each length below 32 has its own step.
 #[inline]
 fn step_of(bytes: u32) -> usize {
     let shift = (bytes | STEPS).ilog2() - STEPS.ilog2();
@@ -102,8 +102,8 @@ mod tests {
     }
 
     /// 200 packets find queues of 1, 2, ... 200 bytes. Of 200 packets, the nearest rank for 99 % is 198, and 198 bytes
-    /// are in the step from 192 to 199. With 19,800 more packets that find an empty queue, the rank is 19,800, and with
-    /// three further packets it is 19,803.
+    /// are in the histogram's step from 192 to 199. With 19,800 more packets that find an empty queue, the rank is
+    /// 19,800, and with three further packets it is 19,803.
     #[test]
     fn percentiles_are_by_nearest_rank() {
         let mut backlogs = Backlogs::default();

@@ -176,7 +176,8 @@ pub(crate) fn run_row(
         retransmissions: senders.retransmissions,
         timeouts: senders.timeouts,
         packet_hops: counters.packet_hops,
-        // The end is not the last acknowledgement, since a run continues for a base RTT after it.
+        // If all messages have finished, the run is said to end at the last acknowledgement or step, although it
+        // continues for another base RTT.
         sim_time_us: if finished < count as usize { totals.latest } else { last_end }.as_us(),
         extra: extra_counters(network, totals, point),
         ..RunRow::default()
@@ -388,7 +389,7 @@ fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideals: &Ideals<'_>, number: Me
     }
 }
 
-/// The algorithm of a job, and after a colon what NCCL's model chose, if it chose.
+/// The algorithm of a job. If NCCL's model chose it, a colon and the chosen algorithm and protocol follow.
 fn named(job: &Job) -> String {
     match job.chosen {
         Some((chosen, protocol)) => format!("{}: {}, {}", job.algorithm, chosen.name(), protocol.name()),
@@ -400,7 +401,7 @@ pub(crate) fn job_row(network: &Network<'_>, number: u32, job: &Job) -> JobRow {
     let board = &network.board;
     let messages = job.messages.clone().map(|message| board.times(MessageId(message)));
     let times = messages.map(|[posted, _, acknowledged]| [posted, acknowledged]);
-    // An idle step of a host may precede its job, so it does not start the job.
+    // An idle step may come before the job of its host, so its start does not count as the start of the job.
     let steps = &network.workload.steps;
     let times = times.chain(job.steps.clone().map(|step| {
         let [begun, over] = board.step_times(step);

@@ -27,8 +27,8 @@ pub struct Context<'w, O> {
     pub program_notices: &'w [Notice],
     /// Frames for other nodes.
     pub out: Outbox<'w>,
-    /// The outgoing packets of the port that is being simulated, in synchronisation windows in which each port of a
-    /// switch runs on its own.
+    /// The outgoing packets of the port that is being simulated, in synchronisation windows in which the ports of a
+    /// switch are simulated independently of each other.
     pub link: &'w mut LinkMail,
     /// The observer for the thread's nodes.
     pub observer: &'w mut O,

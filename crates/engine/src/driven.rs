@@ -83,7 +83,7 @@ impl<'a> DrivenRun<'a> {
         self.notifies
     }
 
-    /// A part of the run that [`DrivenNode`] leaves out, if it has one.
+    /// A part of the run that [`DrivenNode`] does not support, if the run has one.
     pub fn left_out(&self) -> Option<&'static str> {
         let of_host = |fault: &FaultSpec| {
             matches!(fault.kind, FaultKind::SlowReceiver { .. } | FaultKind::PauseStorm { .. })
@@ -101,8 +101,8 @@ impl<'a> DrivenRun<'a> {
         }
     }
 
-    /// The rank of an arrival among those of the same kind at one node and instant. Arrivals of equal rank are ordered
-    /// by port.
+    /// The sort key of an arrival among the arrivals of the same kind at the same node and time. Arrivals with equal
+    /// keys are ordered by port.
     pub fn arrival_rank(&self, node: NodeId, time: Time, port: u16) -> u64 {
         self.network.drawn_order().map_or(0, |seed| drawn_rank(seed, node, time.0, port.into()))
     }
@@ -148,7 +148,7 @@ impl<'a> DrivenRun<'a> {
         self.network.board.times(message)
     }
 
-    /// The times of the begin and end of a step, as far as the nodes of this process know them.
+    /// The times of the start and end of a step, as far as the nodes of this process know them.
     pub fn step_times(&self, step: u32) -> [Option<Time>; 2] {
         self.network.board.step_times(step)
     }
@@ -183,7 +183,7 @@ pub enum FrameContent {
     Packet(Packet),
     /// A pause frame: XOFF if `stop` is set, otherwise XON.
     Pause {
-        /// Whether it pauses the data class.
+        /// Whether the frame pauses the data class. Otherwise it resumes the class.
         stop: bool,
     },
 }
@@ -191,28 +191,28 @@ pub enum FrameContent {
 /// A frame that a node sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// The link on which it is sent.
+    /// The link on which the frame is sent.
     pub link: LinkId,
-    /// The time at which the next node may act on it.
+    /// The time at which the next node may act on the frame.
     pub acts: Time,
-    /// The content.
+    /// The packet or the pause frame.
     pub content: FrameContent,
 }
 
-/// An effect of a node on another one that is not a frame.
+/// An effect of one node on another without a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signal {
     /// The time of the event.
     pub time: Time,
-    /// The effect.
+    /// The kind of the effect, with the node or message that it concerns.
     pub kind: SignalKind,
 }
 
 /// The kind of a [`Signal`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SignalKind {
-    /// A queue pair was opened by its source, or is done. All switches get it if
-    /// [`DrivenRun::notifies_switches`], and the destination when the queue pair is done.
+    /// A queue pair was opened by its source, or is done. If [`DrivenRun::notifies_switches`] is true, all switches
+    /// get this signal. The destination gets it when the queue pair is done.
     Qp {
         /// The queue pair of the engine.
         qp: u32,
@@ -221,21 +221,21 @@ pub enum SignalKind {
     },
     /// A message of this host can be posted.
     Post {
-        /// The message.
+        /// The number of the message.
         message: u32,
-        /// The host.
+        /// The number of the host.
         host: u32,
     },
     /// A step of this host can begin.
     Begin {
-        /// The step.
+        /// The number of the step.
         step: u32,
-        /// The host.
+        /// The number of the host.
         host: u32,
     },
     /// The data class of a port is paused or resumed, because its link went down or came up.
     Pause {
-        /// The node.
+        /// The number of the node.
         node: u32,
         /// The port of that node.
         port: u16,
@@ -249,7 +249,7 @@ enum AnyNode {
     Switch(Box<Switch>),
 }
 
-/// A host or a switch with all that its events need.
+/// A host or a switch, with all data that its event handlers need.
 pub struct DrivenNode<'n> {
     network: &'n Network<'n>,
     routing: Arc<Routing>,
@@ -346,10 +346,7 @@ impl<'n> DrivenNode<'n> {
         self.run_before(Order::before(Time(time.0 + 1)))
     }
 
-    /// Does the node's tasks of faults up to `time`, before any of its events at that time.
-    ///
-    /// # Errors
-    /// An invariant is broken.
+    /// Executes the node's fault tasks up to `time`, before any of its events at that time.
     pub fn run_tasks(&mut self, time: Time) -> Result<(), String> {
         self.run_before(Order::before(time))
     }
@@ -390,7 +387,7 @@ impl<'n> DrivenNode<'n> {
                 network: self.network,
                 routing: &self.routing,
                 program_notices: &self.notice,
-                // Without mail of later windows, all frames go to `sent`.
+                // There are no mailboxes for later windows, so all frames go to `sent`.
                 out: Outbox::new(&[Time::ZERO], SmallVec::new(), (&mut self.sent, &mut self.blocks)),
                 link: &mut self.link,
                 observer: &mut NoObserver,
@@ -510,7 +507,7 @@ impl<'n> DrivenNode<'n> {
         }
     }
 
-    /// Passes the first waiting notice to the switch, unless it still has one.
+    /// Passes the first waiting notice to the switch, unless the switch has not handled the previous one yet.
     fn expect_notice(&mut self) {
         let AnyNode::Switch(switch) = &mut self.node else { return };
         if !self.has_notice

@@ -143,7 +143,7 @@ impl Port {
         }
     }
 
-    /// Counts a data packet of `bytes` bytes that leaves in the balance between control and data.
+    /// Counts a departing data packet of `bytes` bytes in the balance between control and data.
     #[inline]
     fn count_data(&mut self, bytes: u16, control_waits: bool) {
         if self.weight > 0 && control_waits {

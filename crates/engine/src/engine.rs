@@ -375,7 +375,7 @@ impl<'a> ClassInputs<'a> {
     }
 }
 
-/// The time without new deliveries after which a run counts as stalled: the longest of these times of all classes.
+/// The time without new deliveries after which a run counts as stalled. It is the longest such time of all classes.
 fn longest_patience(
     limits: &Limits,
     (scheme, facts): (&Scheme, &PathFacts),

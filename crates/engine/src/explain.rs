@@ -14,8 +14,8 @@ const SHORTER: &str = "give the fault a shorter duration";
 
 /// If each round succeeds with at least this probability, the default stall limit is long enough.
 const FREQUENT: f64 = 0.9;
-/// The probability with which a series of packets succeeds under the loss that the advice proposes. A run easily outlasts
-/// such a loss.
+/// The probability with which a round succeeds at the loss rate that the advice proposes. A run easily outlasts such
+/// losses.
 const EVEN: f64 = 0.5;
 /// The accepted probability that failed rounds in a row are taken for a stall.
 const UNLIKELY: f64 = 1e-6;

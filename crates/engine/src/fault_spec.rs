@@ -36,8 +36,8 @@ impl FaultSpec {
         FaultSpec { kind, at: Duration::ZERO.into(), duration: None, per_hour: None }
     }
 
-    /// If this fault is a packet loss that selects links by their error rate in the topology file: these error rates. The
-    /// fault replaces the losses that the file gives these links.
+    /// The error rates of the topology file that this fault replaces. A packet-loss fault replaces the error rates by
+    /// which it selects its links; other faults replace none.
     pub fn replaced_error_rates(&self) -> impl Iterator<Item = f64> {
         let names: &[String] = match &self.kind {
             FaultKind::PacketLoss { links, .. } => &links.0,

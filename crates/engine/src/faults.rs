@@ -414,7 +414,7 @@ impl Flapping {
     fn next_due(&self, after: Option<Time>) -> Time {
         let turn = self.schedule.next_change(after);
         let Some(delay) = self.routing_delay else { return turn };
-        // Routing follows a change after one delay, so it now learns of the changes that are that old.
+        // Routing follows a change after one delay. It is therefore updated when a change is that old.
         let known = after.filter(|after| after.0 >= delay.0).map(|after| Time(after.0 - delay.0));
         turn.min(self.schedule.next_change(known) + delay)
     }

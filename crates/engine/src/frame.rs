@@ -31,8 +31,8 @@ pub enum FrameKind {
     Packet,
 }
 
-/// The ingress port of a queued frame that is charged to no port, because a switch program had held it outside the
-/// buffer.
+/// The ingress port of a queued frame that counts for the buffer of no port, because a switch program had held the
+/// frame outside the buffer.
 pub const UNCHARGED: u16 = u16::MAX;
 
 const FILLER: Packet = Packet::cnp(QpId(0), HostId(0));

@@ -52,7 +52,8 @@ const DONE: u32 = u32::MAX - 1;
 
 /// The index in `timers` that stands for the host's pull pacer. No queue pair has this number.
 const PULLS: u32 = u32::MAX;
-/// The index in `timers` that stands for the reception of a host with faults of its own.
+/// The index in `timers` that stands for the reception of a host that is a slow receiver or storms
+/// with pauses.
 const RECEPTION: u32 = u32::MAX - 1;
 
 /// The number of cache lines at the beginning of a sender that a packet touches. The order of the sender's fields puts

@@ -159,10 +159,10 @@ impl<'a> Ideal<'a> {
     /// latest of several lower bounds.
     ///
     /// At each distance from the sender, all packets cross links that carry no more than the sum of their rates. No
-    /// packet reaches such a link before the first one can have arrived there. After the last one has crossed it, it
-    /// still has the rest of the path ahead, store and forward. The same bound also holds for the full packets alone,
-    /// which short last packets may overtake. If all links are as fast as those of the hosts, the last link decides.
-    /// The bound then equals the time on one path, except for messages of fewer packets than links.
+    /// packet reaches such a link before the first one can have arrived there. After the last packet has crossed it,
+    /// the rest of the path still lies ahead of that packet, store and forward. The same bound also holds for the full
+    /// packets alone, which short last packets may overtake. If all links are as fast as those of the hosts, the last
+    /// link decides. The bound then equals the time on one path, except for messages of fewer packets than links.
     fn last_arrival_spread(&self, tiers: &[Tier], bytes: u64) -> Duration {
         let full = self.framing.payload.0 + self.framing.header.0;
         let parts = self.parts(bytes);
@@ -249,8 +249,9 @@ impl<'a> Ideal<'a> {
         tiers
     }
 
-    /// An upper bound of the number of links at each distance, if all ECMP groups of a tier have the same size. It is
-    /// the number of paths from the sender to that distance, or from the receiver back to it if that is smaller.
+    /// An upper bound of the number of links at each distance, if all ECMP groups of a tier have the same size. The
+    /// bound is the smaller one of two numbers of paths: those from the sender to that distance, and those from the
+    /// receiver back to it.
     fn widths(&self, path: &[LinkId], src: HostId, dst: HostId) -> Vec<u64> {
         let mut widths = vec![1_u64; path.len()];
         let group = |node: NodeId, to: HostId| {

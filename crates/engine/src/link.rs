@@ -90,7 +90,7 @@ pub struct LinkKindTable<'a> {
     /// The kinds so far.
     pub kinds: Vec<LinkKind>,
     keys: Vec<(Rate, Duration, Duration, bool)>,
-    /// The delays that have a class of their own.
+    /// The delays for which nodes have a FIFO queue ([`DelayClass`]).
     delays: Vec<Duration>,
     sizes: [u16; 2],
     fabric: &'a FabricSpec,
@@ -191,11 +191,11 @@ pub struct Unmarked {
     pub rate: Rate,
 }
 
-/// The slowest links of `topology` whose queues never mark packets. A queue never marks if a full packet that leaves a
-/// full queue leaves no more bytes than the lower threshold behind. None if all queues can mark, or if they have no
-/// limit of their own.
+/// The slowest links of `topology` whose queues never mark packets. A queue never marks if the bytes in a full queue,
+/// without one full packet, do not exceed the lower threshold. None if all queues can mark, or if they have no limit
+/// of their own.
 pub fn unmarked(fabric: &FabricSpec, topology: &Topology, facts: &PathFacts) -> Option<Unmarked> {
-    // A queue with a limit above 32 bits never fills.
+    // A queue whose limit does not fit in 32 bits never fills.
     let holds = fabric.longest_queue(facts)?.0;
     let left = u32::try_from(holds).ok()?.saturating_sub(clip(facts.packet));
     let from_switches =

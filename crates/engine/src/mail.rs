@@ -89,13 +89,14 @@ pub struct Blocks(Vec<Block>);
 /// memory than the frames in flight need.
 ///
 /// A vector per mailbox would keep the capacity of its fullest window. At a hundred thousand nodes, this would be most
-/// of a run's memory, and the kernel's clearing of that memory would take most of the time of a short run. The length
-/// of a mailbox's first run follows from the number of arrivals in the mailbox's last window, so that most arrivals are
-/// read in sequence.
+/// of the memory of a simulation, and the kernel's clearing of that memory would take most of the time of a short
+/// simulation. The length of a mailbox's first run follows from the number of arrivals in the mailbox's last window,
+/// so that most arrivals are read in sequence.
 #[derive(Default)]
 struct ArrivalArena {
     blocks: Vec<Block>,
-    /// For each first index of a run, divided by [`STEP`]: the length of the run, and the first index of the next run.
+    /// The length of each run, and the first index of the run that follows it in its mailbox. The position in this
+    /// vector is the run's own first index divided by [`STEP`].
     runs: Vec<(u32, u32)>,
     /// The number of indexes that are allocated.
     used: u32,
@@ -328,11 +329,11 @@ pub struct LinkMail {
     block: Block,
     /// The number of the block within that slot.
     number: u32,
-    /// The index within the block of the first arrival since [`turn_to`](Self::turn_to).
+    /// The index of the first arrival since [`turn_to`](Self::turn_to), within the block.
     first: u32,
-    /// The index within the block of the next arrival.
+    /// The index of the next arrival, within the block.
     next: u32,
-    /// The index within the block of the end of the run.
+    /// The end of the run of consecutive indexes, as an index within the block.
     end: u32,
 }
 
@@ -444,7 +445,7 @@ fn sort_nearly_sorted<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u64) {
             last = key(&item);
             continue;
         }
-        // The greatest so far, `last`, moves up to this place.
+        // `last`, the greatest item so far, moves to this place.
         let mut place = index;
         while place > 0 && key(&items[place - 1]) > key(&item) {
             items[place] = items[place - 1];
@@ -453,8 +454,8 @@ fn sort_nearly_sorted<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u64) {
         items[place] = item;
         left = left.saturating_sub(index - place);
         if left == 0 {
-            // Sorting by a key makes the compiler build the sort in this crate. The sort of plain integers would come
-            // from the first crate that calls it, which is not optimised in tests.
+            // With the key as a closure of this crate, the compiler builds the sort in this crate. A sort of plain
+            // integers could be taken from another crate, which is not optimised in tests.
             return items.sort_unstable_by_key(key);
         }
     }
@@ -470,8 +471,8 @@ pub struct Sources<'m> {
     pub order: Option<u64>,
 }
 
-/// The largest number of arrivals from each thread that are prefetched before a node's turn. The hardware prefetcher
-/// continues along a run.
+/// The largest number of arrivals from each thread that are prefetched before a node's turn. From there on, the CPU's
+/// own prefetcher continues along consecutive addresses.
 const MAX_PREFETCHED: usize = 16;
 
 impl Sources<'_> {
@@ -481,14 +482,17 @@ impl Sources<'_> {
         self.slots.iter().filter(of_window).flat_map(|slot| slot.touched.iter().copied())
     }
 
-    /// Prefetches the first arrivals at `node`.
+    /// Prefetches the first arrivals at `node`. Returns the number of all arrivals at the node.
     #[inline]
-    pub fn prefetch(&self, node: NodeId) {
+    pub fn prefetch(&self, node: NodeId) -> u32 {
+        let mut arrivals = 0;
         for slot in self.slots {
             if let Some((_, run)) = slot.runs_of(self.window, node).next() {
                 run.iter().take(MAX_PREFETCHED).for_each(prefetch);
+                arrivals += slot.boxes[node.index()].arrivals;
             }
         }
+        arrivals
     }
 }
 

@@ -414,7 +414,8 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// One of the nearest attachments of a packet's destination. A hash selects it, which is the same at all switches.
+    /// One of the nearest attachments of a packet's destination. It is selected by a hash that is the same at all
+    /// switches.
     #[cold]
     #[inline(never)]
     fn nearest_attachment(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<Attachment> {
@@ -476,8 +477,8 @@ fn planes(topology: &Topology, routing: &Routing) -> Vec<u32> {
 }
 
 /// The shortest time from the moment a node sends a frame until another node may act on it. It is the latency of the
-/// link, plus the latency of the switch after it unless PFC is used, whose pause frames skip the latter. If the sum is
-/// 0, the serialisation time of the shortest frame is used.
+/// link. Without PFC, the latency of the switch after the link is added; pause frames skip it. If the sum is 0, the
+/// serialisation time of the shortest frame is used.
 fn lookahead(link_kinds: &[LinkKind], scheme: &Scheme) -> Duration {
     let pauses = scheme.fabric.pfc.is_some();
     let shortest = shortest_frame(scheme);

@@ -4,8 +4,8 @@ use crate::observer::QpSelector;
 use crate::spec::{MeasureSpec, RunPoint};
 use anabranch_base::{Duration, Time};
 
-/// The error for a run whose curves with a point per interval use up their `share` of the points within the time
-/// `room`.
+/// The error for a run in which curves with a point per interval have too many points. They use up their `share` of
+/// the points within the time `room`.
 pub fn interval_points_exceeded(
     measures: &[MeasureSpec],
     share: u64,

@@ -98,7 +98,7 @@ pub struct Shard<O> {
     hosts: Vec<Host>,
     switches: Vec<Switch>,
     units: Vec<WorkUnit>,
-    /// The next own event of each work unit. Arrivals are not included.
+    /// The next event of each work unit that is not an arrival.
     next: Vec<Order>,
     /// The earliest `next` of each block of work units. Whole blocks are skipped if they have nothing to do.
     first: Vec<Order>,
@@ -249,7 +249,7 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// The time of the next own event of a node, or of the next arrival over a long link.
+    /// The time of the next event that a node has scheduled itself, or of the next arrival over a long link.
     pub fn next_time(&self) -> Time {
         first_of(&self.first).time().min(self.far_calendar.first())
     }
@@ -336,7 +336,8 @@ impl<O: Observer> Shard<O> {
     }
 }
 
-/// Runs the events of a host from `start` until before `bound`, in their order. `next` is its next own event.
+/// Runs the events of a host from `start` until before `bound`, in their order. `next` is the next one that is not an
+/// arrival.
 #[inline]
 fn run_host<O: Observer>(
     host: &mut Host,
@@ -422,8 +423,8 @@ fn mark_called(called: &mut [u64], position_of: &NodeLocations, nodes: impl Iter
     }
 }
 
-/// Collects the work units that have an arrival or an own event before `bound`. A bit in `called` marks an arrival, and
-/// is cleared.
+/// Collects the work units that have any event before `bound`, an arrival or another one. A bit in `called` marks an
+/// arrival, and is cleared.
 #[inline]
 fn find_active(called: &mut [u64], (first, next): (&[Order], &[Order]), bound: Order, active: &mut Vec<u32>) {
     active.clear();
@@ -440,7 +441,7 @@ fn find_active(called: &mut [u64], (first, next): (&[Order], &[Order]), bound: O
     }
 }
 
-/// Updates the next own event of every work unit and the earliest one of every block.
+/// Updates the next event of every work unit and the earliest one of every block, without arrivals.
 fn update_all(
     units: &[WorkUnit],
     (hosts, switches): (&[Host], &[Switch]),
@@ -453,7 +454,7 @@ fn update_all(
     next.chunks(BLOCK).zip(first.iter_mut()).for_each(|(next, first)| *first = first_of(next));
 }
 
-/// Updates the earliest own event of each block with a work unit that has run.
+/// Updates the earliest event, without arrivals, of each block with a work unit that has run.
 #[inline]
 fn update_first(first: &mut [Order], next: &[Order], active: &[u32]) {
     for units in active.chunk_by(|one, other| *one as usize / BLOCK == *other as usize / BLOCK) {
@@ -484,8 +485,7 @@ fn prefetch_ahead(
         }
         Some(WorkUnit::One(NodeIndex::Switch(index))) => {
             let switch = &switches[*index as usize];
-            switch.prefetch(routing);
-            sources.prefetch(switch.node());
+            switch.prefetch(routing, sources.prefetch(switch.node()));
         }
         Some(WorkUnit::Cluster(_)) | None => {}
     }

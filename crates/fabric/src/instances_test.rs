@@ -1,5 +1,5 @@
-//! The link tables of small clusters, with hop and path counts, from the folder that the environment variable
-//! ANABRANCH_PEERS names.
+//! Compares fabrics with the link tables, hop counts and path counts of small clusters. These are in the folder that
+//! the environment variable ANABRANCH_PEERS names.
 
 use super::*;
 use crate::shortest_paths::between;

@@ -96,8 +96,8 @@ impl Topology {
         longest.1
     }
 
-    /// The host ports that represent each ToR: the first and the last one among those with the slowest link, and the
-    /// slowest one other than the first.
+    /// The host ports of each ToR among which [`longest_path`](Self::longest_path) looks: the first and the last one
+    /// among those with the slowest link, and the slowest one other than the first.
     fn end_hosts(&self) -> Vec<Ends> {
         let link_time = |(host, port): HostPort| self.packet_time(&[self.link(host.into(), port)]);
         let mut ends: Vec<Option<(Duration, Ends)>> = vec![None; self.tors() as usize];
@@ -127,7 +127,7 @@ impl Topology {
 /// A port of a host.
 type HostPort = (HostId, u16);
 
-/// The host ports that represent a ToR at the start and at the end of a path.
+/// The host ports of a ToR that may be the start or the end of the longest path.
 #[derive(Clone, Copy)]
 struct Ends {
     /// The index of the ToR.

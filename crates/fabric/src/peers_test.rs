@@ -1,4 +1,4 @@
-//! The published topology files, from the folder that the environment variable ANABRANCH_PEERS names.
+//! Reads the published topology files from the folder that the environment variable ANABRANCH_PEERS names.
 
 use super::*;
 use crate::{TierSpec, TopologySpec};

@@ -372,7 +372,8 @@ mod tests {
         assert_eq!(routing.group(32, 4), [4, 5, 6, 7]);
         assert_eq!(routing.group(64 + 5, 31), [7], "a core down to pod 7");
         assert_eq!(routing.tor_index(HostId(127), 0), 31);
-        // The groups are the empty one, the ports up, and one for each single port 0..8.
+        // A group is stored as its length and its ports: the empty group takes 1 entry, the four uplinks take 5, and
+        // each of the eight single ports takes 2.
         assert_eq!(routing.groups.len(), 1 + 5 + 8 * 2);
     }
 

@@ -13,13 +13,13 @@ use std::os::unix::net::UnixStream;
 pub enum FromNodes {
     /// The nodes are ready to begin.
     Ready,
-    /// An effect on nodes of other processes.
+    /// A signal for nodes of other processes.
     Signal(Signal),
-    /// The number of messages acknowledged and steps ended so far, and the time of the last of these.
+    /// The progress of the process so far.
     Progress {
-        /// The number.
+        /// Number of acknowledged messages and ended steps together.
         ended: u64,
-        /// The time.
+        /// The time of the last of these events.
         last_end: Time,
     },
     /// A node failed.
@@ -28,22 +28,23 @@ pub enum FromNodes {
     Report(Box<NodesReport>),
 }
 
-/// The results of the nodes of one process.
+/// The results of the nodes of one process, at the end of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct NodesReport {
-    /// The totals of the nodes.
+    /// The totals of the nodes' counters.
     pub totals: NodeTotals,
-    /// The times of messages that these nodes know: number; posting, delivery, acknowledgement.
+    /// Numbers of messages, each with the times of its posting, delivery and acknowledgement, as far as these nodes
+    /// know them.
     pub messages: Vec<(u32, [Option<Time>; 3])>,
-    /// The times of steps that these nodes know: number; begin, end.
+    /// Numbers of steps, each with the times of its start and its end, as far as these nodes know them.
     pub steps: Vec<(u32, [Option<Time>; 2])>,
-    /// The messages whose bytes were checked.
+    /// Number of messages whose bytes were checked.
     pub checked: u64,
-    /// The lateness of frames when nodes acted on them.
+    /// Lateness with which nodes acted on frames.
     pub frames: Lateness,
-    /// The lateness of nodes' own events.
+    /// Lateness of the events that nodes scheduled themselves, such as timers.
     pub events: Lateness,
-    /// Frames that the kernel dropped at full sockets.
+    /// Number of frames that the kernel dropped because a socket was full.
     pub kernel_drops: u64,
 }
 
@@ -52,13 +53,13 @@ pub struct NodesReport {
 pub enum ToNodes {
     /// The run begins at this monotonic time in nanoseconds.
     Start(u64),
-    /// An effect of a node of another process.
+    /// A signal from a node of another process.
     Signal(Signal),
     /// The run ends at this simulated time.
     Stop(Time),
 }
 
-/// One end of a stream of lines.
+/// One end of a stream over which processes exchange messages as lines.
 pub struct Channel {
     stream: UnixStream,
     buffer: Vec<u8>,

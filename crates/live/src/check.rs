@@ -14,7 +14,7 @@ use std::time::Duration;
 /// One thing that a testbed needs.
 #[derive(Debug)]
 pub struct Need {
-    /// The thing.
+    /// The name of the thing.
     pub what: &'static str,
     /// The problem, with the command that solves it. None if the thing is there.
     pub problem: Option<String>,
@@ -44,7 +44,7 @@ pub fn check() -> Vec<Need> {
     needs
 }
 
-/// Sends a frame through a testbed of two hosts.
+/// Sends a frame between the two hosts of a testbed, to see whether it arrives.
 fn one_frame() -> Result<(), LiveError> {
     let text = "schemes = [\"reps\"]\nseeds = [1]\ntopology = { kind = \"fat-tree\", hosts = 2, hosts_per_tor = 2, link = \"100Gbps\" }\n\
                 workload = { kind = \"permutation\", bytes = \"4KB\" }";

@@ -27,14 +27,14 @@ const PAUSED_PRIORITY: u8 = 3;
 /// Converts the frames of one node.
 pub struct Codec {
     format: Format,
-    /// The latest PSN of each queue pair at this node, from which 24-bit PSNs are restored.
+    /// The latest PSN of each queue pair at this node, with which the 24-bit PSN of a frame is extended to 32 bits.
     psns: Vec<u32>,
 }
 
 /// A frame that was read.
 pub struct Read {
     pub content: FrameContent,
-    /// The time at which the node should act on it.
+    /// The time at which the node should act on the frame.
     pub acts: Time,
     /// The place of the payload in the frame, and its offset in the message. None for other frames than data.
     pub payload: Option<(Range<usize>, u32)>,
@@ -92,7 +92,7 @@ impl Codec {
         Ok(place)
     }
 
-    /// Reads a frame that arrives now.
+    /// Reads a frame that arrives at `now`.
     pub fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Read, WireError> {
         let at = bytes.len().saturating_sub(TRAILER_BYTES);
         let (frame, trailer) = bytes.split_at(at);
@@ -124,7 +124,7 @@ impl Codec {
         Ok(Read { content: FrameContent::Packet(packet), acts, payload })
     }
 
-    /// Remembers the PSN of a packet.
+    /// Stores the PSN of a packet as the latest one of its queue pair.
     fn note(&mut self, packet: &Packet) {
         let psn = match packet.repr {
             Repr::Data { psn, .. } | Repr::Trimmed { psn, .. } => psn,
@@ -140,7 +140,7 @@ impl Codec {
     }
 }
 
-/// Whether a frame is one of MAC control, by its EtherType.
+/// Whether a frame is a MAC control frame, by its EtherType.
 pub fn is_pause(frame: &[u8]) -> bool {
     frame.get(12..14) == Some(&[0x88, 0x08])
 }

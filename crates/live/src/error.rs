@@ -3,13 +3,13 @@
 use anabranch_sim::RunError;
 use anabranch_wire::WireError;
 
-/// The reason why a live run ended early.
+/// The reason for which a live run ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// The run cannot be built.
     #[error(transparent)]
     Run(#[from] Box<RunError>),
-    /// The run needs something that real packets do not have here.
+    /// The run uses a feature that the simulator has and real packets do not have here.
     #[error("{0}")]
     Unsupported(String),
     /// A node broke an invariant.
@@ -18,9 +18,9 @@ pub enum LiveError {
     /// A frame cannot be read or written.
     #[error("{node}: {error}")]
     Frame {
-        /// The node.
+        /// The name of the node.
         node: String,
-        /// The field and the fault.
+        /// The invalid field, and the reason.
         error: WireError,
     },
     /// The bytes of a delivered message differ from those that were sent.
@@ -28,7 +28,7 @@ pub enum LiveError {
         "message {message} arrived at {node} with other bytes than were sent: BLAKE3 {found}, not {expected}"
     )]
     Damaged {
-        /// The message.
+        /// The number of the message.
         message: u32,
         /// The receiving host.
         node: String,
@@ -46,9 +46,9 @@ pub enum LiveError {
     /// The operating system refused something.
     #[error("{what}: {error}")]
     System {
-        /// The action.
+        /// The action that failed.
         what: String,
-        /// The error.
+        /// The operating system's error.
         error: std::io::Error,
     },
 }

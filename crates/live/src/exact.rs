@@ -1,4 +1,4 @@
-//! All nodes of a run in one thread, with exact times: every frame arrives when it should.
+//! All nodes of a run in one thread, with exact times: the nodes act on every frame at its simulated time of arrival.
 
 use crate::codec::is_pause;
 use crate::error::LiveError;
@@ -17,7 +17,7 @@ pub struct ExactOutcome {
     pub row: RunRow,
     /// The totals of all nodes.
     pub totals: NodeTotals,
-    /// The messages whose bytes were checked at their receivers.
+    /// Number of messages whose bytes were checked at their receivers.
     pub checked: u64,
     /// The times of posting, delivery and acknowledgement of each message.
     pub times: Vec<[Option<Time>; 3]>,
@@ -34,7 +34,7 @@ struct Arrival {
     is_packet: bool,
     rank: u64,
     port: u16,
-    /// The number of the frame, which tells frames of one link apart.
+    /// The number of the frame in the order of sending. It distinguishes frames of one link.
     frame: u64,
 }
 
@@ -94,7 +94,7 @@ impl Exact<'_> {
         own.into_iter().chain(arrival).min().filter(|time| *time < Time::NEVER)
     }
 
-    /// Handles everything that happens at `now`.
+    /// Handles all events and arrivals of the time `now`.
     fn instant(&mut self, now: Time) -> Result<(), LiveError> {
         for index in 0..self.nodes.len() {
             self.nodes[index].run_tasks(now)?;
@@ -114,7 +114,7 @@ impl Exact<'_> {
         Ok(())
     }
 
-    /// Passes on what a node has sent.
+    /// Passes on the frames and signals that a node has sent.
     fn pass_on(&mut self, index: usize) -> Result<(), LiveError> {
         self.send(index)?;
         let mut signals: Vec<Signal> = self.nodes[index].take_signals().collect();

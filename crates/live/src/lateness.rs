@@ -1,11 +1,11 @@
-//! The lateness of actions: the time between the instant at which a node should act and that at which it does.
+//! The lateness of actions: the time between the instant at which a node should act and the instant at which it does.
 
 use serde::{Deserialize, Serialize};
 
-/// The number of steps per power of two.
+/// Number of histogram steps per power of two.
 const STEPS: u32 = 8;
 
-/// A histogram of times in nanoseconds, each known to within an eighth.
+/// A histogram of times in nanoseconds. Each time is known to within an eighth of its value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lateness {
     counts: Vec<u64>,

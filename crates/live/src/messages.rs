@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// The messages that arrive at a host.
 #[derive(Default)]
 pub struct Messages {
-    /// The bytes so far of each message that is not delivered yet, by connection and message.
+    /// The bytes received so far of each message that is not yet delivered, by connection and message.
     arriving: BTreeMap<(QpId, MessageId), Vec<u8>>,
     /// The hash of each delivered message.
     delivered: BTreeMap<MessageId, blake3::Hash>,

@@ -1,7 +1,7 @@
 //! The network namespaces of a testbed: one for each node, with a veth pair for each cable.
 //!
 //! Their names are `anabranch-PID-NODE` with the process that made them, such as `anabranch-4711-h0`. They are removed
-//! when the testbed is dropped. [`remove_left_behind`] removes those of processes that were killed.
+//! when the testbed is dropped. [`remove_left_behind`] removes the namespaces of processes that were killed.
 
 use crate::error::LiveError;
 use crate::sockets::packet_socket;
@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime};
 const PREFIX: &str = "anabranch-";
 /// The folder in which `ip netns` keeps namespaces.
 const FOLDER: &str = "/run/netns";
-/// The unit of a process's start in `/proc`, which is the same on all machines.
+/// Clock ticks per second, the unit in which `/proc` gives the start of a process. It is the same on all machines.
 const TICKS_PER_SECOND: u64 = 100;
 /// The largest error of times from different clocks.
 const CLOCK_ERROR: Duration = Duration::from_secs(2);
@@ -57,7 +57,7 @@ impl Namespaces {
         ip(&["-batch", "-"], &lines)?;
         for (node, name) in built.names.iter().enumerate() {
             let ports = topology.links_of(NodeId(node as u32)).len();
-            // Without an address there is no traffic of the kernel's own.
+            // Without a link-local address, the kernel sends no traffic of its own.
             let up: String =
                 (0..ports).map(|port| format!("link set p{port} addrgenmode none up\n")).collect();
             ip(&["-n", name, "-batch", "-"], &up)?;
@@ -110,7 +110,8 @@ fn name(topology: &Topology, node: NodeId) -> String {
     }
 }
 
-/// Removes the namespaces of processes that were killed before they could do it. Returns their number.
+/// Removes the namespaces of processes that were killed before they could remove them. Returns the number of removed
+/// namespaces.
 pub fn remove_left_behind() -> usize {
     let Ok(entries) = std::fs::read_dir(FOLDER) else { return 0 };
     let is_left = |entry: &std::fs::DirEntry| {
@@ -124,7 +125,7 @@ pub fn remove_left_behind() -> usize {
     dead.len()
 }
 
-/// The process that made the namespace with this name. None if it was not made for a testbed.
+/// The ID of the process that made the namespace with this name. None if it was not made for a testbed.
 fn owner(name: &str) -> Option<u32> {
     name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok()
 }
@@ -134,10 +135,12 @@ fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// Whether the process with this number runs, and began before `made`. Numbers of processes are used again.
+/// Whether the process with this ID is running and started before `made`. A process that started later has reused the
+/// ID.
 fn has_run_since(pid: u32, made: SystemTime) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name in brackets may contain anything.
+    // The fields after the process's name are read. The name is in brackets and may itself contain brackets and
+    // spaces.
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let (Some(state), Some(begin)) =
         (fields.first(), fields.get(19).and_then(|ticks| ticks.parse::<u64>().ok()))
@@ -155,7 +158,7 @@ fn remove(names: &[String]) {
     let there = names.iter().filter(|name| Path::new(FOLDER).join(name).exists());
     let lines: String = there.map(|name| format!("netns del {name}\n")).collect();
     if !lines.is_empty() {
-        // What cannot be removed now is removed by the next start.
+        // A namespace that cannot be removed now is removed at the next start of a testbed.
         let _ = ip(&["-force", "-batch", "-"], &lines);
     }
 }

@@ -26,7 +26,7 @@ pub struct Arrived {
 /// A frame that a node sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The time at which the next node should act on it. The frame is on the emulated link until then.
+    /// The time at which the next node should act on the frame. Until then the frame is on the emulated link.
     pub acts: Time,
     /// The port of the node.
     pub port: u16,
@@ -87,7 +87,7 @@ impl<'r> LiveNode<'r> {
         &self.node
     }
 
-    /// The number of messages that arrived at this host, all with the bytes that were sent.
+    /// Number of messages that arrived at this host and were found to have the bytes that were sent.
     pub fn checked_messages(&self) -> u64 {
         self.messages.checked()
     }
@@ -126,18 +126,12 @@ impl<'r> LiveNode<'r> {
         Ok(())
     }
 
-    /// Handles the node's events up to `time`, which is included.
-    ///
-    /// # Errors
-    /// An invariant is broken.
+    /// Handles the node's events up to `time`, inclusive.
     pub fn run_until(&mut self, time: Time) -> Result<(), LiveError> {
         self.node.run_until(time).map_err(LiveError::Broken)
     }
 
-    /// Does the node's tasks of faults up to `time`, before any of its events at that time.
-    ///
-    /// # Errors
-    /// An invariant is broken.
+    /// Executes the node's fault events up to `time`, before any of its other events at that time.
     pub fn run_tasks(&mut self, time: Time) -> Result<(), LiveError> {
         self.node.run_tasks(time).map_err(LiveError::Broken)
     }

@@ -8,13 +8,16 @@ use anabranch_sim::topology::Topology;
 const MOST_HOSTS: u32 = 32;
 /// The most nodes of a testbed, which have a network namespace each.
 const MOST_NODES: u32 = 96;
-/// The packet-hops per second of real time that two busy cores carry in time.
+/// Number of packet-hops per second of real time that two cores handle without delay, even if other programs keep them
+/// busy.
 const EASY_RATE: f64 = 12_000.0;
-/// The packet-hops per second of real time beyond which queues of the machine's own would build up.
+/// Number of packet-hops per second of real time above which queues would build up in the machine itself.
 const MOST_RATE: f64 = 60_000.0;
-/// The real time of a full packet in which a busy machine lets nodes act, in seconds.
+/// Real time in seconds that a full packet should take on a host's link, so that even a busy machine lets nodes act in
+/// time.
 const EASY_PACKET: f64 = 10e-3;
-/// The real time in seconds that a run should not exceed for the sake of [`EASY_PACKET`].
+/// Real time in seconds that a run should not exceed. A run may be dilated less than [`EASY_PACKET`] requires in order
+/// to end within it.
 const EASY_RUN: f64 = 15.0;
 
 /// The amount of work of a run, from its simulation.
@@ -33,12 +36,12 @@ impl Work {
         time.0 as f64 / 1e12
     }
 
-    /// The smallest dilation at which the machine carries this many packet-hops per second.
+    /// The dilation at which the run has `rate` packet-hops per second of real time.
     fn dilation_for(&self, rate: f64) -> f64 {
         self.packet_hops as f64 / (Work::seconds(self.lasts).max(1e-12) * rate)
     }
 
-    /// The dilation at which a busy machine runs this in time.
+    /// The dilation at which even a busy machine lets nodes act in time.
     pub fn fitting_dilation(&self) -> u32 {
         let in_time = EASY_PACKET / Work::seconds(self.packet).max(1e-12);
         let soon = EASY_RUN / Work::seconds(self.lasts).max(1e-12);
@@ -53,7 +56,7 @@ impl Work {
     /// Checks that the machine can carry the run at this dilation.
     ///
     /// # Errors
-    /// It cannot. The message names the smallest dilation.
+    /// The machine cannot carry it. The error names the smallest possible dilation.
     pub fn check(&self, dilation: u32) -> Result<(), LiveError> {
         let least = self.dilation_for(MOST_RATE);
         if f64::from(dilation) >= least {

@@ -1,7 +1,8 @@
 //! The record of a live run: the inputs of each node with their times, and its outputs.
 //!
-//! Each process has a file of JSON lines, in the order of its events. A payload follows from its message and offset, so
-//! that the record has only these, and the other bytes of the frame in hexadecimal digits; its ICRC covers the payload.
+//! Each process has a file of JSON lines, in the order of its events. A payload follows from its message and offset,
+//! so the record contains only these two, and the other bytes of the frame in hexadecimal digits. Among those bytes is
+//! the ICRC, which covers the payload.
 
 use crate::error::LiveError;
 use crate::node::{Frame, PayloadPlace};
@@ -16,30 +17,30 @@ use std::path::{Path, PathBuf};
 /// A line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The node.
+    /// The number of the node.
     pub node: u32,
-    /// The event.
+    /// The input or output.
     pub event: Event,
 }
 
 /// An input of a node, or an output that follows from the inputs before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Event {
-    /// The node got a frame.
+    /// The node received a frame.
     Receive {
         /// The time of the arrival.
         time: Time,
-        /// The port.
+        /// The number of the port.
         port: u16,
-        /// The frame.
+        /// The bytes of the frame.
         frame: FrameRecord,
     },
-    /// The node handled its own events.
+    /// The node handled the events that it had scheduled itself.
     Run {
-        /// The time up to which it did, which is included.
+        /// The time up to which the node handled events, inclusive.
         until: Time,
     },
-    /// The node got a signal.
+    /// The node received a signal.
     Handle(Signal),
     /// The node sent a frame.
     Sent(SentRecord),
@@ -50,11 +51,11 @@ pub enum Event {
 /// A frame that a node sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentRecord {
-    /// The time at which the next node should act on it.
+    /// The time at which the next node should act on the frame.
     pub acts: Time,
-    /// The port.
+    /// The number of the port.
     pub port: u16,
-    /// The frame.
+    /// The bytes of the frame.
     pub frame: FrameRecord,
 }
 
@@ -72,7 +73,7 @@ pub struct FrameRecord {
 }
 
 impl SentRecord {
-    /// The record of a frame.
+    /// The record of a sent frame.
     pub fn of(frame: &Frame) -> SentRecord {
         let record = FrameRecord::of(&frame.bytes, frame.payload.as_ref());
         SentRecord { acts: frame.acts, port: frame.port, frame: record }
@@ -92,7 +93,7 @@ impl FrameRecord {
         }
     }
 
-    /// The bytes of the frame. None if the record has something else than hexadecimal digits.
+    /// The bytes of the frame. None if the record has characters other than hexadecimal digits.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         let mut bytes = from_digits(&self.head)?;
         if let Some((message, offset, length)) = self.payload {
@@ -120,19 +121,19 @@ fn from_digits(text: &str) -> Option<Vec<u8>> {
     pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?)).collect()
 }
 
-/// The file of a process in the folder of a record.
+/// The path of a process's file in the folder of a record.
 pub fn file_of(folder: &Path, process: usize) -> PathBuf {
     folder.join(format!("process-{process}.jsonl"))
 }
 
-/// Writes the record of a process.
+/// The writer of a process's record.
 pub struct Recorder {
     out: BufWriter<File>,
     path: PathBuf,
 }
 
 impl Recorder {
-    /// A record in `folder`, which exists.
+    /// Creates the file of a process in `folder`, which must exist.
     ///
     /// # Errors
     /// The file cannot be written.

@@ -1,4 +1,5 @@
-//! The replay of a record: each node gets again what it was given, and must send the same bytes at the same times.
+//! The replay of a record: each node receives the recorded inputs again, and must send the same bytes at the same
+//! times.
 
 use crate::error::LiveError;
 use crate::node::LiveNode;
@@ -16,21 +17,22 @@ use std::path::Path;
 pub struct Replayed {
     /// The processes of the run.
     pub processes: usize,
-    /// The frames and signals that nodes were given, and the times at which they handled events of their own.
+    /// Number of frames and signals that nodes received, plus the number of times at which they handled events that
+    /// they had scheduled themselves.
     pub inputs: u64,
-    /// The frames and signals that nodes sent, all of which are those of the record.
+    /// Number of frames and signals that nodes sent. All of them equal the recorded ones.
     pub outputs: u64,
 }
 
 /// Replays the record of a run in `folder`.
 ///
 /// # Errors
-/// A node sends something else than in the record, the record cannot be read, or the run cannot be built.
+/// A node sends other bytes or signals than in the record, the record cannot be read, or the run cannot be built.
 pub fn replay(point: &RunPoint, built: &Built, folder: &Path) -> Result<Replayed, LiveError> {
     let processes = groups(&DrivenRun::new(point, built)?, &built.topology).len();
     let mut sum = Replayed { processes, ..Replayed::default() };
     for process in 0..processes {
-        // The nodes of a process share what they know of messages, and nothing with other processes.
+        // The nodes of one process share what is known about messages. Different processes share nothing.
         let run = DrivenRun::new(point, built)?;
         let mut nodes = LiveNode::all(&run, &built.topology)?;
         let path = file_of(folder, process);

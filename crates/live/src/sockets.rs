@@ -6,9 +6,10 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// The bytes that may wait at a socket, with the kernel's own data about each frame: a hundred full queues.
+/// Size of a socket's buffer in bytes: room for a hundred full queues, including the kernel's own data about each
+/// frame.
 const BUFFER: usize = 64 << 20;
-/// The bytes that may wait at a socket without privileges.
+/// Size of a socket's buffer in bytes in runs without privileges.
 const SMALL_BUFFER: usize = 200 << 10;
 
 /// A socket for all frames of an interface of the thread's network namespace.
@@ -35,7 +36,7 @@ pub fn packet_socket(interface: &str) -> io::Result<OwnedFd> {
         sll_addr: [0; 8],
     };
     let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-    // SAFETY: the pointer and the length are those of a `sockaddr_ll`, which is the address of such a socket.
+    // SAFETY: the pointer and the length are those of a `sockaddr_ll`, the type of address that a packet socket takes.
     let bound = unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) };
     if bound != 0 {
         return Err(io::Error::last_os_error());

@@ -7,14 +7,14 @@
 use anabranch_base::QpId;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The most bytes of payload that are kept, many times the buffer of a switch.
+/// Largest number of bytes of payload that are kept. It is many times the buffer of a switch.
 const MOST_BYTES: usize = 64 << 20;
 
 /// The payloads at a switch.
 #[derive(Default)]
 pub struct Payloads {
     by_packet: BTreeMap<(QpId, u32), Stored>,
-    /// The arrivals in their order, each with its number.
+    /// The packets in the order of their arrivals, each with the number of its arrival.
     order: VecDeque<(u64, (QpId, u32))>,
     arrivals: u64,
     bytes: usize,

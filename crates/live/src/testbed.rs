@@ -1,4 +1,4 @@
-//! A run on real packets: a process for each host and one for all switches, which the clock drives.
+//! A run on real packets, with a process for each host and one for all switches. The nodes act in real time.
 
 use crate::channel::{Channel, FromNodes, NodesReport, ToNodes};
 use crate::clock::monotonic_ns;
@@ -53,21 +53,21 @@ pub struct Settings<'s> {
 pub struct LiveOutcome {
     /// The row of the run, in simulated time.
     pub row: RunRow,
-    /// The messages whose bytes were checked at their receivers.
+    /// Number of messages whose bytes were checked at their receivers.
     pub checked: u64,
-    /// The lateness of frames when nodes acted on them.
+    /// Lateness with which nodes acted on frames.
     pub frames: Lateness,
-    /// The lateness of nodes' own events.
+    /// Lateness of the events that nodes scheduled themselves, such as timers.
     pub events: Lateness,
-    /// Frames that the kernel dropped at full sockets.
+    /// Number of frames that the kernel dropped because a socket was full.
     pub kernel_drops: u64,
     /// The real time in nanoseconds that a full packet takes on the link of a host.
     pub packet_ns: u64,
-    /// The dilation.
+    /// The real time that one unit of simulated time took.
     pub dilation: u32,
 }
 
-/// The share of late actions that may exceed the time of a packet: one in this number.
+/// One in this number of frames and events may be late by more than the transmission time of a packet.
 pub const LATE_ONE_IN: u64 = 100;
 
 impl LiveOutcome {
@@ -130,7 +130,7 @@ fn outcome(run: &DrivenRun<'_>, reports: &[NodesReport], packet_ns: u64, dilatio
     }
 }
 
-/// The ends of a pair of sockets for each cable, for each port of each node.
+/// For each port of each node, its end of the pair of sockets of its cable.
 fn socket_pairs(topology: &Topology) -> Result<Vec<Vec<OwnedFd>>, LiveError> {
     let mut ends: Vec<Option<OwnedFd>> = (0..topology.links()).map(|_| None).collect();
     for link in (0..topology.links()).map(LinkId) {
@@ -267,7 +267,7 @@ impl Processes {
         let open = self.children.iter().filter(|child| child.report.is_none());
         let fds = open.map(|child| PollFd::new(child.channel.stream().as_fd(), PollFlags::POLLIN));
         let mut fds: Vec<PollFd<'_>> = fds.collect();
-        // An interrupted wait is as good as a short one.
+        // If a signal interrupts the wait, the caller waits again.
         let _ = poll(&mut fds, PollTimeout::from(100_u16));
     }
 
@@ -326,7 +326,7 @@ impl Processes {
 }
 
 impl Child {
-    /// The error about a process that has ended too early.
+    /// The error for a process that ended too early.
     fn death(&self) -> LiveError {
         let how = match waitpid(self.pid, None) {
             Ok(WaitStatus::Signaled(_, signal, _)) => format!("was killed by {signal}"),
@@ -376,25 +376,25 @@ fn serve<'r>(
             let (nodes, sockets) = here.into_iter().unzip();
             Worker::serve(run, nodes, sockets, channel, (settings.dilation, recorder));
         }
-        // If the parent is gone, nobody reads it.
+        // If the parent has ended, nobody reads the error.
         Err(error) => drop(channel.send(&FromNodes::Failed(error.to_string()))),
     }
 }
 
-/// The life of a process of nodes.
+/// The code that a process of nodes runs, from its start to its end.
 fn child(parent: u32, namespace: Option<(&Namespaces, usize)>, serve: impl FnOnce()) -> ! {
     let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        // If the parent dies, so does the child, whatever happens. It may have died before this line.
+        // The kernel kills the child when the parent dies. The parent may have died before this call.
         let _ = set_pdeathsig(Kill::SIGKILL);
         if getppid().as_raw() as u32 != parent {
             return 1;
         }
-        // Waits end as exactly as the kernel can.
+        // The kernel must not delay the end of a wait in order to combine it with other timers.
         let _ = set_timerslack(1);
         // Ctrl-C reaches all processes of a terminal. The parent decides what happens.
         // SAFETY: no handler is installed.
         let _ = unsafe { signal(Kill::SIGINT, SigHandler::SigIgn) };
-        // A handler of the parent would tell the parent.
+        // A handler that the parent installed must not run in the child.
         for ends in [Kill::SIGTERM, Kill::SIGHUP] {
             // SAFETY: no handler is installed.
             let _ = unsafe { signal(ends, SigHandler::SigDfl) };

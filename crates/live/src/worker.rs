@@ -1,4 +1,4 @@
-//! The nodes of one process, run by the clock.
+//! The nodes of one process, which run in real time.
 
 use crate::channel::{Channel, FromNodes, NodesReport, ToNodes};
 use crate::clock::Clock;
@@ -19,7 +19,7 @@ use std::time::Duration as RealDuration;
 
 /// The most frames that are read from a socket before nodes handle their own events.
 const MOST_AT_ONCE: usize = 32;
-/// The size of the buffer for a frame, which no frame fills.
+/// Size of the buffer for a frame in bytes, which is larger than any frame.
 const LONGEST_FRAME: usize = 1 << 16;
 /// The longest wait without looking at the clock.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
@@ -80,15 +80,15 @@ impl<'r> Worker<'r> {
         });
         let last = match ended {
             Ok(true) => FromNodes::Report(Box::new(worker.report())),
-            // The parent is gone, and nobody reads a report.
+            // The parent has ended, so nobody reads a report.
             Ok(false) => return,
             Err(error) => FromNodes::Failed(error.to_string()),
         };
-        // If the parent is gone, nobody reads a report.
+        // If the parent has ended, nobody reads the report.
         let _ = worker.channel.send(&last);
     }
 
-    /// Runs until the end. Returns false if the parent is gone.
+    /// Runs the nodes until the end of the run. Returns false if the parent has ended.
     fn run_all(&mut self) -> Result<bool, LiveError> {
         self.send_message(&FromNodes::Ready)?;
         while self.clock.start_ns == 0 {
@@ -116,17 +116,17 @@ impl<'r> Worker<'r> {
         }
     }
 
-    /// Waits until a socket or the channel has something, but no longer than `ns` nanoseconds.
+    /// Waits until a socket or the channel can be read, but no longer than `ns` nanoseconds.
     fn wait(&self, ns: u64) {
         let all = self.sockets.iter().flatten().map(AsFd::as_fd);
         let all = all.chain([self.channel.stream().as_fd()]);
         let mut all: Vec<PollFd<'_>> = all.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         let timeout = TimeSpec::from_duration(RealDuration::from_nanos(ns.min(LONGEST_WAIT_NS)));
-        // An interrupted wait is as good as a short one.
+        // If a signal interrupts the wait, the caller waits again.
         let _ = ppoll(&mut all, Some(timeout), None);
     }
 
-    /// Sends the frames whose time on the emulated link is over.
+    /// Sends the frames that have reached the end of the emulated link.
     fn release(&mut self, now: Time) -> Result<(), LiveError> {
         while let Some(Reverse((acts, ..))) = self.on_links.peek()
             && *acts <= now
@@ -135,7 +135,7 @@ impl<'r> Worker<'r> {
             let socket = self.sockets[node][usize::from(port)].as_raw_fd();
             loop {
                 match send(socket, &bytes, MsgFlags::empty()) {
-                    // A node whose process has ended is like a cable that has been pulled out.
+                    // A frame for a node whose process has ended is lost, as on a cable that was pulled out.
                     Ok(_) | Err(Errno::EPIPE | Errno::ECONNRESET | Errno::ECONNREFUSED) => break,
                     Err(Errno::EINTR | Errno::EAGAIN | Errno::ENOBUFS) => self.wait(100_000),
                     Err(error) => {
@@ -205,7 +205,7 @@ impl<'r> Worker<'r> {
         Ok(())
     }
 
-    /// Puts what a node has sent on emulated links, and passes its signals on.
+    /// Puts the frames that a node has sent on emulated links, and passes its signals on.
     fn pass_on(&mut self, index: usize) -> Result<(), LiveError> {
         let mut frames = std::mem::take(&mut self.leaving);
         self.nodes[index].take_frames(|frame| frames.push(frame))?;
@@ -278,7 +278,7 @@ impl<'r> Worker<'r> {
     }
 }
 
-/// Whether a frame may be one of a node: IPv4 or MAC control. Others come from the kernel.
+/// Whether a node may have sent the frame, which is then IPv4 or MAC control. The kernel sends frames of other types.
 fn is_ours(frame: &[u8]) -> bool {
     matches!(frame.get(12..14), Some([0x08, 0x00] | [0x88, 0x08]))
 }

@@ -1,4 +1,4 @@
-//! Runs by the clock over pairs of sockets, which need no privileges.
+//! Runs in real time over pairs of sockets, which need no privileges.
 
 use anabranch_live::{Links, LiveOutcome, Settings, live, replay};
 use anabranch_sim::scenario::{NoFiles, Overrides, RunPoint, read};
@@ -46,7 +46,7 @@ fn messages_arrive_whole_in_nearly_the_simulated_time_and_records_are_replayed()
         let live = by_clock(&point, 40_000, folder.path());
         let simulated = run(&point, &Control::default()).unwrap().run;
         let (live_us, simulated_us) = (live.row.fct_mean_us, simulated.fct_mean_us);
-        // A machine that lets processes wait for long makes no statement about times.
+        // If the machine let processes wait for too long, the times of the run are not compared.
         let is_near = (0.8..1.25).contains(&(live_us / simulated_us));
         assert!(
             is_near || live.needed_dilation().is_some(),
@@ -57,7 +57,7 @@ fn messages_arrive_whole_in_nearly_the_simulated_time_and_records_are_replayed()
     for point in points(text) {
         let name = &point.scheme.name;
         let folder = tempfile::tempdir().unwrap();
-        // The timeouts of RoCEv2 are long. The times of this run are of no interest.
+        // The timeouts of RoCEv2 are long, so this run has a small dilation. Its times are not compared.
         let live = by_clock(&point, 2_000, folder.path());
         let simulated = run(&point, &Control::default()).unwrap().run;
         assert_eq!((live.checked, live.row.flows_finished), (simulated.flows, simulated.flows), "{name}");
@@ -74,11 +74,11 @@ fn check_replay(point: &RunPoint, folder: &Path) {
         replayed.outputs > 1_000 && replayed.inputs > 1_000 && replayed.processes == 5,
         "{name}: {replayed:?}"
     );
-    // Other cores: they lose other packets and choose other paths.
+    // With another seed, the nodes lose other packets and choose other paths than in the record.
     let other = RunPoint { seed: point.seed + 1, ..point.clone() };
     let error = replay(&other, &built, folder).unwrap_err().to_string();
     assert!(error.contains("departs from the record"), "{name}: {error}");
-    // A byte of a payload's ICRC, a time, and a lost line.
+    // In turn, the record has another time, one line less, and another byte in the ICRC of a payload.
     let path = folder.join("process-0.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     type Change<'a> = (&'a str, &'a dyn Fn(&str) -> String);

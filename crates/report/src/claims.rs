@@ -177,8 +177,9 @@ fn positive(paper: f64) -> Result<(), String> {
     ))
 }
 
-/// The outcome for a bound, which m may violate by the tolerance of a ratio. With `kept`, m satisfies the bound. With
-/// `alike`, the bound states on which side of 1 a quotient is, and m is on that side.
+/// The outcome of a claim about an upper or a lower bound p. `kept` states whether m satisfies the bound. A bound that
+/// m does not satisfy still holds if m is within [`band`] of p. `alike` states whether the bound determines on which
+/// side of 1 a quotient is, and m is on that side.
 fn bound(p: f64, m: f64, kept: bool, alike: bool) -> Outcome {
     match kept || within(p, m, band(p)) {
         true => Outcome::Holds,

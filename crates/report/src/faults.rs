@@ -33,8 +33,7 @@ pub(crate) fn notes(set: &ResultSet, resolved: &[PointFacts]) -> Vec<String> {
 }
 
 /// A note on the time at which routing withdraws failed links, or none if no link goes down. This time largely
-/// determines the cost of a fault. The note counts it among the settings that schemes share although a scenario may
-/// leave it out: without `fabric.routing_delay`, routing never reacts.
+/// determines the cost of a fault. Without `fabric.routing_delay` in the scenario, routing never reacts.
 fn routing(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     let goes_down = |row: &FaultRow| ["link-down", "switch-down", "link-flap"].contains(&&*row.kind);
     if !set.runs.iter().flat_map(|run| &run.faults).any(goes_down) {
@@ -97,7 +96,7 @@ pub(crate) fn faults_beyond_baseline<'a>(
 }
 
 /// Whether a fault that `run` has and its `baseline` lacks was still active when all messages were delivered. This is
-/// false if the scenario does not state the fault once for all runs, for example because the sweep changes it.
+/// false if the faults differ between points of the sweep.
 pub(crate) fn is_active_at_end(set: &ResultSet, run: &RunRow, baseline: Option<&RunRow>) -> bool {
     faults_beyond_baseline(run, baseline).any(|fault| {
         let Some(facts) = set.facts.fault(fault.fault) else { return false };

@@ -122,7 +122,7 @@ impl RankedScheme {
         self.unhit[0] == self.unhit[1]
     }
 
-    /// Whether the seeds determine one rank for the scheme.
+    /// Whether the scheme has no rank, or the seeds determine a single rank.
     pub(crate) fn is_placed(&self) -> bool {
         self.rank.is_none_or(|rank| rank == self.at_best)
     }

@@ -34,7 +34,7 @@ pub(crate) trait Stored: Columns + Sized {
     /// The values of each column, in the order of the fields.
     fn arrays(rows: &[&Self]) -> Vec<(&'static Column, ArrayRef)>;
 
-    /// The rows of a batch.
+    /// The rows of a batch read from a file, one value per row.
     fn rows(batch: &Batch<'_>) -> Result<Vec<Self>, ResultsError>;
 
     /// The columns in the order of the file: with `key`, those that identify the run, or else the others.

@@ -253,7 +253,8 @@ fn looking_changes_nothing() {
     assert_eq!((watched.run, watched.flows), (alone.run, alone.flows));
 }
 
-/// This run may have 1,000 points, and its messages have 1,960 packets with an ACK each.
+/// A permutation of 8 hosts whose messages have 1,960 packets in total, with an ACK for each. The curves of the run
+/// may have at most 1,000 points.
 fn with_little_room(measures: &str, threads: usize) -> Result<RunResult, RunError> {
     let text = format!(
         "schemes = [\"reps\"]\n[topology]\nkind = \"single-switch\"\nhosts = 8\nlink = \"100Gbps\"\n\

@@ -158,7 +158,7 @@ fn bth(format: &Format, at: usize, packet: &Packet, payload: &Payload<'_>) -> Re
     Ok(bth)
 }
 
-/// Whether bits of the BTH carry the tag, which are the bits of Themis for packet spraying.
+/// Whether all bits of the tag are bits that the BTH carries. These are the bits that Themis uses for packet spraying.
 fn in_bth(tag: u16) -> bool {
     tag & !(SPRAYED | PATH_AVOIDANCE_SIGNAL) == 0
 }

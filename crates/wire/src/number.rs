@@ -12,8 +12,8 @@ use anabranch_base::{Duration, HostId, Time};
 pub struct Reference {
     /// The host to which the packet is addressed.
     pub dst: HostId,
-    /// Whether that host is the receiver of the queue pair. Trimmed packets of DCP have the same bytes on their way
-    /// back, so their bytes alone do not tell the direction.
+    /// Whether the host `dst` is the receiver of the queue pair. Trimmed packets of DCP have the same bytes on their
+    /// way back, so their bytes alone do not tell the direction.
     pub at_receiver: bool,
     /// A PSN that differs by less than 2^23 from the PSNs of the packet. At the receiver this is its ePSN, at the
     /// sender the lowest PSN that is not acknowledged.

@@ -470,7 +470,7 @@ impl Nack {
     }
 
     fn read(cursor: &mut Cursor<'_>, at: usize, (next_header, flags): (u8, u8)) -> Result<Nack, WireError> {
-        // With the bit of RUDI, the number would belong to a packet without a PDC.
+        // The RUDI flag is refused, since a packet with this flag has no PDC, and the PSN field has another meaning.
         no_flags(at, flags, !(MARKED | RETRANSMITTED))?;
         Ok(Nack {
             next_header,

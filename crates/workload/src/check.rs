@@ -92,7 +92,7 @@ impl Workload {
         for (id, job) in self.jobs.iter().enumerate() {
             let Range { start, end } = job.steps;
             if start == end {
-                // The job has no steps.
+                // A job without steps has an empty range, whose position does not matter.
             } else if start < steps_from || end < start || end as usize > self.steps.len() {
                 return Err(format!(
                     "job {id} has steps {start} to {end}, which do not exist or are another's"
@@ -201,8 +201,8 @@ impl Workload {
         Ok(())
     }
 
-    /// The messages that never start, in order, and the first step that never begins, if every message that starts also
-    /// completes.
+    /// The messages that never start, in order, and the first step that never begins. Every message that starts is
+    /// assumed to complete.
     ///
     /// Only the number of activations opens a gate, and further activations never close it. The order in which messages
     /// complete therefore does not matter.

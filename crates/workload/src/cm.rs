@@ -55,8 +55,8 @@ fn check_counts(file: &str, body: &Body) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-/// Checks a count line against the number of lines that it counts. htsim does so too, and ends with "Mismatch in
-/// connection count" (`ConnectionMatrix::load`). The count line is optional if there is nothing to count.
+/// Checks a count line against the number of lines that it counts. htsim has the same check, and its error is
+/// "Mismatch in connection count" (`ConnectionMatrix::load`). The count line is optional if there is nothing to count.
 fn check_count(
     file: &str,
     key: &str,
@@ -175,7 +175,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// The error with the line of the first message that never starts. Each message has a connection line.
+    /// Adds to an error the connection line of the first message that never starts.
     fn with_line(&self, error: WorkloadError) -> WorkloadError {
         let WorkloadError::NeverStart { messages } = &error else { return error };
         let Some(first) = messages.first().map(|m| &self.body.connections[m.index()]) else { return error };

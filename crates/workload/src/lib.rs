@@ -108,10 +108,11 @@ pub struct JobCollective {
 /// Everything about a step happens on one host: the activations of its gate, the messages that it starts, and the gates that
 /// it activates. Only [`Step::IDLE`] steps and steps on NVLink pipes may activate gates of other hosts.
 ///
-/// A transfer over NVLink consists of two steps. The first is on the pipe of the sending GPU, and its end makes the
-/// second ready, which is on the pipe of the receiving GPU. The second may begin before it is ready, since data arrives
-/// while it is being sent. It begins when its pipe is free, but no earlier than the time at which it is ready +
-/// [`Step::latency`] - [`Step::takes`].
+/// A GPU has two NVLink pipes, each with the total rate of its NVLinks: one for the data that it sends, and one for
+/// the data that it receives. A transfer over NVLink consists of two steps. The first is on the pipe of the sending
+/// GPU, and its end makes the second ready, which is on the pipe of the receiving GPU. The second may begin before it
+/// is ready, since data arrives while it is being sent. It begins when its pipe is free. If it is ready at time r, it
+/// begins no earlier than r + [`Step::latency`] - [`Step::takes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The host that executes the step.

@@ -62,8 +62,8 @@ pub fn names<'a>() -> impl Iterator<Item = &'a str> {
     sections().iter().flat_map(|section| section.keys.iter().map(|key| key.name))
 }
 
-/// The key that was probably meant by an unknown name: a key that is known by that name elsewhere, or the most similar
-/// one of its table.
+/// The key that an unknown name probably means: a key for which another tool uses that name, otherwise the most
+/// similar key of the same table.
 pub fn meant(wanted: &str) -> Option<String> {
     let (table, name) = wanted.rsplit_once('.').map_or((None, wanted), |(table, name)| (Some(table), name));
     let whole = |key: &str| table.map_or_else(|| key.to_owned(), |table| format!("{table}.{key}"));

@@ -10,7 +10,7 @@ use std::path::Path;
 /// Replays all runs of a record.
 ///
 /// # Errors
-/// No record, or a node that sends something else than in the record.
+/// The folder is not a record, or a node sends other bytes or signals than in the record.
 pub fn replay(folder: &Path) -> Result<(), Failure> {
     let (prepared, runs) = record::open(folder)?;
     for (number, path) in runs {

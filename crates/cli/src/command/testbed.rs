@@ -142,7 +142,7 @@ fn run_both(point: &RunPoint, args: &TestbedArgs, record: Option<&Path>) -> Resu
         )));
     }
     live.row.wall_s = begin.elapsed().as_secs_f64();
-    // Ideal times follow from the scenario.
+    // Ideal times depend only on the scenario, so those of the simulation apply to the run on real packets as well.
     (live.row.ideal_fct_max_us, live.row.ideal_cct_max_us) =
         (simulated.ideal_fct_max_us, simulated.ideal_cct_max_us);
     Ok(Pair { live, simulated })
@@ -158,7 +158,8 @@ fn work(point: &RunPoint, built: &Built, simulated: &RunRow) -> Work {
     }
 }
 
-/// The columns of the differences, each with its number and whether the difference is shown as a share.
+/// A column of the table of differences: its name, its number, and whether the number is a time, whose difference is
+/// shown in percent.
 type Column = (&'static str, fn(&RunRow) -> f64, bool);
 
 const COLUMNS: [Column; 8] = [

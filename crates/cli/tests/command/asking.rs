@@ -60,7 +60,7 @@ fn the_smallest_buffer_is_found_and_asked_again_without_a_run() {
     assert!(text.contains("smallest in every seed") && text.contains("over seeds"), "{text}");
     let runs = asked["runs"].as_u64().unwrap();
     assert!(text.contains(&format!("{runs} runs, {runs} of them simulated before")), "{text}");
-    // Other schemes make it another question, whose results are stored separately.
+    // A search with other schemes is another question, whose results are stored separately.
     place.run(&["find", "s.toml", "--scheme", "reps", "--out", "out"]).expect(0);
     assert_eq!(place.results().len(), 2);
 }
@@ -92,7 +92,7 @@ fn a_range_without_the_answer_says_which_to_try() {
 #[test]
 fn what_holds_at_neither_end_is_looked_for_between_them() {
     let place = Place::new();
-    // Some packets are dropped, but not many, so the condition has a limit on either side.
+    // The condition is true for 6 to 54 drops, so the queue has both a smallest and a largest value.
     let ask = |range: &str, args: &[&str]| {
         let question = QUESTION.replace("drops(scheme) == 0", "abs(drops(scheme) - 30) < 25");
         place.write("s.toml", incast() + &question.replace("smallest = [\"10KB\", \"4MB\"]", range));

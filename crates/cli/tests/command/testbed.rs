@@ -1,4 +1,5 @@
-//! Tests of `testbed` and `replay`. Those with network namespaces need privileges, and say so where there are none.
+//! Tests of `testbed` and `replay`. A test with network namespaces needs privileges. Without them, it reports that it
+//! is skipped.
 
 use crate::common::{Ended, Place};
 use std::fs;
@@ -14,10 +15,12 @@ topology = { kind = "fat-tree", hosts = 4, hosts_per_tor = 2, link = "100Gbps" }
 workload = { kind = "permutation", bytes = "256KiB" }
 "#;
 
-/// Testbeds of tests run one after the other, since the tests look for what is left behind.
+/// The tests run their testbeds one after the other, because they look for namespaces and processes that are left
+/// behind.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// A lock for a test with network namespaces. None without privileges for them, which is reported.
+/// A lock for a test with network namespaces. Without the privileges for them, the reason is printed and the result is
+/// none.
 fn privileged(place: &Place) -> Option<MutexGuard<'static, ()>> {
     let lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let check = place.run(&["testbed", "--check"]);
@@ -35,7 +38,7 @@ fn namespaces() -> Vec<String> {
     names.filter(|name| name.starts_with("anabranch-")).collect()
 }
 
-/// The namespaces whose process has ended. Others belong to testbeds that run meanwhile.
+/// The namespaces of processes that have ended. Other namespaces belong to testbeds that are still running.
 fn left_behind() -> Vec<String> {
     let mut names = namespaces();
     names.retain(|name| !is_running(name.split('-').nth(1).unwrap().parse().unwrap()));
@@ -72,7 +75,7 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// A testbed of which a run takes long.
+/// Starts a testbed with a long run.
 fn begin_long(place: &Place) -> Child {
     place.write("s.toml", SCENARIO);
     let mut command = place.command(&["testbed", "s.toml", "--scheme", "reps", "--dilation", "2000000"]);

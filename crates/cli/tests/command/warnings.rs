@@ -141,8 +141,9 @@ fn a_buffer_that_nobody_shares() {
                 nothing to share; write: \"reps.fabric.shared_buffer\" = \"32MB\"";
     let alpha = format!("{SMALL}[set]\n\"reps.fabric.shared_alpha\" = 8.0\n");
     warned(&alpha, &[says]);
-    // One queue may use so much of the buffer that the timeout expires before the packets behind it are delivered. A
-    // timeout of five times 29 even shares of the buffer would be long enough.
+    // With `shared_alpha` = 8, one queue may hold 8/9 of the 32 MB (28.4 MB). The timeout expires before a packet at
+    // the end of such a queue is delivered. The longer timeout covers five such queues: 28.4 MB are 29 times
+    // `fabric.queue`, rounded up.
     let shared = format!("{alpha}\"reps.fabric.shared_buffer\" = \"32MB\"\n");
     let says = "scheme \"reps\": transport.rto = \"2rtt+5queue\" is over before a packet behind a full queue (of \
                 fabric.shared_buffer = \"32MB\" it takes 28.4 MB at the most) and its ACK are through";
@@ -151,7 +152,7 @@ fn a_buffer_that_nobody_shares() {
     warned(&format!("{shared}{rto}"), &[]);
     let says = "scheme \"reps\": fabric.shared_buffer = \"5KB\" does not hold a packet of 4174B in a queue";
     warned(&format!("{SMALL}[set]\n\"reps.fabric.shared_buffer\" = \"5KB\"\n"), &[says]);
-    // A queue that has only an even share of the buffer would never reach these thresholds.
+    // Both thresholds are above `fabric.queue`, but a queue in the shared buffer can become longer than they are.
     let marks = "\"reps.fabric.ecn_kmin\" = \"2MB\"\n\"reps.fabric.ecn_kmax\" = \"4MB\"\n";
     warned(&format!("{shared}{rto}{marks}"), &[]);
 }

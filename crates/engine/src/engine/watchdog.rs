@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 pub(super) struct Watchdog {
     /// Whether no message was outstanding at the last check, so that the run only waited for the next start.
     idle: bool,
-    /// The number of packets that had been received for the first time at the last check.
+    /// The number of distinct data packets that receivers had received by the last check.
     fresh: u64,
     /// The time since which `fresh` has not changed.
     since: Time,

@@ -149,13 +149,17 @@ fn a_stall_outlasts_the_losses_that_hold() {
             FaultKind::PacketLoss { probability, links: "all".to_owned().into(), both_directions: None };
         explained(&sack(), all, None)
     };
-    // 215 timeouts of 70 us are shorter than ten times the stall limit. 947 packets take 16 timeouts each.
+    // At a loss of 0.5, the longest expected silence is 215 timeouts of 70 us. This is shorter than ten times the
+    // stall limit, so the ten times longer limit (100 ms) is proposed. Each of 947 packets takes 16 timeouts on
+    // average.
     let half = text(0.5);
     assert!(half.contains("such as stall = \"100ms\" and max_time = \"1300ms\", shows"), "{half}");
-    // Some 13,800 timeouts take less than 970 ms, and the packets take 66 s.
+    // At a loss of 0.822, the longest expected silence is some 13,800 timeouts, less than 970 ms, and the packets take
+    // 66 s.
     let most = text(0.822);
     assert!(most.contains("such as stall = \"970ms\" and max_time = \"68s\", shows"), "{most}");
-    // Only one of 10,000 timeouts sends a packet that is acknowledged. This would take 663 s, longer than any run.
+    // At a loss of 0.9, only one of 10,000 timeouts sends a packet that is acknowledged. This would take 663 s, longer
+    // than any run.
     let nearly_all = text(0.9);
     for part in
         ["a chance of 1.0e-4 a timeout", "a loss of 0.15 or less a link, with ", "stall = \"100ms\", lets"]

@@ -14,8 +14,8 @@ impl FaultPlan {
         self.of_host(uplink).next().is_some()
     }
 
-    /// The fault because of which the host that sends on `uplink` is a slow receiver at `time`, and the bytes that its
-    /// NIC keeps.
+    /// The fault that makes the host that sends on `uplink` a slow receiver at `time`, and the buffer of its NIC in
+    /// bytes.
     pub fn slow_receiver(&self, uplink: LinkId, time: Time) -> Option<(u16, Bytes)> {
         self.slow_at(uplink, time).map(|(fault, _, buffer)| (fault, buffer))
     }
@@ -29,7 +29,7 @@ impl FaultPlan {
         })
     }
 
-    /// The fault because of which the host that sends on `uplink` storms at `time`.
+    /// The fault that makes the host that sends on `uplink` storm at `time`.
     pub fn storm(&self, uplink: LinkId, time: Time) -> Option<u16> {
         let storms =
             |fault: &&Interval| matches!(fault.effect, Effect::PauseStorm) && fault.schedule.holds_at(time);

@@ -13,7 +13,7 @@ pub(super) struct HostClasses {
 }
 
 impl HostClasses {
-    /// No senders. None if there is only one class.
+    /// Round robins of these classes, without senders. None if there is only one class.
     pub fn new(network: &Network<'_>) -> Option<HostClasses> {
         let beyond = network.classes.len();
         (beyond > 0).then(|| HostClasses { rounds: vec![Round::EMPTY; beyond] })

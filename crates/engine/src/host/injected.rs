@@ -19,7 +19,8 @@ impl Host {
     /// Adds a queue pair on which the host sends. If `stays` is set, it stays open until the end of the run. Otherwise
     /// it is done when all posted messages are acknowledged.
     pub fn add_outgoing(&mut self, qp: QpId, stays: bool) {
-        // If the queue pair stays open, the count has one message more than will be posted, so that it is never done.
+        // If the queue pair stays open, the count has one message more than will be posted, so that the queue pair is
+        // never done.
         let messages_left = u32::from(stays);
         self.outgoing.push(Outgoing { qp, index: NOT_OPENED, messages_left, stats: QpStats::default() });
     }

@@ -120,9 +120,9 @@ impl Host {
         }
     }
 
-    /// The port for an answer to a packet that arrived at port `to`. If the link of that port is up, it is that same
-    /// port, so that answers travel in the plane in which data is delivered. Otherwise it is the port that the packet
-    /// itself determines.
+    /// The port for an answer to a packet that arrived at port `to`. If the link of that port is up, the answer leaves
+    /// by it, so that answers travel in the plane in which data is delivered. Otherwise the port is chosen as for any
+    /// other packet.
     pub(super) fn port_of_answer<O>(&self, packet: &Packet, to: u16, at: &Context<'_, O>) -> u16 {
         if self.up_ports(at) >> to & 1 == 1 { to } else { self.port_of(packet, at) }
     }

@@ -163,7 +163,7 @@ impl Host {
         let step = &network.workload.steps[number as usize];
         let mut begin = now;
         if step.is_receiving() {
-            // The data of this step began to arrive when the sender's pipe began to send it.
+            // The data of this step began to arrive one latency after the sending GPU began to send it.
             begin = Time((now + step.latency).0.saturating_sub(step.takes.0));
         }
         if step.is_serial() {

@@ -1,4 +1,4 @@
-//! The reception of a host that has a fault of its own: a slow receiver, or a NIC that storms with pauses.
+//! The reception of a host with a fault of the host itself: a slow receiver, or a NIC that storms with pauses.
 //!
 //! Data that a slow receiver has not taken yet waits in a buffer of its NIC. Once the buffer is full, the NIC pauses
 //! its links, and resumes them when two full packets fit again. Data that still arrives after that goes into the
@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 /// The number of full packets by which the buffer must fall below its limit before the NIC resumes its links.
 const RESUME_PACKETS: u64 = 2;
 
-/// The reception of a host with faults of its own.
+/// The reception of a host with a fault of the host itself (see above).
 pub(super) struct Reception {
     /// The first uplink of the host. A slow receiver is a fault of all uplinks of the host, so one of them suffices to
     /// find the fault.
@@ -31,19 +31,20 @@ pub(super) struct Reception {
     waiting: VecDeque<(Frame, Option<IntStack>)>,
     /// The bytes of the data in `waiting`.
     held: u64,
-    /// The bytes at which the NIC pauses its links: those of the fault that was in effect last.
+    /// The bytes of waiting data at which the NIC pauses its links. The value comes from the fault that was in effect
+    /// last.
     buffer: u64,
     /// The bytes beyond `buffer` that may still arrive once the links are paused. 0 in a lossy class.
     headroom: u64,
     /// The bytes by which `held` must be below `buffer` before the NIC resumes its links.
     resume: u64,
-    /// Whether the buffer was full and has not emptied far enough since.
+    /// Whether the buffer was full, and `held` has not fallen by `resume` below the limit since then.
     full: bool,
     /// The time at which the host has taken the oldest data. [`Time::NEVER`] if none waits.
     taken_at: Time,
     /// The pauses of each port. Empty in a lossy class.
     pauses: Vec<PortPauses>,
-    /// The next timer event that is scheduled. [`Time::NEVER`] if there is none.
+    /// The time of the next scheduled timer event. [`Time::NEVER`] if there is none.
     armed: Time,
 }
 
@@ -58,7 +59,7 @@ struct PortPauses {
 }
 
 impl Reception {
-    /// The reception of `host`. None if the host never has a fault of its own.
+    /// The reception of `host`. None if the host never has such a fault.
     pub fn new(network: &Network<'_>, host: HostId) -> Option<Reception> {
         let links = || network.topology.links_of(host.into()).map(LinkId);
         let first = links().next().filter(|_| links().any(|link| network.faults.has_host_fault(link)))?;
@@ -108,7 +109,8 @@ impl Reception {
 }
 
 impl Host {
-    /// Handles a packet for a receiver at a host with faults of its own, which may take the packet only later.
+    /// Handles a packet for a receiver at a host that is a slow receiver or storms with pauses. Such a host may take
+    /// the packet only later.
     #[cold]
     #[inline(never)]
     pub(super) fn receive<O: Observer>(

@@ -32,8 +32,8 @@ impl Ticks {
         Some(Ticks { every, first: Time(phase), jitter, seed })
     }
 
-    /// The time at which a timeout of `qp` fires that is due at `due`. Its random delay depends only on `qp` and `due`,
-    /// so that repeated calls return the same time.
+    /// The time at which a timeout of `qp` fires if it is due at `due`. Its random delay depends only on `qp` and
+    /// `due`, so that repeated calls return the same time.
     fn fire_time(&self, qp: QpId, due: Time) -> Time {
         let tick = match self.every {
             Duration::ZERO => due,

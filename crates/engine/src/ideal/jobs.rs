@@ -23,8 +23,9 @@ struct UnloadedTimes {
     crosses: bool,
 }
 
-/// A resource that messages use one after the other. No message reaches it before `lead`, and none is done earlier than
-/// `tail` after it has used the resource.
+/// A resource that messages use one after the other. `lead` is the shortest time from the posting of a message until
+/// the message reaches the resource. `tail` is the shortest time from the end of its use of the resource until it is
+/// done.
 #[derive(Clone, Copy)]
 struct Bottleneck {
     busy_until: u64,
@@ -68,7 +69,7 @@ impl Ideal<'_> {
     ///   oversubscribed fabric. It also holds for the messages whose shortest paths use the same links of the ToR, at
     ///   the rate of these links, which matters where each neighbour has links of its own (tori, meshes, hosts that are
     ///   joined directly).
-    /// - Each processor, and the NVLink pipes of each GPU, whose steps run one after the other.
+    /// - Each processor, and the NVLinks of each GPU in either direction, whose steps run one after the other.
     ///
     /// Each job's bound ignores the other jobs. Gates that other jobs open count as open, and so do gates that let one
     /// message pass at a time (an all-to-all with few connections).

@@ -150,8 +150,8 @@ impl Cluster {
         Turn::Called
     }
 
-    /// Posts messages and begins steps at other hosts of a node's cluster, which the node made ready. This happens at the
-    /// same instant.
+    /// Posts the messages and begins the steps that a node made ready at other hosts of its cluster, at the same
+    /// instant.
     fn start_remote_work<O: Observer>(
         &mut self,
         hosts: &mut [Host],

@@ -4,7 +4,7 @@ use super::{RunPoint, Scheme};
 use anabranch_workload::WorkloadSpec;
 use serde::{Deserialize, Serialize};
 
-/// A traffic class: its share of each link, and for the classes beside the first one what it carries and how.
+/// A traffic class: its share of each link and, except for the first class, its scheme and its workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassSpec {

@@ -55,12 +55,12 @@ parameters! {
         pub headroom: Option<Size>,
         /// The PFC watchdog of switches, which ends a storm of pauses at a port. At each poll it takes a port for
         /// stormed if data waits there, none was sent since the last poll, and the port was paused for more than 99 %
-        /// of that time. With `drop` such a port drops its data, what waits and what arrives, and with `forward` it
-        /// sends in spite of pauses, until the storm is over. Without it, a pause lasts as long as the other end wants.
+        /// of that time. Until the storm is over, with `drop` such a port drops its waiting and arriving data, and
+        /// with `forward` it sends in spite of pauses. Without it, a pause lasts as long as the other end wants.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(any; example = "drop"; source = "SONiC (sonic-utilities, pfcwd), whose default action is drop")]
         pub watchdog: Option<WatchdogAction>,
-        /// The time from one poll of the watchdog to the next. All switches poll at the multiples of it.
+        /// The time from one poll of the watchdog to the next. All switches poll at multiples of this time.
         #[serde(default = "watchdog_time", skip_serializing_if = "is_watchdog_time")]
         #[param(SHORTEST_POLL..=LONGEST_POLL; example = "100ms"; source = "SONiC (sonic-utilities, pfcwd): 200 ms; Juniper and \
             Cisco Nexus: 100 ms"; default = "200ms")]
@@ -78,9 +78,9 @@ parameters! {
     }
 }
 
-/// The shortest time that a PFC watchdog may have.
+/// The smallest value of the three times of a PFC watchdog: poll, detection and restoration.
 const SHORTEST_POLL: Duration = Duration::from_us(1);
-/// The longest time that a PFC watchdog may have.
+/// The largest value of these three times.
 const LONGEST_POLL: Duration = Duration::from_us(10_000_000);
 
 /// The poll, detection and restoration times of SONiC's PFC watchdog.

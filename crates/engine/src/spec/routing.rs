@@ -20,9 +20,10 @@ pub enum RoutingMode {
     Adaptive,
     /// A random port for each packet at the source ToR, and ECMP at the switches above it.
     Spray,
-    /// The entropy value names the uplink of the source ToR: the entropy value divided by the number of ports of a NIC,
-    /// modulo the number of uplinks, for all packets. Switches above it use ECMP. Routes are fixed: routing never
-    /// withdraws a link, and a packet to a dead link is lost (MRC, OCP 1.0, with SRv6).
+    /// The entropy value names the uplink of the source ToR: the entropy value divided by the number of ports of a
+    /// NIC, modulo the number of uplinks. This applies to all packets, not only to data. Switches above the ToR use
+    /// ECMP. Routes are fixed: routing never withdraws a link, and a packet to a dead link is lost (MRC, OCP 1.0, with
+    /// SRv6).
     Source,
 }
 

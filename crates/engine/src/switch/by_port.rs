@@ -1,13 +1,13 @@
-//! Switches whose ports share nothing during a synchronisation window. Each of their ports runs through the window on
-//! its own.
+//! Switches whose ports share nothing during a synchronisation window, so that each port is simulated through the
+//! window independently of the others.
 //!
 //! If queues have limits of their own, and no program, shared buffer or pause involves several ports, the order of
 //! events at different ports does not matter. The arrivals of a window are therefore sorted by egress port. Each port
 //! merges its arrivals with the times at which it becomes free.
 //!
 //! With a shared buffer or PFC, ports depend on each other only when a threshold is crossed. If no threshold can be
-//! crossed in a window, in whatever order packets arrive and leave, and no port is paused, the ports run on their own
-//! too. In other windows the switch runs its events in their order.
+//! crossed in a window, in whatever order packets arrive and leave, and no port is paused, the ports are independent
+//! in that window too. In other windows the switch runs its events in their order.
 
 use super::Switch;
 use super::plain_port::{PlainPort, PortStream, Unshared, Waiting, Wire};
@@ -20,8 +20,8 @@ use crate::observer::Observer;
 use anabranch_base::{Purpose, Time};
 use anabranch_proto::IntStack;
 
-/// Memory for a synchronisation window of a switch whose ports run on their own. All switches of a thread use it in
-/// turn.
+/// Memory for a synchronisation window of a switch whose ports are independent of each other. All switches of a thread
+/// use it in turn.
 #[derive(Default)]
 pub struct PortScratch {
     inbox: PortInbox<'static>,

@@ -44,8 +44,8 @@ pub struct Switch {
     /// The number of the switch among the switches.
     index: u32,
     egress: Egress<DelayQueues>,
-    /// The times at which the ports become free, if the ports run on their own in at least some synchronisation
-    /// windows.
+    /// The times at which the ports become free, if the ports are simulated independently of each other in at least
+    /// some synchronisation windows.
     by_port: Option<Box<PortTimes>>,
     /// PFC accounting of the lossless class, if there is one.
     pfc: Option<Box<SwitchPfc>>,
@@ -77,7 +77,7 @@ pub struct SwitchPlan {
     pub class_pfc: Vec<Option<PfcPlan>>,
     /// Programs, and routing other than ECMP.
     pub program: Option<ProgramPlan>,
-    /// Whether a switch whose ports share nothing may run each port on its own.
+    /// Whether a switch whose ports share nothing may simulate its ports independently of each other.
     pub by_port: bool,
     /// The WRR weight of each switch's control queues, in units of 2^-16. Empty if these queues have strict priority.
     pub weights: Vec<u32>,
@@ -172,7 +172,7 @@ impl Switch {
         }
     }
 
-    /// The next own event of the switch, whether its ports run on their own or not.
+    /// The next event that the switch itself has scheduled, such as a port that becomes free.
     pub fn next_event(&self) -> Order {
         match self.by_port.as_ref().map_or(Time::NEVER, |times| times.first()) {
             Time::NEVER => self.next(),
@@ -180,11 +180,17 @@ impl Switch {
         }
     }
 
-    /// Prefetches the ports of the switch and its row of the routing table.
+    /// Prefetches the ports of the switch and its row of the routing table for `arrivals` packets. Neither is
+    /// prefetched if it has more cache lines than packets arrive, since each packet touches about one of them.
     #[inline]
-    pub fn prefetch(&self, routing: &Routing) {
-        self.egress.ports.iter().for_each(prefetch);
-        routing.row(self.index as usize).chunks(16).map(|line| &line[0]).for_each(prefetch);
+    pub fn prefetch(&self, routing: &Routing, arrivals: u32) {
+        let (ports, row) = (&self.egress.ports, routing.row(self.index as usize).chunks(16));
+        if arrivals as usize >= ports.len() {
+            ports.iter().for_each(prefetch);
+        }
+        if arrivals as usize >= row.len() {
+            row.map(|line| &line[0]).for_each(prefetch);
+        }
     }
 
     /// The ports of the switch with their queues.

@@ -177,7 +177,8 @@ mod tests {
         assert_eq!(refused, Err(PathMapError::NotLinear(RoutingMode::Adaptive)));
     }
 
-    /// The fabrics have 64 and 256 paths. The paper's tables have 128 entries.
+    /// The paper's path maps have 128 entries. A path map of 16-bit values can also be built for fabrics with 64 and
+    /// with 256 paths.
     #[test]
     fn sixteen_bits_reach_thousands_of_paths() {
         for (hosts, count) in [(1024, 64), (8192, 256)] {

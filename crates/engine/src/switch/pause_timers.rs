@@ -232,8 +232,8 @@ impl Switch {
         }
     }
 
-    /// Whether a data packet may wait at `port`. It may not if the watchdog drops the port's data. Also counts the
-    /// packet for the fault of the host that pauses the port.
+    /// Whether a data packet may wait at `port`. It may not if the watchdog drops the port's data. If a pause storm of
+    /// a host pauses the port, the packet is counted as slowed by that fault.
     #[cold]
     #[inline(never)]
     pub(super) fn may_wait<O>(&mut self, port: u16, at: &mut Context<'_, O>) -> bool {

@@ -1,4 +1,5 @@
-//! A port that runs through a synchronisation window on its own, in the case that covers nearly all packets.
+//! A port that is simulated through a synchronisation window independently of the other ports, in the case that covers
+//! nearly all packets.
 
 use super::pfc::{Admission, SwitchPfc};
 use super::shared::SharedQueues;

@@ -243,7 +243,8 @@ fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), Top
             let filled = most / 2;
             let is_sparse = switch == "a spine" && 2 * u64::from(spec.segment) <= filled;
             let fit = match key {
-                // Segments that are far from full need a port of every spine for few servers.
+                // If a segment has far fewer servers than it could have, its leaves still take a port of every spine.
+                // Larger segments are then proposed.
                 "radix" if kind.has_rails() && is_sparse && u64::from(spec.servers) > filled => {
                     match u64::from(spec.servers).next_multiple_of(filled) {
                         servers if servers == u64::from(spec.servers) => format!("segment = {filled}"),

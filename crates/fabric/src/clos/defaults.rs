@@ -208,7 +208,7 @@ fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
         (_, None) if input.tiers == Some(1) => u32::MAX,
         (_, None) => LEAF_NICS,
         (_, Some(radix)) if input.tiers == Some(1) => radix,
-        // `down` NICs, together with the uplinks that they need, fill the switch.
+        // The limit is the number of NICs that fill the switch together with the uplinks that they need.
         (_, Some(radix)) => {
             let oversubscription = input.oversubscription.unwrap_or(1.0);
             let (up, down) = (spec.uplink.0 as f64 * oversubscription, spec.link.0 as f64);
@@ -239,8 +239,7 @@ fn groups(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) {
     });
     spec.spine_group = (kind.has_rails() || group == SpineGroup::Rail).then_some(group);
     spec.pod = match (kind, spec.tiers, group, input.pod) {
-        // The number of leaves of a pod is that of the NICs of a leaf, as in a fat tree, but there are at least two
-        // pods.
+        // As in a fat tree, a pod has as many leaves as a leaf has NICs, but there are at least two pods.
         (ClosKind::MultiPlane, 3, SpineGroup::Pod, None) => {
             largest_divisor(segments, spec.segment.saturating_mul(spec.nics).min(segments / 2))
         }
@@ -263,8 +262,8 @@ fn uplinks(kind: ClosKind, input: &ClosInput, spec: &ClosSpec, down: u32) -> Res
     whole("", down, (spec.link, oversubscription, spec.uplink), up)
 }
 
-/// The number of cores of a plane: the smallest number with which the ports of a core suffice, otherwise one core for
-/// each uplink of a group.
+/// The number of cores of a plane: the smallest number at which no core needs more ports than it has. If `radix` is
+/// not given, or no number fits, each uplink of a group has its own core.
 fn cores(spec: &ClosSpec, groups: u32) -> u32 {
     let most = spec.core_uplinks.saturating_mul(spec.spines);
     let links = u64::from(groups) * u64::from(spec.spines) * u64::from(spec.core_uplinks);
@@ -303,7 +302,7 @@ fn whole(
     Err(TopologyError::shape(&format!("{prefix}oversubscription"), problem))
 }
 
-/// A given number of uplinks, which excludes a given oversubscription.
+/// The given number of uplinks. It is an error if the oversubscription is given as well.
 fn one_of(key: &str, oversubscription: Option<f64>, uplinks: u32) -> Result<u32, TopologyError> {
     if oversubscription.is_none() {
         return Ok(uplinks);

@@ -126,7 +126,8 @@ fn planes_multiply_the_paths() {
     assert_eq!((tiers(&t), cables(&t)), ([8, 16, 0], [32, 32, 0]));
     assert_eq!((paths(&t, 0, 1), paths(&t, 0, 4)), (Some((2, 4)), Some((4, 16))));
     assert_eq!(t.host_rate(HostId(0)), LINK);
-    // A smaller part of a network of 131,072 NICs with 8 ports on switches with 512 ports: 2 segments of each plane.
+    // A network of 131,072 NICs with 8 ports each, on switches of 512 ports. The first specification has only 64 of
+    // its 16,384 servers, which are 2 segments.
     let big = ClosInput { ports: Some(8), radix: Some(512), link: Rate::from_gbps(100), ..input(64) };
     let spec = clos_defaults(ClosKind::MultiPlane, &big).unwrap();
     assert_eq!((spec.segment, spec.uplinks, spec.spines), (32, 256, 1));
@@ -155,7 +156,7 @@ fn dcn_plus_joins_its_tors() {
         ClosInput { segment: Some(2), pod: Some(2), nics: Some(2), link: Rate::from_gbps(200), ..input(8) },
     );
     assert_eq!((tiers(&t), t.plane_count()), ([8, 8, 16], 1));
-    // From each port of the source, one ToR leads to a port of each NIC in the segment.
+    // Each port of the source has a ToR, and every NIC of the segment has a port on that ToR.
     assert_eq!(paths(&t, 0, 2), Some((2, 2)));
     assert_eq!(paths(&t, 0, 4), Some((4, 2 * 4 * 2)), "two ports, four aggs, two ports there");
     assert_eq!(paths(&t, 0, 8).unwrap().0, 6);

@@ -34,8 +34,8 @@ pub struct Overrides {
     pub schemes: Vec<String>,
     /// The seeds to run instead of the file's seeds; empty to use the file's.
     pub seeds: Vec<u64>,
-    /// The seeds to run if neither the command line nor the file names any; empty for seed 1. A comparison needs
-    /// several ([`Overrides::USUAL_SEEDS`]).
+    /// The seeds to run if neither the command line nor the file names any; an empty list stands for seed 1. A
+    /// comparison needs several ([`Overrides::USUAL_SEEDS`]).
     pub usual_seeds: Vec<u64>,
 }
 

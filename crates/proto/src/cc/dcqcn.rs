@@ -56,7 +56,7 @@ parameters! {
         /// Hyper increase of the target rate.
         #[param(AboveZero; example = "0.1line"; source = "htsim: 1/10 of the line rate")]
         pub rate_hai: Pace,
-        /// Lowest rate.
+        /// Lower limit of the rate.
         #[param(AboveZero; example = "10Mbps"; source = "unspecified; as is usual")]
         pub min_rate: Pace,
         /// Least time between two cuts of the rate. With 0, every CNP cuts it.
@@ -131,13 +131,14 @@ impl AlphaDecay {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Increases {
-    /// The increase is additive from expiry F on, and a hyper increase of i + 1 steps at expiry F + i. The target rate
-    /// never exceeds the line rate, and the byte counter keeps the excess bytes when it expires.
+    /// The increase is additive once the higher of the two counts of expiries reaches F. It is a hyper increase of i +
+    /// 1 steps once the lower count is F + i. The target rate never exceeds the line rate, and the byte counter keeps
+    /// the excess bytes when it expires.
     #[default]
     Dcqcn,
-    /// The steps of published htsim. The increase is additive from expiry F + 1 on, and a hyper increase of i steps at
-    /// expiry F + i. The target rate may exceed the line rate, but the rate may not. The byte counter restarts at 0
-    /// when it expires.
+    /// The steps of published htsim. The increase is additive once the higher of the two counts of expiries exceeds F.
+    /// It is a hyper increase of i steps once the lower count is F + i. The target rate may exceed the line rate, but
+    /// the rate may not. The byte counter restarts at 0 when it expires.
     Htsim,
 }
 

@@ -350,21 +350,22 @@ impl CongestionControl for Nscc {
     /// The actions of UET 1.0.3, section 3.6.13, on an ACK. The transport counts the bytes in flight.
     #[inline]
     fn handle_ack(&mut self, acked: &AckReport) {
-        // Step 1.
+        // Step 1: counts the acknowledged bytes.
         self.bytes_ignored += acked.bytes;
         self.received += acked.bytes;
         self.achieved += acked.bytes;
-        // Steps 2, 4 and 5.
+        // Steps 2, 4 and 5: the queueing delay. Without a valid RTT, the specification does nothing further, and
+        // uet-htsim uses the average delay.
         let delay = match (acked.rtt_is_valid, self.constants.rules) {
             (true, _) => self.measure(acked.rtt, acked.marked),
             (false, NsccRules::Htsim) => Duration(self.avg_delay as u64),
             (false, NsccRules::Spec) => return,
         };
-        // Step 6.
+        // Step 6: quick adapt.
         if self.quick_adapt(acked.now, false, acked.marked, delay, acked.in_flight) {
             return;
         }
-        // Step 7.
+        // Step 7: the mark and the delay of the packet determine the change of the window.
         let is_late = delay >= self.constants.target;
         match (acked.marked, is_late) {
             (false, true) => self.inc += self.constants.fi * acked.bytes as f64,

@@ -183,7 +183,8 @@ impl StrackCc {
         let (target, high) = (constants.target_qdelay, constants.target_qhigh);
         let target_ps = target.0 as f64;
         let is_over = |last: Option<Time>| last.is_none_or(|last| now.since(last) > self.base_rtt);
-        // Lines 3-5.
+        // Lines 3-5: a decrease and a fairness increase are each permitted once per base RTT. The average delay is
+        // updated.
         let can_decrease = is_over(self.last_decrease_ts);
         let can_fairness_shuffle = is_over(self.last_selfai_ts);
         self.avg_delay = self.avg_delay * (1.0 - constants.ewma) + constants.ewma * delay.0 as f64;
@@ -191,22 +192,23 @@ impl StrackCc {
             // Lines 6-7: the packet waited long, but the queue behind it was short, since it carries no mark.
             self.cwnd += constants.beta / self.cwnd;
         } else if !ecn && delay < target {
-            // Lines 8-9.
+            // Lines 8-9: a proportional increase.
             self.cwnd += constants.alpha * (target_ps - delay.0 as f64) / self.cwnd;
         } else if can_decrease && self.avg_delay > target_ps {
             let achieved = self.achieved_bdp as f64 / constants.packet;
             if delay > high && achieved < constants.max_cwnd / 8.0 {
-                // Lines 11-13, both sides in packets. The achieved BDP may be 0.
+                // Lines 11-13: the window becomes the achieved BDP. Both sides are in packets. The achieved BDP may be
+                // 0.
                 self.cwnd = achieved.max(1.0);
                 self.last_decrease_ts = Some(now);
             } else if delay > target {
-                // Lines 14-16.
+                // Lines 14-16: a decrease in proportion to the excess of the average delay.
                 let cut = constants.gamma * (self.avg_delay - target_ps) / self.avg_delay;
                 self.cwnd *= (1.0 - cut).max(constants.max_decrease);
                 self.last_decrease_ts = Some(now);
             }
         }
-        // Lines 19-22.
+        // Lines 19-22: the increase for fairness.
         if can_fairness_shuffle {
             self.cwnd += constants.eta;
             self.last_selfai_ts = Some(now);

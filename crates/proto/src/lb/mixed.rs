@@ -1,6 +1,6 @@
 //! The mixed balancer, which is the default of the public Ultra Ethernet simulator (uet-htsim). An entropy value whose
-//! ACK was unmarked is used again. If there is none, the bitmap chooses. UET 1.0.3, section 3.6.16, mandates no
-//! balancer.
+//! ACK was unmarked is used again. If no such value waits, the bitmap chooses one. UET 1.0.3, section 3.6.16, mandates
+//! no balancer.
 
 use super::AnyLb;
 use super::bitmap::{Bitmap, BitmapConfig, Decay};

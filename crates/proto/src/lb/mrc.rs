@@ -1,9 +1,9 @@
 //! The load balancer of MRC (OCP 1.0, read in digests and in a client written from it): a set of entropy values with states.
 //!
-//! Each plane has equally many entropy values, some of them backups. A mark or a trim has its entropy value skipped once. An
-//! untrimmed loss retires it at once, a backup of its plane takes its place, and probes find out when its path delivers
-//! again. The next packet takes the next plane in turn among the free ports, and there the next entropy value of a rotation,
-//! whose order is drawn anew each time round.
+//! Each plane has equally many entropy values, some of them backups. After a mark or a trim, the entropy value of the
+//! packet is skipped once. After an untrimmed loss it is retired immediately and replaced by a backup of its plane,
+//! until probes show that its path delivers packets again. The planes whose ports are free take turns, and so do the
+//! entropy values of a plane. The order of the entropy values is drawn anew for each round.
 
 use super::AnyLb;
 use super::bitmap::common_divisor;
@@ -21,7 +21,7 @@ parameters! {
         /// Number of entropy values of a queue pair, the backups included. Each plane has an equal part, at least one.
         #[param(1..=4_096; example = 128; source = "MRC (OCP 1.0): 128 to 256")]
         pub evs: u32,
-        /// Number of these that are in use. Each plane has an equal part, and the others are backups.
+        /// Number of entropy values that are in use. Each plane has an equal part, and the others are backups.
         #[param(1..=4_096; example = 104; source = "MRC (OCP 1.0): somewhat more than 100, one to two windows of packets")]
         pub active: u32,
         /// No entropy value is retired once fewer than this share of `evs` would be left (ev_min_active).
@@ -71,12 +71,14 @@ impl EvState {
     }
 }
 
-/// The entropy values of a plane: `entropy / planes` is the path, and paths follow each other from `first` on, so that source
-/// routes over few uplinks use all of them.
+/// The entropy values of a plane. An entropy value divided by the number of planes is the number of its path. The
+/// paths have consecutive numbers from `first` on, so that they cover all uplinks even if source routes have few of
+/// them.
 #[derive(Clone, Debug)]
 struct Plane {
     first: u32,
-    /// The rotation: the slot of the last turn, the distance to the next one, and the turns left in the round.
+    /// The rotation: the slot of the last turn, the distance from one slot to the next, and the turns left in the
+    /// round.
     at: u16,
     stride: u16,
     turns: u16,
@@ -95,24 +97,24 @@ struct Retired {
 #[derive(Clone, Debug)]
 pub struct MrcLb {
     ports: NicPorts,
-    /// The ports of the receiver's NIC that are up, as it says.
+    /// The ports of the receiver's NIC that are up, according to its last report.
     peer_up: u16,
-    /// The planes that have usable entropy values in use.
+    /// Mask of the planes in which at least one entropy value in use is usable.
     usable: u16,
     /// The plane whose turn is next.
     turn: u16,
-    /// Number of entropy values of a plane, and how many of them are in use.
+    /// Number of entropy values of a plane, and number of them that are in use.
     per_plane: u16,
     active: u16,
     planes: Vec<Plane>,
     /// For each plane, the positions of its entropy values: those in use, then the backups.
     slots: Box<[u16]>,
-    /// Indexed by plane times `per_plane` plus position.
+    /// The state of each entropy value. Its index is the plane times `per_plane` plus the position.
     states: Box<[EvState]>,
-    /// Number of usable entropy values, and how many must stay.
+    /// Number of usable entropy values, and number below which it may not fall.
     available: u32,
     least: u32,
-    /// The retired entropy values, the one to probe first at the front.
+    /// The retired entropy values. The one to probe first is at the front.
     retired: VecDeque<Retired>,
     probe_interval: Duration,
     config: MrcLbConfig,
@@ -171,7 +173,7 @@ impl MrcLb {
         }
     }
 
-    /// DENIED: nothing but another set ends this state.
+    /// Marks the entropy values of a path as DENIED. Only a new draw of the set ends this state.
     fn deny(&mut self, denied: &DeniedPath) {
         if denied.plane >= self.planes.len() as u32 {
             return;
@@ -199,7 +201,7 @@ impl MrcLb {
         (path % paths(count as u16) * count + u32::from(plane)) as u16
     }
 
-    /// The index of an entropy value of the set; none for others.
+    /// The index of an entropy value. None if the set does not contain it.
     #[inline]
     fn index_of(&self, ev: u16) -> Option<u16> {
         let count = self.planes.len() as u16;
@@ -208,7 +210,8 @@ impl MrcLb {
         (position < u32::from(self.per_plane)).then(|| plane * self.per_plane + position as u16)
     }
 
-    /// The next plane in turn with a free port and usable entropy values. Where there is none the packet waits at a port.
+    /// The next plane in turn whose port is free and that has usable entropy values. If there is no such plane, planes
+    /// with busy ports are considered, and then those without usable entropy values.
     #[inline]
     fn next_plane(&mut self) -> u16 {
         if self.ports.count == 1 {
@@ -246,8 +249,8 @@ impl MrcLb {
         *at
     }
 
-    /// Retires an entropy value, unless too few would be left. A backup of its plane takes its place, so that planes keep
-    /// equally many.
+    /// Retires an entropy value, unless too few would be left. A backup of its plane replaces it, so that all planes
+    /// keep equally many in use.
     fn retire(&mut self, now: Time, index: u16) {
         if !self.states[usize::from(index)].is_usable() || self.available <= self.least.max(1) {
             return;
@@ -259,7 +262,7 @@ impl MrcLb {
         self.replace(index);
     }
 
-    /// Exchanges an entropy value in use that is not usable for a backup that is.
+    /// Replaces an entropy value in use that is no longer usable by a usable backup.
     fn replace(&mut self, index: u16) {
         let (plane, position) = (index / self.per_plane, index % self.per_plane);
         let start = usize::from(plane * self.per_plane);
@@ -277,7 +280,8 @@ impl MrcLb {
         }
     }
 
-    /// Returns a retired entropy value to use, or makes it a backup where all in use are usable.
+    /// Makes a retired entropy value usable again. It replaces an unusable one in use, or becomes a backup if all in
+    /// use are usable.
     fn restore(&mut self, index: u16, state: EvState) {
         self.states[usize::from(index)] = state;
         self.available += 1;
@@ -291,7 +295,7 @@ impl MrcLb {
         {
             std::mem::swap(slot, backup);
         }
-        // It is in use now, or usable ones were.
+        // Now the plane has a usable entropy value in use: this one, or the others if it became a backup.
         self.usable |= 1 << plane;
     }
 
@@ -316,7 +320,7 @@ impl LbProperties for MrcLbConfig {
         AnyLb::Mrc(Box::new(MrcLb::new(self, environment, random)))
     }
 
-    /// An entropy value has 32 bits and its state 2 (MRC, OCP 1.0).
+    /// An entropy value takes 32 bits and its state 2 (MRC, OCP 1.0).
     fn state(&self) -> Vec<StateField> {
         let bits = (u32::BITS - (self.evs - 1).leading_zeros()).max(1);
         vec![
@@ -344,14 +348,15 @@ impl LbProperties for MrcLbConfig {
 }
 
 impl LoadBalancer for MrcLb {
-    /// The next good entropy value of the next plane. Of those to skip, one becomes good as it is passed over.
+    /// The next good entropy value of the next plane. The first one with the state SKIP that is passed over becomes
+    /// good.
     #[inline]
     fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
         let plane = self.next_plane();
         let start = usize::from(plane * self.per_plane);
         let mut passed = None;
         let mut position = 0;
-        // Two rounds less one turn have a whole round among them.
+        // Two rounds less one turn contain a whole round, wherever the first turn is in its round.
         for _ in 1..2 * self.active {
             position = self.slots[start + usize::from(self.next_slot(plane))];
             let state = &mut self.states[start + usize::from(position)];
@@ -364,7 +369,7 @@ impl LoadBalancer for MrcLb {
                 _ => {}
             }
         }
-        // None is good: the one that was passed over, or any.
+        // No entropy value is good, so the first one with the state SKIP is used, or any if there is none.
         self.ev_of(plane, passed.unwrap_or(position))
     }
 
@@ -376,7 +381,7 @@ impl LoadBalancer for MrcLb {
         self.ports = ports;
     }
 
-    /// A mark says SKIP_ONCE.
+    /// MRC, SKIP_ONCE: the entropy value of a marked packet is skipped once.
     #[inline]
     fn handle_ack(&mut self, _now: Time, ev: u16, marked: bool, _rtt: Duration) {
         if marked {
@@ -384,14 +389,14 @@ impl LoadBalancer for MrcLb {
         }
     }
 
-    /// ASSUMED_BAD at the first untrimmed loss.
+    /// MRC, ASSUMED_BAD: the first untrimmed loss retires an entropy value.
     fn handle_timeout(&mut self, now: Time, ev: Option<u16>) {
         if let Some(index) = ev.and_then(|ev| self.index_of(ev)) {
             self.retire(now, index);
         }
     }
 
-    /// A trimmed packet never retires an entropy value.
+    /// A trim skips the entropy value once, but never retires it.
     fn handle_trim(&mut self, _now: Time, ev: u16) {
         self.skip(ev);
     }
@@ -401,13 +406,13 @@ impl LoadBalancer for MrcLb {
         self.retired.front().map(|retired| retired.probe_at)
     }
 
-    /// Probes of planes that are down wait.
+    /// The next probe that is due. Probes in planes that are down are postponed.
     fn poll_probe(&mut self, now: Time) -> Option<u16> {
         for _ in 0..self.retired.len() {
             let due = self.retired.pop_front_if(|retired| retired.probe_at <= now)?;
             let (plane, position) = (due.index / self.per_plane, due.index % self.per_plane);
             let is_up = self.ports.count == 1 || self.ports.up & self.peer_up & 1 << plane != 0;
-            // No response came to the last probe.
+            // The last probe had no response, so the count of successes restarts.
             let successes = if due.is_probed { 0 } else { due.successes };
             self.retired.push_back(Retired {
                 probe_at: now + self.probe_interval,

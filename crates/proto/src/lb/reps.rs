@@ -302,7 +302,7 @@ impl LoadBalancer for Reps {
         if marked {
             return;
         }
-        // Lines 9-14.
+        // Lines 9-14: the entropy is cached.
         let bit = 1 << self.head;
         if self.valid & bit == 0 {
             self.number_of_valid += 1;
@@ -317,7 +317,7 @@ impl LoadBalancer for Reps {
         self.valid |= bit;
         self.filled = self.filled.max(self.head + 1);
         self.head = self.after(self.head);
-        // Lines 15-18.
+        // Lines 15-18: freezing may end.
         self.leave_freezing(now);
     }
 
@@ -343,7 +343,7 @@ impl LoadBalancer for Reps {
             }
             return self.cached_ev();
         }
-        // Line 19.
+        // Line 19: a random entropy if the buffer is empty, or has no valid entry and the sender is not frozen.
         if self.filled == 0 || (self.number_of_valid == 0 && !self.is_freezing) {
             return self.explore();
         }

@@ -187,7 +187,8 @@ mod tests {
         StrackLb::new(&config, &environment, stream(1, 0, Purpose::LoadBalancer))
     }
 
-    /// The printed loop, bit by bit, with the corrected meaning of a bit.
+    /// The loop of Algorithm 3 as it is printed, with a bool for each bit. Only the meaning of a bit is corrected: a
+    /// set bit marks a congested path.
     struct Plain {
         bitmap: Vec<bool>,
         rr: usize,
@@ -237,7 +238,7 @@ mod tests {
             let mut plain = Plain { bitmap, rr: 0, next_path_id: None, min_paths: 8 };
             for (path, action, cwnd) in steps {
                 if action < 5 && u32::from(path) < max_paths {
-                    // Most ACKs are marked, so that whole ranges fill up.
+                    // Most ACKs are marked, so that whole ranges of the bitmap are set.
                     acknowledge(&mut lb, path, action > 0);
                     plain.update_ecn_bitmap(path.into(), action > 0);
                 } else {

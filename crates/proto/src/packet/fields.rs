@@ -1,8 +1,7 @@
 //! Packet fields that store their value in fewer bytes than its type would take, so that a packet has 48 bytes.
 
-/// The PSNs, among the 48 from its base on, whose entropy values an ACK carries. It replaces the values themselves,
-/// which do not fit into a [`Packet`](super::Packet): the sender looks them up. It has six bytes, so that a packet has
-/// 48.
+/// The PSNs, among the 48 from its base on, whose entropy values an ACK carries. The values themselves do not fit into
+/// a [`Packet`](super::Packet), so the sender looks them up. This type takes six bytes, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CarriedEvs([u16; 3]);
 
@@ -27,8 +26,8 @@ impl CarriedEvs {
     }
 }
 
-/// The properties of the packet that caused a SACK or a [`Repr::UetAck`](super::Repr::UetAck). It has one byte, so that
-/// a packet has 48.
+/// The properties of the packet that caused a SACK or a [`Repr::UetAck`](super::Repr::UetAck). This type takes one
+/// byte, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackCause(u8);
 
@@ -65,7 +64,7 @@ impl SackCause {
 }
 
 /// The message number of DCP's packets in the order of posting (MSN, 24 bits), and the number of the sender's timeouts
-/// for that message so far (sRetryNo, 8 bits). It has four bytes, so that a packet has 48.
+/// for that message so far (sRetryNo, 8 bits). This type takes four bytes, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Msn(u32);
 

@@ -32,11 +32,11 @@
 //! - The time `release` has passed. This covers losses without a retransmission: of a duplicate that the receiver did
 //!   not need, or of its ACK. It bounds the time for which a packet can block a VOQ.
 //!
-//! BiCC therefore needs the assumptions of the papers: one ESW per data centre, which sees both directions, and NICs whose
-//! ACKs and NACKs are cumulative in PSNs (`go-back-n`, `irn`, `rack-tlp`, `rnic-sr`). Receivers should acknowledge each
-//! packet (`ack_every` of 1). Otherwise packets that wait for a coalesced ACK block the VOQ, in which the packets wait that
-//! would trigger this ACK. RTOs should exceed the waiting time in a VOQ. Otherwise senders fill the VOQ with retransmissions
-//! faster than it empties.
+//! BiCC therefore needs the assumptions of the papers: one ESW per data centre, which sees both directions, and NICs
+//! whose ACKs and NACKs are cumulative in PSNs (`go-back-n`, `irn`, `rack-tlp`, `rnic-sr`). Receivers should
+//! acknowledge each packet (`ack_every` of 1). Otherwise forwarded packets whose ACK is coalesced count as in flight
+//! and block the VOQ, while the packets that would trigger this ACK wait in it. RTOs should exceed the waiting time in
+//! a VOQ. Otherwise senders fill the VOQ with retransmissions faster than it empties.
 
 use super::AnyProgram;
 use super::interface::{
@@ -157,7 +157,8 @@ pub struct Bicc {
     requested: Vec<Option<u32>>,
     /// Forwarded packets in the order of forwarding. The first one is in flight, but later ones may no longer be.
     log: VecDeque<Logged>,
-    /// Forwarded packets that the host will drop, kept like `log`.
+    /// Forwarded packets that the host will drop, in the order of forwarding. As in `log`, only the first one is
+    /// certain to be in flight.
     dropped_by_host: VecDeque<Logged>,
     held_bytes: u64,
     counts: Counts,

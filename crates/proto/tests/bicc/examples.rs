@@ -54,8 +54,8 @@ fn what_the_window_does_not_admit_waits_for_acks() {
     assert_eq!(esw.count("given_up_packets") + esw.count("expired_packets"), 0);
 }
 
-/// Section II-D, rate limiting by IP address: a queue pair waits for others of the same host, but not for those of
-/// other hosts.
+/// Section II-D, rate limiting by IP address: the packets of a queue pair wait for those of other queue pairs to the
+/// same host, but not for packets to other hosts.
 #[test]
 fn queue_pairs_of_a_host_share_its_queue() {
     let mut esw = Esw::new(&config(2, LONG));
@@ -127,7 +127,7 @@ fn only_what_comes_from_outside_counts() {
     assert_eq!(esw.hear(0, RECEIVER, ack(1)), [(0, 1)]);
 }
 
-/// With all hosts in one data centre, no packet comes from another one.
+/// If all hosts are in one data centre, no packet comes from another data centre, and nothing is held.
 #[test]
 fn one_data_centre_needs_no_loop() {
     let facts = ProgramFacts { sites: Sites::default(), ..facts() };
@@ -241,7 +241,8 @@ fn copies_that_waited_together_count_each() {
     assert_eq!(esw.count("given_up_packets"), 2);
 }
 
-/// A loss that is not followed by a copy, because the packet is no longer needed.
+/// A packet is lost and never retransmitted, because it is no longer needed. It counts as in flight until `release`
+/// has passed.
 #[test]
 fn what_nothing_is_heard_of_is_released_in_time() {
     let mut esw = Esw::new(&config(2, Duration::from_us(100)));
@@ -281,7 +282,7 @@ fn the_timer_waits_for_the_oldest_that_counts() {
     assert_eq!(esw.program.next_timeout(), Some(us(100)));
     assert_eq!(esw.hear(0, RECEIVER, ack(1)), []);
     assert_eq!(esw.program.next_timeout(), Some(us(102)));
-    // A copy has a new expiry.
+    // A retransmitted copy expires later than the first copy would have.
     esw.now = us(50);
     assert_eq!(esw.send(2, 0, RECEIVER), [(2, 0)]);
     assert_eq!(esw.program.next_timeout(), Some(us(103)));

@@ -11,7 +11,7 @@ use anabranch_proto::program::{
 };
 use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
 
-/// Hosts with lower numbers are in the other data centre, and the rest are in the switch's own.
+/// Hosts with lower numbers than this are in the other data centre. The rest are in the switch's own data centre.
 const FIRST_OWN: u32 = 4;
 const HOSTS: usize = 8;
 const SENDER: HostId = HostId(1);

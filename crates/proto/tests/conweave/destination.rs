@@ -52,7 +52,8 @@ fn a_lost_tail_is_given_up_a_little_after_it_should_have_come() {
     assert!(is_init(&next) && by == new);
 }
 
-/// The estimate is computed from the stamps in packets, which are rounded down to their unit.
+/// The time at which the destination should release the packets that it holds. It computes this time from the stamps
+/// in packets, which are rounded down to their unit.
 fn expected_release(came: Time, passed: Time, tail_at: Time) -> Time {
     let units = tail_at.0 / STAMP.0 - passed.0 / STAMP.0;
     came + STAMP * units + Duration::from_us(16)

@@ -11,7 +11,7 @@ fn a_reply_in_time_begins_the_next_epoch_on_the_same_path() {
     assert!(!is_init(&second) && by == port, "one INIT an epoch");
     let reply = pair.arrive(us(5), &first).control;
     assert_eq!(reply.len(), 1);
-    // This is the latest time at which the reply is not late.
+    // The reply arrives at the deadline, which is the latest time at which it is not late.
     pair.hear(us(DEADLINE_US), &reply);
     let (third, by) = pair.send(us(DEADLINE_US + 1), 2);
     assert!(is_init(&third) && !is_tail(&third) && by == port);

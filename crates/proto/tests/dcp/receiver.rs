@@ -83,7 +83,7 @@ fn whatever_the_order_counting_suffices() {
     }
 }
 
-/// Cf: a request that is not the last of its message has no CQE, but it has an ACK.
+/// The flag Cf of the request: a request that is not the last of its message has no CQE, but it has an ACK.
 #[test]
 fn a_request_without_a_cqe_is_acknowledged_all_the_same() {
     let mut receiver = Receiver::new(config());
@@ -92,7 +92,7 @@ fn a_request_without_a_cqe_is_acknowledged_all_the_same() {
     assert_eq!(receiver.take(&unsignalled(data(1, 7, 1, 1, 0))), (vec![ack(3)], vec![7]));
 }
 
-/// The ring has eight places, and each is used several times.
+/// The receiver tracks messages in a ring of eight entries. Each entry is used several times here.
 #[test]
 fn eight_messages_are_tracked() {
     let mut receiver = Receiver::new(config());

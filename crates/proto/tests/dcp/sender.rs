@@ -60,7 +60,7 @@ fn a_message_beyond_the_counter_goes_in_parts() {
     assert_eq!(acknowledged(&mut sender), []);
     answer(&mut sender, us(1), ack(3));
     assert_eq!(acknowledged(&mut sender), [5]);
-    // With one packet less, there is one request less.
+    // A message of 16,383 packets, the most that the counter can count, is a single request. Its MSN is 3.
     sender.post(MessageId(6), 16_383 * PAYLOAD).unwrap();
     assert_eq!(send(&mut sender, us(2)).into_iter().map(|(_, msn, _)| msn).max(), Some(3));
 }
@@ -118,8 +118,8 @@ fn no_message_beyond_those_that_are_tracked() {
     assert_eq!(psns(&mut sender, us(1)), range(16..22));
 }
 
-/// There is one ACK per request. Messages are therefore split into short requests, of which the number that the
-/// receiver tracks fills the window.
+/// There is one ACK per request. Messages are therefore split into requests so short that the window has room for as
+/// many of them as the receiver tracks.
 #[test]
 fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
     let mut sender = windowed(config(), 18 * PACKET);
@@ -134,8 +134,8 @@ fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
     answer(&mut sender, us(2), ack(9));
     assert_eq!(acknowledged(&mut sender), [10]);
     assert_eq!(psns(&mut sender, us(2)), [18, 19]);
-    // A message that fits into the window is split as well. Otherwise its packets that were received would fill the
-    // window until its ACK is back.
+    // A message that fits into the window is split as well. Otherwise packets that have arrived would count as in
+    // flight until the whole message is acknowledged.
     let mut sender = windowed(config(), 18 * PACKET);
     post(&mut sender, [10]);
     assert_eq!(send(&mut sender, us(0)).iter().map(|(_, msn, _)| *msn).max(), Some(4));
@@ -188,7 +188,7 @@ fn the_rate_holds_for_copies() {
     let mut sender = DcpSender::new(&config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     assert!(sender.paces() && !super::sender(config()).paces());
     post(&mut sender, [100]);
-    // This is the time of 1,057 B at 100 Gb/s in picoseconds.
+    // The time in picoseconds that 1,057 B take at 100 Gb/s.
     let gap = 84_560;
     for psn in 0..4 {
         assert_eq!(psns(&mut sender, Time(gap * u64::from(psn))), [psn]);

@@ -117,7 +117,8 @@ fn the_window_stays_whole() {
         assert_eq!(psns(&mut sender, us(0)), range(0..6));
         sender.handle_timeout(us(4_000));
         assert_eq!(psns(&mut sender, us(4_000)), range(0..3));
-        // A packet of the new round is trimmed while the old round completes, or while it goes on.
+        // A packet of the new round is trimmed. In the first case the new round goes on, and in the second an ACK for
+        // the old round makes it unnecessary.
         answer(&mut sender, us(4_001), header_only(1, 0, 1));
         match number {
             0 => {
@@ -145,7 +146,7 @@ fn a_late_header_of_an_earlier_round_asks_for_nothing() {
     assert_eq!(send(&mut sender, us(4_001)), []);
     answer(&mut sender, us(4_001), header_only(2, 0, 1));
     assert_eq!(send(&mut sender, us(4_001)), [(2, 0, 1)]);
-    // This is how the receiver would react.
+    // If PSN 1 were sent twice in round 1, the receiver would count three packets and take the message as complete.
     for psn in [0, 1] {
         assert_eq!(receiver.take(&data(psn, 10, 3, 0, 1)), (vec![], vec![]));
     }
@@ -170,7 +171,7 @@ fn later_messages_carry_no_retry_number() {
     assert_eq!(send(&mut sender, us(4_002)), [(3, 1, 0)]);
     time_out(&mut sender);
     assert_eq!(send(&mut sender, us(8_002)), [(2, 1, 1), (3, 1, 1)]);
-    // This is how the receiver would react.
+    // If both timeouts had retry number 1, the receiver would count PSN 2 twice and take message 1 as complete.
     let mut receiver = Receiver::new(config());
     receiver.take(&data(0, 10, 1, 0, 1));
     assert_eq!(receiver.take(&data(2, 11, 2, 1, 1)), (vec![], vec![]), "the first round");

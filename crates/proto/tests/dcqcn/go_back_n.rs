@@ -241,13 +241,13 @@ mod sending {
     fn the_window_bounds_what_is_in_flight_and_its_last_packet_asks() {
         let mut sender = sender(AnyCc::constant(2_500));
         post_three(&mut sender);
-        // 2,000 B in flight are below the window, so that a third packet is sent.
+        // The window is 2,500 B. 2,000 B in flight are below it, so a third packet is sent.
         assert_eq!(burst(&mut sender, us(0)), (psns(0..3), vec![2]));
-        // 2,000 B are in flight. The next packet has 64 B. The 2,064 B are still below the window, so that one more
-        // packet is sent.
+        // After this ACK 2,000 B are in flight, and 2,064 B with the next packet, which has 64 B. Both are below 2,500
+        // B, so two packets are sent.
         answer(&mut sender, us(1), ack(1));
         assert_eq!(burst(&mut sender, us(1)), (psns(3..5), vec![4]));
-        // 2,064 B are in flight.
+        // After this ACK 2,064 B are in flight, so one more packet is sent.
         answer(&mut sender, us(2), ack(2));
         assert_eq!(burst(&mut sender, us(2)), (psns(5..6), vec![5]));
         answer(&mut sender, us(3), ack(6));
@@ -287,7 +287,7 @@ mod sending {
         answer(&mut sender, us(2), ack(5));
         assert_eq!(acknowledged(&mut sender), [10, 11]);
         assert_eq!(burst(&mut sender, us(2)).0, [5]);
-        // An ACK for packets that were never sent has no effect.
+        // An ACK beyond the last packet sent acknowledges only the packets that were sent.
         answer(&mut sender, us(3), ack(60));
         assert_eq!(acknowledged(&mut sender), [12]);
         assert_eq!(sender.counters().retransmissions, 2);

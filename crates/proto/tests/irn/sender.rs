@@ -105,7 +105,7 @@ fn messages_are_cut_and_acknowledged_whole_and_in_order() {
     assert_eq!(acknowledged(&mut sender), []);
     answer(&mut sender, us(3), ack(4, 2));
     assert_eq!(acknowledged(&mut sender), [10, 11]);
-    // An ACK for packets that were never sent has no effect.
+    // An ACK beyond the last packet sent acknowledges only the packets that were sent.
     answer(&mut sender, us(4), ack(60, 59));
     assert_eq!(acknowledged(&mut sender), [12]);
     assert_eq!(sender.next_timeout(), None);
@@ -149,14 +149,14 @@ fn the_congestion_controls_window_holds_too() {
     sender.post(MessageId(1), 3 * 936).unwrap();
     sender.post(MessageId(2), 0).unwrap();
     sender.post(MessageId(3), 937).unwrap();
-    // 2,000 B in flight are below the window, so that a third packet is sent, as with a cap of the same number of
-    // bytes.
+    // The window is 2,500 B. 2,000 B in flight are below it, so a third packet is sent, as with a BDP cap of the same
+    // number of bytes.
     assert_eq!(send(&mut sender, us(0)), [(0, false), (1, false), (2, true)]);
-    // 2,000 B are in flight. The next packet has 64 B. The 2,064 B are still below the window, so that one more packet
-    // is sent.
+    // After this ACK 2,000 B are in flight, and 2,064 B with the next packet, which has 64 B. Both are below 2,500 B,
+    // so two packets are sent.
     answer(&mut sender, us(1), ack(1, 0));
     assert_eq!(send(&mut sender, us(1)), [(3, false), (4, true)]);
-    // 2,064 B are in flight.
+    // After this ACK 2,064 B are in flight, so one more packet is sent.
     answer(&mut sender, us(2), ack(2, 1));
     assert_eq!(send(&mut sender, us(2)), [(5, true)]);
     // A window smaller than a packet admits one packet at a time, and a retransmission in addition.
@@ -485,7 +485,7 @@ fn the_congestion_control_hears_of_acks_marks_and_one_loss_a_recovery() {
     assert_eq!(said(&mut sender, us(9), ack(2, 4)), [""; 0]);
     assert_eq!(said(&mut sender, us(10), marked(6, 2, us(9))), ["4 of 3065 B, true, 1us", "cnp"]);
     assert_eq!(said(&mut sender, us(10), Repr::Cnp), ["cnp"]);
-    // With CNPs, a mark does not take the place of one.
+    // If receivers send CNPs, a marked ACK does not take the place of a CNP.
     let cc = AnyCc::Custom(Box::new(Told { mbps: 0, log: log.clone() }));
     let mut sender = IrnSender::new(&super::config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     sender.post(MessageId(1), 9 * 936).unwrap();

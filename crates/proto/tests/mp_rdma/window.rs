@@ -61,8 +61,8 @@ fn a_marked_ack_takes_half_a_packet() {
     }
 }
 
-/// An unmarked ACK adds half a packet and a marked one takes half a packet, so that two ACKs on two paths, one of them
-/// marked, leave the window unchanged.
+/// With a window of 2 packets, an unmarked ACK adds half a packet (1 / window), and a marked ACK takes half a packet.
+/// Two ACKs on two paths, one of them marked, therefore leave the window unchanged.
 #[test]
 fn the_window_is_one_for_all_paths() {
     let mut sender = sender(2.0);
@@ -101,7 +101,8 @@ fn an_ack_that_was_overtaken_counts_once() {
     assert_eq!(burst(&mut sender, us(8)), [4, 5]);
     answer(&mut sender, us(8), 7, ack(0, 1));
     assert_eq!(burst(&mut sender, us(8)), []);
-    // Out of order: PSN 3 was already named. The ACK that acknowledges 2 and 3 therefore takes only 2 out of flight.
+    // PSN 3 has been acknowledged individually. The ACK that acknowledges PSNs 2 and 3 cumulatively therefore takes
+    // only PSN 2 out of flight.
     answer(&mut sender, us(8), 7, ack(3, 2));
     answer(&mut sender, us(8), 7, ack(3, 2));
     assert_eq!(burst(&mut sender, us(8)), [6]);

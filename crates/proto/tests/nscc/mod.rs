@@ -169,7 +169,8 @@ fn a_trim_in_a_poor_period_sets_the_window_to_what_it_delivered() {
         source.lose(27_000 + n, LossCause::Trimmed);
     }
     assert_eq!(source.cc.window(), 3 * MTU);
-    // The 24 answers above were for 24 * 4150 B = 99,600 B, less than the 100,000 B in flight.
+    // The 24 answers above were for 24 * 4150 B = 99,600 B. The next one exceeds the 100,000 B, so it takes a packet
+    // from the window.
     source.lose(28_000, LossCause::Trimmed);
     assert_eq!(source.cc.window(), 2 * MTU);
 }

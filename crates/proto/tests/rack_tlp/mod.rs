@@ -172,7 +172,7 @@ fn messages_are_cut_and_acknowledged_whole_and_in_order() {
     assert_eq!(sender.acknowledged(), []);
     sender.ack(us(9), 4, 2);
     assert_eq!(sender.acknowledged(), [1, 2]);
-    // An ACK for packets that were never sent has no effect.
+    // An ACK beyond the last packet sent acknowledges only the packets that were sent.
     sender.ack(us(9), 60, 59);
     assert_eq!(sender.acknowledged(), [3]);
     assert_eq!(sender.end.next_timeout(), None);

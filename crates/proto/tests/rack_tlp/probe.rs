@@ -9,7 +9,7 @@ fn a_lost_tail_is_found_by_a_probe() {
     sender.stream(0, 0..4);
     sender.ack(us(10), 1, 0);
     sender.ack(us(11), 2, 1);
-    // Both RTTs were 10 us.
+    // Both RTTs were 10 us, so the probe is due 20 us after the last ACK.
     assert_eq!(sender.ring(us(31)), [3]);
     assert_eq!(sender.counted(), (1, 0));
     // The ACK of the probe reveals that PSN 2, which was sent long before, is missing too.

@@ -33,7 +33,7 @@ fn an_ack_finds_what_the_timer_would() {
     assert_eq!(sender.one(us(17)), Some((0, false)));
     assert_eq!(sender.one(us(17)), Some((1, false)));
     assert_eq!(sender.one(us(17)), Some((21, false)));
-    // The latest RTT is used, which is 8 us again.
+    // PSN 2 left at 2 us. It is lost after the latest RTT, which is 8 us again, and the reordering window of 8 us.
     assert_eq!(sender.end.next_timeout(), Some(us(18)));
 }
 
@@ -59,7 +59,8 @@ fn packets_may_overtake_each_other_within_the_window() {
     for psn in [4, 2, 1, 3] {
         assert_eq!(sender.upon(us(12), 0, psn), []);
     }
-    // The latest RTT was that of packet 3, 9 us.
+    // PSN 0 left at 0. It would be lost after the latest RTT, which is 9 us (packet 3), and the reordering window of 8
+    // us.
     assert_eq!(sender.end.next_timeout(), Some(us(17)));
     assert_eq!(sender.upon(us(16), 5, 0), []);
     assert_eq!(sender.upon(us(18), 5, 9), []);

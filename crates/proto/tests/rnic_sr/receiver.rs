@@ -124,7 +124,7 @@ fn an_ack_for_every_fourth_step_of_the_epsn() {
     let mut receiver = Receiver::new(config());
     let answers: Vec<Vec<Repr>> = (0..8).map(|psn| receiver.answers(&data(psn))).collect();
     assert_eq!(answers.concat(), [ack(4), ack(8)]);
-    // Neither an out-of-order packet nor its NACK counts.
+    // Only steps of the ePSN count towards the next ACK: neither an out-of-order packet nor the NACK for it does.
     assert_eq!(receiver.answers(&data(8)), []);
     assert_eq!(receiver.answers(&data(10)), [nack(9)]);
     assert_eq!(receiver.answers(&data(12)), []);

@@ -95,7 +95,7 @@ fn messages_are_cut_and_acknowledged_whole() {
     assert_eq!(acknowledged(&mut sender), []);
     answer(&mut sender, us(3), ack(4));
     assert_eq!(acknowledged(&mut sender), [10, 11]);
-    // An ACK for packets that were never sent has no effect.
+    // An ACK beyond the last packet sent acknowledges only the packets that were sent.
     answer(&mut sender, us(4), ack(60));
     assert_eq!(acknowledged(&mut sender), [12]);
     assert_eq!(sender.next_timeout(), None);
@@ -122,15 +122,16 @@ fn the_congestion_controls_window_holds_too() {
     let cc = AnyCc::constant(2_500);
     let mut sender = RnicSrSender::new(&config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     post_three(&mut sender);
-    // 2,000 B in flight are below the window, so that a third packet is sent.
+    // The window is 2,500 B. 2,000 B in flight are below it, so a third packet is sent.
     asks_at_the_end(send(&mut sender, us(0)), [0, 1, 2]);
-    // 2,000 B are in flight, and 2,064 B with the next packet, after which one more is sent.
+    // After this ACK 2,000 B are in flight, and 2,064 B with the next packet, which has 64 B. Both are below 2,500 B,
+    // so two packets are sent.
     answer(&mut sender, us(1), ack(1));
     assert_eq!(send(&mut sender, us(1)), [(3, false), (4, true)]);
-    // Retransmissions do not count again, so that 3,064 B are in flight all the time.
+    // 3,064 B stay in flight, since retransmissions do not count again.
     answer(&mut sender, us(2), nack(1));
     asks_at_the_end(send(&mut sender, us(2)), [1, 4]);
-    // 2,064 B are in flight.
+    // After this ACK 2,064 B are in flight, so one more packet is sent.
     answer(&mut sender, us(2), ack(2));
     assert_eq!(send(&mut sender, us(2)), [(5, true)]);
     answer(&mut sender, us(3), ack(6));

@@ -331,7 +331,7 @@ mod congestion_control {
         }
     }
 
-    /// This is Algorithm 1, lines 5-8.
+    /// Algorithm 1, lines 5 to 8: the lowest RTT measured so far is the base RTT.
     #[test]
     fn a_shorter_round_trip_becomes_the_base() {
         let acked = |us, rtt, marked| AckReport {

@@ -291,7 +291,8 @@ fn a_probe_says_nothing_of_what_was_sent_after_it() {
     assert_eq!((send(&mut sender, 262), sender.counters().retransmissions), (vec![], 4));
 }
 
-/// Only a higher ePSN sets the timestamp of the RTO, whatever else arrives.
+/// The RTO counts from the last increase of the ePSN (20 us here). SACKs and retransmissions without a higher ePSN do
+/// not restart it.
 #[test]
 fn everything_is_lost_when_the_epsn_stands_still_for_an_rto() {
     let mut sender = sender(4, 100);

@@ -108,8 +108,9 @@ fn the_cache_hides_the_store() {
     assert_eq!((loops(&mut tables, 0), loops(&mut tables, 1)), (4, 1));
 }
 
-/// The first installation takes the registers to which both flows wrote, and resets them. The second one finds no state
-/// of its flow.
+/// The first installation moves the registers, to which both flows wrote, into the entry of the first flow, and resets
+/// the slot. The entry of the second flow therefore starts from the initial state and counts only the CNP that
+/// requested the installation.
 #[test]
 fn two_flows_in_one_place() {
     let mut tables = tables(1, 1_024);

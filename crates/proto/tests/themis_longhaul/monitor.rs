@@ -227,8 +227,8 @@ proptest! {
         steps in prop::collection::vec((0u32..5, steps()), 0..200),
     ) {
         let mut monitor = HandshakeMonitor::new(registers, &mut stream(7, 0, Purpose::Program));
-        // For each client: the last SYN-ACK that it received, whether it is recorded as far as it can know, and whether
-        // a SYN of it passed.
+        // For each client: the last SYN-ACK that it received, whether the switch has recorded the client (as far as
+        // the client can tell from the answers), and whether a SYN of it passed.
         let mut clients = [(None, false, false); 5];
         for (n, (client, step)) in steps.into_iter().enumerate() {
             let at = us(n as u64);

@@ -261,8 +261,8 @@ fn figure_21(recovery: Recovery) -> Switch {
 fn figure_21_with_rate_recovery() {
     let switch = figure_21(Recovery::Rate);
     assert_eq!(switch.psns(), [0, 1, 2, 3, 4, 5, 6]);
-    // Packet 0 makes three loops, and the others one each. Packets 1 to 3 are released when they return, two loops
-    // early.
+    // Packet 0 makes three loops, and packets 1 to 6 make one each. Packets 1 to 3 are released when they return, two
+    // loops early.
     assert_eq!((switch.count("loops"), switch.count("recoveries")), (3 + 6, 1));
     assert_eq!(switch.left[6].at, ns(499_950 + 105 + 1 + 3 * 5 + 100), "and the delay is one loop");
 }

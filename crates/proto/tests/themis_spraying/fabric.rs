@@ -85,8 +85,8 @@ pub struct Timeout {
     pub psn: u32,
     /// Number of copies of that packet that the paths have lost.
     pub lost: u32,
-    /// Whether the receiver has sent a NACK for the packet, because a packet beyond it arrived after the ePSN had
-    /// reached it.
+    /// Whether the receiver has sent a NACK for the packet, because a packet with a higher PSN arrived while this
+    /// packet was expected.
     pub asked: bool,
     /// Whether a later packet of the same path has passed the receiver's ToR.
     pub passed: bool,

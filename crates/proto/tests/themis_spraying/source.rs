@@ -94,7 +94,7 @@ fn a_path_is_avoided_for_as_many_packets_as_the_window_says() {
     assert_eq!((tor.counter("rerouted"), tor.counter("avoided")), (0, 10));
 }
 
-/// The other path is one that is not avoided itself, if there is any.
+/// A packet of an avoided path takes a path that is not avoided. If all paths are avoided, it takes any other path.
 #[test]
 fn no_packet_moves_from_one_avoided_path_to_another() {
     let mut tor = Tor::new(&ThemisSprayingConfig { reroute: false, ..PAPER }, 4);
@@ -109,7 +109,8 @@ fn no_packet_moves_from_one_avoided_path_to_another() {
     assert_eq!(taken, BTreeSet::from([own[0], own[2], own[3]]), "all are avoided: any but its own");
 }
 
-/// A retransmission of an avoided path moves only once. It counts as rerouted, and decrements the counter of the path.
+/// If a retransmission belongs to an avoided path, it is rerouted once, as a retransmission. It also decrements the
+/// counter of packets that still avoid the path.
 #[test]
 fn a_retransmission_of_an_avoided_path_moves_once() {
     let mut tor = Tor::new(&ThemisSprayingConfig { avoidance_window: 2, ..PAPER }, 4);

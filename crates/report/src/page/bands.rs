@@ -8,8 +8,7 @@ use serde_json::{Value as Json, json};
 const MOST: usize = 16;
 
 /// `{name, from, to, every, lasts}` in microseconds for each fault of the first run of each curve. `to` is null if the
-/// fault lasts to the end. `to` equals `from` if the scenario does not state the fault once for all runs, for example
-/// because the sweep changes it.
+/// fault lasts to the end. `to` equals `from` if the faults differ between points of the sweep.
 pub(super) fn of(set: &ResultSet, picture: &Picture<'_>) -> Vec<Json> {
     let mut bands: Vec<Json> = Vec::new();
     let runs = picture.curves.iter().filter_map(|curve| set.runs.get(*curve.runs.first()?));

@@ -75,7 +75,8 @@ fn rule(figure: &Figure) -> String {
     )
 }
 
-/// The place of a claim in the paper and the formula of its measure. A long formula is folded.
+/// The place of a claim in the paper and the formula of its measure. A long formula is hidden until the reader opens
+/// it.
 fn source_and_measure(claim: &ClaimRow) -> String {
     const LONGEST_SHOWN: usize = 100;
     let (source, measure) = (prose(&claim.source), escape(&claim.measure));

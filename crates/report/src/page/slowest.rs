@@ -28,7 +28,7 @@ const OF_MESSAGES: [&str; 12] = [
 const OF_JOBS: [&str; 8] =
     ["job", "run", "ranks", "CCT µs", "over ideal", "the run's losses on links", "its drops", "its timeouts"];
 
-/// A folded table for each scheme. The section is empty if the results hold neither messages nor jobs.
+/// A table for each scheme, collapsed at first. The section is empty if the results hold neither messages nor jobs.
 pub(super) fn section(index: &Index<'_>) -> String {
     let of_schemes = schemes(index.set).into_iter().take(MOST_SCHEMES).map(|scheme| of_scheme(index, scheme));
     let tables: String = of_schemes.collect();

@@ -3,7 +3,7 @@
 use super::markup::{escape, prose};
 use crate::terms::TERMS;
 
-/// The folded list of the terms that `body` uses. It is empty if `body` uses none.
+/// The list of the terms that `body` uses, collapsed at first. It is empty if `body` uses none.
 pub(super) fn section(body: &str) -> String {
     // Column headings break long words, so the parts of a term may be one word or two.
     let words =

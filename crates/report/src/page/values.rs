@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 /// The largest number of points of a plot that the table lists individually.
 const MOST: usize = 40;
 
-/// The folded table. It is empty if nothing is drawn.
+/// The table, collapsed at first. It is empty if nothing is drawn.
 pub(super) fn section(plot: &Plot) -> String {
     if plot.data.is_empty() {
         return String::new();

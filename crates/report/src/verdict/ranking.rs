@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// The largest number of schemes that a sentence names. It states the number of the others, which the table lists.
 pub(super) const MOST_NAMED: usize = 8;
-/// The largest number of schemes that a short sentence names before the last one.
+/// The largest number of schemes that a short sentence names besides the one with the last rank.
 pub(super) const FEW_NAMED: usize = 3;
 /// With at most this many schemes, sentences at a single point name all of them.
 pub(super) const MOST_IN_FULL: usize = 6;
@@ -218,7 +218,7 @@ struct RankGroup {
     name: String,
     /// The first scheme with its value: `c (200.0 ± 5.0 µs)`.
     text: String,
-    /// The other schemes of the rank.
+    /// The other schemes with the same rank.
     tied: Vec<String>,
     most: usize,
 }

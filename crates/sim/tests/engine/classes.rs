@@ -15,7 +15,8 @@ fn message(table: &str, from: u32, to: u32, packets: u64) -> String {
     format!("[[{table}.message]]\nfrom = {from}\nto = {to}\nbytes = \"{}B\"\n", packets * 4_096)
 }
 
-/// The class `main` with the scheme `ops` and this share, and the class `storage` with `ecmp` and this share.
+/// The class `main` with the scheme `ops`, and the class `storage` with the scheme `ecmp`. The arguments with these
+/// names are the keys of the classes' shares.
 fn two_classes(main: &str, storage: &str, messages: [String; 2]) -> String {
     let [of_main, of_storage] = messages;
     format!(
@@ -32,8 +33,9 @@ fn delivered(result: &RunResult, class: &str) -> u64 {
     of_class(result, class).iter().filter_map(|flow| flow.delivery_ps).max().unwrap()
 }
 
-/// Two backlogged classes of a port have the shares 14:15, which are 193.10 and 206.90 of 400 Gb/s: messages in the ratio
-/// of their shares end together, up to the last turn. The port always sends, so the last packet leaves after all 29,000.
+/// Two backlogged classes share a port of 400 Gb/s by their weights: with 14:15 they get 193.10 and 206.90 Gb/s.
+/// Messages whose lengths have the ratio of the weights end together, except for the last turn. The port is never
+/// idle, so the last packet leaves after the time of all packets, of which there are 29,000 with 14:15.
 #[test]
 fn weights_divide_a_port_to_the_packet() {
     for (weights, packets) in
@@ -71,7 +73,8 @@ fn a_higher_priority_waits_for_one_packet_at_most() {
     let messages = [message("workload", 0, 2, 1_000), message("class.workload", 1, 2, 1_000)];
     let classes = two_classes("", "priority = 5", messages);
     let result = finish_one(&scenario("\"ops\"", ONE_SWITCH, &classes), &[]);
-    // Both first packets arrive at one instant, and port 0 comes first.
+    // The first packets of both classes arrive at the same instant. The packet of `main` arrives at the lower port, so
+    // it is sent first.
     assert_eq!(delivered(&result, "storage"), 2 * (T + LATENCY) + 1_000 * T);
     assert_eq!(delivered(&result, "main"), 2 * (T + LATENCY) + 1_999 * T);
 }

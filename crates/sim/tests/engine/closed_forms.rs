@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 /// The FCT at the sender of `bytes` bytes over `hops` links that have the same rate (ps per byte) and latency (ps),
 /// through switches without latency. With n full packets and a last one of s bytes, which takes time S, the last bit
-/// arrives at n*T + (h-1)*T + h*d + S, and its ACK returns h*(A + d) later. A message that fits into one packet only
-/// has S instead of the packet times T.
+/// arrives at n*T + (h-1)*T + h*d + S, and its ACK returns h*(A + d) later. For a message that fits into one packet, S
+/// takes the place of every T.
 fn alone(bytes: u64, hops: u64, ps_a_byte: u64, latency: u64) -> u64 {
     let full_packets = (bytes - 1) / PAYLOAD;
     let last = bytes - full_packets * PAYLOAD;

@@ -217,7 +217,8 @@ fn queue_pairs_of_a_nic_take_turns() {
 
 #[test]
 fn windows_bound_what_a_queue_pair_has_in_flight() {
-    // Ten packets are sent per round trip of 2 * (T + A) + 4 * D, although the link could carry more.
+    // With a window of ten packets, ten packets are sent per round trip, which takes 2 * (T + A) and four link
+    // latencies of 10 us. The link could carry more.
     let text = r#"
         schemes = ["reps"]
         setup = "reps-paper"

@@ -124,9 +124,10 @@ fn an_incast_drains_its_queue_and_shares_evenly_at_first() {
     assert_eq!((result.run.drops, result.run.ecn_marks), (0, 0));
 }
 
-/// The increase per round trip of all eight flows together, in packets, determines the evenness of the shares. It is
-/// 0.18 with the increase of the published scripts and packets of 1,000 B. From about 0.6, shares stay even, whether
-/// the increase is larger or the packets are smaller. With larger packets they drift further apart.
+/// Whether the shares stay even depends on the additive increase per round trip of all eight flows together, measured
+/// in packets. The increase of the published scripts is 0.18 packets of 1,000 B, and the shares drift apart. From
+/// about 0.6 packets on they stay even, whether the increase is larger or the packets are smaller. With larger packets
+/// they drift further apart.
 #[test]
 fn shares_stay_even_where_the_increase_is_large_beside_a_packet() {
     for (settings, evenness) in [

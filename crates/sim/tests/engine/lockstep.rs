@@ -48,10 +48,11 @@ fn is_fair(count: u32, of: u32) -> bool {
     f64::from(count.abs_diff(of / 2)) < 5.0 * f64::sqrt(f64::from(of) / 4.0)
 }
 
-/// Two packets arrive at each time at which one packet leaves. Once the queue is full, the packet that arrives first,
-/// at the lower port, takes the free place. The other packet is dropped or, by the coin, the packet before it. With a
-/// random arrival order, either packet may be first. One of the two is therefore lost each time, and both flows
-/// retransmit one RTO later, at different times.
+/// Two packets arrive in the time in which one packet leaves. Once the queue is full, the packet that arrives first,
+/// at the lower port, takes the free place. The other packet then finds the queue full. Under the rule `arriving`, it
+/// is dropped. Under the rule `coin`, either this packet or the one queued before it is dropped. With a random arrival
+/// order, either packet may be the first. One of the two is therefore lost each time, and both flows retransmit one
+/// RTO later, at different times.
 #[test]
 fn what_a_full_queue_drops_is_of_one_sender_or_by_a_fair_coin_of_either() {
     let (packets, limit) = (4_000_u32, 100);
@@ -177,7 +178,8 @@ fn jitter_and_clocks_leave_a_paced_message_alone_its_rate() {
     for seed in 1..=4 {
         let [exact, not] = exact_and_not(&quoted, seed);
         for ((scheme, exact), not) in schemes.iter().zip(exact).zip(not) {
-            // ACKs are delayed by 50 ns of 4 us, for which a window of one BDP is too short.
+            // The jitter delays an ACK by 50 ns on average. This is 1/80 of the round trip of 4 us, so a window of one
+            // BDP is too short by this fraction.
             assert!(not < 1.05 * exact, "{scheme}, seed {seed}: {not} us instead of {exact}");
         }
     }
@@ -372,8 +374,9 @@ fn nothing_is_lost_in_a_lossless_class_with_all_of_it() {
     }
 }
 
-/// Frames before the pause frame take 337,120 ps by an exact clock, and 34 ps more by a slow one. Within the total of
-/// 1,337,154 ps, a fast sender sends data for a further 134 ps. Each of the eight ports therefore needs 16,716 B, where
+/// By an exact clock, the pause frame and the full packet before it take 337,120 ps, and by a slow one 34 ps more.
+/// With the latencies of the link in both directions, the sender receives the pause after 1,337,154 ps. In this time,
+/// a fast sender sends as much as an exact one in 134 ps more. Each of the eight ports therefore needs 16,716 B, where
 /// exact clocks need 16,714 B.
 #[test]
 fn headroom_allows_for_a_slow_clock_that_pauses_and_a_fast_one_that_is_paused() {

@@ -133,7 +133,8 @@ fn what_was_set_aside_needs_no_room_of_the_line() {
 }
 
 /// A flow of 10 MB within a data centre shares a link near its sender with a flow between data centres. With PNP, the
-/// latter flow learns of the congestion as early as the former, and leaves it its share of the link.
+/// flow between data centres learns of the congestion as early as the other flow, and leaves the other flow its share
+/// of the link.
 #[test]
 fn a_near_congestion_is_answered_near_the_sender() {
     let two = "[workload]\nkind = \"messages\"\n[[workload.message]]\nfrom = 3\nto = 15\nbytes = \"10MB\"\n\

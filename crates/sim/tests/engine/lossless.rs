@@ -102,7 +102,8 @@ mod line {
     pub const LAST: u64 = 67;
     /// In each T, two packets arrive and one leaves, so 34 packets wait when the last one has arrived.
     pub const DEEPEST: u64 = LAST.div_ceil(2);
-    /// From then on, one packet leaves per T. At `FIRST + m * T`, `67 - m` packets are left, which is 18 for m = 49.
+    /// From then on, one packet leaves per T. At `FIRST + m * T`, `67 - m` packets are left, which is THRESHOLD -
+    /// RESUME = 18 for m = 49.
     pub const RESUMES: u64 = LAST - (THRESHOLD - RESUME);
     pub const XON: u64 = FIRST + RESUMES * T + FRAME + TRUNK;
 

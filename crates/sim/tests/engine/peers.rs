@@ -122,8 +122,8 @@ name = "rocev2-conweave"
 "#;
 
 /// IRN without PFC. The cap is the BDP of this fabric in ConWeave's simulator, 104,000 B of payload. A timeout
-/// retransmits all packets in flight. In that simulator, a queue may be as long as the free part of the 9 MB (alpha 1),
-/// which is half of them if it is the only long queue.
+/// retransmits all packets in flight. In that simulator, alpha is 1: a queue may be as long as the free part of the 9
+/// MB buffer, so a queue that is the only long one may take half of the buffer.
 const IRN: &str = r#"
 [[scheme]]
 base = "irn-ecmp-dcqcn"
@@ -209,7 +209,8 @@ fn irns_slowdowns_agree_with_the_ns3_reference() {
     }
 }
 
-/// IRN does not agree if either of the two mechanisms is missing that keep its queues short.
+/// IRN has two mechanisms that keep its queues short: the cap and DCQCN. Without one of them, the results do not agree
+/// with the reference.
 #[test]
 fn irn_without_its_cap_or_dcqcn_does_not_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{IRN}{CONWEAVE}");
@@ -397,13 +398,13 @@ const OVER_DEAD_UPLINKS: [u32; 128] = [
 ];
 
 /// OPS with 8 MiB per message on the fabric of [`REFERENCE`]. In each of four ToRs, the upward direction of one uplink
-/// is dead from 60 us on, so each loss costs a timeout and a packet of the window. The reference has no row for this
-/// case; 383 and 1,426 us are the mean and the P99 of the simulator published with REPS. This program's results are 3.1
-/// and 6.0 % below these; two standard errors of the difference are 3.3 and 6.3 %. The results depend on two rules.
-/// Suppose that the SACK bits of an ACK began at the acknowledged packet itself, and that the whole packet had to fit
-/// into the window. The results would then be 22.6 and 62 % above (469.5 and 2,316 us). If the bits began where they
-/// begin in the reference (at the PSN itself if the packet was marked or carried an ACK request), the results would be
-/// 0.9 and 4.4 % above.
+/// is dead from 60 us on, so each lost packet waits for a timeout, and counts as in flight until then. The reference
+/// has no row for this case; 383 and 1,426 us are the mean and the P99 of the simulator published with REPS. This
+/// program's results are 3.1 and 6.0 % below these; two standard errors of the difference are 3.3 and 6.3 %. The
+/// results depend on two rules. If the SACK bits of an ACK began at the acknowledged packet itself, and a packet had
+/// to fit into the window as a whole, the results would be 22.6 and 62 % above (469.5 and 2,316 us). If the bits began
+/// where they begin in the reference (at the PSN itself if the packet was marked or carried an ACK request), the
+/// results would be 0.9 and 4.4 % above.
 #[test]
 fn distributions_agree_where_uplinks_are_dead() {
     let lines = OVER_DEAD_UPLINKS.iter().enumerate();

@@ -70,10 +70,10 @@ fn curve<'a>(result: &'a RunResult, series: &str) -> Vec<&'a SeriesRow> {
 
 /// Host 0 sends to host 1, which takes data at a quarter of the rate of its link.
 ///
-/// Packet k (from 0) arrives at `A + k T` with A = 2 (T + 500 ns), and packet 0 is taken at `A + 4 T`. At the arrival of
-/// packet k < 4 the NIC holds k + 1 packets, and later k + 1 - floor(k / 4), or one less if the host is done with a packet
-/// at this instant. The buffer holds 8 packets, so that the first pause is decided on the arrival of packet 10, whose
-/// arrival finds 11 - 2 = 9 packets. The pause takes effect after the frame and the latency.
+/// Packet k (from 0) arrives at `A + k T` with A = 2 (T + 500 ns), and packet 0 is taken at `A + 4 T`. At the arrival
+/// of packet k < 4 the NIC holds k + 1 packets, and later k + 1 - floor(k / 4), or one less if the host is done with a
+/// packet at this instant. The buffer holds 8 packets, so the NIC decides to send the first pause when packet 10
+/// arrives, with which the NIC holds 11 - 2 = 9 packets. The pause takes effect after the frame and the latency.
 #[test]
 fn a_slow_receiver_pauses_its_link() {
     let buffer = format!("buffer = \"{}B\"", 8 * 4_174);

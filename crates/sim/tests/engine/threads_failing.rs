@@ -117,7 +117,8 @@ fn deadlocked() {
     assert!(deadlocks > 0, "no seed sends all four flows the same way round");
 }
 
-/// The run with a lossless class without room has no results, only an error that names the port and the packet.
+/// If a packet does not fit into the buffer of a lossless class, the run has no results, only an error that names the
+/// port and the packet.
 #[test]
 fn a_lossless_class_without_room() {
     let points = points(&worst::text(""), &[("f.cm", &worst::flows(true))]);

@@ -55,8 +55,8 @@ fn irn_has_its_short_timeout_when_little_is_in_flight() {
     assert!(waits(&low) < waits(&high) - 1_000.0, "{} us, {} us", waits(&low), waits(&high));
 }
 
-/// The timer of a request that was sent long ago starts when the previous request is acknowledged in the middle of its
-/// new round.
+/// A timed-out request is retransmitted in a new round, and is acknowledged in the middle of this round. Then the
+/// timer of the next request starts, although that request was sent long before.
 #[test]
 fn dcp_times_the_next_request_once_a_repeated_one_is_acknowledged() {
     let rest = r#"

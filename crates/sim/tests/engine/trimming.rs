@@ -95,8 +95,9 @@ fn full_queues(receivers: u32, buffer: &str, set: &str) -> RunResult {
     at_one_switch(8 * receivers, &set, &format!("kind = \"messages\"\n{}", messages.collect::<String>()))
 }
 
-/// A queue accepts a packet if it then holds at most alpha times the remaining buffer. A single queue is full from
-/// 141.4 packets on, so it holds 142. With an alpha of 1/2, x + 1 packet <= (B - x) / 2, so it is full from 93.9 on.
+/// The buffer B has room for 283.8 packets. A queue of x packets accepts another one if x + 1 <= alpha (B - x), where
+/// B - x is the free part of the buffer. With an alpha of 1 this is true up to x = 141.4, so the queue grows to 142
+/// packets. With 1/2 it is true up to x = 93.9, so the queue grows to 94 packets.
 #[test]
 fn queues_that_share_a_buffer_hold_what_their_threshold_says() {
     let whole = "\"dcp.fabric.trim\" = false\n";

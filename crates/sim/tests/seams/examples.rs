@@ -96,7 +96,7 @@ fn a_transport_with_a_packet_of_its_own_repairs_losses_without_timeouts() {
     assert_eq!(names(&table), ["reps", "report"]);
     let row = |column| number(&table, "report", column);
     let [losses, resent, timeouts] = [2, 3, 4].map(row);
-    // Reports are lost as well, but later reports replace them.
+    // The receiver's reports are lost as well, but later reports replace them.
     assert!(losses > 5.0 && resent > 0.25 * losses && timeouts < 0.5 * resent, "{table:?}");
     // `sack` needs a timeout to repair each loss.
     assert!(timeouts < 0.5 * number(&table, "reps", 4), "{table:?}");

@@ -123,7 +123,7 @@ fn trimming_leaves_57_bytes() {
     let before = left.clone();
     let error = trim(&mut left).unwrap_err();
     assert_eq!((error.field, left), ("DSCP or opcode", before), "nothing is left to trim");
-    // A congestion mark remains.
+    // Trimming does not change an ECN mark in the IP header.
     let mut marked = write_bytes();
     marked[15] |= 0b11;
     marked[25] -= 3;

@@ -29,8 +29,9 @@ pub(super) fn plan(planner: &mut Planner, layout: &Layout, bytes: u64, chunk: u6
     planner.step(servers.iter().flat_map(|ranks| exchange(ranks, shares, Action::Copy)));
 }
 
-/// Adds the steps for one chunk of each share after the other. A rank sends a chunk to its NVLink switch when it has
-/// the result of the chunk [`SWITCH_DEPTH`] positions earlier.
+/// Adds the steps chunk by chunk: those for the first chunk of every share, then those for the second chunk, and so
+/// on. A rank sends a chunk to its NVLink switch once it has the result of the chunk [`SWITCH_DEPTH`] positions
+/// earlier.
 fn by_switch(planner: &mut Planner, servers: &[Vec<u32>], shares: Blocks, chunk: u64) {
     let longest = shares.range(0, 1).1;
     let mut results: Vec<Range<u32>> = Vec::new();

@@ -45,7 +45,7 @@ impl Layout {
             ranks += 1;
         }
         servers.iter_mut().for_each(|members| members.sort_unstable());
-        // In a single server, all channels would use the same pipes.
+        // In a single server, all channels would use the same NVLinks, so one channel is enough.
         let channels = if servers.len() > 1 { channels.max(1) } else { 1 };
         Layout { ranks, servers, channels, alternates, switch, rates: [Rate(0); 2] }
     }

@@ -302,7 +302,8 @@ impl CollectiveSpec {
         Time((drawn * jitter.0 as f64) as u64)
     }
 
-    /// The algorithm and the protocol that NCCL's model chooses for a job, if the algorithm leaves it the choice.
+    /// The algorithm and the protocol that NCCL's model chooses for a job. None if the scenario names the algorithm
+    /// itself.
     fn chosen(&self, layout: &Layout) -> Option<(Algorithm, nccl::Protocol)> {
         let chooses = self.algorithm == Algorithm::AllreduceNccl;
         chooses.then(|| nccl::Cluster::of(layout).choose_allreduce(self.bytes.0))
@@ -338,7 +339,7 @@ pub fn without_servers(algorithm: Algorithm) -> Problem {
     )
 }
 
-/// The problem that the algorithm does not have a key.
+/// The problem that the algorithm does not accept a key.
 fn without(key: &str, message: impl Into<String>) -> Problem {
     Problem::with_text(message, format_args!("[workload] without {key}"))
 }
@@ -537,9 +538,10 @@ impl Pace {
     /// The earlier sends that must be complete before send `number`, the next one of the plan, may start. One of them
     /// is the send `depth` positions earlier to the same rank.
     ///
-    /// The others are needed in exchanges, because a rank must not reduce received data into bytes that it has yet to send.
-    /// In an exchange, a rank sends and receives the same bytes in one step. A later send that waits for the received data
-    /// therefore also waits for everything for which the rank's own send of these bytes waits.
+    /// The others are needed in exchanges, where a rank sends some bytes and receives data for the same bytes in one
+    /// step. The rank must not reduce the received data into these bytes before it has sent them. A later send that
+    /// waits for the received data therefore also waits for every send that must be complete before the rank may send
+    /// these bytes.
     fn before(&mut self, plan: &Plan, number: u32) -> Vec<u32> {
         let send = &plan.sends[number as usize];
         let same_pair = self.of_pair.entry((send.src, send.dst)).or_default();

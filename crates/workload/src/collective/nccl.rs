@@ -50,7 +50,7 @@ pub struct Cluster {
     pub nodes: u32,
     /// The channels of rings and trees.
     pub channels: Channels,
-    /// The channels of NVLS if the NVLink switch reduces. There is one for each GPU that leads a channel.
+    /// The channels of NVLS. Each is led by a different GPU of the server. None if the NVLink switch cannot reduce.
     pub switched: Option<Channels>,
 }
 
@@ -76,15 +76,15 @@ const NETWORK_SPEEDS: [f64; 17] =
 const NVLINK_SPEEDS: [f64; 11] = [60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0];
 /// The number of channels that use the same NIC.
 const CHANNELS_PER_NIC: f64 = 2.0;
-/// The largest bandwidth with LL in one server, on two servers, and on more (`llMaxBws`).
+/// The largest bandwidth in GB/s with LL in one server, on two servers, and on more (`llMaxBws`).
 const LL_MOST: [f64; 3] = [141.0, 39.0, 20.4];
-/// The largest bandwidth of a channel with LL128, for rings and for trees (`perChMaxRingLL128Bws`,
+/// The largest bandwidth in GB/s of a channel with LL128, for rings and for trees (`perChMaxRingLL128Bws`,
 /// `perChMaxTreeLL128Bws`). Each has a value for one server, two servers, and more.
 const LL128_MOST: [[f64; 3]; 2] = [[36.7; 3], [36.7, 36.7, 29.0]];
-/// The largest bandwidth of a tree channel in one server, on two servers, and on more (`perChMaxTreeBws`).
+/// The largest bandwidth in GB/s of a tree channel in one server, on two servers, and on more (`perChMaxTreeBws`).
 const TREE_MOST: [f64; 3] = [38.7, 41.4, 36.0];
-/// The largest bandwidth of an NVLS channel with trees between servers (`perChMaxNVLSTreeBws`), for one server, two
-/// servers, and more.
+/// The largest bandwidth in GB/s of an NVLS channel with trees between servers (`perChMaxNVLSTreeBws`), for one
+/// server, two servers, and more.
 const SWITCHED_MOST: [f64; 3] = [0.0, 57.7, 45.5];
 /// The share of the channels' speed that NVLS reaches (`nvlsEfficiency`).
 const SWITCHED_SHARE: f64 = 0.85;
@@ -298,10 +298,10 @@ mod tests {
         let two = servers(2, true);
         assert_eq!((two.ranks, two.nodes), (16, 2));
         assert_eq!(two.channels, Channels { count: 16.0, speed: 24.0 });
-        // The speed is the highest one below 370.8 / 9 = 41.2.
+        // The speed is the highest one in NCCL's table below 370.8 / 9 = 41.2 GB/s.
         assert_eq!(two.switched, Some(Channels { count: 8.0, speed: 40.0 }));
         let one = servers(1, true);
-        // Six channels of 60 GB/s fit into 370.8 GB/s, and each is halved.
+        // Six channels of 60 GB/s fit into 370.8 GB/s, and each is split into two channels of half the speed.
         assert_eq!(one.channels, Channels { count: 12.0, speed: 30.0 });
         assert_eq!(one.switched, two.switched);
         assert_eq!(servers(1, false).switched, None);
@@ -311,14 +311,14 @@ mod tests {
     fn the_times_of_rings_are_those_of_the_model() {
         let ring =
             |protocol, bytes| servers(2, false).allreduce_us(Algorithm::AllreduceRing, protocol, bytes);
-        // The latency is 8.4 + 28 * 3.4 + 2 * 14 = 131.6, times 1.4. The bandwidth is 384 * 16/30 = 204.8 GB/s.
+        // The latency is 8.4 + 28 * 3.4 + 2 * 14 = 131.6 us, times 1.4. The bandwidth is 384 * 16/30 = 204.8 GB/s.
         close(ring(Protocol::Simple, 1 << 30), 5_427.12);
         close(busbw(16, 1 << 30, ring(Protocol::Simple, 1 << 30)), 370.96);
         close(ring(Protocol::Ll, 1 << 16), 43.15);
         close(ring(Protocol::Simple, 1 << 16), 184.56);
-        // If a rank's share on a channel is below 64 B, there is no plateau.
+        // If a rank's share on a channel is below 64 B, the factor 1.4 does not apply.
         close(ring(Protocol::Simple, 1 << 13), 131.6 + 8.192 / 204.8);
-        // The latency is 14 + 28 * 1.9 + 2 * 4, and the bandwidth is 384 * 0.92 * 16/30.
+        // The latency is 14 + 28 * 1.9 + 2 * 4 = 75.2 us, and the bandwidth is 384 * 0.92 * 16/30 = 188.4 GB/s.
         close(ring(Protocol::Ll128, 1 << 16), 75.2 + 65.536 / 188.416);
         // With one GPU per server, every hop has the latency of a tree hop.
         let lone = Layout::of((0..4).map(|rank| (rank, 0)), 2, false, false)
@@ -332,8 +332,8 @@ mod tests {
         let tree = |protocol, bytes| {
             servers(2, false).allreduce_us(Algorithm::AllreduceDoubleBinaryTree, protocol, bytes)
         };
-        // The latency is 6.8 + 2 (7 * 0.6 + 5). The bandwidth is 0.6 * min(39, 353.28 / 3.8) / 2. The factor 0.6 is the
-        // eleventh in the table of corrections, which begins at 64 B.
+        // The latency is 6.8 + 2 (7 * 0.6 + 5) us. The bandwidth in GB/s is 0.6 * min(39, 353.28 / 3.8) / 2. The
+        // factor 0.6 is the eleventh in the table of corrections, which begins at 64 B.
         close(tree(Protocol::Ll, 1 << 16), 6.8 + 2.0 * (7.0 * 0.6 + 5.0) + 65.536 / (39.0 * 0.6 / 2.0));
         close(tree(Protocol::Simple, 1 << 30), 8.4 + 2.0 * (28.0 + 14.0) + 1_073_741.824 / (353.28 / 2.0));
     }
@@ -348,15 +348,15 @@ mod tests {
         assert_eq!(one.choose_allreduce(1 << 20), (Algorithm::AllreduceRing, Protocol::Ll));
         assert_eq!([2 << 20, 1 << 30, 16 << 30].map(|bytes| one.choose_allreduce(bytes)), [nvls; 3]);
         assert_eq!(one.allreduce_us(Algorithm::AllreduceHierarchical, Protocol::Ll, 8), None);
-        // Each of 8 channels gives 2 * 0.85 * 40 * 7/8 = 59.5, which makes the 476 GB/s that a server is observed to
-        // reach.
+        // Each of 8 channels gives 2 * 0.85 * 40 * 7/8 = 59.5 GB/s. Together these are 476 GB/s, which a real server
+        // was observed to reach.
         close(busbw(8, 1 << 40, one.allreduce_us(nvls.0, nvls.1, 1 << 40)), 476.0);
         let two = servers(2, false);
         assert_eq!(two.choose_allreduce(1 << 16), (Algorithm::AllreduceDoubleBinaryTree, Protocol::Ll));
         assert_eq!(two.choose_allreduce(1 << 30), (Algorithm::AllreduceRing, Protocol::Simple));
         let two = servers(2, true);
         assert_eq!(two.choose_allreduce(1 << 30), nvls);
-        // The latency is 25 + 2 * 20.9, and the bandwidth is 8 * min(59.5, 80, 57.7) * 16/30.
+        // The latency is 25 + 2 * 20.9 us, and the bandwidth in GB/s is 8 * min(59.5, 80, 57.7) * 16/30.
         close(two.allreduce_us(nvls.0, nvls.1, 1 << 30), 66.8 + 1_073_741.824 / (461.6 * 16.0 / 30.0));
         // On four servers, NVLSTree reaches only the speed of rings.
         assert_eq!(servers(4, true).choose_allreduce(1 << 30), (Algorithm::AllreduceRing, Protocol::Simple));

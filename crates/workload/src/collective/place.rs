@@ -110,7 +110,7 @@ fn spread(ranks: u32, jobs: u32, hosts: &[u32], fabric: &Fabric) -> Result<Vec<V
     }
     let mut groups = Vec::with_capacity(jobs as usize);
     for job in 0..jobs {
-        // The sort is stable, so that among equal ToRs the first one comes first.
+        // The sort is stable, so that ToRs with equally many free hosts keep their order.
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by_key(|&tor| std::cmp::Reverse(tors[tor].len()));
         order.truncate(ranks as usize);

@@ -88,7 +88,7 @@ pub(super) struct Planner {
     chunk: u64,
     step: u32,
     switch: bool,
-    /// For each rank, earlier sends to it for which the sends of the present step wait too.
+    /// For each rank, earlier sends to that rank for which its sends in the present step wait too.
     earlier: BTreeMap<u32, Vec<u32>>,
     /// The position of each send among the chunks of its transfer.
     positions: Vec<u32>,
@@ -157,8 +157,8 @@ impl Planner {
     }
 
     /// The plan with the sends of each step chunk by chunk: the first chunk of every transfer, then the second one of
-    /// every transfer. The channels of a rank then share its NVLink, where one after the other would occupy it alone, as
-    /// NCCL's channels do, which are thread blocks that run at the same time.
+    /// every transfer. The channels of a rank then share its NVLink, as those of NCCL do, which are thread blocks that
+    /// run at the same time. Otherwise one channel after the other would occupy the NVLink alone.
     pub(super) fn finish_side_by_side(self) -> Plan {
         let Planner { mut plan, positions, .. } = self;
         let mut order: Vec<u32> = (0..plan.sends.len() as u32).collect();

@@ -7,9 +7,9 @@ use anabranch_base::{Duration, GateId, HostId, MessageId, Problem, QpId, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The servers of a job's ranks. Data between ranks of one NVLink domain does not cross the network. It occupies the pipe of
-/// the sending GPU and that of the receiving GPU for its serialisation time, one transfer at a time, and arrives after the
-/// latency. The sender learns of the arrival immediately.
+/// The servers of a job's ranks. Data between ranks of one NVLink domain does not cross the network. It occupies the
+/// NVLinks of the sending GPU and those of the receiving GPU for its serialisation time, one transfer at a time, and
+/// arrives after the latency. The sender learns of the arrival immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerSpec {
@@ -120,7 +120,8 @@ impl Transfer {
     /// Makes the transfer activate a gate when it is delivered or acknowledged, as `on` states.
     pub fn activate(self, builder: &mut WorkloadBuilder, on: Done, gate: GateId) {
         match (self, on) {
-            // The acknowledgement arrives at the NIC, and the sending rank is on another host.
+            // The acknowledgement arrives at the host of the other rank's NIC. An idle step there passes the
+            // activation on to the sending rank's host.
             (Transfer::Relayed(message, host), Done::Acknowledged) => {
                 let known = builder.add_step((host, Step::IDLE), 1, Duration::ZERO, &[]);
                 builder.activate(message, on, known);
@@ -145,7 +146,8 @@ impl Transfer {
         if on == Done::Acknowledged {
             return self.activate(builder, on, gate);
         }
-        // The receiver has the data, and only an idle step may activate a gate of another host.
+        // The receiver has the data now. An idle step at the receiver activates the gate, because only such steps may
+        // activate a gate of another host.
         let known = builder.add_step((receiver, Step::IDLE), 1, Duration::ZERO, &[]);
         self.activate(builder, on, known);
         builder.activate_after(known, gate);
@@ -157,7 +159,7 @@ impl Ranks {
     /// hosts.
     ///
     /// # Errors
-    /// More GPUs share one NIC than the simulation has pipes for.
+    /// More GPUs share one NIC than the simulation supports.
     pub fn new(places: &[u32], server: Option<ServerSpec>, fabric: &Fabric) -> Result<Self, WorkloadError> {
         let gpu = |(rank, &place): (u32, &u32)| match server {
             Some(ServerSpec { ranks: None, .. }) => fabric.gpu(place),

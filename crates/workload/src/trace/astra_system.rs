@@ -372,8 +372,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Adds a phase of a part of a collective, among each of `groups`. A rank enters the phase after its previous
-    /// phase, or when it would enter the whole collective. It also waits for the preceding part.
+    /// Adds a phase of a part of a collective, among each of `groups`. A rank enters the first phase when it would
+    /// enter the whole collective, and each later phase after the previous one. It also waits for the preceding part.
     fn add_phase(
         &mut self,
         (collective, whole): (&Collective, &NodeOfRank),

@@ -46,7 +46,7 @@ pub enum Op {
     Receive {
         /// The sending rank.
         from: u32,
-        /// The length in bytes, if the receiver gives it.
+        /// The length in bytes, if the trace states it for the receiver.
         bytes: Option<u64>,
         /// The tag of the message.
         tag: u64,
@@ -365,7 +365,7 @@ impl Graph {
         Ok(())
     }
 
-    /// The followers of each node.
+    /// The nodes that wait for each node.
     pub fn followers(&self) -> PerNode<Followers> {
         let of_rank = |nodes: &Vec<Node>| {
             let mut followers: Vec<Followers> = nodes.iter().map(|_| Followers::default()).collect();

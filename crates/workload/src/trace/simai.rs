@@ -51,10 +51,10 @@ pub struct Share {
     pub ranks: Option<u32>,
     /// The order of the ranks.
     pub order: RankOrder,
-    /// The number of ranks with explicit hosts. It is the number of ranks if neither the file nor `ranks` gives that
-    /// number.
+    /// The number of ranks whose hosts the scenario names. It is used as the number of ranks if neither the file nor
+    /// `ranks` gives one.
     pub named: Option<u32>,
-    /// The number of free hosts. It is the number of ranks if nothing else gives that number.
+    /// The number of free hosts. It is used as the number of ranks if nothing else gives one.
     pub free: u32,
 }
 

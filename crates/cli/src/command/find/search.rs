@@ -14,8 +14,8 @@ use anabranch_sim::{Control, RunResult};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A number that is larger than the number of values that any search tries. Runs are stored by the number of their
-/// search and their position in it.
+/// An upper limit on the number of values that a search tries. The number of a run is the number of its search times
+/// this limit, plus its position in the search.
 const MOST_TRIED: usize = 1000;
 
 /// Splits a result set into its runs.
@@ -138,7 +138,8 @@ impl<'a> Searches<'a> {
         Ok((index, self.run(index, &lane.scheme, lane.seed, value, control)?))
     }
 
-    /// Runs the ends at which the condition measures a value. The search uses these runs again.
+    /// Runs the scenario at each end of the range at which the condition measures a value. The search itself uses the
+    /// results of these runs.
     fn run_ends(&self, number: usize, lane: &mut Lane<'a>, control: &Control) -> Result<(), Failure> {
         let mut numbers = vec![Some(0.0); self.holds.count()];
         for largest in self.holds.ends() {

@@ -1,5 +1,5 @@
-//! Warnings about NVLink that a workload does not use: links, since it has no `server`, or switches that reduce, since
-//! its algorithm is another.
+//! Warnings about NVLink that a workload does not use: the links if the workload has no `server`, and the switches
+//! that reduce if its algorithm does not use them.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;

@@ -96,7 +96,8 @@ impl IdleQueues {
 struct DataQueue {
     /// The limit as written.
     size: Size,
-    /// An even share of the buffer; without a shared buffer, the limit.
+    /// The length that `fabric.queue` states. If the queues share a buffer, it is not a limit, but relative timeouts
+    /// and thresholds refer to it.
     even: Bytes,
     /// The largest number of bytes that the queue may hold.
     holds: Bytes,
@@ -214,7 +215,7 @@ impl Look<'_> {
                 queue.limit,
                 full.rounded_up(3)
             );
-            // The suggested timeout covers five queues of the largest length, expressed in even shares.
+            // The suggested timeout covers five queues of the largest length, as a multiple of `fabric.queue`.
             let queues = 5 * queue.holds.0.div_ceil(queue.even.0.max(1)).max(1);
             self.note("transport.rto", problem, format!("\"2rtt+{queues}queue\""));
         }

@@ -34,8 +34,8 @@ impl ShortWindows {
             return;
         }
         // An ACK arrives a round trip after the sender began to send its packet. With one ACK for `every` packets, the
-        // first of these packets wait for the last. The last packet of a window has an ACK immediately. If such an ACK
-        // does not coincide with one of the interval, ACKs are more frequent than assumed here.
+        // first of these packets waits for the last one. The last packet of a window is acknowledged immediately. If
+        // the window is not a multiple of `every`, ACKs are therefore more frequent than assumed here.
         let acks = scheme.transport.ack_interval(window.bytes);
         let every = u64::from(acks.packets).min(holds);
         let path = facts.bdp.0 as f64 / packet as f64;

@@ -176,7 +176,8 @@ impl Sweep<'_> {
         }
     }
 
-    /// The line of `[sweep]` for a fix of the value at `at`; none if the fix is about something else.
+    /// The whole line of `[sweep]` in which the swept value at `at` is corrected by `fix`; none if `fix` is not about
+    /// a value.
     fn whole_line(&self, at: (usize, usize), fix: &Fix) -> Option<Fix> {
         let mut swept = self.axes.iter().flat_map(|axis| axis.iter().map(move |swept| (swept, axis.len())));
         let (((key, nodes), together), place) = swept.find_map(|swept| {

@@ -32,8 +32,8 @@ pub(super) fn closed(meaning: &str, properties: Map<String, Value>) -> Value {
 /// the key.
 const UNKNOWN_KEY: &str = "unknown-key";
 
-/// A schema that rejects every value. Because of the `allOf` in it, taplo neither shows it at known keys nor offers
-/// it as a completion.
+/// A schema that rejects every value. Because the schema contains `allOf`, taplo neither shows the schema at known
+/// keys nor offers it as a completion.
 fn unknown_key() -> Value {
     json!({ "allOf": [true], "not": { "title": "unknown key" } })
 }

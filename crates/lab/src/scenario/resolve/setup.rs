@@ -160,7 +160,8 @@ impl Setup {
             layers.flat_map(|layer| PARTS.iter().filter_map(|part| Some((*part, table_at(layer, part)?))));
         let mut found = BTreeSet::new();
         for (part, fields) in parts {
-            // If the setup has a kind between the part and the parameter, the path does not contain it.
+            // A table of the setup may have the name of a kind between the part and the parameter:
+            // `transport.irn.rto`. The path that is returned leaves out the kind: `transport.rto`.
             let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
             let all = paths(part, fields).into_iter();
             found.extend(

@@ -135,7 +135,7 @@ fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u3
     if link.is_none() && !all_linked {
         return Err(table.missing("link"));
     }
-    // If no rate is given for all tiers, each tier must give its own.
+    // If `link` is missing, each tier has its own rate, which replaces the default below.
     let link = link.unwrap_or_default();
     let oversubscription = oversubscription(table, "oversubscription")?;
     let hosts_per_tor = table.get("hosts_per_tor")?;

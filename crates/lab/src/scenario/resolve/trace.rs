@@ -1,4 +1,4 @@
-//! Reads jobs from traces as written.
+//! Reads a job from a trace: the keys of the job in the scenario.
 
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;

@@ -121,8 +121,8 @@ fn near_part(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     })
 }
 
-/// The error for a setting that gives a part incompletely. It has text in place of the table, a new kind without its
-/// parameters, or a parameter of a registered kind other than that of the part. None for other values.
+/// The error for a setting that leaves a part of a scheme incomplete: text in place of the part's table, a new kind
+/// without its parameters, or a parameter of another registered kind. None for other values.
 pub(in crate::scenario) fn incomplete_part(
     plugins: &Plugins,
     scheme: &Scheme,

@@ -1,6 +1,7 @@
 //! Bad scenarios of every kind, each with the whole error text: the place, the problem, and what to write instead.
 
 use crate::scenario::tests::bad_input_cases::CASES;
+use crate::scenario::tests::bad_list_cases::LISTS;
 use crate::scenario::tests::bad_sweep_cases::SWEEPS;
 use crate::scenario::tests::{GOOD, folder, on};
 use crate::scenario::*;
@@ -8,7 +9,7 @@ use crate::scenario::*;
 #[test]
 fn every_fault_has_its_place_and_its_cure() {
     let mut wrong = String::new();
-    for (from, to, expected) in CASES.iter().chain(SWEEPS) {
+    for (from, to, expected) in CASES.iter().chain(LISTS).chain(SWEEPS) {
         assert!(GOOD.contains(from), "{from}");
         let text = GOOD.replacen(from, to, 1);
         let read = read("perm.toml", &on("reps-paper", &text), &folder(), &Overrides::default());
@@ -196,7 +197,7 @@ fn picoseconds(text: &str) -> Vec<u64> {
 fn no_message_has_a_time_in_many_picoseconds() {
     assert_eq!(picoseconds("106339040ps and 83ps, steps"), [106_339_040, 83]);
     assert!(picoseconds("65537 steps of 65536").is_empty());
-    for (from, to, _) in CASES.iter().chain(SWEEPS) {
+    for (from, to, _) in CASES.iter().chain(LISTS).chain(SWEEPS) {
         let text = GOOD.replacen(from, to, 1);
         let read = read("perm.toml", &on("reps-paper", &text), &folder(), &Overrides::default());
         let error = read.and_then(|scenario| scenario.check()).expect_err(&text).to_string();

@@ -3,6 +3,7 @@
 
 use crate::scenario::keys;
 use crate::scenario::tests::bad_input_cases::CASES;
+use crate::scenario::tests::bad_list_cases::LISTS;
 use crate::scenario::tests::bad_sweep_cases::SWEEPS;
 use crate::scenario::tests::{GOOD, folder, on};
 use crate::scenario::*;
@@ -115,16 +116,16 @@ const LEFT_TO_CHECK: &[&str] = &[
     "perm.toml:9:1: unknown scheme \"rep\"",
     "perm.toml:9:1: this scenario does not run scheme \"ecmp\"",
     "perm.toml:9:1: there is a scheme \"ecmp\" already, and this would run under its name",
+    "perm.toml:9:1: fabric.ecn_kmin (0.9bdp) is above fabric.ecn_kmax (0.8bdp)",
+    "perm.toml:10:1: unknown scheme \"rps\"",
     "perm.toml:11:1: failures at a rate are random from one time on, but at has several",
     "perm.toml:12:1: until ends one failure, and failures at a rate begin at random times",
     "perm.toml:11:1: fault.0 would fail about 3.2e7 times by max_time = \"1s\", on 32 cables or switches; at most 1e6 failures are simulated",
-    "perm.toml:9:1: fabric.ecn_kmin (0.9bdp) is above fabric.ecn_kmax (0.8bdp)",
     "perm.toml:10:1: \"tor:99/up\": there is no tor:99; they are tor:0 to tor:7",
     "perm.toml:11:1: \"sender-rtt\" has a point for each acknowledgement, not for each interval",
     "perm.toml:10:1: \"0..7\": \"0..7\" is neither a queue pair's number nor a range of them such as \"0-7\"",
     "perm.toml:10:1: \"0,7-3\": \"7-3\" runs backwards",
     "perm.toml:10:1: \"3,28-40\": the workload has 32 queue pairs, numbers 0 to 31, and no 40",
-    "perm.toml:10:1: unknown scheme \"rps\"",
     "perm.toml:10:1: \"tor:0\": this names switches or their links, but hosts are needed",
     "perm.toml:10:1: \"tor:0/up\": this names switches or their links, but hosts are needed",
     "perm.toml:8:1: [[class]] has no \"scheme\"",
@@ -154,7 +155,7 @@ fn what_a_schema_can_refuse_is_refused() {
     let permitted = |(from, to, _): &&(&str, &str, &str)| {
         faults(&validator, &on("reps-paper", &GOOD.replacen(from, to, 1))).is_empty()
     };
-    let all = || CASES.iter().chain(SWEEPS);
+    let all = || CASES.iter().chain(LISTS).chain(SWEEPS);
     let messages: Vec<&str> =
         all().filter(permitted).filter_map(|(_, _, error)| error.lines().next()).collect();
     assert_eq!(messages, LEFT_TO_CHECK, "of {} cases", all().count());

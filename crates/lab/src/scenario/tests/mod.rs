@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bad_input_cases;
+mod bad_list_cases;
 mod bad_sweep_cases;
 mod clusters;
 mod cross_dc;

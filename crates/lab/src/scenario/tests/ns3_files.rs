@@ -1,5 +1,5 @@
-//! Files of the ns-3 simulators in scenarios: which are read and which are rejected by name, and that the fixes for
-//! mistakes are in the format of the file.
+//! Tests of files of the ns-3 simulators: which files are read, which are rejected with the name of their format, and
+//! that the fixes for mistakes have the format of the file.
 
 use crate::scenario::tests::{Disk, Folder};
 use crate::scenario::*;

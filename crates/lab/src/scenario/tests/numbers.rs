@@ -1,5 +1,5 @@
-//! Checks before a run of numbers that otherwise only the engine would find too large, such as the packets of a queue pair,
-//! and of messages at other seeds than the first.
+//! Tests of checks before a run: numbers that are too large for the engine, such as the packets of a queue pair, and
+//! errors in messages that only seeds after the first one have.
 
 use crate::scenario::tests::{folder, on};
 use crate::scenario::*;

@@ -11,7 +11,7 @@ const CONFIG: MrcLbConfig = MrcLbConfig {
     denied: Vec::new(),
 };
 
-/// Four planes of four entropy values each, two of which are backups.
+/// Four planes of four entropy values each. In each plane, two values are in use and two are backups.
 fn four_planes(config: &MrcLbConfig) -> MrcLb {
     let mut lb = MrcLb::new(config, &environment(true), random());
     lb.see_ports(NicPorts { count: 4, free: 0b1111, up: 0b1111 });
@@ -30,7 +30,7 @@ fn ack(lb: &mut MrcLb, ev: u16, marked: bool) {
     lb.handle_ack(at(1), ev, marked, Duration::from_us(8));
 }
 
-/// Planes take turns, and within a plane each entropy value in use has one turn a round.
+/// The planes take turns, and in a round each entropy value in use is used once. Backups are not used.
 #[test]
 fn planes_carry_equally_much_and_backups_nothing() {
     let mut lb = four_planes(&CONFIG);
@@ -43,7 +43,8 @@ fn planes_carry_equally_much_and_backups_nothing() {
     assert_eq!(distinct(&take(&mut lb, 800)).len(), 8);
 }
 
-/// A busy port has its plane passed over. Without a free one the packet waits at a port.
+/// A plane whose port is busy is passed over, and so is a plane whose port is down, here or at the receiver. If no
+/// port is free, the planes whose ports are up take turns.
 #[test]
 fn a_free_port_goes_first() {
     let mut lb = four_planes(&CONFIG);
@@ -58,7 +59,7 @@ fn a_free_port_goes_first() {
     assert!(take(&mut lb, 4).iter().any(|ev| ev % 4 == 0));
 }
 
-/// A mark or a trim costs one turn; neither retires an entropy value.
+/// After a mark or a trim, an entropy value is skipped once. It is not retired.
 #[test]
 fn marks_and_trims_are_skipped_once() {
     for trim in [false, true] {
@@ -77,7 +78,8 @@ fn marks_and_trims_are_skipped_once() {
     }
 }
 
-/// One send revives at most one. If all are to be skipped, that one is used.
+/// Each selection takes at most one entropy value out of the state SKIP. If all are in that state, it selects the one
+/// that it takes out.
 #[test]
 fn one_send_revives_one() {
     let mut lb = MrcLb::new(&CONFIG, &environment(true), random());
@@ -92,7 +94,8 @@ fn one_send_revives_one() {
     }
 }
 
-/// The first untrimmed loss retires an entropy value, and a backup of its plane comes.
+/// A loss without a trim retires an entropy value, and a backup of the same plane replaces it. Reports of further
+/// losses of this value, or of losses without a value, change nothing.
 #[test]
 fn a_backup_of_the_plane_replaces_what_lost_a_packet() {
     let mut lb = four_planes(&CONFIG);
@@ -109,7 +112,8 @@ fn a_backup_of_the_plane_replaces_what_lost_a_packet() {
     assert_eq!(lb.available(), 15, "once");
 }
 
-/// Probes come at their interval, and as many successes in a row as must be return the entropy value.
+/// Retired entropy values are probed once per interval. After the required number of successful probes in a row, an
+/// entropy value is used again.
 #[test]
 fn probes_return_what_delivers_again() {
     for successes in [1, 3] {
@@ -118,7 +122,7 @@ fn probes_return_what_delivers_again() {
         let bad = lb.next_ev(at(1), 0);
         lb.handle_timeout(at(5), Some(bad));
         assert_eq!((lb.next_probe(), lb.poll_probe(at(104))), (Some(at(105)), None));
-        // A lost probe, or response, counts from the beginning.
+        // The first probe has no response, so the successes are counted from the second probe on.
         assert_eq!((lb.poll_probe(at(105)), lb.poll_probe(at(105))), (Some(bad), None));
         for round in 1..=u64::from(successes) {
             assert_eq!(lb.available(), 15);
@@ -139,7 +143,7 @@ fn probes_return_what_delivers_again() {
     assert_eq!(lb.available(), 15, "every other probe is not two in a row");
 }
 
-/// Nothing is probed over a port that is down, here or at the peer.
+/// An entropy value is not probed while the port of its plane is down, here or at the receiver.
 #[test]
 fn probes_wait_for_their_plane() {
     let mut lb = four_planes(&CONFIG);
@@ -151,7 +155,8 @@ fn probes_wait_for_their_plane() {
     assert_eq!(lb.poll_probe(at(205)), Some(bad));
 }
 
-/// No more are retired once a quarter is left, and what is left is used though it loses packets.
+/// With a `min_active` of a quarter, 4 of the 16 entropy values are never retired, even if all packets are lost. With
+/// 0, one entropy value remains.
 #[test]
 fn some_always_stay() {
     let mut lb = four_planes(&CONFIG);
@@ -168,7 +173,8 @@ fn some_always_stay() {
     assert_eq!(lb.available(), 1);
 }
 
-/// A plane without usable entropy values is passed over though its port is free; it comes back with the first of them.
+/// A plane without usable entropy values is passed over even if only its port is free. It is used again as soon as a
+/// probe of one of its entropy values succeeds.
 #[test]
 fn a_dead_plane_is_passed_over() {
     let mut lb = four_planes(&CONFIG);
@@ -181,7 +187,8 @@ fn a_dead_plane_is_passed_over() {
     assert!(take(&mut lb, 12).iter().all(|&ev| ev == plane[0]), "in use, and skipped first");
 }
 
-/// Source routes count modulo the uplinks: each is named, whatever the first path is.
+/// The entropy values of a plane name consecutive paths. Path numbers wrap at 8,192, the number of paths for 8 planes,
+/// whatever the first path is.
 #[test]
 fn entropy_values_of_a_plane_name_successive_paths() {
     for seed in 0..50 {
@@ -208,7 +215,8 @@ fn denied_paths_are_never_used() {
     assert_eq!((lb.available(), lb.next_probe()), (15, None));
 }
 
-/// Entropy values of others, and of what was drawn for another number of ports.
+/// Reports about entropy values that are not in the set change nothing: those of other queue pairs, or of a set that
+/// was drawn for another number of ports.
 #[test]
 fn other_entropy_values_mean_nothing() {
     let mut lb = four_planes(&CONFIG);
@@ -220,7 +228,7 @@ fn other_entropy_values_mean_nothing() {
     assert!(lb.states.iter().all(|&state| state == EvState::Good));
 }
 
-/// MRC publishes 544 to 1,088 B: 128 to 256 entropy values of 32 bits and a state of 2.
+/// MRC publishes 544 to 1,088 B: 128 to 256 entropy values of 32 bits, each with a state of 2 bits.
 #[test]
 fn state_is_as_published() {
     for (evs, bytes) in [(128, 544), (256, 1_088)] {

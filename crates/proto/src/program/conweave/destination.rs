@@ -24,7 +24,7 @@ pub(super) struct Destination {
     default_wait: Duration,
     /// Size of a control packet.
     control: u16,
-    /// The name of the switch, which is the first of its hosts that received a packet.
+    /// The name of the switch in control packets: the first of its hosts that received a packet.
     name: Option<HostId>,
     /// The state of each queue pair. None before its first packet.
     qps: Vec<Option<Box<Arrivals>>>,

@@ -124,7 +124,7 @@ impl Recirculation {
         self.free_at + self.latency
     }
 
-    /// Lets the dummies that have returned since the last packet joined join again.
+    /// Queues again the dummies that have returned by `now`.
     fn turn_dummies(&mut self, now: Time) {
         for _ in 0..self.dummies.len() {
             if !self.turn_dummy(now) {

@@ -119,7 +119,7 @@ impl FlowState {
         self.cnp_num = self.cnp_num.saturating_add(1);
         self.status = FlowStatus::Throttled;
         self.cnp_time = now;
-        // Lines 5-8.
+        // Lines 5-8: certain CNPs increase `loop_num`.
         if self.cnp_num % self.alpha == 1 % self.alpha {
             self.loop_num = self.loop_num.saturating_add(1);
             self.alpha = self.alpha.saturating_add(1);
@@ -127,7 +127,7 @@ impl FlowState {
                 self.cnp_num = 1;
             }
         }
-        // Lines 17-21 cannot apply here, since the CNP has just arrived.
+        // Lines 17-21 (recovery) cannot apply here, since the CNP has just arrived.
     }
 
     /// Handles the arrival of a data packet. Returns its number of loops, which is 0 if it is forwarded immediately.
@@ -136,7 +136,7 @@ impl FlowState {
         if self.status == FlowStatus::Recover && self.needs_no_loop(psn, rules) {
             (self.status, self.loop_num) = (FlowStatus::Normal, 0);
         }
-        // Lines 10-15.
+        // Lines 10-15: the number of loops.
         let loops = if self.status == FlowStatus::Normal { 0 } else { self.loop_num };
         self.check_quiet(now, rules);
         loops
@@ -147,8 +147,8 @@ impl FlowState {
         self.packet_time = now;
         // A returning packet passes the ingress, like any packet.
         self.check_quiet(now, rules);
-        // This holds even after the flow has returned to normal. Retransmissions of go-back-N have then overtaken these
-        // copies, which stay in order among themselves.
+        // The rule is the same after the flow has returned to normal while copies were looping. Retransmissions of
+        // go-back-N have then overtaken these copies, which stay in order among themselves.
         loops > 0 && (self.status == FlowStatus::Throttled || !self.needs_no_loop(psn, rules))
     }
 

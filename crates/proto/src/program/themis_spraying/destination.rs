@@ -51,7 +51,7 @@ struct QueuePair {
 }
 
 /// The stored fields of an undetermined NACK. Its path (stash_nack_path_id) is its PSN modulo N, and is not stored.
-/// `dst` replaces the addresses that hardware swaps in the mirrored packet, and the egress port.
+/// `dst` stands for the addresses that hardware swaps in the mirrored packet, and for the egress port.
 struct StashedNack {
     /// The ePSN of the stored NACK (SePSN).
     psn: u32,
@@ -136,12 +136,12 @@ impl Destination {
             self.counters.invalid += 1;
             return Verdict::Drop;
         }
-        // Lines 9-12, condition C2.
+        // Lines 9-12, condition C2: a later packet of the same path has arrived, so the packet is lost.
         if !self.confirmation || qp.path_max[(psn % self.paths) as usize] > psn {
             self.counters.valid += 1;
             return Verdict::Forward;
         }
-        // Line 14.
+        // Line 14: it is not known yet whether the packet is lost.
         self.counters.undetermined += 1;
         if self.lazy_drop {
             // Section 4.3: there is one stashed NACK per queue pair. An earlier stashed NACK may be overwritten, since the

@@ -23,7 +23,7 @@ pub(in crate::transport) trait Acknowledging {
             if *unacked >= cumulative {
                 return packets;
             }
-            // This skips PSNs that were acknowledged by bits.
+            // PSNs that earlier bitmaps acknowledged are skipped.
             *unacked = acked.take_run(*unacked);
             let psn = *unacked;
             if psn < cumulative {

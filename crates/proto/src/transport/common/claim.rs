@@ -20,7 +20,7 @@ impl Claim {
     /// Claims the PSNs from `first` on for a message of `bytes` bytes.
     ///
     /// # Errors
-    /// The message would need PSNs beyond `most`.
+    /// The message would need the PSN `most` or a later one.
     pub fn new(first: u32, most: u32, bytes: u64, payload: u32, header: u16) -> Result<Self, OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(payload)).max(1);
         if packets > u64::from(most.saturating_sub(first)) {

@@ -78,7 +78,8 @@ pub struct DcpSender {
     counters: SenderCounters,
 }
 
-/// A WQE: a message, or a part of a message that the receiver's counter can count.
+/// A WQE: a message, or a part of a message that is split, for example because it has more packets than the receiver's
+/// packet counter can count.
 struct Request {
     message: MessageId,
     first: u32,

@@ -23,8 +23,8 @@ pub struct PullPacer {
     waiting: VecDeque<u32>,
 }
 
-/// The share of the rate at which pulls are sent, since an oversubscribed fabric carries no more (RCCC, as in
-/// uet-htsim).
+/// The fraction of the rate at which pulls are sent. It is below 1 if an oversubscribed fabric carries no more (RCCC,
+/// as in uet-htsim).
 #[derive(Clone, Debug)]
 struct Adaptation {
     share: f64,
@@ -121,8 +121,8 @@ impl Adaptation {
         self.counts[3] += u32::from(is_trimmed);
     }
 
-    /// Handles the period ends up to `now`. After enough periods without a packet the share is 1, so that further such
-    /// periods are skipped.
+    /// Handles the period ends up to `now`. After enough periods without a packet the fraction is 1, so that further
+    /// such periods are skipped.
     fn advance(&mut self, now: Time) {
         let mut periods = 0;
         while now >= self.ends && periods < ENOUGH_PERIODS {
@@ -143,10 +143,10 @@ impl Adaptation {
             .map_or(self.period, |random| Duration(self.period.0 - most / 2 + random.up_to(most)))
     }
 
-    /// The rule of uet-htsim. The share falls by the share of packets that were trimmed before the last hop. If the
-    /// average share of marked packets among the untrimmed ones is above 0.3, it also falls with that average. In a
-    /// period without a decrease it rises by a hundredth. If no packet of the period is marked, it rises by twice as much for
-    /// each period without a decrease before.
+    /// The rule of uet-htsim. The fraction falls by the share of packets that were trimmed before the last hop. If the
+    /// average share of marked packets among the untrimmed ones is above 0.3, the fraction also falls with that average.
+    /// In a period without a decrease it rises by a hundredth. If no packet of the period is marked, it rises by twice
+    /// as much for each period without a decrease before.
     fn adapt(&mut self) {
         let [all, whole, marked, trimmed] = self.counts.map(f64::from);
         self.marked = 0.5 * self.marked + 0.5 * marked / whole.max(1.0);
@@ -167,8 +167,8 @@ impl Adaptation {
     }
 }
 
-/// The number of doublings after which a rise brings the share to 1 in any case.
+/// The number of doublings after which a rise brings the fraction to 1 in any case.
 const MOST_DOUBLINGS: u32 = 7;
-/// The number of periods without a packet after which the share is 1: up to two decreases while the average share of
+/// The number of periods without a packet after which the fraction is 1: up to two decreases while the average share of
 /// marks falls, and then the doublings.
 const ENOUGH_PERIODS: u32 = MOST_DOUBLINGS + 3;

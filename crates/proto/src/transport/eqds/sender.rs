@@ -124,7 +124,7 @@ impl Sender for EqdsSender {
                 }
             }
             _ => {
-                // This is the first answer: a window is in flight, and pulls clock the rest (htsim,
+                // This is the first answer: a window is in flight, and from now on only pulls let data be sent (htsim,
                 // `clearSpeculativeCredit`).
                 self.speculative = 0;
                 self.sack.handle_packet(now, packet);
@@ -146,7 +146,7 @@ impl Sender for EqdsSender {
     fn handle_timeout(&mut self, now: Time) {
         self.sack.handle_timeout(now);
         if self.lacks_credit() && self.waiting_since + self.rto <= now {
-            // This makes the next RTS repeat the demand.
+            // The demand counts as not announced, so the next RTS repeats it.
             self.announced = 0;
             self.waiting_since = now;
         }

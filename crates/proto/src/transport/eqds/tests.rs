@@ -181,10 +181,11 @@ fn an_adapting_pacer_follows_marks_and_trims() {
     for us in 0..10 {
         pacer.observe(at(us), &all_marked);
     }
-    // The average share of marks is 0.5, so that the share becomes 1 - (0.5 - 0.3) / 2 = 0.9.
+    // The average share of marked packets is 0.5, so the pulls have the share 1 - (0.5 - 0.3) / 2 = 0.9 of the rate.
     assert!((gap(&mut pacer, 10) - 10.0 / 0.9).abs() < 0.01);
-    // The average share of marks halves to 0.25, which is below 0.3. The share falls by the share of packets that were
-    // trimmed before the last hop, and does not rise in this period. Marks of trimmed packets do not count.
+    // The average share of marked packets halves to 0.25, which is below 0.3. The pulls' share of the rate falls by 0.1,
+    // since one of the ten packets was trimmed before the last hop, and does not rise in this period. Marks of trimmed
+    // packets do not count.
     for us in 10..20 {
         let trimmed = plain.with_mark(true).cut(64, us % 2 == 0).unwrap();
         pacer.observe(at(us), if us < 12 { &trimmed } else { &plain });

@@ -1,4 +1,4 @@
-//! The parameters.
+//! The parameters of the `mrc` transport.
 
 use crate::Span;
 use crate::transport::UetConfig;
@@ -44,8 +44,9 @@ parameters! {
         /// Number of timeouts of a packet before its timeout doubles.
         #[param(0..=7; example = 3; source = "MRC (OCP 1.0): at most 7; a client: 3")]
         pub rto_linear: u32,
-        /// Largest number of times that the timeout of a packet then doubles, with each further timeout. MRC gives up after
-        /// them; here the last timeout is repeated. Retransmissions after a NACK or an inferred loss do not count.
+        /// Largest number of doublings of a packet's timeout. Each timeout after the first `rto_linear` ones doubles
+        /// it. MRC gives up after the last doubling; here the last timeout is repeated. Retransmissions after a NACK
+        /// or an inferred loss do not count.
         #[param(0..=16; example = 5; source = "unspecified in MRC (OCP 1.0); a client: 5")]
         pub rto_doublings: u32,
         /// Packets are inferred lost once this many packets have arrived out of order. With 0, their number never means loss.
@@ -61,9 +62,9 @@ parameters! {
         #[param(any; example = true; source = "unspecified in MRC (OCP 1.0); holds where an entropy value is one path that keeps the order";
             default = false)]
         pub loss_by_path: bool,
-        /// Time without an answer after which the source sends a probe. The receiver answers a probe immediately with a SACK.
-        /// If the time is not set, no probes are sent. With `loss_packets`, an answer to the last probe that nothing else came
-        /// before means loss.
+        /// Time without an answer after which the source sends a probe. The receiver answers a probe immediately with
+        /// a SACK. If the time is not set, no probes are sent. With `loss_packets`, the answer to the last probe means
+        /// loss if no other answer arrived since the probe was sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "3rtt"; source = "unspecified in MRC (OCP 1.0): when progress stalls; uet-htsim with -sleek: 3 round trips")]
         pub probe_after: Option<Span>,

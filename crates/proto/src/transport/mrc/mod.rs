@@ -91,7 +91,7 @@ impl TransportProperties for MrcConfig {
         self.delivery().packets_in_window(window, packet)
     }
 
-    /// The timeout stays as it is for some rounds, and doubles with each of those after.
+    /// The timeout is constant for the first `rto_linear` + 1 rounds, and doubles with each later round.
     fn timeouts_of_rounds(&self, rounds: f64) -> f64 {
         let linear = f64::from(self.rto_linear + 1);
         if rounds <= linear {

@@ -66,9 +66,9 @@ impl Receiver for RnicSrReceiver {
         }
         let mut ack_at_once = ack_now;
         if psn > expected {
-            // By Themis-spraying, section 2.3, an out-of-order packet means a loss, and each ePSN has one NACK. Only an
-            // arrival causes a NACK: when the ePSN reaches the next gap, the next packet that arrives beyond that gap
-            // does.
+            // By Themis-spraying, section 2.3, an out-of-order packet means a loss, and each ePSN has one NACK. Only
+            // an arrival causes a NACK. When the ePSN reaches the next gap, the NACK for that gap is sent once another
+            // packet arrives beyond it.
             if !self.nacked {
                 self.nacked = true;
                 self.nack_due = Some(cause);

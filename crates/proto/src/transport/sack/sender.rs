@@ -53,7 +53,8 @@ pub struct SackSender {
     sent_at: Vec<Time>,
     acknowledged: VecDeque<MessageId>,
     lb: AnyLb,
-    /// The congestion control. It follows the load balancer, since only its first bytes are used if it is window-based.
+    /// The congestion control. It comes after the load balancer in the order of the fields, since packets touch only
+    /// its first bytes if it is window-based.
     cc: AnyCc,
     /// The messages after the first one, in PSN order.
     later: VecDeque<OutgoingMessage>,

@@ -66,7 +66,7 @@ impl Receiver for StrackReceiver {
                 }
                 if is_fresh { self.open.count(message, message_packets) } else { None }
             }
-            // Condition 3.
+            // Condition 3: a probe arrived.
             Repr::Probe { base, sent_at, .. } => {
                 self.due = Some(PendingSack { cause: Cause::new(packet, sent_at), probe: Some(base) });
                 None
@@ -125,7 +125,7 @@ impl StrackReceiver {
     /// If a SACK is lost, the next SACK of the same segment replaces it, since it covers all 64 PSNs. A higher ePSN
     /// replaces it too. Meanwhile nothing depends on the lost SACK: the bytes in flight follow `bytes_recvd`, and
     /// losses follow the out-of-order count (section 3.3.2). The paper's rule therefore suffices here, while `sack`,
-    /// which has a timer for each packet, needs bits that look back.
+    /// which has a timer for each packet, needs a bitmap that also covers PSNs below the acknowledged one.
     #[inline]
     fn segment_of(&self, psn: u32) -> u32 {
         self.arrivals.expected + psn.saturating_sub(self.arrivals.expected) / 64 * 64

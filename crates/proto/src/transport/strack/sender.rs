@@ -189,9 +189,9 @@ impl Sender for StrackSender {
             // This transport has no CNPs, so a marked SACK takes the place of one.
             self.cc.handle_cnp(now);
         }
-        // Lines 9-12.
+        // Lines 9-12: the answer to a probe.
         self.handle_probe_answer(now, cause, sent_at, rtt);
-        // Lines 13-14.
+        // Lines 13-14: the congestion control.
         let (probe, marked, in_flight) = (cause.probe(), cause.marked(), self.in_flight());
         self.cc.handle_ack(&AckReport {
             now,
@@ -203,7 +203,7 @@ impl Sender for StrackSender {
             rtt_is_valid: true,
             in_flight,
         });
-        // Line 15.
+        // Line 15: loss detection by order.
         if expected >= self.unacked {
             self.detect_by_order(now, out_of_order);
         }
@@ -396,7 +396,8 @@ impl StrackSender {
     /// has had more time to arrive than the probe, which hardly queued.
     #[inline]
     fn handle_probe_answer(&mut self, now: Time, cause: SackCause, sent_at: Time, rtt: Duration) {
-        // The timestamp of a SACK may have been rounded down to a tick. Two probes are further apart.
+        // The timestamp of a SACK may have been rounded down to a tick. It still identifies its probe, since two
+        // probes are more than a tick apart.
         let is_latest = self.probe_sent.0.checked_sub(sent_at.0).is_some_and(|late| late < TIMESTAMP_TICK.0);
         let is_telling = cause.probe() && is_latest && rtt < self.probe_rtt;
         self.probe_from = now;

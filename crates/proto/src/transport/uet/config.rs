@@ -50,9 +50,9 @@ parameters! {
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(0.0..=1000.0; example = 1.5; source = "unspecified in UET 1.0.3; uet-htsim with -sleek: 1.5"; default = 0.0)]
         pub loss_windows: f64,
-        /// Time without an answer after which the source sends a probe. The receiver answers a probe immediately with an
-        /// ACK. If the time is not set, no probes are sent. With `loss_packets`, an answer to the last probe that nothing
-        /// else came before means loss.
+        /// Time without an answer after which the source sends a probe. The receiver answers a probe immediately with
+        /// an ACK. If the time is not set, no probes are sent. With `loss_packets`, the answer to the last probe means
+        /// loss if no other answer arrived since the probe was sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "3rtt"; source = "unspecified in UET 1.0.3 (optional); uet-htsim with -sleek")]
         pub probe_after: Option<Span>,

@@ -11,7 +11,7 @@ pub(super) struct Sent {
     pub ev: u16,
     /// Number of earlier copies of the packet.
     pub retransmissions: u8,
-    /// The number of retries by which its timeout grows.
+    /// Number of retries that determine the growth of the packet's timeout.
     retries: u8,
 }
 
@@ -34,11 +34,11 @@ pub(super) struct Copies {
 /// The growth of the timeout of a packet.
 #[derive(Clone, Copy)]
 pub(in crate::transport) struct Backoff {
-    /// The number of retries before it doubles for the first time.
+    /// Number of retries before the timeout doubles for the first time.
     pub linear: u32,
-    /// The number of times that it doubles.
+    /// Largest number of doublings of the timeout.
     pub doublings: u32,
-    /// Whether a retry is a timeout alone. Otherwise each retransmission is one.
+    /// Whether only timeouts count as retries. Otherwise every retransmission counts.
     pub counts_timeouts: bool,
 }
 
@@ -47,7 +47,8 @@ impl Copies {
         Copies { ring: vec![NOT_SENT; FIRST_SLOTS], resent: BinaryHeap::new(), rto, backoff }
     }
 
-    /// The entropy value of the copy of `psn` that left at `at`; none if another copy was sent since, or long ago.
+    /// The entropy value of the copy of `psn` that was sent at `at`. None if another copy was sent since then, or if
+    /// the record has been overwritten by that of a later packet.
     #[inline]
     pub fn ev_of(&self, psn: u32, at: Time) -> Option<u16> {
         let sent = self.of(psn);

@@ -1,5 +1,5 @@
-//! The packets in flight of each entropy value, in the order of sending. Where an entropy value is one path that keeps the
-//! order, a packet is lost once a later one with its entropy value has arrived.
+//! The packets in flight of each entropy value, in the order of sending. If each entropy value stands for one path,
+//! and paths keep the order of packets, a packet is lost once a later one with the same entropy value has arrived.
 
 use anabranch_base::Time;
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 /// The packets in flight by entropy value.
 #[derive(Default)]
 pub(in crate::transport) struct EvOrder {
-    /// Sorted by entropy value.
+    /// The paths, sorted by entropy value.
     paths: Vec<Path>,
     overtaken: Vec<(u32, Time)>,
 }

@@ -40,7 +40,7 @@ pub struct UetReceiver {
     nacks: Answers,
     /// The credit that the receiver grants. None without RCCC.
     grants: Option<Box<Grants>>,
-    /// The paths of its answers, under MRC.
+    /// The entropy values of the receiver's answers under MRC. None under UET.
     reverse: Option<Box<ReverseEvs>>,
     /// Bytes of a packet that do not count towards an ACK.
     uncounted: u64,
@@ -104,7 +104,8 @@ impl UetReceiver {
         }
     }
 
-    /// The receiving end of a queue pair of MRC (OCP 1.0): an ACK is due once the payloads exceed `sack_bytes`.
+    /// The receiver of a queue pair of MRC (OCP 1.0): an ACK is due once more than `sack_bytes` of payload have
+    /// arrived.
     pub(in crate::transport) fn of_mrc(
         config: &UetConfig,
         reverse: ReverseEvs,
@@ -266,9 +267,9 @@ impl UetReceiver {
         };
     }
 
-    /// The PSN of bit 0 of an ACK: 63 below the highest PSN, but not below the ePSN. The bits look back, so that later
-    /// ACKs repeat the content of a lost one. In uet-htsim, the bitmap begins at the packet's own PSN if the packet was
-    /// marked or requested the ACK.
+    /// The PSN of bit 0 of an ACK: 63 below the highest PSN, but not below the ePSN. The bitmap also covers PSNs that
+    /// earlier ACKs covered, so that a later ACK repeats the content of a lost one. In uet-htsim, the bitmap begins at
+    /// the packet's own PSN if the packet was marked or requested the ACK.
     #[inline]
     fn base(&self, high: u32) -> u32 {
         high.saturating_sub(SPAN - 1).max(self.arrivals.expected)
@@ -288,7 +289,8 @@ impl UetReceiver {
         self.acks.packet(self.reverse_ev(cause.ev), repr)
     }
 
-    /// The entropy value of the answer to a packet: the same, which the answer echoes, or under MRC one of its own.
+    /// The entropy value of the answer to a packet. Under UET it is that of the packet. Under MRC the receiver chooses
+    /// it.
     #[inline]
     fn reverse_ev(&self, ev: u16) -> u16 {
         self.reverse.as_ref().map_or(ev, |reverse| reverse.ev_of(ev))

@@ -59,7 +59,7 @@ pub struct UetSender {
     probe_is_due: bool,
     /// Whether a packet without data (a probe, a request or a response) may be due.
     has_control: bool,
-    /// Whether ACKs take paths of their own, so that their entropy values are not those of data.
+    /// Whether ACKs have entropy values of their own instead of those of the data packets.
     has_reverse_evs: bool,
     copies: Copies,
     outgoing: Outgoing,
@@ -84,7 +84,7 @@ pub struct UetSender {
     control_bytes: u16,
     /// The credit that the receiver has granted. None without RCCC.
     credit: Option<Box<Credit>>,
-    /// The further state of MRC. None under UET.
+    /// The state that only MRC needs. None under UET.
     endpoint: Option<Box<Endpoint>>,
     pacer: Pacer,
     counters: SenderCounters,
@@ -97,7 +97,7 @@ impl UetSender {
         Self::with_backoff(config, backoff, facts, ends, cc, lb)
     }
 
-    /// The sending end of a queue pair of MRC, which delivers packets as UET does.
+    /// The sender of a queue pair of MRC, which delivers packets as UET does.
     pub(in crate::transport) fn of_mrc(
         config: &UetConfig,
         (backoff, endpoint): (Backoff, Endpoint),
@@ -505,7 +505,7 @@ impl UetSender {
         None
     }
 
-    /// The time at which the first retransmission times out.
+    /// The time at which the earliest timeout of a retransmission is due.
     fn oldest_retransmission(&mut self) -> Option<Time> {
         while let Some((due, psn)) = self.copies.first_again() {
             if self.is_outstanding(psn) && self.copies.due(psn) == due {

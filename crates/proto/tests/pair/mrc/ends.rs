@@ -17,7 +17,7 @@ pub struct MrcSenderEnd {
     planned: Vec<Planned>,
     payload: Vec<u64>,
     posted: u32,
-    /// PSNs that were sent, and that a SACK has acknowledged.
+    /// Number of PSNs that were sent, and the PSNs that a SACK has acknowledged.
     sent: u32,
     acked: BTreeSet<u32>,
     retransmissions: u64,

@@ -34,7 +34,7 @@ fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     });
 }
 
-/// A NIC that recovers only by timeouts retransmits nothing, however packets overtake each other.
+/// A NIC that recovers only by timeouts retransmits nothing, no matter how packets are reordered.
 #[test]
 fn without_nacks_a_path_that_loses_nothing_but_order_sees_no_retransmission() {
     check(lossless_schedule(false, Just(false)), |schedule| {

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Size of NACKs, probes and trimmed packets.
+/// Size of NACKs, probes and trimmed packets in bytes.
 pub const CONTROL: u64 = 62;
 
 /// Every message arrives once and is acknowledged once, soon after the last fault.

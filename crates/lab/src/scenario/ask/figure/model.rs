@@ -26,8 +26,8 @@ pub enum ModelSpec {
         threshold: u32,
         /// The number of colours for each port (b).
         colors_per_port: u32,
-        /// Values of r, with a game for each: one in r balls that leave a bin, chosen at random, is recycled, and the
-        /// others are forgotten.
+        /// Values of r, with a game for each. Of the balls that leave a bin, one in r, chosen at random, is recycled,
+        /// and the others are forgotten.
         #[serde(default = "each", skip_serializing_if = "is_each")]
         recycle_every: Vec<u32>,
         /// The seeds, with one game each.

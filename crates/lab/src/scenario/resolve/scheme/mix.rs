@@ -51,7 +51,8 @@ fn instead(key: Option<&str>, message: String, whole: &str) -> ParameterError {
     }
 }
 
-/// Reads the balancer. An error has the problem and, if possible, a balancer to write instead.
+/// Reads the load balancer of the mix (`mix.lb`). An error has the problem and, if possible, a balancer to write
+/// instead.
 fn lb_of(plugins: &Plugins, value: &toml::Value) -> Result<LbConfig, (String, Option<String>)> {
     let near = |value: &toml::Value| {
         let (message, instead) = kind_hints::malformed_part(plugins, "lb", value)?;

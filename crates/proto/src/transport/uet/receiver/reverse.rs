@@ -1,9 +1,9 @@
 //! The entropy values of a receiver's answers, and the status of its NIC's ports (MRC, OCP 1.0).
 //!
-//! There is one entropy value for each plane. While packets arrive, the receiver probes a random one each round trip, and it
-//! becomes that of its plane once the response comes. Data is not the only packet that counts: a sender whose SACKs are all
-//! lost has nothing in its window to send, and probes alone arrive from it. Queue pairs here carry data one way, so that no
-//! SACKs of data in the other direction could tell of paths.
+//! There is one entropy value for each plane. While packets arrive, the receiver probes a new random entropy value of a
+//! random plane once per round trip. When the response arrives, the new value replaces that of the plane. Probes of the
+//! sender count as such packets, too: a sender whose SACKs are all lost has a full window, and sends nothing else. Queue
+//! pairs here carry data in one direction only, so the receiver gets no SACKs from which it could learn about paths.
 
 use crate::PathFacts;
 use crate::lb::NicPorts;
@@ -17,15 +17,15 @@ pub(in crate::transport) struct ReverseEvs {
     /// The entropy value of each plane.
     evs: Vec<u16>,
     ports: NicPorts,
-    /// The ports that the sender knows to be up.
+    /// Mask of the receiver's ports that the sender is known to count as up.
     confirmed: u16,
     probe_at: Time,
     status_at: Time,
-    /// The time between probes, and between reports of the ports that the sender does not confirm.
+    /// The least time between two probes, and between two reports of the ports that the sender has not yet confirmed.
     round_trip: Duration,
     requests: Answers,
     responses: Answers,
-    /// Packets to send.
+    /// Requests and responses to send.
     due: VecDeque<Packet>,
     random: Stream,
 }
@@ -54,7 +54,7 @@ impl ReverseEvs {
             (0..self.ports.count).map(|plane| draw_ev(plane, self.ports.count, &mut self.random)).collect();
     }
 
-    /// The ports of the NIC. A peer counts all as up until it hears otherwise.
+    /// Stores the state of the NIC's ports. A sender counts all of them as up until it receives a report.
     pub fn see_ports(&mut self, ports: NicPorts) {
         if ports.count != self.ports.count {
             self.confirmed = all_of(ports.count);
@@ -85,7 +85,7 @@ impl ReverseEvs {
             }
             _ => {}
         }
-        // A NIC that does not fail over counts all ports as up.
+        // A NIC that does not fail over reports all ports as up.
         let up = self.ports.up & all_of(self.ports.count);
         if up != self.confirmed && now >= self.status_at {
             self.status_at = now + self.round_trip;

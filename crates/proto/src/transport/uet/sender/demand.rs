@@ -15,7 +15,7 @@ impl UetSender {
         self.lost_count > 0 || self.can_send_new()
     }
 
-    /// The number of the last pull for which the source has data, as far as the window admits the data that waits.
+    /// The number of the last pull for which the source has data. Only data that the window admits counts.
     pub(super) fn target(&self, credit: &Credit) -> u32 {
         let packet = u64::from(self.outgoing.packet_bytes());
         let waiting = u64::from(self.outgoing.end() - self.next + self.lost_count) * packet;

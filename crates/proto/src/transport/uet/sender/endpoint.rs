@@ -1,4 +1,4 @@
-//! Packets without data: probes, and what MRC (OCP 1.0) adds, endpoint requests and their responses.
+//! Packets without data: probes, and the endpoint requests and responses of MRC (OCP 1.0).
 
 use super::UetSender;
 use crate::cc::LossCause;
@@ -7,7 +7,7 @@ use crate::transport::uet::ev_order::EvOrder;
 use anabranch_base::Time;
 use std::collections::VecDeque;
 
-/// The state that a sender of MRC has beyond that of UET.
+/// The state that a sender needs only under MRC.
 pub(in crate::transport) struct Endpoint {
     /// Size of a probe or a request.
     pub request_bytes: u16,
@@ -15,7 +15,7 @@ pub(in crate::transport) struct Endpoint {
     pub response_bytes: u16,
     /// Probes of entropy values and responses to send.
     pub due: VecDeque<Repr>,
-    /// The packets in flight by entropy value, where losses are inferred from them.
+    /// The packets in flight by entropy value, if losses are inferred from them. None otherwise.
     pub order: Option<EvOrder>,
 }
 
@@ -39,7 +39,7 @@ impl UetSender {
         None
     }
 
-    /// Takes the probes of entropy values that are due.
+    /// Appends the probes of entropy values that are due.
     #[cold]
     pub(super) fn probe_evs(&mut self, now: Time) {
         let Some(endpoint) = &mut self.endpoint else { return };
@@ -49,7 +49,8 @@ impl UetSender {
         }
     }
 
-    /// Builds a probe: under UET in the class of ACKs, under MRC in that of data. Probes do not count in the window.
+    /// Builds a probe, which has the traffic class of ACKs under UET and that of data under MRC. Probes do not count
+    /// in the window.
     fn probe(&mut self, now: Time) -> Packet {
         self.probe_is_due = false;
         self.probe_from = now;
@@ -94,7 +95,8 @@ impl UetSender {
         }
     }
 
-    /// Records that a packet arrived. Which copy did is known of those that were sent once.
+    /// Records that a packet arrived. It is ignored if the packet was retransmitted, since it is unknown which copy
+    /// arrived.
     #[inline]
     pub(super) fn note_arrival(&mut self, psn: u32) {
         if let Some(order) = self.endpoint.as_mut().and_then(|endpoint| endpoint.order.as_mut()) {

@@ -1,4 +1,4 @@
-//! The losses of a sender: by timeouts, by trims, and as inferred from what arrived.
+//! The losses of a sender: by timeouts, by trims, and inferred from the packets that arrived.
 
 use super::UetSender;
 use crate::cc::{LossCause, LossReport};
@@ -11,7 +11,8 @@ impl UetSender {
         self.lose(now, psn, LossCause::Timeout, None);
     }
 
-    /// UET 1.0.3, section 3.6.16: the balancer gets a trim at the last hop as an ACK, since all paths end there.
+    /// UET 1.0.3, section 3.6.16: a trim at the last hop is reported to the load balancer as an ACK, since all paths
+    /// end there.
     pub(super) fn handle_trim(&mut self, now: Time, psn: u32, marked: bool, last_hop: bool) {
         self.counters.nacks += 1;
         let sent = self.copies.of(psn);
