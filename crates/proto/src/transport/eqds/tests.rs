@@ -199,7 +199,7 @@ fn an_adapting_pacer_follows_marks_and_trims() {
     for us in 62..70 {
         pacer.observe(at(us), &plain);
     }
-    assert!((gap(&mut pacer, 70) - 10.0 / (0.95 + 0.01)).abs() < 0.01, "one mark");
+    assert!((gap(&mut pacer, 71) - 10.0 / (0.95 + 0.01)).abs() < 0.01, "one mark");
     // Without marks and trims, the share returns to 1 within eight periods.
     assert_eq!(gap(&mut pacer, 140), 10.0);
 }
