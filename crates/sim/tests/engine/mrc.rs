@@ -45,7 +45,12 @@ fn down(links: &[String]) -> String {
 /// acknowledged, so that the window grows by this factor in each round trip. One more round trip ends the message.
 fn time_to_fill(base_rtt_us: f64, bdp: f64, packet: f64) -> f64 {
     let growth = 1.0 + 0.25 * bdp / 150e3;
-    base_rtt_us * ((bdp / packet).ln() / growth.ln() + 1.0)
+    let (mut window, mut round_trips) = (packet, 1.0);
+    while window < bdp {
+        window *= growth;
+        round_trips += 1.0;
+    }
+    base_rtt_us * round_trips
 }
 
 /// With 4,096 B of payload in packets of 4,242 B, eight ports of 100 Gb/s carry 772.5 Gb/s. A round trip of less than
