@@ -689,8 +689,8 @@ class TransportStrack(_TransportStrackNeeded, total=False):
     header: Size of the headers of a data packet, which is also the size of a probe. (bytes, 1B to 65534B; needed)
     ack: Size of a SACK. (bytes, 1B to 65535B; needed)
     sack_bytes: Bytes (on the wire) since the last SACK after which the receiver sends one. (bytes, above 0; needed)
-    min_threshold: Least number of out-of-order packets from which a loss is inferred (min_threshold). (count, 1 to
-        4095; needed)
+    min_threshold: A loss is inferred only once more than this number of packets have arrived out of order, even if
+        the window is smaller (min_threshold). (count, 1 to 4095; needed)
     probe_after: Time without a SACK after which the sender sends a probe. (time, rtt or rtt+queue, above 0; needed)
     probe_rtt: Round-trip time of a probe and its SACK below which the SACK means a loss, and not queueing. (time, rtt
         or rtt+queue, above 0; needed)
@@ -726,8 +726,8 @@ class TransportDcp(_TransportDcpNeeded, total=False):
     header: Size of the headers of a data packet, which is also the size of a trimmed packet. (bytes, 1B to 65534B;
         needed)
     ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
-    counter_bits: Bits of the packet counter of a message. A longer message is split into several requests. (count, 1
-        to 31; needed)
+    counter_bits: Bits of the packet counter of a message. A message with more packets than it can count is split into
+        several requests. (count, 1 to 31; needed)
     tracked_messages: Number of requests that the receiver tracks, from the oldest unacknowledged one on (section
         4.5). It is also the largest number of WQEs that a queue pair serves per scheduling turn (n, section 4.3).
         (count, 1 to 65535; needed)
@@ -842,8 +842,9 @@ class TransportUet(_TransportUetNeeded, total=False):
     ack: Size of an ACK. (bytes, 1B to 65535B; needed)
     control: Size of a NACK, of a control packet (a probe) and of a trimmed packet. (bytes, 1B to 65535B; needed)
     sack_bytes: Number of bytes after whose arrival the receiver sends an ACK (ACK_Gen_Trigger), counted from the last
-        ACK. Each packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, is a
-        duplicate, a retransmission or the first of its queue pair, or requests an ACK. (bytes, above 0; needed)
+        ACK. Each packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, if it is a
+        duplicate, a retransmission or the first of its queue pair, if it requests an ACK, or if it closes the gap
+        below a packet that requested one. (bytes, above 0; needed)
     received_unit: The unit in which ACKs count received bytes. (bytes, 1B to 4KiB; needed)
     mpr: Number of PSNs, from the lowest unacknowledged one on, that may be in flight (MPR). (count, 128 to 32640;
         needed)
@@ -884,8 +885,7 @@ class _TransportMrcNeeded(TypedDict):
 
 
 class TransportMrc(_TransportMrcNeeded, total=False):
-    """MRC (OCP 1.0): delivery as in `uet`, with probes of paths, paths of its own for answers, and the status of
-    ports.
+    """MRC (OCP 1.0): delivery as in `uet`, with probes of paths, separate paths for answers, and the status of ports.
 
     kind: The kind of this part. (needed)
     payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
@@ -893,9 +893,10 @@ class TransportMrc(_TransportMrcNeeded, total=False):
     ack: Size of a SACK and of an endpoint response. (bytes, 1B to 65535B; needed)
     control: Size of a NACK and of a trimmed packet. (bytes, 1B to 65535B; needed)
     request: Size of a probe and of an endpoint request. (bytes, 1B to 65535B; needed)
-    sack_bytes: Number of bytes of payload beyond which the receiver sends a SACK, counted from the last SACK. Each
-        packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, is a duplicate, a
-        retransmission or the first of its queue pair, or requests a SACK. (bytes, above 0; needed)
+    sack_bytes: Number of bytes of payload after whose arrival the receiver sends a SACK, counted from the last SACK.
+        Each packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, if it is a
+        duplicate, a retransmission or the first of its queue pair, if it requests a SACK, or if it closes the gap
+        below a packet that requested one. (bytes, above 0; needed)
     received_unit: The unit in which SACKs count received bytes. (bytes, 1B to 4KiB; needed)
     mpr: Number of PSNs, from the lowest unacknowledged one on, that may be in flight (MPR). (count, 128 to 32640;
         needed)
@@ -988,8 +989,8 @@ class TransportSettings(TypedDict, total=False):
         late. (time, rtt or rtt+queue; default: that of the base)
     sack_bytes: Bytes (on the wire) since the last SACK after which the receiver sends one. (bytes, above 0; default:
         that of the base)
-    min_threshold: Least number of out-of-order packets from which a loss is inferred (min_threshold). (count, 1 to
-        4095; default: that of the base)
+    min_threshold: A loss is inferred only once more than this number of packets have arrived out of order, even if
+        the window is smaller (min_threshold). (count, 1 to 4095; default: that of the base)
     probe_after: Time without a SACK after which the sender sends a probe. (time, rtt or rtt+queue, above 0; default:
         that of the base)
     probe_rtt: Round-trip time of a probe and its SACK below which the SACK means a loss, and not queueing. (time, rtt
@@ -997,8 +998,8 @@ class TransportSettings(TypedDict, total=False):
     probe_takes_all: Whether a probe's SACK that indicates a loss declares lost every unacknowledged packet that was
         sent before the probe. This also recovers a lost tail without a timeout. If not, only packets below the
         highest received PSN are declared lost, as in OOO-based detection. (flag; default: that of the base)
-    counter_bits: Bits of the packet counter of a message. A longer message is split into several requests. (count, 1
-        to 31; default: that of the base)
+    counter_bits: Bits of the packet counter of a message. A message with more packets than it can count is split into
+        several requests. (count, 1 to 31; default: that of the base)
     tracked_messages: Number of requests that the receiver tracks, from the oldest unacknowledged one on (section
         4.5). It is also the largest number of WQEs that a queue pair serves per scheduling turn (n, section 4.3).
         (count, 1 to 65535; default: that of the base)
@@ -1559,7 +1560,7 @@ class LbBitmap(_LbBitmapNeeded, total=False):
     timeout_penalty: Penalty that a timeout adds. (count, 0 to 255; needed)
     max_penalty: The highest penalty. (count, 1 to 255; needed)
     remembered: Number of sent packets whose entropy values are recorded for timeouts. With 0, timeouts add no
-        penalty, except under `uet`, which reports the entropy value. (count, 0 to 65536; needed)
+        penalty, except under `uet` and `mrc`, which report the entropy value. (count, 0 to 65536; needed)
     skip_limit: Share of the entropy values. While more of them have a penalty, no entropy value is skipped. (number,
         0 to 1; default: `1.0`)
     decay: Penalties that a packet reduces by one: of the `first` entropy value that it skips, or of `each`. (choice,
@@ -1724,7 +1725,8 @@ class LbSettings(TypedDict, total=False):
     timeout_penalty: Penalty that a timeout adds. (count, 0 to 255; default: that of the base)
     max_penalty: The highest penalty. (count, 1 to 255; default: that of the base)
     remembered: Number of sent packets whose entropy values are recorded for timeouts. With 0, timeouts add no
-        penalty, except under `uet`, which reports the entropy value. (count, 0 to 65536; default: that of the base)
+        penalty, except under `uet` and `mrc`, which report the entropy value. (count, 0 to 65536; default: that of
+        the base)
     skip_limit: Share of the entropy values. While more of them have a penalty, no entropy value is skipped. (number,
         0 to 1; default: that of the base)
     decay: Penalties that a packet reduces by one: of the `first` entropy value that it skips, or of `each`. (choice,
@@ -1802,8 +1804,8 @@ class ProgramThemisSpraying(TypedDict):
         Without it, the NACK is dropped. (flag; needed)
     reroute: Whether retransmissions take another path (section 4.4). (flag; needed)
     failure_handling: Whether paths whose packets fail to arrive are avoided (section 4.4). (flag; needed)
-    ooo_threshold: Distance in PSNs beyond a missing packet at which a passing packet causes the missing packet's path
-        to be avoided (OOO_THRESHOLD). (count, 1 to 4294967295; needed)
+    ooo_threshold: The path of a missing packet is avoided once a packet that is more than this number of PSNs beyond
+        the missing one passes (OOO_THRESHOLD). (count, 1 to 4294967295; needed)
     avoidance_window: Number of packets for which a path is avoided (AVOIDANCE_WINDOW). (count, 1 to 4294967295;
         needed)
     """
@@ -1904,8 +1906,8 @@ class ProgramThemisLonghaulTrp(_ProgramThemisLonghaulTrpNeeded, total=False):
     cache_slots: Number of slots of CNP_Cache (1024 in section VI). (count, 1 to 16777216; needed)
     cache_fingerprint: Whether a slot of CNP_Cache has a fingerprint of its flow, 32 bits of the hash, which packets
         must match. (flag; default: `false`)
-    cache_expiry: Time without a CNP after which a slot of CNP_Cache is free. With 0, a slot is free only when its
-        flow has returned to normal. (time, rtt or rtt+queue; default: `"0ps"`)
+    cache_expiry: Time without a CNP after which a slot of CNP_Cache is free. With 0, slots do not expire. (time, rtt
+        or rtt+queue; default: `"0ps"`)
     cache_reset_own: Whether the control plane resets a slot of CNP_Cache only if the entry's own flow was the last to
         write it. (flag; default: `false`)
     store: Whether CNP_Store is used (figure 18). (flag; needed)
@@ -2068,8 +2070,8 @@ class ProgramSettingsTrp(TypedDict, total=False):
     cache_slots: Number of slots of CNP_Cache (1024 in section VI). (count, 1 to 16777216; default: that of the base)
     cache_fingerprint: Whether a slot of CNP_Cache has a fingerprint of its flow, 32 bits of the hash, which packets
         must match. (flag; default: that of the base)
-    cache_expiry: Time without a CNP after which a slot of CNP_Cache is free. With 0, a slot is free only when its
-        flow has returned to normal. (time, rtt or rtt+queue; default: that of the base)
+    cache_expiry: Time without a CNP after which a slot of CNP_Cache is free. With 0, slots do not expire. (time, rtt
+        or rtt+queue; default: that of the base)
     cache_reset_own: Whether the control plane resets a slot of CNP_Cache only if the entry's own flow was the last to
         write it. (flag; default: that of the base)
     store: Whether CNP_Store is used (figure 18). (flag; default: that of the base)
@@ -2128,8 +2130,8 @@ class ProgramSettings(TypedDict, total=False):
     reroute: Whether retransmissions take another path (section 4.4). (flag; default: that of the base)
     failure_handling: Whether paths whose packets fail to arrive are avoided (section 4.4). (flag; default: that of
         the base)
-    ooo_threshold: Distance in PSNs beyond a missing packet at which a passing packet causes the missing packet's path
-        to be avoided (OOO_THRESHOLD). (count, 1 to 4294967295; default: that of the base)
+    ooo_threshold: The path of a missing packet is avoided once a packet that is more than this number of PSNs beyond
+        the missing one passes (OOO_THRESHOLD). (count, 1 to 4294967295; default: that of the base)
     avoidance_window: Number of packets for which a path is avoided (AVOIDANCE_WINDOW). (count, 1 to 4294967295;
         default: that of the base)
     reply_extra: Time that a reply may take before the queue pair is rerouted, beyond the unloaded round trip between
@@ -2332,8 +2334,8 @@ class Fabric(TypedDict, total=False):
     ecn_kmin: The queue length up to which no data packet is marked. (bytes, packets, bdp or queue; default: required)
     ecn_kmax: The queue length above which every data packet is marked. (bytes, packets, bdp or queue; default:
         required)
-    ecn_pmax: Marking probability just below `ecn_kmax` (Pmax). The probability rises to it from 0 at `ecn_kmin`.
-        (number, 0 to 1; default: required)
+    ecn_pmax: Marking probability at `ecn_kmax` (Pmax). The probability rises to it from 0 at `ecn_kmin`. (number, 0
+        to 1; default: required)
     last_hop_ecn: Whether ports to hosts mark packets. Where receivers grant credit, a queue at such a port is no sign
         of a congested path. (flag; default: `true`)
     trim: Data packets that do not fit are trimmed to their header instead of being dropped. (flag; default: `false`)

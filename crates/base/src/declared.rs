@@ -116,14 +116,15 @@ impl<T: Declared> Declared for Vec<T> {
     }
 }
 
-/// Makes the meaning of a parameter from its doc comment, without the brackets of intra-doc links.
+/// Makes the meaning of a parameter, kind or column from its doc comment, without the brackets of intra-doc links.
 pub fn meaning(comment: &str) -> String {
     comment.trim().replace("[`", "`").replace("`]", "`")
 }
 
-/// Declares a struct whose fields are parameters: `#[param(1..=32; example = 8; source = "...")]`. A field that may
-/// be left out also has `; default = 8`. The field's doc comment is the parameter's meaning. `#[param(table)]` marks
-/// a field that is a table of parameters or a list of such tables. `#[param(part)]` marks a field whose `kind`
+/// Declares a struct whose fields are parameters: `#[param(1..=32; example = 8; source = "...")]`. A parameter with a
+/// default also has `; default = 8`. A parameter whose field is an `Option` may be left out without a default. The
+/// field's doc comment is the parameter's meaning. `#[param(table)]` marks a field that is a table of parameters or a
+/// list of such tables. `#[param(part)]` marks a field that is no parameter of this struct, such as one whose `kind`
 /// declares parameters of its own.
 ///
 /// The range is `1..=32`, `0.5..`, `AboveZero`, or `any` if only the type limits the value.

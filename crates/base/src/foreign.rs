@@ -15,8 +15,8 @@ pub struct Panicked {
 
 /// Calls a user-defined component. If it panics, unwinding continues with a [`Panicked`].
 ///
-/// The function is never inlined, because the choice between built-in and user-defined components is on the packet
-/// path.
+/// The function is never inlined. The choice between built-in and user-defined components is on the packet path,
+/// whose code stays small that way.
 #[cold]
 #[inline(never)]
 pub fn foreign<T>(part: &str, call: impl FnOnce() -> T) -> T {

@@ -66,8 +66,8 @@ const LEAST_BYTES: f64 = 64.0;
 const FARTHEST: f64 = 1e3;
 
 /// A bare number with the unit that its key's example has, if the number is plausible in that unit. None otherwise,
-/// and also for a size of 64 or more: such a number is probably in bytes, as in other simulators, and the caller may
-/// suggest bytes.
+/// for example for a size of 64 or more. Such a number is probably in bytes, as in other simulators, and the caller
+/// may suggest bytes.
 pub fn in_unit_of(example: &str, number: f64) -> Option<String> {
     let (usual, unit) = example.split_at(example.find(|c: char| !c.is_ascii_digit() && c != '.')?);
     let usual: f64 = usual.parse().ok().filter(|_| unit.chars().all(char::is_alphabetic))?;

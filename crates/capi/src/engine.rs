@@ -100,7 +100,8 @@ impl Engine {
     }
 }
 
-/// A point that stays at one address in memory and is not borrowed as a whole, so that a run may refer to it.
+/// A point at a fixed address in memory. It is held by a raw pointer, because a `Box` would assert unique access to
+/// the point, while the run also refers to it.
 struct PointInPlace(NonNull<PausablePoint>);
 
 impl PointInPlace {

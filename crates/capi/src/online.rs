@@ -1,8 +1,9 @@
 //! A simulation in which messages are posted during the run, since another simulator decides to post them when earlier
 //! messages arrive.
 //!
-//! The fabric is simulated once ([`crate::engine`]). The engine pauses at each arrival, acknowledgement and scheduled
-//! callback. All callbacks and posts of such a pause have its time.
+//! The fabric is simulated once ([`crate::engine`]). The engine pauses at each arrival, at each acknowledgement whose
+//! message has a callback for the sender, at each scheduled callback, and when no message is in flight. All callbacks
+//! and posts of such a pause have its time.
 
 use crate::engine::{Answer, Engine, Instant};
 use crate::error::OnlineError;
@@ -65,8 +66,9 @@ enum Event {
 }
 
 /// The unmatched receives and messages with one sender, receiver and tag, in the order of posting. The n-th receive
-/// gets the n-th message, as in MPI (version 4.1, section 3.5, Order), whichever message arrives first: in schemes that
-/// spread packets over paths, a short message may overtake a long one. One of the two queues is therefore always empty.
+/// gets the n-th message, as in MPI (version 4.1, section 3.5, Order), whichever message arrives first: in schemes
+/// that spread packets over paths, a short message may overtake a long one. A receive and a message are matched as
+/// soon as both are posted, so that one of the two queues is always empty.
 struct Match<C> {
     receives: VecDeque<(u64, C)>,
     /// The positions of the unmatched messages in `states`.
@@ -100,7 +102,7 @@ impl<C> Online<C> {
         })
     }
 
-    /// The number of ranks, which are the GPUs of the servers, or the hosts if there are no servers.
+    /// The number of ranks, which are the GPUs of the servers, or the hosts if there are no GPUs.
     pub fn ranks(&self) -> u32 {
         self.ranks.count()
     }

@@ -1,12 +1,13 @@
-//! Tests that compile, link and run programs in C and the adapter for ASTRA-sim. They compare the CCTs of these
-//! programs' rings with those of this simulator's own.
+//! Tests that compile, link and run programs in C and the adapter for ASTRA-sim. They compare the CCTs of the ring
+//! all-reduces in these programs with that of this simulator's own ring all-reduce.
 
 use anabranch_sim::scenario::{NoFiles, Overrides, read};
 use anabranch_sim::{Control, run};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The ranks, and the bytes of a block. With few ranks, a block is smaller than the congestion window.
+/// The number of ranks, and the bytes of a block. A block of `FEW`, 410 KB, is larger than the bandwidth-delay
+/// product of about 50 KB (100 Gb/s, and 4 us over two links each way). A block of `MANY`, 16 KB, is smaller.
 const FEW: (u32, u64) = (8, 100 * 4096);
 const MANY: (u32, u64) = (64, 4 * 4096);
 
@@ -106,7 +107,7 @@ fn the_example_in_the_header_runs() {
     let said = String::from_utf8(output.stdout).unwrap();
     let at = said.strip_prefix("1 MB after ").and_then(|said| said.strip_suffix(" ps\n0 packets dropped\n"));
     let at: u64 = at.and_then(|at| at.parse().ok()).unwrap_or_else(|| panic!("{said}"));
-    // The time exceeds the serialisation time of the message's bytes at 400 Gb/s.
+    // The serialisation of 1 MB at 400 Gb/s takes 20 us.
     assert!(at > 20_000_000, "{said}");
 }
 
@@ -158,8 +159,8 @@ fn the_rest_of_the_header_can_be_called_from_c() {
     let output = Command::new(program).arg(folder.path()).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
-    // The first run stops when 128 KiB have arrived over NVLink, at 3.6 Tb/s with a latency of 25 ns. This is before
-    // the arrivals over the network.
+    // The first run stops when 128 KiB have arrived over NVLink: 291,272 ps at 3.6 Tb/s plus a latency of 25,000 ps
+    // are 316,272 ps. This is before the arrivals over the network.
     let expected = [
         "4 ranks, 4 hosts of 400 Gb/s, warnings: \"\"",
         "316272 ps, 0 of 1 flows",
@@ -226,7 +227,8 @@ fn a_ring_of_the_adapter_for_astra_sim_takes_as_long_as_our_own() {
         let received = finished(&program, &scenario, &workload("received"), &[]);
         assert!((2_000..3_000).contains(&(acknowledged - received)), "{scheme}: {received}, {acknowledged}");
         assert_eq!(finished(&program, &scenario, &workload("computing"), &[]), received + 1_000, "{scheme}");
-        // The flags are separate messages, whichever of the messages is received first.
+        // After each block comes a flag of one byte with the same tag, whose receive is posted before that of the
+        // block.
         assert!(finished(&program, &scenario, &workload("flags"), &[]) > received, "{scheme}");
     }
 }
@@ -254,8 +256,8 @@ fn the_adapter_for_astra_sim_takes_its_options() {
     let time = |more: &[&str]| finished(&program, &scenario, "received:3276800", more);
     let whole = time(&[]);
     assert_eq!(time(&["--logical-dims", "4,2", "--queue-pairs=tag"]), whole);
-    // If each message has its own queue pair, it begins with a full congestion window. A queue pair that several
-    // messages share does so here too.
+    // A message that has its own queue pair begins with a full congestion window. Without congestion, a message on a
+    // shared queue pair does so too, so that the times are equal.
     assert_eq!(time(&["--queue-pairs=message", "--comm-scale=1"]), whole);
     let (_, printed) = astra_sim(&program, &scenario, "received:3276800", &[]);
     // The rate is 100 Gb/s in GB of 2^30 B.

@@ -46,9 +46,9 @@ pub enum FrameContent {
 
 /// Records the frames on chosen links, up to a given number.
 ///
-/// The run ends soon after that number is reached ([`Capture::is_full`]). It ends between two synchronisation windows
-/// of the engine, at the same time for all nodes, and the first frames by (time, link) are kept. The capture is
-/// therefore independent of the number of threads.
+/// The run ends soon after that number is exceeded ([`Capture::is_full`]). It ends between two synchronisation
+/// windows of the engine, at the same time for all nodes, and the first frames by (time, link) are kept. The capture
+/// is therefore independent of the number of threads.
 pub struct Capture<'c> {
     links: Arc<Links>,
     most: u64,
@@ -91,7 +91,7 @@ impl<'c> Capture<'c> {
         self.count.load(Ordering::Relaxed) > self.most
     }
 
-    /// The frames in the order of time, and the first PSN of each message, which their description needs.
+    /// The frames in the order of time, and the first PSN of each message, which the encoding of the frames needs.
     pub fn into_sent(mut self) -> (Vec<Sent>, Firsts) {
         // A link sends one frame at a time, so time and link identify a frame.
         self.sent.sort_by_key(|sent| (sent.at, sent.link));

@@ -23,7 +23,8 @@ pub struct Cost {
 impl Cost {
     /// The number of packet-hops per second that one thread simulates on a typical machine.
     const PACKET_HOPS_A_SECOND: f64 = 10e6;
-    /// The largest number of points of a sweep that are built. The other points are assumed to have their mean cost.
+    /// The largest number of points of a sweep that are built. The other points are assumed to have the mean cost of
+    /// these.
     const MOST_BUILT: usize = 32;
 
     /// The cost of these runs. `first` is the fabric and the workload of the first run, if they were built already.
@@ -126,7 +127,8 @@ impl TimeLeft {
         TimeLeft { costs, threads, begun: now, since: now, usual: 0.0, here: 0.0, stored: 0.0 }
     }
 
-    /// The text for the start of job number `place`: `NAME, 3 of 12, 4 min 10 s so far, about 20 min 00 s left`.
+    /// The text for the start of job number `place`, counted from 0. For 2 it is `NAME, 3 of 12, 4 min 10 s so far,
+    /// about 20 min 00 s left`.
     pub fn begin(&mut self, name: &str, place: usize) -> String {
         self.since = clock::now();
         let all = self.costs.len();

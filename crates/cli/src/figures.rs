@@ -18,7 +18,7 @@ static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../figures");
 /// The TOML file of a figure, either built in or from a folder.
 #[derive(Clone)]
 pub struct FigureFile {
-    /// The name of the figure in commands: `reps/fig-2`.
+    /// The name of the figure in commands: `reps/figure-2`.
     pub id: String,
     /// The path of the file, as error messages show it.
     path: PathBuf,
@@ -76,7 +76,8 @@ pub fn all(folder: Option<&Path>) -> Result<Vec<FigureFile>, Failure> {
     Ok(figures)
 }
 
-/// The figures that `wanted` names (`reps`, `reps/fig-2`), in the order of `all`. If `wanted` is empty, all figures.
+/// The figures that `wanted` names (`reps`, `reps/figure-2`), in the order of `all`. If `wanted` is empty, all
+/// figures.
 ///
 /// # Errors
 /// [`Failure::Input`] for an unknown name, with the most similar known one.
@@ -142,7 +143,8 @@ impl FigureFile {
     /// Reads the figure at a scale, and checks that its claims can be evaluated.
     ///
     /// # Errors
-    /// [`Failure::Input`] with the place of the first error.
+    /// [`Failure::Diagnosed`] with the place of the first error in the file, or [`Failure::Input`] if the id or a
+    /// claim is wrong.
     pub fn read(&self, scale: Scale) -> Result<Figure, Failure> {
         let name = self.path.display().to_string();
         let figure = read_figure(&name, &self.text, scale, &*self.files())?;
@@ -172,7 +174,7 @@ impl FigureFile {
     /// The figure of a file that names no setup, under the setup `setup`.
     ///
     /// # Errors
-    /// [`Failure::Input`] with the place of the first error.
+    /// The errors of [`read`](Self::read).
     pub fn read_on(&self, scale: Scale, setup: &str) -> Result<Figure, Failure> {
         let text = format!("setup = {setup:?}\n{}", self.text);
         FigureFile { text: text.into(), ..self.clone() }.read(scale)
@@ -255,13 +257,13 @@ fn in_folder(folder: &Path) -> Result<Vec<FigureFile>, Failure> {
     Ok(figures)
 }
 
-/// The id of a figure's file: `reps/fig-2` for `reps/fig-2.toml`. It is none for another kind of file.
+/// The id of a figure's file: `reps/figure-2` for `reps/figure-2.toml`. It is none for another kind of file.
 fn id_of(path: &Path) -> Option<String> {
     let id = path.to_str()?.strip_suffix(".toml")?;
     Some(id.replace(std::path::MAIN_SEPARATOR, "/"))
 }
 
-/// A key that sorts `fig-2` before `fig-17`.
+/// A key that sorts `figure-2` before `figure-17`.
 fn natural(id: &str) -> (String, u64, String) {
     let start = id.find(|c: char| c.is_ascii_digit()).unwrap_or(id.len());
     let (head, rest) = id.split_at(start);

@@ -232,8 +232,8 @@ mod tests {
             "its own rest and five like it, two at once"
         );
         locked(&progress.finished).extend([8.0, 12.0]);
-        // Four runs are left, and two halves of runs in progress count as one of them. Three times ten seconds with two
-        // runs at a time take 15 seconds.
+        // Two runs are in progress with 5 s left each, and two others have not begun. These take 10 s each, the mean
+        // of 8, 12 and 10 s. The 30 s in all take 15 s with two runs at a time.
         assert_eq!(progress.left(&[at(5.0, Some(10.0)), at(5.0, None)]), Some(15.0));
         assert_eq!(progress.left(&[]), None);
         // Three of the last four runs were cached.

@@ -301,7 +301,7 @@ pub fn measure(find: &Find) -> Result<Condition, Failure> {
 /// the command that does.
 ///
 /// # Errors
-/// [`Failure::Input`] if the search cannot be run.
+/// The `[find]` is wrong, or the search cannot be run at an end of its range.
 pub fn check(written: &ScenarioText, over: &Overrides) -> Result<(), Failure> {
     let shown = &written.shown;
     let Some(find) = find_in(shown, &written.text, over)? else { return Ok(()) };

@@ -21,7 +21,8 @@ const WORTH_KEEPING_S: f64 = 10.0;
 /// The file name extension for the cause of a failed run, stored as JSON.
 const FAILED: &str = "failed";
 
-/// The finished runs of one scenario. Each is a folder of results whose name is the number of the run.
+/// The finished runs of one scenario. Each is a folder of results whose name is the number of the run, or the run's
+/// name if it has one.
 pub struct RunCache {
     folder: PathBuf,
     /// The names of the runs' folders, if these are not the numbers of the runs. Runs with names are stored

@@ -30,7 +30,7 @@ pub struct VariedFigure {
 pub struct Paper {
     /// The paper's name in commands.
     pub paper: String,
-    /// The number of the paper's figures.
+    /// The number of the paper's figures that were varied.
     pub figures: usize,
     /// The number of claims of these figures.
     pub claims: usize,

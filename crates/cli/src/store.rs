@@ -197,7 +197,8 @@ impl Pending {
     /// ends with `-partial`.
     ///
     /// # Errors
-    /// [`Failure::Input`] if the disk is full or the folder was removed. Nothing is left under the final name.
+    /// [`Failure::Input`] if the disk is full or the folder was removed. Older results under the final name then
+    /// stay.
     pub fn finish(self, results: &ResultSet, html: &str, whole: bool) -> Result<PathBuf, Failure> {
         let name = self.target.file_name().unwrap_or_default().to_string_lossy();
         let partial = self.target.with_file_name(format!("{name}-partial"));
@@ -259,7 +260,7 @@ impl Pending {
     }
 }
 
-/// Waits to be killed, if the environment variable names this place. Only builds for tests do so.
+/// Waits to be killed, if the environment variable names this place. Only builds with debug assertions do so.
 fn stop_here(place: &str) {
     if cfg!(debug_assertions) && std::env::var_os("ANABRANCH_STOP_AT").is_some_and(|name| name == place) {
         loop {

@@ -23,9 +23,10 @@ use std::collections::BTreeMap;
 /// The results of a run. `wall_s` is 0 until a caller that has a clock sets it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
-    /// Totals, with the digest of everything but the curves.
+    /// Totals, with the digest of the totals, flows and jobs.
     pub run: RunRow,
-    /// One row per message, if the workload has no jobs.
+    /// One row per message, if the workload has no jobs. In a workload with jobs and several traffic classes, one row
+    /// per message that belongs to no job.
     pub flows: Vec<FlowRow>,
     /// One row per job, if the workload has jobs.
     pub jobs: Vec<JobRow>,
@@ -67,8 +68,8 @@ fn name_message(network: &Network<'_>, (message, posted): (MessageId, Option<Tim
     format!("flow {message} (host {} -> host {}, {} B, {state})", qp.src, qp.dst, spec.bytes)
 }
 
-/// The rows of a run. If the workload has jobs, its messages count in the totals but have no rows, since there may be
-/// millions of them. Each job has a row.
+/// The rows of a run. The messages of jobs count in the totals but have no rows, since there may be millions of them.
+/// Each job has a row.
 pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> RunResult {
     let network = engine.network();
     let workload = network.workload;
@@ -177,7 +178,7 @@ pub(crate) fn run_row(
         timeouts: senders.timeouts,
         packet_hops: counters.packet_hops,
         // If all messages have finished, the run is said to end at the last acknowledgement or step, although it
-        // continues for another base RTT.
+        // continues for about a base RTT (`Network::linger`).
         sim_time_us: if finished < count as usize { totals.latest } else { last_end }.as_us(),
         extra: extra_counters(network, totals, point),
         ..RunRow::default()
@@ -338,9 +339,9 @@ fn flow_rows<O: Observer>(
     (from..count).map(row).collect()
 }
 
-/// The group of a flow: up to three words with `/` between them. They are the `part` of the workload, if it has parts;
-/// with several data centres, the `side` (`intra` or `inter`); and with several load balancers, the word `mixed` for
-/// the source.
+/// The group of a flow: up to three words with `/` between them. They are the `part` of the workload, if it has
+/// parts; with several data centres, the `side` (`intra` or `inter`); and with several load balancers, the word
+/// `mixed` or `main`, depending on the load balancer of the source.
 fn group_of(
     part: &'static str,
     side: Option<&'static str>,

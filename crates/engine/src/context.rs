@@ -27,8 +27,8 @@ pub struct Context<'w, O> {
     pub program_notices: &'w [Notice],
     /// Frames for other nodes.
     pub out: Outbox<'w>,
-    /// The outgoing packets of the port that is being simulated, in synchronisation windows in which the ports of a
-    /// switch are simulated independently of each other.
+    /// The outgoing packets of the port that is being simulated: the only port of a host, or a port of a switch in a
+    /// synchronisation window in which the ports of the switch are simulated independently of each other.
     pub link: &'w mut LinkMail,
     /// The observer for the thread's nodes.
     pub observer: &'w mut O,
@@ -115,7 +115,7 @@ pub struct Counters {
     pub events: u64,
     /// Packets sent on links.
     pub packet_hops: u64,
-    /// Packets dropped for lack of buffer, or by a fault of a switch.
+    /// Packets dropped for lack of buffer, by a fault of a switch, or by a PFC watchdog.
     pub drops: u64,
     /// Packets lost on links, in switches that went down, or without a route.
     pub link_losses: u64,

@@ -47,7 +47,7 @@ impl<'a> DrivenRun<'a> {
     /// A run of `point` on its `fabric`. Measures and observers of the point are ignored.
     ///
     /// # Errors
-    /// A part of the point cannot be built, or its packets carry telemetry, which a driver does not get.
+    /// A part of the point cannot be built.
     pub fn new(point: &'a RunPoint, fabric: &'a Built) -> Result<Self, RunError> {
         check_scheme(point)?;
         let ideal = ideal(point, fabric);
@@ -346,7 +346,7 @@ impl<'n> DrivenNode<'n> {
         self.run_before(Order::before(Time(time.0 + 1)))
     }
 
-    /// Executes the node's fault tasks up to `time`, before any of its events at that time.
+    /// Handles the node's events before `time`, and its fault tasks up to `time`, which is included.
     pub fn run_tasks(&mut self, time: Time) -> Result<(), String> {
         self.run_before(Order::before(time))
     }

@@ -197,7 +197,7 @@ pub struct Egress<F> {
     paused_since: Vec<Time>,
     /// For each port, the time at which it last began to send a data packet. Empty unless a PFC watchdog needs it.
     last_data: Vec<Time>,
-    /// For each port, the bytes in both queues. Empty unless adaptive routing compares these.
+    /// For each port, the bytes in all its queues. Empty unless adaptive routing compares these.
     depths: Vec<u32>,
     /// Whether some port is impaired.
     has_impaired: bool,
@@ -371,7 +371,8 @@ impl<F: FreeTimes> Egress<F> {
         at.observer.queued(out.link, at.now, queued);
     }
 
-    /// For each port, the bytes in both queues. None unless adaptive routing compares these and every port is healthy.
+    /// For each port, the bytes in all its queues. None unless adaptive routing compares these and every port is
+    /// healthy.
     #[inline]
     pub fn depths(&self) -> Option<&[u32]> {
         (!self.has_impaired && !self.depths.is_empty()).then_some(&self.depths)
@@ -437,7 +438,7 @@ impl<F: FreeTimes> Egress<F> {
         lasting.fold(of_classes, |sum, &since| sum + now.since(since))
     }
 
-    /// The packets in all queues.
+    /// The packets in the control queues and in the data queues of the first class.
     pub fn each_queued(&self) -> impl Iterator<Item = &Frame> {
         self.ports
             .iter()
@@ -446,7 +447,8 @@ impl<F: FreeTimes> Egress<F> {
     }
 }
 
-/// Counts a packet that should have been sent on `link` and is dropped.
+/// Counts a dropped packet. `link` is the link on which it should have been sent or, at a slow receiver, the link on
+/// which it arrived.
 #[cold]
 pub fn count_drop<O: Observer>(link: LinkId, packet: &Packet, at: &mut Context<'_, O>) {
     at.counters.drops += 1;

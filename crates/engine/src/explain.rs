@@ -12,7 +12,7 @@ use std::path::Path;
 
 const SHORTER: &str = "give the fault a shorter duration";
 
-/// If each round succeeds with at least this probability, the default stall limit is long enough.
+/// If each round succeeds with at least this probability, the limits of [`Stalled::longer_stall`] are long enough.
 const FREQUENT: f64 = 0.9;
 /// The probability with which a round succeeds at the loss rate that the advice proposes. A run easily outlasts such
 /// losses.

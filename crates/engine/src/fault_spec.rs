@@ -265,7 +265,8 @@ impl FaultKind {
         Ok(targets)
     }
 
-    /// The uplinks of the hosts that `selector` names. A slow receiver is a whole NIC.
+    /// The uplinks of the hosts that `selector` names. A slow receiver is a whole NIC, so all uplinks of its host are
+    /// included.
     fn uplinks(
         &self,
         selector: &Selector,

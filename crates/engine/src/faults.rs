@@ -93,7 +93,8 @@ pub enum Fate {
 pub struct FaultHits {
     /// Packets lost on links, or in a switch that went down.
     pub lost: u64,
-    /// Packets dropped or trimmed by the sending switch, or dropped by a slow receiver.
+    /// Packets dropped or trimmed by the sending switch, dropped by a slow receiver, or dropped by a PFC watchdog
+    /// during a pause storm.
     pub dropped: u64,
     /// Packets sent at another rate, and data packets that waited for a slow receiver or for a port that a storm paused.
     pub slowed: u64,

@@ -1,11 +1,11 @@
 //! Hosts: NICs with their queue pairs.
 //!
-//! A NIC sends control packets first, then serves its queue pairs round robin. A turn is one packet, or one round with
-//! DCP, subject to the congestion window, pacing and PFC.
+//! A NIC sends control packets first, then serves its queue pairs round robin. A turn is one packet, or with DCP all
+//! packets up to a quota (DCP, section 4.3), subject to the congestion window, pacing and PFC.
 //!
-//! A sender exists from its queue pair's first message until its last acknowledgement. A receiver exists from its first
-//! packet until a base RTT after the sender is done. Until then it answers late duplicates, and later the host discards
-//! them. Memory therefore grows with the number of concurrent flows only.
+//! A sender exists from its queue pair's first message until its last acknowledgement. A receiver exists from its
+//! first packet until about a base RTT after the sender is done. Until then it answers late duplicates, and later the
+//! host discards them. Memory therefore grows with the number of concurrent flows only.
 
 mod classes;
 mod endpoints;
@@ -56,8 +56,8 @@ const PULLS: u32 = u32::MAX;
 /// with pauses.
 const RECEPTION: u32 = u32::MAX - 1;
 
-/// The number of cache lines at the beginning of a sender that a packet touches. The order of the sender's fields puts
-/// the other fields after them.
+/// The number of cache lines at the beginning of a sender that a packet touches. The sender's fields are ordered such
+/// that the fields that a packet does not touch come after these lines.
 const SENDER_LINES: usize = 8;
 
 /// The number of the only port of most hosts.
@@ -257,7 +257,8 @@ impl Host {
         prefetch_lines(self, 8);
     }
 
-    /// Prefetches the beginnings of the first sender and the first receiver, which most events of a host touch.
+    /// Prefetches the beginnings of the first sender and the first receiver, and the first port, which most events of
+    /// a host touch.
     #[inline]
     pub fn prefetch_ends(&self) {
         if let (Some(sender), Some(port)) = (self.senders.first(), self.egress.ports.first()) {

@@ -20,7 +20,8 @@ pub struct LinkKind {
     pub latency: Duration,
     /// The ECN marking of a switch's queue in front of the link.
     pub marking: Marking,
-    /// The most bytes of data in a switch's queue for the link. It is `u32::MAX` if the buffer is shared.
+    /// The most bytes of data in a switch's queue for the link. It is `u32::MAX` if the queue has no limit of its
+    /// own, because the buffer is shared or PFC is used.
     pub data_limit: u32,
     /// The size classes for full packets and for ACKs.
     size_classes: [SizeClass; 2],
@@ -249,7 +250,7 @@ pub struct Marking {
     pub kmin: u32,
     /// The upper threshold in bytes.
     pub kmax: u32,
-    /// The marking probability just below `kmax`, in units of 2^-32.
+    /// The marking probability at `kmax`, in units of 2^-32.
     pub pmax: u64,
 }
 

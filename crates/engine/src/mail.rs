@@ -321,7 +321,7 @@ impl<'m> Outbox<'m> {
 pub struct LinkMail {
     /// The node at which packets arrive, and its port.
     to: (NodeId, u16),
-    /// The slot of the latest arrival. None before the first arrival, and if the arrival is over a long link.
+    /// The slot of the latest arrival. `usize::MAX` before the first arrival, and if the arrival is over a long link.
     ahead: usize,
     /// The end of that slot's synchronisation window.
     until: u64,

@@ -1,5 +1,5 @@
-//! The data that all nodes share. It does not change while a synchronisation window runs, except that connections may
-//! be added ([`crate::injection`]).
+//! The data that all nodes share. While a synchronisation window runs, only the [`Board`] changes, and connections
+//! may be added ([`crate::injection`]).
 
 use crate::board::{Board, Starts};
 use crate::faults::FaultPlan;
@@ -56,9 +56,9 @@ pub struct Network<'a> {
     salts: Vec<u64>,
     /// The full length of a synchronisation window of the engine. See [`lookahead`].
     pub window: Duration,
-    /// The time, one base RTT, that a receiver is kept after its sender's last acknowledgement, and that a run
-    /// continues after the last acknowledgement of all. It is constant for a scenario, so that results do not depend on
-    /// where the engine's synchronisation windows end.
+    /// The time that a receiver is kept after its sender's last acknowledgement, and that a run continues after the
+    /// last acknowledgement of all. It is one base RTT, or one synchronisation window if that is longer. It is
+    /// constant for a scenario, so that results do not depend on where the engine's synchronisation windows end.
     pub linger: Duration,
 }
 

@@ -12,7 +12,7 @@ use anabranch_proto::IntStack;
 pub trait Node {
     /// The number of the node.
     fn node(&self) -> NodeId;
-    /// The next event of the node itself: a port that becomes free, a timer, or the start of a message.
+    /// The next event of the node itself, such as a port that becomes free, a timer, or the start of a message.
     fn next(&self) -> Order;
     /// Handles the next event of the node itself, at the present time.
     fn run_next<O: Observer>(&mut self, at: &mut Context<'_, O>);

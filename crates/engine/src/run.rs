@@ -30,8 +30,9 @@ use std::sync::atomic::Ordering;
 /// Runs one point of a scenario. The result depends only on the point.
 ///
 /// # Errors
-/// The point cannot be built, the run stalled or reached a limit (the error has its partial result), an invariant is
-/// broken, or a registered part panicked.
+/// The point cannot be built, or the run failed: it stalled, deadlocked or reached a limit (the error has its partial
+/// result), a lossless class had no room for a packet, a queue pair ran out of PSNs, the curves had too many points,
+/// an invariant was broken, a registered part panicked, or the run was cancelled.
 pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
     with_panic_context(point, || run_point(point, control, None, |_| NoObserver, drop))
 }

@@ -1,9 +1,9 @@
 //! A shard: the nodes that one thread runs, one synchronisation window after the other.
 //!
-//! Nodes are independent within a window, so each node runs all its events of the window without a break, while its
-//! state is in the CPU cache. Nodes that depend on each other form a *cluster*: hosts whose messages start each other's
-//! messages without delay, and switches whose queues an observer compares. The events of a cluster are merged and run
-//! in the full order (time, node, kind, port).
+//! Most nodes are independent within a window, so each of them runs all its events of the window without a break,
+//! while its state is in the CPU cache. Nodes that depend on each other form a *cluster*: hosts whose messages or
+//! steps start each other's without delay, all hosts of a run with an injector, and switches whose queues an observer
+//! compares. The events of a cluster are merged and run in the full order (time, node, kind, port).
 
 mod cluster;
 mod tournament;

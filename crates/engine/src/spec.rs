@@ -256,7 +256,7 @@ parameters! {
         /// The queue length above which every data packet is marked.
         #[param(any; example = "0.8bdp"; source = "REPS, section 4.1")]
         pub ecn_kmax: Threshold,
-        /// Marking probability just below `ecn_kmax` (Pmax). The probability rises to it from 0 at `ecn_kmin`.
+        /// Marking probability at `ecn_kmax` (Pmax). The probability rises to it from 0 at `ecn_kmin`.
         #[param(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), section 3.1")]
         pub ecn_pmax: f64,
         /// Whether ports to hosts mark packets. Where receivers grant credit, a queue at such a port is no sign of a

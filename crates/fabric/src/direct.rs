@@ -276,7 +276,8 @@ mod tests {
         let t = build_torus(&torus(&[4, 4])).unwrap();
         assert_eq!((t.hosts, t.switches.len(), t.links()), (16, 16, 2 * (16 + 32)));
         assert_eq!((hops(&t), t.hosts - 1), (32, 15), "a mean distance of 32/15");
-        // TPU v3, 4 x 8. The mean distances in the two dimensions are 1 and 2 over all 32 hosts, the source included.
+        // TPU v3, 4 x 8. The mean distances in the two dimensions are 1 and 2 over all 32 hosts, the source included,
+        // so the sum is 32 x (1 + 2) = 96.
         let t = build_torus(&torus(&[4, 8])).unwrap();
         assert_eq!((t.links(), hops(&t)), (2 * (32 + 64), 96));
         let ring = build_torus(&torus(&[5])).unwrap();

@@ -47,7 +47,7 @@ impl Topology {
     /// takes the first port of its group. Among paths that take equally long, the first source and the last
     /// destination win.
     ///
-    /// Each ToR is represented by the host port with the slowest link. Up to 512 ToRs every pair is tried, which is
+    /// Each ToR is represented by its host ports with the slowest links. Up to 512 ToRs every pair is tried, which is
     /// exact. With more, only ToR 0 and the ToR farthest from it are tried as sources. This is exact in fat trees,
     /// where all ToRs are alike, and a good approximation in other graphs.
     pub fn longest_path(&self, routing: &Routing) -> Vec<LinkId> {

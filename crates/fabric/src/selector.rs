@@ -100,7 +100,7 @@ enum SetKind {
     Tor,
     /// The top of two tiers.
     Spine,
-    /// The middle of three tiers.
+    /// The second of three or more tiers.
     Agg,
     Core,
     /// The middle tier of a data centre, in a fabric of several data centres.

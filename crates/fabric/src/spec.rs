@@ -149,8 +149,8 @@ impl TopologySpec {
     }
 }
 
-/// Equal data centres. Each has ToRs and leaves in a full mesh, and an external switch (ESW) that is connected to all
-/// its leaves. The ESWs form a full mesh (Themis-longhaul, section VII-A and figure 1).
+/// Equal data centres. In each, every ToR is connected to every leaf, and an external switch (ESW) is connected to
+/// all leaves. The ESWs form a full mesh (Themis-longhaul, section VII-A and figure 1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrossDcSpec {

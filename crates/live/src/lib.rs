@@ -4,8 +4,9 @@
 //! bytes: each data packet has its payload, which switches pass on and receivers write at its offset in the message.
 //! This crate contains no protocol. It has bytes, clocks, sockets and processes.
 //!
-//! [`live`] runs the nodes in real time, each host in a process and a network namespace of its own. [`exact()`] runs
-//! all nodes of a run in one thread with exact times. The results are then those of the simulator.
+//! [`live`] runs the nodes in real time, in several processes that are connected by network namespaces or by pairs of
+//! sockets. [`exact()`] runs all nodes of a run in one thread with exact times. The results are then those of the
+//! simulator.
 
 mod channel;
 mod check;

@@ -1,4 +1,5 @@
-//! A run on real packets, with a process for each host and one for all switches. The nodes act in real time.
+//! A run on real packets. There is a process for each host, except that hosts that start each other's messages share
+//! one, and a process for all switches. The nodes act in real time.
 
 use crate::channel::{Channel, FromNodes, NodesReport, ToNodes};
 use crate::clock::monotonic_ns;
@@ -167,7 +168,7 @@ struct Child {
 }
 
 impl Processes {
-    /// Starts a process for each host, and one for all switches.
+    /// Starts the processes, one for each of the [`groups`] of nodes.
     fn start<'r>(
         run: &'r DrivenRun<'r>,
         topology: &Topology,

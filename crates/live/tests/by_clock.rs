@@ -78,7 +78,7 @@ fn check_replay(point: &RunPoint, folder: &Path) {
     let other = RunPoint { seed: point.seed + 1, ..point.clone() };
     let error = replay(&other, &built, folder).unwrap_err().to_string();
     assert!(error.contains("departs from the record"), "{name}: {error}");
-    // In turn, the record has another time, one line less, and another byte in the ICRC of a payload.
+    // In turn, the record has another time, one line less, and an additional digit in the bytes after a payload.
     let path = folder.join("process-0.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     type Change<'a> = (&'a str, &'a dyn Fn(&str) -> String);

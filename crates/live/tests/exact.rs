@@ -39,7 +39,8 @@ fn check(text: &str) {
     }
 }
 
-/// The built-in schemes, without HPCC, whose packets carry telemetry, and without those for several data centres.
+/// The built-in schemes, without HPCC, whose packets carry telemetry, without MRC, and without those for several data
+/// centres.
 const SCHEMES: &str = r#"["reps", "reps-carry", "reps-reuse", "eqds", "ops", "ecmp", "adaptive-roce", "bitmap", "flowlet", "plb",
     "mprdma-lb", "mptcp", "mptcp-one-window", "strack", "strack-ops", "themis-spraying", "conweave", "sr-spray", "sr-ar",
     "sr-ecmp", "to-ar", "dcp", "dcp-dcqcn", "irn-ar", "irn-ar-dcqcn", "irn-ecmp", "irn-ecmp-dcqcn", "mp-rdma", "rack-tlp",
@@ -48,7 +49,8 @@ const SCHEMES: &str = r#"["reps", "reps-carry", "reps-reuse", "eqds", "ops", "ec
 
 const FABRIC: &str = r#"topology = { kind = "fat-tree", hosts = 8, hosts_per_tor = 4, link = "100Gbps" }"#;
 
-/// A message of 1 MiB from each host under every transport, over sprayed paths of which some lose packets.
+/// A message of 1 MiB from each host. Under schemes that spray, packets are reordered, and the cable of one uplink
+/// loses packets.
 #[test]
 fn losses_and_reordering() {
     check(&format!(
@@ -76,8 +78,8 @@ fn incast() {
     ));
 }
 
-/// An uplink is down for 100 us. Routing withdraws it 20 us after it went down. Under PFC, both ends of the link reset
-/// their pauses.
+/// An uplink and its opposite direction are down for 100 us. Routing withdraws it 20 us after it went down. Under
+/// PFC, both ends of the link reset their pauses.
 #[test]
 fn a_link_that_is_cut_and_comes_back() {
     check(&format!(

@@ -27,7 +27,8 @@ pub struct Packet {
     pub repr: Repr,
 }
 
-/// The type of a packet, with its fields.
+/// The type of a packet, with its fields. The fields of `uet` are also those of `mrc`, which has the same sender and
+/// receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repr {
     /// A data packet, which is a part of a message.
@@ -81,9 +82,9 @@ pub enum Repr {
         /// `sent_at` of the packet that caused this ACK.
         sent_at: Time,
     },
-    /// Negative acknowledgement. With `sack`, the packet with this PSN arrived trimmed and must be retransmitted. With
-    /// `go-back-n`, everything from this PSN on must be retransmitted. With `rnic-sr`, all packets below this PSN
-    /// arrived, and at least one beyond it.
+    /// Negative acknowledgement. With `sack` and `uet`, the packet with this PSN arrived trimmed and must be
+    /// retransmitted. With `go-back-n`, everything from this PSN on must be retransmitted. With `rnic-sr`, all
+    /// packets below this PSN arrived, and at least one beyond it.
     Nack {
         /// The PSN. With `go-back-n` and `rnic-sr` it is the ePSN.
         psn: u32,
@@ -310,7 +311,8 @@ impl Repr {
         self
     }
 
-    /// Sets the time at which the data packet left. Data packets and all types that echo this time have it.
+    /// Sets the time at which the data packet or the probe left. Data packets, probes and all types that echo this
+    /// time have it.
     #[inline]
     pub const fn with_sent_at(mut self, time: Time) -> Repr {
         match &mut self {
@@ -545,7 +547,7 @@ impl Packet {
     }
 
     /// Whether the packet belongs to the control class, which has priority over data. All packets do except data,
-    /// probes that queue with data, and user-defined packets in the class of data.
+    /// probes that queue with data, requests of [`Repr::Endpoint`], and user-defined packets in the class of data.
     #[inline]
     pub fn is_control(&self) -> bool {
         !matches!(

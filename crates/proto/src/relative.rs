@@ -37,8 +37,9 @@ impl PathFacts {
         PathFacts { bdp, line_rate: self.port_rate, ..*self }
     }
 
-    /// The absolute value of a relative quantity as text: `1.25 MB` for `"1bdp"`, `61 us` for `"5rtt"`, `20 Gbps` for
-    /// `"0.05line"`. None for an absolute quantity, or for text that is not a quantity.
+    /// The absolute value of a relative quantity as text: `610 KB` for `"1bdp"`, `61 us` for `"5rtt"` and `20 Gbps`
+    /// for `"0.05line"` at 400 Gb/s and a base RTT of 12.2 us. None for an absolute quantity, or for text that is not
+    /// a quantity.
     pub fn in_units(&self, written: &str) -> Option<String> {
         let size = || match written.parse().ok()? {
             Threshold::Size(Size::Bytes(_)) => None,
@@ -55,8 +56,8 @@ impl PathFacts {
         size().or_else(span).or_else(pace)
     }
 
-    /// The absolute value of a window, as [`Size::window_on`] computes it. For example, it is `33.4 KB` for `"1bdp"` if
-    /// the BDP is 31.2 KB and packets have 4.2 KB.
+    /// The absolute value of a window, as [`Size::window_on`] computes it. For example, it is `33.4 KB` for `"1bdp"`
+    /// if the BDP is 31.2 KB and packets have 4,178 B, since that takes eight packets.
     pub fn window_in_units(&self, written: &str) -> Option<String> {
         match written.parse().ok()? {
             Size::Bytes(_) => None,
@@ -87,8 +88,8 @@ pub enum Threshold {
 }
 
 /// A time: absolute (`"70us"`), in base RTTs (`"3rtt"`), or in base RTTs plus the serialisation time of bytes
-/// (`"2rtt+5MB"`) or of full queues (`"2rtt+5queue"`). The latter follows the queue's capacity if a scenario sets or
-/// sweeps that.
+/// (`"2rtt+5MB"`) or of full queues (`"2rtt+5queue"`). A time with full queues follows the queue's capacity if a
+/// scenario sets or sweeps the capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Span {
     /// A time.

@@ -31,8 +31,8 @@ pub struct IntStack {
 }
 
 impl IntStack {
-    /// The largest number of hops. Ports beyond it add no report. The longest path of a built-in fabric, which is
-    /// between two data centres, has six.
+    /// The largest number of hops. Ports beyond it add no report. The longest path of a built-in fabric with ToRs,
+    /// which is between two data centres, has six. Paths through a large torus may have more than eight.
     pub const MAX_HOPS: usize = 8;
 
     /// A stack without hops.

@@ -28,7 +28,7 @@ const QUANTITIES: [&str; 15] = [
 /// Result sets that are compared with each other.
 #[derive(Debug)]
 pub struct Comparison {
-    /// The names of the sets. The others are compared with the first set.
+    /// The names of the sets. All other sets are compared with the first one.
     pub names: Vec<String>,
     /// The keys of the resolved scenarios whose values differ, each with its value in every set, or `None` if a set
     /// lacks the key.
@@ -232,7 +232,8 @@ fn differences(sets: &[(String, &ResultSet)]) -> Vec<(String, Vec<Option<String>
     keys.into_iter().map(|key| (key.clone(), values(key))).filter(|(_, values)| differ(values)).collect()
 }
 
-/// The number with five significant digits, without trailing zeros.
+/// The number with five significant digits, without trailing zeros. A number below 1 has at most four decimals, and a
+/// number from 100,000 on is a whole number.
 fn digits(number: f64) -> String {
     if number == 0.0 || number.abs() >= 100_000.0 {
         return format!("{number:.0}");

@@ -81,7 +81,8 @@ pub(crate) struct RankedScheme {
     /// `rank`.
     pub at_best: usize,
     /// The largest ratio of the scheme's time to that of the first scheme of its rank, computed from the upper end of
-    /// the 95 % interval of the differences. It is `None` for the first scheme itself.
+    /// the 95 % interval of the differences. It is `None` for the first scheme of a rank and for a scheme without a
+    /// definite rank.
     pub tie_within: Option<f64>,
     /// The ratio of the quantity to that of the baseline, computed for each seed. It is `None` without baselines that
     /// finished.
@@ -242,9 +243,9 @@ fn ranks(
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum PairResult {
     /// The scheme is significantly slower: the 95 % interval of the differences by seed is above 0, and their mean is
-    /// above [`LEAST_LEAD`].
+    /// above the fraction [`LEAST_LEAD`] of the other scheme's mean.
     Slower,
-    /// The schemes tie, because the interval is below [`MOST_APART`].
+    /// The schemes tie, because the interval ends at or below the fraction [`MOST_APART`] of the other scheme's mean.
     Tied {
         /// The largest ratio of the two times, computed from the upper end of the interval.
         within: f64,

@@ -6,8 +6,8 @@ use anabranch_results::{
 };
 use toml::{Table, Value as Toml};
 
-/// Two schemes at three points of a sweep. `b` has a fixed timeout, and the queues are different at the second and the
-/// third point.
+/// Two schemes at three points of a sweep over the queue. The timeout of `a` depends on the queue, so the second and
+/// the third point list their own schemes. `b` has a fixed timeout.
 pub(crate) const SWEPT: &str = "[[point]]\n[point.sweep]\n\"*.fabric.queue\" = \"100KB\"\n\n\
     [[point]]\n[[point.scheme]]\nname = \"a\"\n[point.scheme.transport]\nrto = \"2rtt+5queue\" # = 95.4 us\n\
     [[point.scheme]]\nname = \"b\"\n[point.scheme.transport]\nrto = \"4ms\"\n[point.sweep]\n\"*.fabric.queue\" = \"400KB\"\n\n\
@@ -72,7 +72,7 @@ fn fault(written: &Table) -> FaultFacts {
     let starts_us: Vec<f64> = match written.get("at") {
         Some(Toml::Array(times)) => times.iter().filter_map(micros).collect(),
         Some(at) => micros(at).into_iter().collect(),
-        // The start time is neither the start of the run nor a time that the scenario states.
+        // A fault without a start time in the scenario gets a made-up one, which differs from the start of the run.
         None => vec![10.0],
     };
     FaultFacts {

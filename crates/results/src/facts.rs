@@ -80,7 +80,7 @@ pub struct FaultFacts {
 }
 
 impl FaultFacts {
-    /// Whether the fault starts later than the run or several times, has a duration, or flaps.
+    /// Whether the fault starts after the start of the run, starts several times, has a duration, or flaps.
     pub fn has_moment(&self) -> bool {
         self.starts_us != [0.0] || self.duration_us.is_some() || self.period_us.is_some()
     }

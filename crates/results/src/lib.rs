@@ -1,9 +1,9 @@
 //! The results of runs: the schema, its Parquet files and its digests. This crate does not depend on the types of the
 //! simulator.
 //!
-//! The rows are in [`RunRow`], [`FlowRow`], [`JobRow`], [`PartRow`] and [`SeriesRow`]; a figure adds a [`Figure`]. With
-//! the feature `files`, a `ResultSet` holds all results of a scenario, and `ResultSet::write` and `ResultSet::read`
-//! document its files. Curves may be larger than memory: `ResultSet::open` leaves them on disk.
+//! The rows are in [`RunRow`], [`FaultRow`], [`FlowRow`], [`JobRow`], [`PartRow`] and [`SeriesRow`]; a figure adds a
+//! [`Figure`]. With the feature `files`, a `ResultSet` holds all results of a scenario, and `ResultSet::write` and
+//! `ResultSet::read` document its files. Curves may be larger than memory: `ResultSet::open` leaves them on disk.
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -11,21 +11,21 @@ pub enum RunWarning {
     FaultAfterEnd {
         /// The number of the fault, counted from 0, as in `fault.0`.
         fault: u32,
-        /// The kind of the fault and its links.
+        /// The kind of the fault, and its links, switches or hosts.
         on: String,
     },
     /// The fault did not lose, refuse or slow any packet.
     FaultWithoutPackets {
         /// The number of the fault, counted from 0, as in `fault.0`.
         fault: u32,
-        /// The kind of the fault and its links.
+        /// The kind of the fault, and its links, switches or hosts.
         on: String,
     },
     /// The fault affected packets, but no data packets.
     FaultWithoutData {
         /// The number of the fault, counted from 0, as in `fault.0`.
         fault: u32,
-        /// The kind of the fault and its links.
+        /// The kind of the fault, and its links, switches or hosts.
         on: String,
         /// The number of packets that the fault affected.
         packets: u64,
@@ -34,7 +34,7 @@ pub enum RunWarning {
     FaultTimesAfterEnd {
         /// The number of the fault, counted from 0, as in `fault.0`.
         fault: u32,
-        /// The kind of the fault and its links.
+        /// The kind of the fault, and its links, switches or hosts.
         on: String,
         /// The fault's times that lie after the end of the run, with their units.
         times: Vec<String>,
@@ -204,7 +204,7 @@ impl fmt::Display for SharedWarning {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RunFailure {
-    /// Some messages did not finish, and nothing new was delivered for too long.
+    /// Some messages did not finish, and nothing new was delivered for too long or no event is left.
     Stalled {
         /// The simulated time at which the run ended, in microseconds.
         at_us: f64,

@@ -73,7 +73,7 @@ impl RunKeys {
 pub(crate) struct ColumnNames(BTreeSet<String>);
 
 impl ColumnNames {
-    /// Reserves the names of `columns` and of the declared columns of all tables.
+    /// Reserves the names of `columns` and of the declared columns of all tables except that of the faults.
     fn reserving(columns: &[NamedArray]) -> Result<ColumnNames, String> {
         let tables =
             [FlowRow::encode(&[])?, JobRow::encode(&[])?, PartRow::encode(&[])?, SeriesRow::encode(&[])?];
@@ -85,7 +85,7 @@ impl ColumnNames {
         Ok(ColumnNames(own.into_iter().map(|name| name.to_lowercase()).collect()))
     }
 
-    /// Reserves the names of the declared columns of all tables and of `keys`.
+    /// Reserves the names of `keys` and of the declared columns of all tables except that of the faults.
     pub(crate) fn reserving_keys(keys: &RunKeys) -> Result<ColumnNames, String> {
         ColumnNames::reserving(&keys.0)
     }

@@ -159,7 +159,7 @@ columns! {
         /// The kind of the fault, as in the scenario: `link-down`.
         #[column("")]
         pub kind: String,
-        /// The links or switches, as written in the scenario.
+        /// The links, switches or hosts of the fault, as written in the scenario.
         #[column("")]
         pub on: String,
         /// The time at which the fault starts for the first time.
@@ -168,10 +168,12 @@ columns! {
         /// Packets lost on the links of the fault, or in a switch that went down.
         #[column("packets")]
         pub packets_lost: u64,
-        /// Data packets that a switch dropped or trimmed because of the fault.
+        /// Data packets that a switch or a slow receiver dropped or trimmed because of the fault, or that a watchdog of PFC
+        /// dropped.
         #[column("packets")]
         pub packets_refused: u64,
-        /// Packets sent at another rate because of the fault.
+        /// Packets sent at another rate, and data packets that waited for a slow receiver or a paused port, because of the
+        /// fault.
         #[column("packets")]
         pub packets_slowed: u64,
         /// Data packets among the packets above, counted in the same way. The others are control packets such as ACKs,

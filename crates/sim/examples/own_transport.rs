@@ -116,7 +116,7 @@ impl ReportSender {
         lost
     }
 
-    /// Reports a lost packet, which is taken for a full one.
+    /// Reports a lost packet. Its length is taken to be that of a full packet.
     fn report_loss(&mut self, now: Time, cause: LossCause) {
         let (bytes, in_flight) = (self.header + self.payload, self.in_flight);
         self.parts.cc.handle_loss(&LossReport { now, bytes, cause, rtt: None, in_flight });

@@ -24,7 +24,8 @@ fn attempt(text: &str) -> Result<RunResult, RunError> {
     anabranch_sim::run(&points[0], &Control::default())
 }
 
-/// The payload, the size of a full packet and the size of an ACK of the built-in schemes, in bytes.
+/// The payload, the size of a full packet and the size of an ACK in the setups `reps-paper` and `strack-paper`, in
+/// bytes.
 const PAYLOAD: u64 = 4086;
 const FULL: u64 = 4150;
 const ACK: u64 = 64;
@@ -204,7 +205,7 @@ fn pauses_of_all_links_add_up_to_the_runs_own_count() {
     assert!((time - result.run.pause_us).abs() < 1e-6, "{time} us, but {} us", result.run.pause_us);
     let begun = sum(&result, "pauses");
     assert!(begun > 0.0 && begun <= result.run.pause_frames as f64, "{begun} of {}", result.run.pause_frames);
-    // Only links to the switch are paused, and not for longer than the run.
+    // Only links to the switch are paused, and in an interval of 3 us not for longer than the interval.
     for row in result.series.iter().filter(|row| row.value != 0.0) {
         assert!(row.entity.starts_with("host:"), "{row:?}");
         assert!(row.series != "pause_time_us" || row.value <= 3.0, "{row:?}");

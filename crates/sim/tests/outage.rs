@@ -37,7 +37,7 @@ fn requests_of_a_message_do_not_time_out_one_after_the_other() {
     let [whole, _] = dcp("\"dcp.cc.window\" = \"1000bdp\"\n");
     assert!(split.timeouts > 0 && whole.timeouts > 0, "the outage is felt: {split:?}\n{whole:?}");
     assert_eq!((calm.timeouts, calm.retransmissions), (0, 0));
-    // The timeout is 2 base RTTs plus five queues of 1 MB, which is 115 us.
+    // The timeout is 2 base RTTs plus the time of five queues of 1 MB. Together these are 115 us, rounded up here.
     let rto = 116.0;
     assert!(split.fct_max_us < calm.fct_max_us + 2.0 * rto, "{} after {}", split.fct_max_us, calm.fct_max_us);
     assert!(split.fct_max_us < 1.5 * whole.fct_max_us, "{} and {}", split.fct_max_us, whole.fct_max_us);

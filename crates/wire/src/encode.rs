@@ -314,7 +314,7 @@ fn extension(
             extension.time = time(sent_at);
         }
         Repr::UetAck { sent_at, .. } => extension.time = time(sent_at),
-        // The timestamp of figure 7 has 16 bits only. With an extension header there is room for all 32.
+        // The timestamp of STrack's figure 7 has 16 bits only. With an extension header there is room for all 32.
         Repr::Sack { sent_at, .. } if format.headers == Headers::Extended => extension.time = time(sent_at),
         // On the wire, a probe is a Write of no bytes, and so is a data packet without payload. The extension header
         // tells them apart: that of a probe has a time but no message.

@@ -31,9 +31,9 @@ enum Callback {
     Timer,
 }
 
-/// Runs a random simulation and returns all its callbacks and posts. Each of the first arrivals, acknowledgements and
-/// timers triggers timers and messages between any hosts, some of them at the same instant and some in the reverse
-/// direction.
+/// Runs a random simulation and returns all its callbacks and posts. Until there are `messages` posts, each callback
+/// posts one or two messages between random hosts, some of them together with a timer. The two posts of one callback
+/// are at the same instant.
 fn chain(scheme: &str, messages: usize) -> (Vec<(u64, Callback)>, Vec<Posted>) {
     let mut random = stream(7, 0, Purpose::WorkloadPairs);
     let mut online: Online<Callback> = Online::new(&scenario(scheme), None).unwrap();

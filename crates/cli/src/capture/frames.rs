@@ -71,8 +71,8 @@ impl Wire<'_> {
     }
 
     /// The part of its message that a data packet carries. If a message is split over several queue pairs, or into
-    /// requests of DCP, its exact length is known only at the last packet. In other packets, the length is a whole
-    /// number of full packets.
+    /// requests of DCP, the exact length of such a piece is known only at its last packet. In the other packets of
+    /// the piece, the length is that of a whole number of full packets.
     fn range(&self, packet: &Packet) -> PayloadRange {
         let Repr::Data { message, message_packets, .. } = packet.repr else { return PayloadRange::default() };
         let framing = self.point.scheme.transport.framing();

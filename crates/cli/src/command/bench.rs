@@ -30,7 +30,8 @@ const CASES: &[Case] = &[
 ];
 const BOTH: &[&str] = &["reps", "ops"];
 const SCHEMES: &[&str] = &["reps", "ops", LOSSLESS, "strack", "themis-spraying", "dcp"];
-/// The setup of each scheme: that of its paper, as in all earlier measurements.
+/// The setup of each of [`SCHEMES`], in the same order: that of a paper that runs the scheme, as in all earlier
+/// measurements.
 const SETUPS: &[&str] =
     &["reps-paper", "reps-paper", "strack-paper", "strack-paper", "themis-spraying-paper", "dcp-paper"];
 /// The case and the schemes with which the time per hop of a lossless scheme is compared with that of a lossy one.

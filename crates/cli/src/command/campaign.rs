@@ -148,7 +148,8 @@ fn claimed(folder: &Path, session: &Session) -> Result<Dataset, Failure> {
     })
 }
 
-/// Carries out `runs` on all threads. Each result is passed to `ended`, which stores it.
+/// Carries out `runs` on `threads` threads (`None` means one per core). Each result is passed to `ended`, which
+/// stores it.
 fn carry_out(
     session: &Session,
     runs: &[usize],

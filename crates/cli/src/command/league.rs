@@ -110,7 +110,8 @@ impl<'f> LeagueScenario<'f> {
             if setup.systems.iter().any(asked) {
                 let mut own = scenario(file, file.read_on(scale, setup.name)?, seeds)?;
                 own.schemes.retain(|scheme| setup.systems.contains(&scheme.name));
-                // A paper's settings do not apply to a fabric whose round trip exceeds the paper's RTO.
+                // A paper's settings do not apply to a fabric whose round trip is at least as long as the paper's
+                // RTO.
                 let facts = own.examine()?.facts;
                 let fits = |(scheme, facts): (&Scheme, &PathFacts)| {
                     scheme.transport.rto().on(facts) > facts.base_rtt

@@ -73,7 +73,7 @@ pub fn entries() -> Vec<Entry> {
 }
 
 impl Entry {
-    /// The parameter's name without its table.
+    /// The parameter's name, which is its path within its component: `buffer`, `pfc.threshold`.
     pub fn name(&self) -> &str {
         self.parameter().name()
     }

@@ -24,7 +24,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The number of runs that are carried out before the remaining time is estimated again.
 const RUNS_AT_ONCE: usize = 16;
 
-/// Runs figures under all setups that the text of their papers permits, and prints the outcomes of their claims.
+/// Runs figures under the setups that the text of their papers permits, and prints the outcomes of their claims. The
+/// setups are all combinations of the varied settings, if these need at most [`MOST_RUNS_TOGETHER`] runs, and
+/// otherwise those with one changed setting.
 ///
 /// # Errors
 /// An unknown figure, no figure with unspecified settings, a setup that cannot be resolved, a folder that cannot be

@@ -58,7 +58,8 @@ impl Place {
         Ended::from(self.command(args).output().unwrap())
     }
 
-    /// The names in `out`, including hidden ones. The list is empty if there is no such folder.
+    /// The names in `out`, including hidden ones, but without run caches (`.kept-`). The list is empty if there is no
+    /// such folder.
     pub fn results(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path().join("out")) else { return Vec::new() };
         let mut names: Vec<String> =

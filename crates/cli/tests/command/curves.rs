@@ -10,7 +10,8 @@ fn measure(every: &str) -> String {
     format!("\n[[measure]]\nseries = \"queue-depth\"\nlinks = \"all\"\nevery = \"{every}\"\n")
 }
 
-/// 12 runs that stall: every link goes down permanently at 5 us, and the stall limit ends the run 2 ms later.
+/// 12 runs (two schemes with six seeds) that stall: every link goes down permanently at 5 us, and the stall limit
+/// ends the run 2 ms later.
 fn stalls(every: &str) -> String {
     let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"all\"\nat = \"5us\"\n[limits]\nstall = \"2ms\"\n";
     let text = edited("seeds = [1]", "seeds = [1, 2, 3, 4, 5, 6]");
@@ -35,8 +36,8 @@ fn points_that_cannot_fit_are_refused_before_the_run() {
         }
     }
     assert_eq!(place.results(), Vec::<String>::new());
-    // A scenario that may fit is accepted: a second is the longest time that a run may take, not the time that it will
-    // take.
+    // A scenario that may fit is accepted: one second, the default of `max_time`, is the longest time that a run may
+    // simulate, not the time that it will simulate.
     place.write("s.toml", format!("{SMALL}{}", measure("1ns")));
     place.run(&["check", "s.toml"]).expect(0);
     place.run(&["run", "s.toml", "--out", "out"]).expect(0);

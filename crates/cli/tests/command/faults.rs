@@ -63,7 +63,7 @@ fn check_says_which_links_a_fault_takes() {
     assert_eq!(takes(rate, "\"host:0\""), "host:0, tor:0/down:0");
     assert_eq!(takes(rate, "\"host:0\"\nboth_directions = false"), "host:0");
     assert_eq!(takes(rate, "\"tor:0/up:0\"\nboth_directions = true"), "tor:0/up:0, spine:0/down:0");
-    // A link that is down is down in both directions.
+    // A link that is down is down in both directions by default.
     assert_eq!(takes("\"link-down\"", "\"tor:0/up:0\""), "tor:0/up:0, spine:0/down:0");
     assert_eq!(takes("\"link-down\"", "\"tor:0/up:0\"\nboth_directions = false"), "tor:0/up:0");
     assert_eq!(takes("\"link-down\"", "\"all\"").matches(',').count(), 7, "no more than eight are named");

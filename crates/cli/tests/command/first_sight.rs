@@ -14,8 +14,8 @@ fn one_message() -> String {
 #[test]
 fn a_scheme_that_the_fault_missed_does_not_lead() {
     let place = Place::new();
-    // Under ECMP, the message crosses one of the ToR's uplinks. The fault is on each uplink in turn, so most faults do
-    // not affect the message.
+    // Under ECMP, the message crosses one of the ToR's four uplinks. The fault is on each uplink in turn, so three of
+    // the four faults do not affect the message.
     let mut spared = 0;
     for uplink in 0..4 {
         let fault =
@@ -83,7 +83,7 @@ fn an_answer_says_what_else_moved() {
         let found = moved.iter().find(|row| row["scheme"] == "reps" && row["parameter"] == parameter);
         found.unwrap_or_else(|| panic!("{parameter} is not in {moved:?}"))
     };
-    // The thresholds are a fifth and four fifths of the queue.
+    // The lower threshold is a fifth of the queue, which ranges from 20 KB to 4 MB.
     assert_eq!(
         (&of("fabric.ecn_kmin")["from"], &of("fabric.ecn_kmin")["to"]),
         (&"4 KB".into(), &"800 KB".into())

@@ -2,8 +2,8 @@
 
 use crate::common::{Place, SMALL, edited};
 
-/// Tables 3 and 4 of the Themis-spraying paper, and equation 5 with the values of its Table 2, which gives about 9.7
-/// MB.
+/// Tables 3 and 4 of the Themis-spraying paper, and equation 5 with the values of its Table 2. The paper states about
+/// 9.7 MB for equation 5, and the exact value is 2 x 128 B + 16 x 512 x 1,177 B = 9.64 MB.
 #[test]
 fn state_of_programs_is_listed() {
     let place = Place::new();
@@ -51,8 +51,8 @@ fn state_of_dcp_is_listed() {
     assert_eq!((&dcp["state_bits"], &dcp["state_bytes"]), (&192.into(), &24.into()));
     assert_eq!(dcp["messages"], serde_json::json!({ "tracked": 8, "bytes": 2, "all_bytes": 16 }));
     assert_eq!(&row("dcp-dcqcn")["transport"], dcp);
-    // IRN has five bitmaps of 128 packets. REPS has two bitmaps and a time for each packet. MP-RDMA has two bits for
-    // each of L = 64 packets, and three PSNs. Go-back-N needs no such state.
+    // IRN has five bitmaps of 128 packets. REPS has two bitmaps and a time of 32 bits for each packet. MP-RDMA has
+    // two bits for each of L = 64 packets, and three PSNs of 24 bits. Go-back-N needs no such state.
     let bits = |name: &str| row(name)["transport"]["state_bits"].as_u64().unwrap();
     assert_eq!((bits("irn-ar"), bits("reps"), bits("mp-rdma"), bits("rocev2")), (640, 128 * 34, 200, 0));
 }

@@ -63,7 +63,7 @@ fn claims_of_details(paper: &str) -> Claims {
                 Some(figure) => row[figure],
                 None => heading.trim_start_matches("### Figure ").split(' ').next().unwrap(),
             };
-            // A table about another subject has a number next to the outcome.
+            // A table about another subject has other text in the column `outcome`.
             if OUTCOMES.contains(&row[outcome]) {
                 let claim = (row[claim].to_owned(), row[outcome].to_owned());
                 claims.entry(figure.to_owned()).or_default().push(claim);

@@ -124,7 +124,8 @@ fn the_page_and_the_table_show_what_was_varied() {
 #[test]
 fn many_combinations_are_not_run() {
     let place = Place::new();
-    // There are 5 x 5 x 5 x 5 combinations.
+    // There are 5 x 5 x 5 x 5 = 625 combinations, more than the 512 runs that are permitted. One setting is therefore
+    // changed at a time, in 1 + 4 x 4 = 17 setups.
     let more: String = [
         "\"reps.lb.buffer\" = [8, 1, 2, 3, 4]",
         "\"reps.lb.explore_packets\" = [132, 1, 2, 3, 4]",
@@ -159,7 +160,8 @@ fn a_set_up_whose_runs_fail_is_told_and_its_failure_kept() {
         let causes: Vec<_> =
             figure["failed"].as_array().unwrap().iter().map(|run| &run["cause"]["kind"]).collect();
         assert_eq!(causes, ["limit", "limit"], "{figure}");
-        // No scheme pauses under the figure's default setup, and the other setup has no runs.
+        // No scheme pauses under the figure's default setup. Under the other setup no run finishes, so it has no
+        // warnings.
         let warned = |setup: usize| figure["setups"][setup]["run_warnings"].as_array().unwrap();
         assert_eq!(warned(0)[0]["warning"]["kind"], "empty-measure", "{figure}");
         assert!(warned(1).is_empty(), "{figure}");

@@ -44,8 +44,7 @@ fn a_scenario_in_which_all_means_something_warns_of_nothing() {
 
 #[test]
 fn a_fault_that_no_packet_met() {
-    // A single connection has one path under ECMP, and the fault is on the cable of a host that neither sends nor
-    // receives.
+    // The only message goes from host 0 to host 15, and the fault is on the cable of host 3.
     let one = "kind = \"messages\"\n[[workload.message]]\nfrom = 0\nto = 15\nbytes = \"100KB\"";
     let idle = edited("kind = \"permutation\"\nbytes = \"100KB\"", one);
     let fault = "[[fault]]\nkind = \"rate\"\nlinks = \"host:3\"\nrate = \"1Gbps\"\n";
@@ -65,8 +64,8 @@ fn a_fault_after_the_end() {
         "fault.0 (link-down tor:0/up:0) begins at 500ms, and a run that loses nothing takes little more than";
     let after = "reps, ops: fault.0 (link-down tor:0/up:0) begins after the end of the run";
     warned(&fault("500ms"), &[late, after]);
-    // The ideal time is 9.4 us. A fault at twice that time may still affect waiting packets. A fault at four times that
-    // time can do so only if there are fewer uplinks.
+    // The ideal time is 9.4 us. A fault at about twice that time may still affect waiting packets. A fault at about
+    // four times that time can do so only if there are fewer uplinks.
     check_warns(&fault("20us"), &[]);
     check_warns(&fault("40us"), &["begins at 40us, and a run that loses nothing takes little more than"]);
     let four = fault("40us").replace("tiers = 2", "tiers = 2\noversubscription = 4");
@@ -346,7 +345,7 @@ fn values_that_cannot_act() {
 fn a_depth_beyond_all_chunks() {
     let ring = "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nranks = 4\ndepth = ";
     let text = |depth: u32| edited("kind = \"permutation\"", &format!("{ring}{depth}"));
-    // The job has six steps with a block of one chunk each.
+    // The job has 2 x (4 - 1) = 6 steps with a block of one chunk each.
     check_warns(
         &text(100),
         &["depth = 100 holds nothing back: no rank has more than 6 chunks for another one"],
@@ -360,7 +359,7 @@ fn examples_warn_of_nothing() {
     let listed = place.run(&["list", "examples", "--json"]).expect(0).json();
     for example in listed["examples"].as_array().unwrap() {
         let name = example["name"].as_str().unwrap();
-        // The other examples are similar and take long to resolve.
+        // These two are left out, because they are similar to other examples and take long to resolve.
         if ["permutation-1024", "smallest-buffer"].contains(&name) {
             continue;
         }

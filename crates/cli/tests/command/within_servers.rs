@@ -23,7 +23,8 @@ const SCENARIO: &str = "schemes = [\"reps\", \"rocev2\"]\nseeds = [1, 2]\n[topol
                         link = \"400Gbps\"\n[workload]\nkind = \"trace\"\nformat = \"simai\"\nfile = \"tp4.txt\"\n\
                         server = { ranks = 4, link = \"3.2Tbps\", link_latency = \"1us\" }\n";
 const SAYS: &str = "job 0 (simai, 8 ranks): all that its ranks send stays inside their servers, and nothing crosses the network";
-/// The CCT: the computing time, and a ring of 4 ranks whose blocks of 100,000 B take 250 ns plus the latency.
+/// The CCT: three computing phases of 5 us, and 2 x (4 - 1) = 6 steps of a ring of 4 ranks. In each step, a block of
+/// 100,000 B takes 0.25 us at 3.2 Tb/s plus a latency of 1 us.
 const CCT_US: f64 = 15.0 + 6.0 * 1.25;
 
 #[test]

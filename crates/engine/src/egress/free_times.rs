@@ -117,7 +117,7 @@ type Key = u64;
 const PORT_BITS: u32 = 16;
 const NEVER: Key = u64::MAX;
 
-/// A time of about 280 seconds, which no run reaches. Events after it do not happen.
+/// A time of 281.5 seconds (2^48 ps), which no run reaches. Events after it do not happen.
 pub const LAST_TIME: Time = Time((1 << (64 - PORT_BITS)) - 1);
 const _: () = assert!(crate::spec::Limits::MAX_TIME.0 < LAST_TIME.0);
 
@@ -290,7 +290,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The queues give the same times as a sorted list, for two constant delays and any other delays between them.
+        /// The queues give the same times as a sorted list, if delays of two constant lengths are mixed with any
+        /// others.
         #[test]
         fn ports_free_up_by_time_and_port(
             steps in prop::collection::vec((0u64..20, 0usize..3, 0u64..300, 0u16..8, 0usize..3), 1..300),

@@ -43,9 +43,9 @@ impl Sets {
     }
 }
 
-/// The clusters of more than one node, each sorted by number. Hosts whose messages open each other's gates form a
-/// cluster, and so do switches whose queues the observer compares. If messages are `injected` while the run goes on,
-/// all hosts form one cluster.
+/// The clusters of more than one node, each sorted by number. Hosts whose messages or steps open each other's gates
+/// form a cluster, and so do switches whose queues the observer compares. If messages are `injected` while the run
+/// goes on, all hosts form one cluster.
 pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O, injected: bool) -> Vec<Vec<NodeId>> {
     let nodes = network.topology.nodes();
     let mut sets = Sets((0..nodes).collect());
@@ -115,7 +115,7 @@ pub fn parts(topology: &Topology, clusters: &[Vec<NodeId>], threads: usize) -> V
     }
     groups.retain(|(_, members)| !members.is_empty());
     // The largest group is assigned first, and each group goes to the thread with the fewest ports. Groups of equal
-    // size are assigned in the order of their nodes, so that neighbours stay together.
+    // size are assigned in the order of their nodes.
     groups.sort_by_key(|(ports, members)| (std::cmp::Reverse(*ports), members[0]));
     let mut parts: Vec<(u32, Vec<NodeId>)> = vec![(0, Vec::new()); threads.min(groups.len()).max(1)];
     for (ports, members) in groups {

@@ -149,17 +149,18 @@ fn a_stall_outlasts_the_losses_that_hold() {
             FaultKind::PacketLoss { probability, links: "all".to_owned().into(), both_directions: None };
         explained(&sack(), all, None)
     };
-    // At a loss of 0.5, the longest expected silence is 215 timeouts of 70 us. This is shorter than ten times the
-    // stall limit, so the ten times longer limit (100 ms) is proposed. Each of 947 packets takes 16 timeouts on
-    // average.
+    // At a loss of 0.5, a packet and its ACK pass the four links with probability 1/16. The longest expected silence
+    // is 215 timeouts of 70 us, since 215 rounds in a row fail with a probability of one in a million. This is
+    // shorter than ten times the stall limit, 100 ms, which is therefore proposed. Each of 947 packets takes 16
+    // timeouts on average, 1.06 s in all, to which two stall limits are added.
     let half = text(0.5);
     assert!(half.contains("such as stall = \"100ms\" and max_time = \"1300ms\", shows"), "{half}");
     // At a loss of 0.822, the longest expected silence is some 13,800 timeouts, less than 970 ms, and the packets take
     // 66 s.
     let most = text(0.822);
     assert!(most.contains("such as stall = \"970ms\" and max_time = \"68s\", shows"), "{most}");
-    // At a loss of 0.9, only one of 10,000 timeouts sends a packet that is acknowledged. This would take 663 s, longer
-    // than any run.
+    // At a loss of 0.9, only one of 10,000 timeouts sends a packet that is acknowledged. The whole transfer would
+    // take 663 s, more than the largest `max_time` (281 s).
     let nearly_all = text(0.9);
     for part in
         ["a chance of 1.0e-4 a timeout", "a loss of 0.15 or less a link, with ", "stall = \"100ms\", lets"]

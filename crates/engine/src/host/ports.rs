@@ -1,10 +1,10 @@
 //! NICs with several ports: the choice of the port by which a packet leaves.
 //!
 //! With the port choices `entropy` and `queue-pair`, the packet alone determines its port, except that a NIC with
-//! failover avoids ports whose links are down. A load balancer that spreads packets over entropy values therefore
-//! spreads them over ports and planes, without any knowledge of these. A packet whose port is busy waits at that port,
-//! so that other ports do not stay idle. When the number of a queue pair's packets that wait at ports equals the number
-//! of ports, the queue pair gets no turn until one of them leaves.
+//! failover avoids ports whose links are down. With `entropy`, a load balancer that spreads packets over entropy
+//! values therefore also spreads them over ports and planes, without any knowledge of these. A packet whose port is
+//! busy waits at that port, so that other ports do not stay idle. When the number of a queue pair's packets that wait
+//! at ports equals the number of ports, the queue pair gets no turn until one of them leaves.
 
 use super::round::SenderSlot;
 use super::{DONE, Host, PORT};

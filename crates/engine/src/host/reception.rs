@@ -31,8 +31,8 @@ pub(super) struct Reception {
     waiting: VecDeque<(Frame, Option<IntStack>)>,
     /// The bytes of the data in `waiting`.
     held: u64,
-    /// The bytes of waiting data at which the NIC pauses its links. The value comes from the fault that was in effect
-    /// last.
+    /// The bytes of waiting data above which the NIC pauses its links. The value comes from the fault that was in
+    /// effect last.
     buffer: u64,
     /// The bytes beyond `buffer` that may still arrive once the links are paused. 0 in a lossy class.
     headroom: u64,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Totals {
     /// Data packets sent again.
     pub retransmissions: u64,
-    /// Packets that timed out.
+    /// Timeouts that fired. Depending on the transport, each is of a single packet or of a whole queue pair.
     pub timeouts: u64,
     /// NACKs received.
     pub nacks: u64,

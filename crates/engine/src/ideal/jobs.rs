@@ -317,7 +317,7 @@ fn starts(
     let (first, first_step) = (job.messages.start, job.steps.start);
     its.activated().for_each(|gate| gates[gate.index()].add_inside());
     let mut begins = vec![0; job.steps.len()];
-    // Messages that do not wait for others of this job start with the first one.
+    // Messages that wait for nothing in this job are posted at time 0.
     let mut starts = vec![0; job.messages.len()];
     let mut ready = its.ready(gates);
     let mut chain = 0;

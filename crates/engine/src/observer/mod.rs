@@ -61,8 +61,8 @@ pub trait Observer: Send {
         let _ = (link, now, bytes);
     }
 
-    /// A packet that should have been sent on `link` was dropped, for lack of buffer or by a fault of the sending
-    /// switch.
+    /// A packet was dropped, either before it could be sent on `link` (for lack of buffer, by a fault of the sending
+    /// switch, or by a PFC watchdog) or after it had crossed `link` (by a slow receiver).
     #[inline]
     fn dropped(&mut self, link: LinkId, now: Time) {
         let _ = (link, now);

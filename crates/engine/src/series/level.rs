@@ -3,14 +3,14 @@
 use super::curves::CurveData;
 use anabranch_base::{Duration, Rate, Time};
 
-/// The level of a queue at the end of each interval that ends within the run. Intervals in which the level does not
-/// change take no memory.
+/// The level of a queue, of a switch program's buffer or of its tables, at the end of each interval that ends within
+/// the run. Intervals in which the level does not change take no memory.
 #[derive(Clone)]
 pub(super) struct Level {
     every: u64,
     /// The end of the present interval.
     open_until: u64,
-    /// Bytes that wait now.
+    /// The present level: bytes, or entries of tables.
     bytes: u32,
     /// The changes of the level at the ends of intervals. An entry has the first interval and the bytes from that
     /// interval on. Before the first entry the level is 0.

@@ -141,7 +141,8 @@ fn links_that_stay_below_the_threshold_cost_neither_rows_nor_memory() {
     }
     for interval in 0..1_000 {
         for link in 0..LINKS {
-            // The changes stay below the threshold, with a call at the end of each interval.
+            // The changes stay at or below the threshold, 50,000 B (1 us at 400 Gb/s), with a call at the end of each
+            // interval.
             o.queued(LinkId(link), Time(interval * US), 1_000 + (interval as u32 % 2) * 49_000);
         }
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct MeasureSpec {
     /// The measured quantity.
     pub series: Series,
-    /// The length of the interval that each point covers.
+    /// The length of the interval that each point covers. It is 0 for a series with a point for each event.
     pub every: Duration,
     /// The links to measure, for a series of links, as a selector ([`anabranch_fabric::Selector`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,8 +3,9 @@
 use anabranch_base::parameter_choices;
 use serde::{Deserialize, Serialize};
 
-/// The way in which a switch chooses among equal-cost ports. Packets that are not data (ACKs and the like) use ECMP in
-/// all modes, with two exceptions: trimmed packets in `Adaptive`, and ACKs in the data class.
+/// The way in which a switch chooses among equal-cost ports. In `Adaptive` and `Spray`, packets that are not data
+/// (ACKs and the like) use ECMP, except for trimmed packets in `Adaptive` and for ACKs in the data class. The other
+/// modes treat all packets alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoutingMode {

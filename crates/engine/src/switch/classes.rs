@@ -210,7 +210,8 @@ impl Switch {
         marking.marks(queued, || stream_of_port.get_or_insert_with(new).next_u32())
     }
 
-    /// The bytes that classes beyond the first one have charged to their buffers, and the bytes that they should have.
+    /// The bytes that the lossless classes beyond the first one have charged to their buffers, and the bytes that
+    /// wait in the queues of these classes. The two numbers must be equal.
     pub(super) fn counted_bytes_of_classes(&self) -> (u64, u64) {
         let Some(classes) = &self.classes else { return (0, 0) };
         let ports = 0..self.egress.ports.len() as u16;

@@ -55,7 +55,7 @@ pub struct Switch {
     pause_timers: Option<Box<PauseTimers>>,
     /// The shared buffer of data queues that drop or trim, if there is one.
     shared: Option<Box<SharedQueues>>,
-    /// Whether queued data is charged to a buffer, because one of the two buffers above is in use.
+    /// Whether queued data is charged to a buffer, because `pfc` or `shared` is present.
     counts: bool,
     /// The program, and routing other than ECMP. None if the switch has neither.
     extensions: Option<Box<Extensions>>,
@@ -283,7 +283,8 @@ impl Switch {
         }
     }
 
-    /// Serves a free port by sending the next packet. Data is ECN-marked by the queue length that it leaves behind.
+    /// Serves a free port: sends a pending pause frame or the next packet. Data is ECN-marked by the queue length
+    /// that it leaves behind.
     #[inline]
     fn serve<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
         if self.classes.is_some() {
@@ -373,7 +374,7 @@ impl Switch {
     }
 
     /// Charges a data packet to the shared buffer before it waits at `port`. Returns false if there is no room, which
-    /// fails the run in a lossless class.
+    /// fails the run in a lossless class, or if the PFC watchdog drops the data of the port.
     // Not inlined, so that its callers stay small in fabrics without a shared buffer.
     #[inline(never)]
     fn charge<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
@@ -478,8 +479,8 @@ impl Switch {
         stop
     }
 
-    /// The bytes charged to the buffer of the switch, and the bytes that should be charged. None if the switch has no
-    /// such buffer.
+    /// The bytes charged to the buffer of the switch, and the bytes of data that wait at the switch. The two numbers
+    /// must be equal. None if the switch has no such buffer.
     pub fn counted_bytes(&self) -> Option<(u64, u64)> {
         let queued = || self.egress.ports.iter().map(|port| u64::from(port.data_bytes)).sum::<u64>();
         if let Some(shared) = &self.shared {

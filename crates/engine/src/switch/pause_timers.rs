@@ -20,7 +20,7 @@ use std::collections::BinaryHeap;
 /// The number that stands for the timers of pauses among the ports that become free.
 pub(super) const PAUSE_TIMERS: u16 = u16::MAX;
 
-/// The share of an interval, in percent, for more than which a stormed port is paused (sonic-swss PR #3036; 80 % before).
+/// A stormed port is paused for more than this percentage of an interval (sonic-swss PR #3036; 80 % before).
 const STORMED_PERCENT: u64 = 99;
 
 /// The timers of a switch.
@@ -52,7 +52,8 @@ struct Watchdog {
 /// The timers of a port.
 #[derive(Clone, Copy)]
 struct PortTimers {
-    /// The duration of a pause, if a host is at the other end. The pauses of switches have no timer.
+    /// The duration of a pause, if the other end is a host that may send pauses. The pauses of switches have no
+    /// timer.
     lasts: Option<Duration>,
     /// The time at which the present pause expires.
     expires: Time,

@@ -376,8 +376,9 @@ mod tests {
         SwitchPfc { ingress: vec![port; 3], shared: Shared { size, used: 0 }, uncharged: 0, resume: 1_000 }
     }
 
-    /// XOFF is sent at 5,000 B. Five packets of 1,000 B fit, and the sixth goes into the headroom, which holds three.
-    /// The headroom drains first, and XON is sent at 4,000 B.
+    /// The XOFF threshold is 5,000 B: five packets of 1,000 B fit, and the sixth causes XOFF and goes into the
+    /// headroom, which holds three packets. The headroom drains first, and XON is sent at 4,000 B, which is `resume`
+    /// (1,000 B) below the threshold.
     #[test]
     fn a_static_threshold_step_by_step() {
         let mut pfc = pfc(Threshold::Static(5_000), 100_000);
@@ -394,17 +395,19 @@ mod tests {
         assert_eq!((pfc.held(), pfc.shared.used), (0, 0));
     }
 
-    /// With an alpha of 1/2 and a buffer of 9,000 B, a packet is admitted if the port then holds at most half of the
-    /// bytes that were free before. The only port holds 1,000 <= 4,500, 2,000 <= 4,000 and 3,000 <= 3,500, but not
-    /// 4,000 > 3,000. A second port then holds 1,000 <= 3,000 and 2,000 <= 2,500, but not 3,000 > 2,000.
+    /// With an alpha of 1/2 and a buffer of 9,000 B, a packet fits if the port then holds at most half of the bytes
+    /// that were free before. Otherwise it goes into the headroom. The only port holds 1,000 <= 4,500, 2,000 <= 4,000
+    /// and 3,000 <= 3,500, but not 4,000 > 3,000. A second port then holds 1,000 <= 3,000 and 2,000 <= 2,500, but not
+    /// 3,000 > 2,000.
     #[test]
     fn a_dynamic_threshold_follows_what_is_left() {
         let mut pfc = pfc(Threshold::Dynamic(32_768), 9_000);
         let fits = |pfc: &mut SwitchPfc, link| pfc.admit(link, 1_000) == Admission::Fits;
         assert_eq!([0; 4].map(|_| fits(&mut pfc, 1)), [true, true, true, false]);
         assert_eq!([0; 3].map(|_| fits(&mut pfc, 2)), [true, true, false]);
-        // The first port holds 3,000 B, and its threshold is now 2,000 B. Once the port is empty, its sender may resume
-        // even if the threshold is below `resume`.
+        // The first port holds 3,000 B of the shared buffer and 1,000 B of headroom. The first release empties the
+        // headroom. After the second one the port holds 2,000 B. Its threshold is then 2,500 B, which is less than
+        // `resume` (1,000 B) above that.
         pfc.ingress[1].pause.stopped = true;
         assert!(!pfc.release(1, 1_000));
         assert!(!pfc.release(1, 1_000));

@@ -29,7 +29,7 @@ pub struct ProgramPlan {
     wants_qps: bool,
 }
 
-/// The program of a switch, and its routing if that is not ECMP.
+/// The routing of a switch, and its program if it has one.
 pub(super) struct Extensions {
     routing: RoutingMode,
     program: Option<Attached>,
@@ -61,7 +61,7 @@ struct Attached {
 }
 
 impl ProgramPlan {
-    /// The programs and the routing that the scheme needs. None for plain ECMP.
+    /// The programs and the routing that the scheme needs. None for plain ECMP without a program.
     ///
     /// # Errors
     /// A program does not work on this fabric.

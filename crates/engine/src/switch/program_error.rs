@@ -3,13 +3,13 @@
 use super::path_map::PathMapError;
 use anabranch_fabric::SelectorError;
 
-/// The default of `program_at`.
+/// The default of the scheme parameter `fabric.program_at`, which selects the switches with the program.
 pub(super) const EVERY_TOR: &str = "tor:100%";
 
 /// The reason why a switch program does not work on a fabric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
-    /// The selector matches no switch.
+    /// The selector of the switches cannot be read, or matches no switch.
     #[error(transparent)]
     At(#[from] SelectorError),
     /// The fabric has more paths than the program's tables have entries.

@@ -120,7 +120,9 @@ mod tests {
         assert_eq!(fill(&mut one), 1);
     }
 
-    /// With an alpha of 8, a queue that fills alone gets eight ninths of the buffer.
+    /// With an alpha of 8, a queue of x bytes accepts a packet of 1,000 B if x + 1,000 is at most 8 times the free
+    /// part. The first queue needs x + 1,000 <= 8 (90,000 - x), so x <= 79,888: it accepts 80 packets, eight ninths
+    /// of the buffer. The second queue finds 10,000 B left, so x <= 8,777: nine packets.
     #[test]
     fn a_large_alpha_leaves_little_to_others() {
         let mut eight = buffer(90_000, 8.0);

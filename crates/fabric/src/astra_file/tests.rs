@@ -11,7 +11,8 @@ fn topology(text: &str) -> Topology {
     build(&spec, Some(text)).unwrap()
 }
 
-/// The links and the latency of the path between two hosts, without the links between hosts and their own switches.
+/// The number of links and the latency of the path between two hosts, without the links between hosts and their own
+/// switches.
 fn path(t: &Topology, from: u32, to: u32) -> (usize, Duration) {
     let path = t.ideal_path(&Routing::new(t, &|_| true), HostId(from), HostId(to));
     let latency = path.iter().fold(Duration::ZERO, |sum, link| sum + t.ports[link.index()].latency);

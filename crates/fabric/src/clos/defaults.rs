@@ -239,7 +239,8 @@ fn groups(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) {
     });
     spec.spine_group = (kind.has_rails() || group == SpineGroup::Rail).then_some(group);
     spec.pod = match (kind, spec.tiers, group, input.pod) {
-        // As in a fat tree, a pod has as many leaves as a leaf has NICs, but there are at least two pods.
+        // As in a fat tree, a pod has as many leaves as a leaf has NICs. It has fewer if otherwise the segments would
+        // not fill the pods, or if there would be only one pod.
         (ClosKind::MultiPlane, 3, SpineGroup::Pod, None) => {
             largest_divisor(segments, spec.segment.saturating_mul(spec.nics).min(segments / 2))
         }
@@ -262,8 +263,8 @@ fn uplinks(kind: ClosKind, input: &ClosInput, spec: &ClosSpec, down: u32) -> Res
     whole("", down, (spec.link, oversubscription, spec.uplink), up)
 }
 
-/// The number of cores of a plane: the smallest number at which no core needs more ports than it has. If `radix` is
-/// not given, or no number fits, each uplink of a group has its own core.
+/// The number of cores of a plane: the smallest number over which the uplinks spread evenly and at which no core
+/// needs more ports than it has. If `radix` is not given, or no number fits, each uplink of a group has its own core.
 fn cores(spec: &ClosSpec, groups: u32) -> u32 {
     let most = spec.core_uplinks.saturating_mul(spec.spines);
     let links = u64::from(groups) * u64::from(spec.spines) * u64::from(spec.core_uplinks);

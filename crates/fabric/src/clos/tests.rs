@@ -57,8 +57,8 @@ fn a_superpod_of_four_units_has_its_switches_and_cables() {
     let servers = t.servers.as_ref().unwrap();
     assert_eq!((servers.count(), servers.gpus(), servers.rails()), (128, 1024, 8));
     assert_eq!(t.rail_of_tor(NodeId(t.hosts + 11)), Some(3));
-    // Two hosts of one unit and one rail have one switch between them. Other pairs have three, over 16 spines with
-    // two cables each.
+    // Two hosts of one unit and one rail have one switch between them. Other pairs have three, and 16 x 2 x 2 paths:
+    // over 16 spines, with two cables from each leaf to each spine.
     assert_eq!(paths(&t, 3, 31 * 8 + 3), Some((2, 1)));
     assert_eq!(paths(&t, 3, 32 * 8 + 3), Some((4, 64)));
     assert_eq!(paths(&t, 3, 4), Some((4, 64)));
@@ -96,7 +96,9 @@ fn hpn_has_sixteen_tors_a_segment_and_sixty_aggs_a_plane() {
         (t.plane_count(), t.plane_of(NodeId(t.hosts + 119)), t.plane_of(NodeId(t.hosts + 120))),
         (2, Some(0), Some(1))
     );
-    // Two pods, with an oversubscription of 15:1 towards the cores.
+    // Two pods, with an oversubscription of 15:1 towards the cores. A spine has a link to each of the 15 x 8 leaves
+    // of its pod and plane, so it has 120 / 15 = 8 uplinks. Each of the 60 x 8 uplinks of a pod in a plane has its
+    // own core.
     let spec =
         clos_defaults(ClosKind::Hpn, &ClosInput { link: Rate::from_gbps(200), ..input(3840) }).unwrap();
     assert_eq!((spec.tiers, spec.core_uplinks, spec.cores), (3, 8, 480));

@@ -132,7 +132,7 @@ fn has_rail_tors(topology: &Topology) -> bool {
     topology.rail_of_tor(NodeId(topology.hosts)).is_some()
 }
 
-/// The tier of `topology` nearest to the tier of `kind`, which another topology may have.
+/// The tier of `topology` nearest to the tier that `kind` names. `topology` may lack the named tier.
 fn nearest_tier(topology: &Topology, kind: SetKind) -> Option<u8> {
     let top = topology.top_tier();
     tier_of(topology, kind).or(match kind {

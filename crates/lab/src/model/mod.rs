@@ -27,11 +27,11 @@ pub const MESSAGE_FIELDS: [&str; 3] = ["packet counter", "mcf", "Cf"];
 /// of `bin:0` and so on (in games of at most [`balls::MAX_BIN_CURVES`] bins) and `longest_queue_balls` of `bins`,
 /// with a round drawn as a microsecond.
 ///
-/// `state-bits` has a row for each balancer, with `state_bits` and `state_bits:FIELD` in `extra`. A balancer with a
-/// buffer has a row for a buffer of 1 and one for its own size, which differ by `buffer` in `sweep`. A scheme with a
-/// program has `program_bytes`, and Themis also `source_tor_bytes`, `destination_tor_bytes` and `tor_bytes`. A scheme
-/// with DCP's transport has `transport_bytes` (per queue pair), `message_bytes` (per tracked message) and
-/// `messages_bytes` (for all of them).
+/// `state-bits` has a row for each built-in scheme, with `state_bits` and `state_bits:FIELD` of its balancer in
+/// `extra`. A scheme whose balancer has a buffer has a row for a buffer of 1 and one for its own size, which differ
+/// by `buffer` in `sweep`. A scheme with a program has `program_bytes`, and Themis also `source_tor_bytes`,
+/// `destination_tor_bytes` and `tor_bytes`. A scheme with DCP's transport has `transport_bytes` (per queue pair),
+/// `message_bytes` (per tracked message) and `messages_bytes` (for all of them).
 ///
 /// The rows of `packet-tracking` have the schemes `bdp-bitmap`, `linked-chunks` and `dcp`, and `degree` in `sweep`.
 /// In `extra` they have `queue_pair_bytes`, `all_bytes` (for all queue pairs), `cycles` per packet and

@@ -3,8 +3,8 @@
 //! [`read()`] takes the text of a scenario file, and [`read_figure`] that of a figure file. This module opens no
 //! files: the caller supplies their contents through [`Files`].
 //!
-//! Each submodule imports only from those before it in the order `diagnostic`, `input`, `keys`, `read`, `schema`,
-//! `resolve`, `expand`, `check`, `compare`, `ask`, `json_schema`.
+//! Apart from tests, each submodule imports only from those before it in the order `diagnostic`, `input`, `keys`,
+//! `read`, `schema`, `resolve`, `expand`, `check`, `compare`, `ask`, `json_schema`.
 
 mod ask;
 mod check;

@@ -131,9 +131,9 @@ impl AlphaDecay {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Increases {
-    /// The increase is additive once the higher of the two counts of expiries reaches F. It is a hyper increase of i +
-    /// 1 steps once the lower count is F + i. The target rate never exceeds the line rate, and the byte counter keeps
-    /// the excess bytes when it expires.
+    /// The increase is additive once the higher of the two counts of expiries reaches F. Once the lower count is F +
+    /// i (i >= 1), it is a hyper increase: of i + 1 steps, or of a single step if the byte counter is off. The target
+    /// rate never exceeds the line rate, and the byte counter keeps the excess bytes when it expires.
     #[default]
     Dcqcn,
     /// The steps of published htsim. The increase is additive once the higher of the two counts of expiries exceeds F.
@@ -150,12 +150,12 @@ impl Increases {
     }
 }
 
-/// A sending rate, which is the line rate until the first CNP.
+/// A sending rate, which is the line rate until the first CNP or NACK.
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
     /// Current rate; all rates are in bits per second.
     rate: f64,
-    /// The next expiry of the increase timer. It is [`Time::NEVER`] before the first cut.
+    /// The next expiry of the increase timer. It is [`Time::NEVER`] before the rate falls for the first time.
     increase_due: Time,
     /// The next check that will find a CNP and cut the rate. It is [`Time::NEVER`] if no CNP has arrived.
     cut_due: Time,
@@ -164,9 +164,9 @@ pub struct Dcqcn {
     byte_counter: u64,
     /// Bytes sent since the last expiry of the byte counter.
     bytes: u64,
-    /// Number of expiries of the timer since the last cut (T).
+    /// Number of expiries of the timer since the rate last fell, by a cut or a NACK (T).
     timer_stage: u32,
-    /// Number of expiries of the byte counter since the last cut (BC).
+    /// Number of expiries of the byte counter since the rate last fell, by a cut or a NACK (BC).
     byte_stage: u32,
     target: f64,
     alpha: f64,

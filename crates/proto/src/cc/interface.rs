@@ -20,8 +20,8 @@ pub struct AckReport {
     pub marked: bool,
     /// RTT of the packet that caused the ACK.
     pub rtt: Duration,
-    /// Whether `rtt` certainly belongs to the copy of the packet that the sender counts as acknowledged. Only the ACKs of
-    /// `uet` can leave this open.
+    /// Whether `rtt` certainly belongs to the copy of the packet that the sender counts as acknowledged. Only the
+    /// ACKs of `uet` and `mrc` can leave this open.
     pub rtt_is_valid: bool,
     /// Bytes in flight after the ACK, headers included.
     pub in_flight: u64,
@@ -109,8 +109,8 @@ interface! {
         fn handle_telemetry(&mut self, report: &TelemetryReport<'_>) {
             let _ = report;
         }
-        /// Handles a loss: packets timed out, were trimmed, or were overtaken by later ones. `sack`, `strack` and `uet` call
-        /// it for each packet, other transports for each timeout and each recovery.
+        /// Handles a loss: packets timed out, were trimmed, or were overtaken by later ones. `sack`, `strack`, `uet`
+        /// and `mrc` call it for each packet, other transports for each timeout and each recovery.
         fn handle_loss(&mut self, lost: &LossReport) {
             let _ = lost;
         }

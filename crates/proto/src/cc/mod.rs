@@ -64,7 +64,7 @@ pub struct RegisteredCc {
 /// The inputs that a congestion control needs besides ACKs and losses; none by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CcWants {
-    /// Telemetry of switches. Only a transport that forwards it (`go-back-n`) provides it.
+    /// Telemetry of switches. Only a transport that forwards it provides it: `go-back-n`, or a user-defined one.
     pub telemetry: bool,
     /// The facts about the queue pair's own path instead of the fabric's longest one.
     pub own_path: bool,

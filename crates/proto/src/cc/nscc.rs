@@ -2,13 +2,13 @@
 //! 3-82), read in a translation and in implementers' digests.
 //!
 //! The window counts bytes and follows the queueing delay. Acknowledged bytes add up to an increase, which is applied
-//! after eight packets or a round trip. Marked packets whose delay is above the target cut the window, at most once per
-//! round trip. If a period delivered few bytes, "quick adapt" sets the window to these bytes, which is needed in an
-//! incast.
+//! after eight packets or a round trip. A marked packet whose delay reaches the target cuts the window if the average
+//! delay is above the target, at most once per round trip. If a period delivered few bytes, "quick adapt" sets the
+//! window to these bytes, which is needed in an incast.
 //!
 //! Not built: the receiver's penalty (step 3), by which a slow host requests a smaller window. The text does not say when
-//! a host requests it. [`NsccRules::Htsim`] reproduces differences of the public simulator (uet-htsim). docs/uet.md lists those that
-//! remain.
+//! a host requests it. [`NsccRules::Htsim`] reproduces differences of the public simulator (uet-htsim), and docs/uet.md
+//! lists those that remain.
 
 use super::interface::{AckReport, CcProperties, CongestionControl, LossCause, LossReport, Windows};
 use super::{AnyCc, CcConfig};
@@ -473,7 +473,8 @@ impl Nscc {
         self.inc += self.constants.alpha * bytes as f64 * below;
     }
 
-    /// Step 7 for a marked packet whose delay is not below the target: a decrease, at most once per round trip.
+    /// Step 7 for a marked packet whose delay is not below the target: a decrease if the average delay is above the
+    /// target, at most once per round trip.
     fn decrease(&mut self, now: Time) {
         (self.fi_count, self.increases_fast) = (0, false);
         let constants = &self.constants;

@@ -36,8 +36,8 @@ parameters! {
         /// The highest penalty.
         #[param(1..=255; example = 15; source = "unspecified; the simulator published with REPS")]
         pub max_penalty: u32,
-        /// Number of sent packets whose entropy values are recorded for timeouts. With 0, timeouts add no penalty, except
-        /// under `uet`, which reports the entropy value.
+        /// Number of sent packets whose entropy values are recorded for timeouts. With 0, timeouts add no penalty,
+        /// except under `uet` and `mrc`, which report the entropy value.
         #[param(0..=65_536; example = 1024;
             source = "unspecified; an RTO of 70 us (REPS, section 4.1) is 843 packets of 4150 B at 400 Gb/s")]
         pub remembered: u32,
@@ -343,7 +343,7 @@ mod tests {
         }
     }
 
-    /// One of several packets is lost.
+    /// The packet that times out at 73 us was sent an RTO of 70 us before, so it is the third one, sent at 3 us.
     #[test]
     fn a_timeout_penalises_the_entropy_value_that_lost_the_packet() {
         let mut lb = sender(&CONFIG);

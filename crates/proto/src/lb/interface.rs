@@ -62,7 +62,8 @@ interface! {
     /// `on` converts these three to bytes, a time and a rate, with the facts that the factory gets:
     /// `parameters.get::<Span>("patience").on(&environment.facts)`. A `Duration` does not accept `"5rtt"`.
     pub trait LoadBalancer: Send for each of AnyLb by each_lb {
-        /// The entropy value of the packet that is sent now. This is called once for every data packet and probe. A
+        /// The entropy value of the packet that is sent now. This is called once for every data packet, for every
+        /// probe that the transport itself triggers, and under `mrc` for every response to a request. A
         /// retransmission is a new choice, and is not distinguished from a first transmission.
         ///
         /// `window` is the current window of the congestion control, in bytes with headers, whether it is used up or
@@ -77,33 +78,35 @@ interface! {
         /// Handles an ACK (or SACK). `ev` is the entropy value of the data packet that caused the ACK, `marked` is
         /// whether switches marked that packet (ECN), and `rtt` is the time since it was sent.
         ///
-        /// This is called for every ACK, even one that acknowledges nothing new. With `ack_every` above 1 there are fewer
-        /// ACKs than packets, and each call describes only the last packet that the ACK covers, which caused it. Under
-        /// `sack` a marked packet is acknowledged immediately. With `carry_evs` there are further calls for the other
-        /// packets that the ACK covers. These come first, and have the `rtt` of the packet that caused the ACK. There are no
-        /// calls for NACKs and CNPs, except for NACKs of trimmed packets ([`handle_trim`](Self::handle_trim)). The transport
-        /// `mp-rdma` calls this once for each packet that an ACK clocks out, and not at all for other ACKs.
+        /// This is called for every ACK, even one that acknowledges nothing new, except for the ACKs of probes under
+        /// `uet` and `mrc`. With `ack_every` above 1 there are fewer ACKs than packets, and each call describes only
+        /// the last packet that the ACK covers, which caused it. Under `sack` a marked packet is acknowledged
+        /// immediately. With `carry_evs` there are further calls for the other packets that the ACK covers. These
+        /// come first, and have the `rtt` of the packet that caused the ACK. There are no calls for NACKs and CNPs,
+        /// except for NACKs of trimmed packets ([`handle_trim`](Self::handle_trim)). The transport `mp-rdma` calls
+        /// this once for each packet that an ACK clocks out, and not at all for other ACKs.
         fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
             let _ = (now, ev, marked, rtt);
         }
-        /// Handles a packet that was lost without a notice: it timed out, or under `uet` later packets overtook it. Under
-        /// `sack` and `uet` there is one call for each packet; under the other transports a queue pair has one timeout, and
-        /// several packets may be lost at one call.
+        /// Handles a packet that was lost without a notice: it timed out, or under `uet` and `mrc` later packets
+        /// overtook it. Under `sack`, `uet` and `mrc` there is one call for each packet; under the other transports a
+        /// queue pair has one timeout, and several packets may be lost at one call.
         ///
-        /// `ev` is the entropy value of the lost packet under `uet`. The other transports do not know it: like the hardware
-        /// of the papers, their senders keep the transmission time by PSN and not the entropy value. A load balancer that
-        /// has to know which path lost a packet must record the values that it chose and those that were acknowledged.
+        /// `ev` is the entropy value of the lost packet under `uet` and `mrc`. The other transports do not know it:
+        /// like the hardware of the papers, their senders keep the transmission time by PSN and not the entropy
+        /// value. A load balancer that has to know which path lost a packet must record the values that it chose and
+        /// those that were acknowledged.
         fn handle_timeout(&mut self, now: Time, ev: Option<u16>) {
             let _ = (now, ev);
         }
-        /// Handles the receiver's notice that a switch trimmed a packet with this entropy value (`fabric.trim`). Under
-        /// `uet`, a trim at the last hop causes a call of [`handle_ack`](Self::handle_ack) instead, since it says
-        /// nothing about the path.
+        /// Handles the receiver's notice that a switch trimmed a packet with this entropy value (`fabric.trim`).
+        /// Under `uet` and `mrc`, a trim at the last hop causes a call of [`handle_ack`](Self::handle_ack) instead,
+        /// since it says nothing about the path.
         fn handle_trim(&mut self, now: Time, ev: u16) {
             let _ = (now, ev);
         }
-        /// The time at which the load balancer has a probe to send. Only `mrc` sends probes, and only while data is in
-        /// flight.
+        /// The time at which the load balancer has a probe to send. Only the transport `mrc` sends these probes, and
+        /// only while data is in flight.
         fn next_probe(&self) -> Option<Time> {
             None
         }

@@ -49,7 +49,7 @@ impl SackCause {
         self.0 & 2 != 0
     }
 
-    /// Sets whether the packet was a retransmission, which only `uet` echoes.
+    /// Sets whether the packet was a retransmission, which only `uet` and `mrc` echo.
     #[inline]
     #[must_use]
     pub const fn with_retransmitted(self, retransmitted: bool) -> Self {

@@ -209,11 +209,11 @@ interface! {
         }
         /// Handles the opening or destruction of any queue pair of the fabric.
         ///
-        /// The notification crosses the fabric without a packet. It arrives one synchronisation window of the engine
-        /// after the event, which is the fabric's shortest latency (see the engine in ARCHITECTURE.md). It never
-        /// arrives after the queue pair's first packet. For a destroyed queue pair, it may arrive before the last
-        /// packets in flight. Notifications for the same time arrive in the order of their sources, after all other
-        /// events of that time at the switch.
+        /// The notification crosses the fabric without a packet. It arrives later than the event by one
+        /// synchronisation window of the engine, which is the fabric's shortest latency (see the engine in
+        /// ARCHITECTURE.md). It never arrives after the queue pair's first packet. For a destroyed queue pair, it may
+        /// arrive before the last packets in flight. Notifications for the same time arrive in the order of their
+        /// sources, after all other events of that time at the switch.
         fn handle_qp(&mut self, notice: &QpNotice, out: &mut Vec<Emitted>) {
             let _ = (notice, out);
         }

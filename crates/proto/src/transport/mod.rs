@@ -69,7 +69,8 @@ kinds! {
         /// Ultra Ethernet's packet delivery (UET 1.0.3) in its mode RUD: reliable, unordered.
         #[kind("uet")]
         Uet(UetConfig),
-        /// MRC (OCP 1.0): delivery as in `uet`, with probes of paths, paths of its own for answers, and the status of ports.
+        /// MRC (OCP 1.0): delivery as in `uet`, with probes of paths, separate paths for answers, and the status of
+        /// ports.
         #[kind("mrc")]
         Mrc(MrcConfig),
     }
@@ -270,13 +271,13 @@ interface! {
         /// The retransmission timeout.
         fn rto(&self) -> Span;
         /// The hardware state of a queue pair that tracks which of `packets` packets in flight arrived and which are
-        /// lost, field by field. Every transport also has a cumulative PSN and one timer at the sender and at the
-        /// receiver, which are not listed. DCP counts messages instead (section 4.5), so that its state does not grow
-        /// with `packets`.
+        /// lost, field by field. Every transport also has a cumulative PSN at both hosts and a timer at the sender,
+        /// which are not listed. DCP counts messages instead (section 4.5), so that its state does not grow with
+        /// `packets`.
         ///
-        /// A bitmap has a bit for each packet in flight. IRN has five bitmaps (DCP, Table 3), and the others have one
-        /// for each set that they keep here. The timer of each packet in `sack` and the transmission times of RACK take
-        /// 32 bits each.
+        /// A bitmap has a bit for each packet in flight. IRN has five bitmaps (DCP, Table 3). Every other transport
+        /// has one for each set of PSNs that its implementation here keeps. The timer of each packet in `sack` and
+        /// the transmission times of RACK take 32 bits each.
         fn tracking(&self, packets: u32) -> Vec<StateField>;
         /// Number of messages that the receiver tracks at the same time, with state of their own in
         /// [`tracking`](Self::tracking). None if the receiver tracks only packets.
@@ -317,7 +318,8 @@ interface! {
             let _ = window;
             AckInterval::EVERY_PACKET
         }
-        /// The number of round trips that each packet takes.
+        /// The largest number of round trips that a packet needs, including the one in which the sender requests
+        /// credit.
         fn round_trips(&self) -> u32 {
             1
         }

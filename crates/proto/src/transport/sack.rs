@@ -38,7 +38,7 @@ impl TransportProperties for SackConfig {
         vec![bitmap("received", packets), bitmap("acknowledged", packets), sent_at(packets)]
     }
 
-    /// The number space ends before the largest PSN, since the PSNs in flight must not reach its end.
+    /// More than `MAX_SPAN` PSNs below 2^32 stay unused, so that the PSNs in flight never wrap.
     fn number_space(&self, _window: u64) -> NumberSpace {
         NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
     }

@@ -270,7 +270,7 @@ fn what_nothing_is_heard_of_is_released_in_time() {
     assert_eq!(esw.count("max_wait_ns"), 185_000);
 }
 
-/// After an acknowledgement of a packet in the middle, the timer still refers to the oldest of the others.
+/// After an acknowledgement of another packet, the timer still refers to the oldest packet in flight.
 #[test]
 fn the_timer_waits_for_the_oldest_that_counts() {
     let mut esw = Esw::new(&config(9, Duration::from_us(100)));
@@ -345,7 +345,8 @@ fn with_the_scope_of_a_switch_hosts_share_its_window() {
     assert_eq!(esw.count("max_in_flight_bytes"), 2 * u64::from(PACKET));
 }
 
-/// The near-source loop clears the marks of packets that leave, and its CNP has no effect.
+/// With `clear_marks`, the near-source loop clears the marks of packets that leave the data centre. Its CNPs have no
+/// effect and are not simulated.
 #[test]
 fn the_near_source_loop_may_take_the_mark_away() {
     let (here, there) = (HostId(FIRST_OWN), HostId(FIRST_OWN - 1));

@@ -36,7 +36,8 @@ fn a_lost_tail_is_given_up_a_little_after_it_should_have_come() {
     let mut pair = Pair::new(&config(), 4);
     let (_, new, init, _lost) = pair.reroute();
     let after = [2, 3].map(|psn| pair.send(us(14), psn).0);
-    // The INIT took 9 us, and the TAIL left at 13 us.
+    // The INIT took 9 us and the TAIL left at 13 us, so the TAIL is expected at 22 us. It is given up after another
+    // 16 us (`flush_extra`).
     pair.arrive(us(9), &init);
     after.iter().for_each(|packet| assert_eq!(pair.arrive(us(18), packet), Out::default()));
     let due = pair.destination.next_timeout().expect("nothing is kept for ever");
@@ -52,8 +53,10 @@ fn a_lost_tail_is_given_up_a_little_after_it_should_have_come() {
     assert!(is_init(&next) && by == new);
 }
 
-/// The time at which the destination should release the packets that it holds. It computes this time from the stamps
-/// in packets, which are rounded down to their unit.
+/// The time at which the destination should release the packets that it holds. The last packet of the old path left
+/// the source at `passed` and arrived at `came`, and the TAIL left at `tail_at`. The TAIL is therefore expected
+/// `tail_at - passed` after `came`, and the destination waits 16 us longer (`flush_extra`). It computes the
+/// difference from the stamps in packets, which are rounded down to their unit.
 fn expected_release(came: Time, passed: Time, tail_at: Time) -> Time {
     let units = tail_at.0 / STAMP.0 - passed.0 / STAMP.0;
     came + STAMP * units + Duration::from_us(16)

@@ -66,8 +66,9 @@ fn a_batch_is_bounded_by_the_queue_and_the_window() {
     // 100 packets were sent, and those whose headers came back are no longer in flight. In a window of 104 packets,
     // awin therefore has room for 4 packets more than are to be retransmitted.
     assert_eq!(fetches(32, 104 * PACKET, 16), 2);
-    // In the first case there is no room, so that each fetch takes one entry. In the second case a fetch takes one
-    // entry, and a later one takes the ten for which the window has room.
+    // With a window of 80 packets there is no room, so that each of 17 fetches takes one entry. With 90 packets, the
+    // first fetch takes the ten entries for which the window has room, and ten further fetches take one entry each.
+    // With one byte less, there is room for only nine, and eleven entries are left.
     assert_eq!(fetches(17, 80 * PACKET, 16), 17);
     assert_eq!(fetches(20, 90 * PACKET, 16), 1 + 10);
     assert_eq!(fetches(20, 90 * PACKET - 1, 16), 1 + 11);

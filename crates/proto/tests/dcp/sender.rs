@@ -140,7 +140,7 @@ fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
     post(&mut sender, [10]);
     assert_eq!(send(&mut sender, us(0)).iter().map(|(_, msn, _)| *msn).max(), Some(4));
     // A message below two shares of 20 packets is not split. A message of three and a half shares is split into three
-    // requests, of which eight fill the window.
+    // requests. Eight requests of 20 packets or more fill the window.
     for (packets, requests) in [(39, vec![39]), (70, vec![24, 24, 22])] {
         let mut sender = windowed(config(), 160 * PACKET);
         post(&mut sender, [packets]);
@@ -148,7 +148,8 @@ fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
         let of = |number| sent.iter().filter(|(_, msn, _)| *msn == number).count();
         assert_eq!((0..requests.len() as u32).map(of).collect::<Vec<_>>(), requests);
     }
-    // If the window has room for eight of the longest requests, no message is split.
+    // A message of one share (a window of 80 packets has eight shares of 10) is a single request. In a window of 5
+    // packets, a share is one packet.
     let mut sender = windowed(config(), 80 * PACKET);
     post(&mut sender, [10]);
     assert_eq!(send(&mut sender, us(0)).iter().map(|(_, msn, _)| *msn).max(), Some(0));
@@ -157,8 +158,8 @@ fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
     assert_eq!(psns(&mut sender, us(0)), range(0..5));
 }
 
-/// However small the window and however long the message, a packet is sent, and the window is exceeded by one packet at
-/// most.
+/// However small the window and however long the message, a packet is sent. The bytes in flight do not exceed the
+/// window, or one packet if the window is smaller.
 #[test]
 fn a_window_bounds_what_is_in_flight() {
     for window in [1, PACKET, 3 * PACKET, 7 * PACKET + 1, 40 * PACKET, 200 * PACKET] {

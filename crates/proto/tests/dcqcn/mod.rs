@@ -136,7 +136,7 @@ mod reaction_point {
         // T = 4, so i = 3: the target is 32.92, the rate (32.92 + 31.023359375)/2, and alpha 3/4*0.3427734375.
         assert_state(&mut flow, us(420), (31.9716796875, 32.92, 0.257080078125));
 
-        // The target is 31.9716796875, the rate 31.9716796875*(1 - 0.1285400390625) = 27.8620367..., and alpha
+        // The target is 31.9716796875, the rate 31.9716796875*(1 - 0.1285400390625) = 27.8620387..., and alpha
         // 3/4*0.257080078125 + 1/4.
         flow.cnp(us(421));
         assert_state(&mut flow, us(421), (27.862_038_731_575, 31.971_679_687, 0.442_810_058_594));
@@ -152,8 +152,8 @@ mod reaction_point {
         flow.cnp(us(2));
         flow.with(|cc| (0..249).for_each(|_| cc.handle_sent(us(3), 4_000)));
         assert_eq!(flow.rate(us(3)), Rate::from_gbps(10));
-        // 996,000 B + 7,000 B cause an expiry and leave 3,000 B. Another 993,000 B cause no second expiry, but 996,000
-        // B do.
+        // 996,000 B + 7,000 B cause an expiry and leave 3,000 B. Another 993,000 B cause no second expiry, but
+        // 997,000 B do.
         flow.with(|cc| cc.handle_sent(us(4), 7_000));
         assert_eq!(flow.rate(us(4)), Rate::from_gbps(15));
         flow.with(|cc| (0..331).for_each(|_| cc.handle_sent(us(5), 3_000)));
@@ -383,8 +383,8 @@ mod reaction_point {
         flow.nack(us(341));
         assert_state(&mut flow, us(394), (18.75, 37.5, 1.0));
         assert_state(&mut flow, us(395), (28.125, 37.5, 0.75));
-        // A NACK halves the target to 18.75. The next CNP makes this rate the target, and cuts the rate to 18.75*(1 -
-        // 0.375).
+        // A NACK cuts the rate to half of the target, which is 18.75. The next CNP makes this rate the target, and
+        // cuts the rate to 18.75*(1 - 0.375).
         flow.nack(us(396));
         assert_state(&mut flow, us(396), (18.75, 37.5, 0.75));
         flow.cnp(us(397));

@@ -129,7 +129,7 @@ fn messages_are_delivered_once_and_in_order() {
     assert_eq!(receiver.take(us(0), &of(6, 23, 1)), (vec![ack(7, 6)], vec![23]));
 }
 
-/// DCQCN's notification point sends one CNP in 50 us, however many packets are marked.
+/// DCQCN's notification point sends at most one CNP in 50 us, however many packets are marked.
 #[test]
 fn marks_bring_cnps_no_closer_than_their_interval() {
     let mut receiver = Receiver::new(100, 50);

@@ -354,7 +354,8 @@ fn what_is_first_sent_in_recovery_and_lost_is_sent_again_too() {
 /// then may a packet be retransmitted a second time.
 #[test]
 fn recovery_ends_past_the_recovery_psn() {
-    // The recovery PSN is 9. Packets 10 and 11 are sent during the recovery and lost, and 11 is then retransmitted.
+    // The recovery PSN is 9. Packets 10 to 14 are first sent during the recovery, and the SACK of packet 11 causes
+    // the retransmission of packets 9 and 10.
     for (cumulative, again) in [(9, vec![]), (10, vec![10])] {
         let mut sender = with(10);
         assert_eq!(burst(&mut sender, us(0)), psns(0..10));
@@ -407,7 +408,8 @@ fn the_bitmap_slides() {
 
 #[test]
 fn at_a_low_rate_every_packet_asks_for_an_ack() {
-    // 16 packets of 8,000 bits in half of 100 us need 2.56 Gb/s.
+    // An ACK must not be delayed by more than half of RTO_low, which is 100 us here. 16 packets of 8,000 bits in 50
+    // us need 2.56 Gb/s.
     for (mbps, asks) in [(2_559, true), (2_561, false)] {
         let cc = AnyCc::Custom(Box::new(Told { mbps, ..Told::default() }));
         let config = IrnConfig { ack_every: 16, ..config() };

@@ -41,8 +41,8 @@ fn a_bitmap_that_overflows_makes_the_sender_go_back() {
         answers.push(receiver.poll_transmit().expect("an answer"));
     }
     assert!(answers.iter().all(|answer| matches!(answer.repr, Repr::Nack { psn: 0, .. })));
-    // All nine packets were sent before the first NACK arrived. Only that NACK makes the sender go back, and the others
-    // each clock out a packet.
+    // The nine packets without a slot, PSNs 64 to 72, were sent before the first NACK arrived. Only the first NACK
+    // makes the sender go back, and each of the nine NACKs clocks out a packet.
     let mut again = Vec::new();
     for (slot, answer) in answers.iter().enumerate() {
         sender.handle_packet(us(25), answer);
@@ -146,8 +146,8 @@ fn a_packet_that_was_sent_again_is_not_late() {
         let repr = Repr::ack(1).with_received(0, 1).with_sent_at(sent_at);
         answer(&mut sender, us(17), 7, repr);
         let paths: Vec<u16> = send(&mut sender, us(17)).into_iter().map(|(_, path)| path).collect();
-        // The window never changes, so the ACK always clocks out a packet. It takes path 7 unless the ACK was late, which
-        // marks path 7 as slow.
+        // The window never changes, so the ACK always makes room for a packet. The packet takes path 7 unless the ACK
+        // was late, which marks path 7 as slow.
         assert_eq!(paths, if goes { vec![7] } else { paths.clone() }, "sent at {sent_at}");
         assert_eq!(paths.contains(&7), goes, "sent at {sent_at}");
     }
@@ -235,7 +235,8 @@ fn a_sender_that_went_back_and_has_not_sent_yet_has_a_timeout() {
 #[test]
 fn a_lost_packet_holds_no_place_after_recovery() {
     let mut sender = busy(4);
-    // PSN 0 is lost, 1 to 3 are acknowledged, and 4 to 6 follow. PSN 6 finds no slot.
+    // PSN 0 is lost, 1 to 3 are acknowledged, and 4 to 6 follow. The receiver is taken to have six slots, so that it
+    // refuses PSN 6.
     for psn in 1..4 {
         answer(&mut sender, us(9), 7, ack(psn, 0));
     }

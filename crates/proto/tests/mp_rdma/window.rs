@@ -45,8 +45,8 @@ fn an_ack_adds_a_packet_a_window() {
     assert_eq!(burst(&mut sender, us(16)), [8, 9]);
 }
 
-/// The window falls from 4 packets to 3.5, so that only 3 may be in flight. It then falls to 3.0, and the next ACK
-/// clocks out a packet. It goes on to 2.5, 2.0, 1.5 and 1.0, and no lower.
+/// The window falls from 4 packets to 3.5, so that only 3 may be in flight. The second ACK makes it 3.0 and clocks
+/// out a packet. It goes on to 2.5, 2.0, 1.5 and 1.0, and no lower.
 #[test]
 fn a_marked_ack_takes_half_a_packet() {
     let mut sender = sender(4.0);
@@ -74,8 +74,8 @@ fn the_window_is_one_for_all_paths() {
     assert_eq!(burst(&mut sender, us(8)), [3], "2.0");
 }
 
-/// An ACK of an out-of-order packet clocks out a packet, as that of an in-order packet does. PSNs that it acknowledges
-/// cumulatively do not.
+/// An ACK of an out-of-order packet clocks out a packet, as that of an in-order packet does. The PSNs that the ACK
+/// acknowledges cumulatively clock out no packets.
 #[test]
 fn acks_count_and_not_what_they_acknowledge() {
     let mut sender = sender(4.0);
@@ -128,7 +128,7 @@ fn the_congestion_control_is_told_of_each_ack_as_a_packet() {
     assert_eq!(burst(&mut sender, us(0)), psns(0..4));
     answer(&mut sender, us(8), 7, ack(0, 1));
     answer(&mut sender, us(8), 7, marked(3, 1));
-    // The first ACK is that of a duplicate, and the second ACK acknowledges two packets.
+    // The next ACK is that of a duplicate, and the one after it acknowledges PSNs 1 and 2.
     answer(&mut sender, us(8), 7, ack(0, 1));
     answer(&mut sender, us(8), 7, ack(1, 3));
     // A NACK is not reported to the congestion control.

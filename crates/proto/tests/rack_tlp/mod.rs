@@ -232,7 +232,8 @@ fn the_span_of_psns_is_bounded() {
 fn at_a_low_rate_every_packet_asks_for_an_ack() {
     for (mbps, asks) in [(853, true), (854, false)] {
         let cc = CcConfig::Dcqcn(DcqcnConfig::paper());
-        // 16 packets of 8,000 bits in half of 300 us need 853.3 Mb/s.
+        // An ACK must not be delayed by more than half of the RTO, which is 300 us here. 16 packets of 8,000 bits in
+        // 150 us need 853.3 Mb/s.
         let rate = Rate(mbps * 1_000_000);
         let facts = PathFacts { line_rate: rate, port_rate: rate, ..FACTS };
         let config = RackTlpConfig { ack_every: 16, ..config() };
@@ -255,12 +256,12 @@ fn a_paced_sender_keeps_packets_apart_copies_too() {
     assert_eq!(sender.ring(ns(80)), [1]);
     assert_eq!(sender.ring(ns(160)), [2]);
     sender.ack(us(9), 0, 2);
-    // The packet is lost after an RTT of 8.84 us and a reordering window of 8 us.
+    // PSN 0 is lost 16.84 us after it was sent: the RTT of PSN 2 (8.84 us) plus the reordering window (8 us).
     sender.end.handle_timeout(us(18));
     assert_eq!(sender.burst(us(18)), [0]);
     assert_eq!(sender.burst(us(18) + Duration::from_ns(79)), []);
     assert_eq!(sender.burst(us(18) + Duration::from_ns(80)), [1]);
-    // Pacing also delays a probe: it is due at 50 ns and leaves at 80 ns.
+    // Pacing also delays a probe: it is due at the RTO of 50 ns and leaves at 80 ns.
     let cc = CcConfig::Dcqcn(DcqcnConfig::paper()).build(&FACTS);
     let config = RackTlpConfig { rto: Span::Time(Duration::from_ns(50)), ..config() };
     let mut sender = Sender::new(&config, cc, 1);

@@ -172,7 +172,7 @@ proptest! {
     /// out-of-order counter stays below the window.
     #[test]
     fn reordering_within_a_window_sees_no_recovery(mut path in any_path()) {
-        // 5 us of jitter at 80 ns per packet let 63 packets overtake one.
+        // 5 us of jitter at 80 ns per packet let at most 62 packets overtake one.
         (path.loss, path.jitter, path.window, path.strack_cc) = (0, Duration::from_us(5), 150, false);
         let outcome = Run::finish(path.clone());
         check(&path, &outcome)?;

@@ -50,7 +50,7 @@ fn a_packet_with_the_epsn_is_answered_at_once() {
 }
 
 /// Condition 1: the receiver sends a SACK once enough bytes (here four packets) have arrived since the last SACK,
-/// whatever caused that one.
+/// whatever caused the last SACK.
 #[test]
 fn enough_bytes_are_answered() {
     let mut receiver = receiver();

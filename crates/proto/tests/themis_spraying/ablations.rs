@@ -40,8 +40,8 @@ fn without_lazy_dropping_timeouts_grow() {
     assert!(without.timeouts.len() > 5 + 3 * whole.timeouts.len(), "{without:?} after {whole:?}");
 }
 
-/// Figure 15: a packet is lost on a path that delivers the packets behind it, and then no more. Its retransmission is
-/// lost on that path again, but arrives on another one.
+/// Figure 15: a packet is lost, the packets behind it on the same path arrive, and then the path fails. The
+/// retransmission is lost if it takes this path again, and arrives if it takes another one.
 #[test]
 fn without_rerouting_retransmissions_are_lost_again() {
     let mut plan = calm(&[64]);
@@ -111,8 +111,8 @@ fn a_loss_at_the_last_hop_costs_a_timeout() {
     assert_eq!(outcome.delivered, [0]);
 }
 
-/// A NACK is stashed only once, whatever the threshold. If failures are detected after fewer packets, the same paths
-/// cost more NACKs.
+/// With an OOO_THRESHOLD of 8 instead of 448, packets that are only late are taken for a sign of a failed path, so
+/// that NACKs for them reach the sender.
 #[test]
 fn a_low_threshold_takes_reordering_for_failures() {
     let mut plan = calm(&[2000]);

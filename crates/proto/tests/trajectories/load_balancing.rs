@@ -384,8 +384,9 @@ fn plb() {
     ");
 }
 
-/// The gap is half of 8 us. The pauses are 8, 4, 10, 1, 55, 4 and 18 us, counted from the last sent packet or from the
-/// last ACK.
+/// The gap is half of 8 us. The pauses are 8, 4, 10, 1, 55, 4 and 18 us if they are counted from the last sent
+/// packet, as in the first table. The second table counts them from the last ACK: before the sends at 78 and 100 us,
+/// they are 58 and 18 us, and at most 4 us before the other ones.
 #[test]
 fn flowlet() {
     let flowlet = |since| LbConfig::Flowlet(FlowletConfig { evs: 65_536, gap: Span::Rtt(0.5), since });

@@ -118,7 +118,7 @@ pub(super) enum Function {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Points {
     pub series: Word,
-    /// The entity whose points are meant, with those of the entities below it. Without one, all entities are meant.
+    /// The points are those of this entity and of the entities below it, or of all entities if it is absent.
     pub entity: Option<String>,
     /// The start of the time interval. A point at exactly this time is not in the interval.
     pub from_us: f64,

@@ -14,7 +14,8 @@ pub(super) fn of(set: &ResultSet, picture: &Picture<'_>) -> Vec<Json> {
     let runs = picture.curves.iter().filter_map(|curve| set.runs.get(*curve.runs.first()?));
     for fault in runs.flat_map(|run| &run.faults) {
         let facts = set.facts.fault(fault.fault);
-        // A fault with several start times has one name.
+        // A fault has one band for each of its start times. All of them have the same name, so the note below the
+        // plot names the fault once.
         for from in facts.map_or_else(|| vec![fault.at_us], |facts| facts.starts_us.clone()) {
             let to = facts.map_or(Some(from), |facts| facts.end_us(from));
             let name = format!("fault.{}: {} {}", fault.fault, fault.kind, fault.on);

@@ -154,8 +154,8 @@ impl Points<'_> {
         kinds.filter_map(trace).collect()
     }
 
-    /// The index in [`PATHS`], the number of schemes and their rank correlation, for each path choice that enough
-    /// schemes have, but not all.
+    /// The index in [`PATHS`], the number of schemes and their rank correlation, for each path choice that at least
+    /// [`ENOUGH`] schemes have, but not all schemes.
     fn by_path(&self) -> Vec<(usize, usize, f64)> {
         let (times, measures) = self.numbers();
         let of_path = |path: usize| {

@@ -251,8 +251,8 @@ fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     Plot::new(spec, picture, note, data, layout(axis(unit, log), y))
 }
 
-/// A curve of sorted values, in percent of `all`. The values are downsampled evenly, except that the last percent keeps
-/// more of them.
+/// A curve of sorted values, in percent of `all`. If there are too many values, they are downsampled evenly, except
+/// that the largest percent keeps more of them.
 fn distribution(name: &str, scheme: Option<&str>, sorted: &[f64], all: usize, line: Json) -> Json {
     let count = sorted.len();
     let mut ranks: Vec<usize> = if count <= MAX_POINTS {

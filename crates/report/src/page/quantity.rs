@@ -4,7 +4,7 @@ use anabranch_base::{Bytes, Duration, Rate};
 
 /// The kind of values that are written as text.
 pub(super) enum Quantity {
-    /// Sizes, in kB.
+    /// Sizes, in KB.
     Bytes,
     /// Times, in microseconds.
     Duration,

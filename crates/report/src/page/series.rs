@@ -13,7 +13,7 @@ use anabranch_results::{CurvePoints, PlotKind, PlotSpec};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The largest number of curves in a panel, unless each curve belongs to one entity.
+/// The largest number of names of curves in a plot. A panel has at most one curve per name.
 const MAX_CURVES: usize = 48;
 /// The largest number of points in all scatter plots of a panel.
 const MAX_CLOUD: usize = 20_000;
@@ -218,8 +218,8 @@ fn traces(
                 (false, true) => Some(name.text.as_str()),
                 (false, false) => None,
             };
-            // A point of goodput is the mean of the interval that ends at its time. Intervals without data are
-            // therefore long.
+            // A point of goodput is the mean of the interval that ends at its time. There is no point while no
+            // data arrives, so such an interval is long.
             let kind = match spec.y == GOODPUT {
                 _ if form.cloud => "points",
                 true => "vh",

@@ -17,7 +17,7 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
     let swept = spec.x.iter().filter(|_| set.answer.is_some());
     let swept = swept.flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
     let quantity = Quantity::of(&swept.map(ToString::to_string).collect::<Vec<String>>());
-    // Words have nothing between them, so a line would suggest a trend where none can exist.
+    // There are no values between swept words, so a line would suggest a trend where none can exist.
     let is_bar = spec.kind == PlotKind::Bar || is_of_words(set, spec);
     let mut traces = Traces { data: Vec::new(), range: (f64::INFINITY, 0.0), has_seeds: false };
     let mut gaps = Gaps::default();

@@ -122,8 +122,8 @@ pub(super) const OPTIONAL_COLUMNS: [&str; 25] = [
 /// The number of columns at the start of [`OPTIONAL_COLUMNS`] that the page hides by default, because they explain
 /// little for any ranked quantity.
 const HIDDEN: usize = 8;
-/// Further columns that the page hides if schemes are ranked by the CCT, because the time of a chunk says little about
-/// that of its job.
+/// Further columns that the page hides if schemes are ranked by the CCT of the slowest job: the FCTs of chunks, which
+/// say little about that CCT, and the mean CCT.
 const HIDDEN_BESIDE_CCT: [&str; 4] = ["mean\nFCT µs", "max\nµs", "ideal\nmax µs", "mean\nCCT µs"];
 
 /// Whether the page shows a column only on demand.

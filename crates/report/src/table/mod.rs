@@ -26,8 +26,8 @@ pub fn table(set: &ResultSet, width: usize) -> String {
 }
 
 /// The verdict, and a table with the most important columns: the ranked quantity, its ideal, the cost of faults, and
-/// the losses and timeouts, which explain the result. The last line states how many columns and notes are left out, and
-/// that `command` prints them.
+/// the losses and timeouts, which explain the result. A line below the table states how many columns and notes are
+/// left out, and that `command` prints them. If the sizes of a collective are swept, their bandwidths follow.
 pub fn brief(set: &ResultSet, width: usize, command: &str) -> String {
     let quantity = ranked_quantity(set);
     let mut summary = summary(set);
@@ -51,7 +51,8 @@ pub fn brief(set: &ResultSet, width: usize, command: &str) -> String {
     text + &bandwidth_tables(set)
 }
 
-/// The headings of the ranked quantity and of its ideal.
+/// The headings of the ranked quantity and of its ideal, or of the median slowdown if schemes are ranked by the P99
+/// slowdown.
 fn ranked_heads(quantity: Quantity) -> [&'static str; 2] {
     match quantity.field {
         "cct_max_us" => ["max\nCCT µs", "ideal\nCCT µs"],

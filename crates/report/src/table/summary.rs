@@ -284,7 +284,7 @@ const RECOVERY: &str = "Recovers after: from the start of the first fault until 
     first, with the fault still there (`ended in 1/3`: at one of three seeds), which is no worse than a later recovery; `not by \
     end`: it ended with the fault over, or was cut off.";
 
-/// The index after the columns of the ranked quantity and of its ideal.
+/// The index after the columns of the ranked quantity and of its ideal, if it has one.
 fn behind_ranked(head: &[Head], words: usize, quantity: Quantity) -> usize {
     let after = match quantity.field {
         "cct_max_us" => "ideal\nCCT µs",

@@ -7,9 +7,10 @@ use crate::labels::half_width;
 use crate::ranking::{Quantity, RankedScheme};
 use anabranch_results::ResultSet;
 
-/// The cost of the faults for each scheme, the largest first. If there are many schemes, only the largest and the
-/// smallest significant costs are listed. Notes list the costs that are not significant, and say so if the scheme with
-/// the lowest cost is slow.
+/// The significant costs of the faults, the largest first, and the schemes for which the faults cost nothing. If many
+/// costs are significant, only the two largest and the two smallest are listed. A note lists the uncertain costs. If
+/// all costs are uncertain, the sentence lists them instead. Another note says so if the scheme with the lowest cost
+/// is slow.
 pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdict {
     let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
         .iter()
@@ -23,7 +24,8 @@ pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdic
         percent.abs() >= LEAST_PERCENT && half.is_none_or(|half| percent.abs() > half)
     };
     let (clear, unclear): (Vec<_>, Vec<_>) = costs.into_iter().partition(is_clear);
-    // If no fault affects the runs of a scheme, the scheme has not handled any fault.
+    // A cost that is not significant is left out if no fault affected the scheme, because the scheme has then not
+    // handled any fault.
     let untouched = |name: &str| schemes.iter().any(|(known, of)| *known == name && of.no_seed_hit());
     let shown = |(name, percent, half): &(&str, f64, Option<f64>)| match half {
         Some(half) => format!("{name} {} % (± {})", whole_percent(*percent), half_width(*half)),

@@ -37,7 +37,8 @@ pub(super) fn verdict(set: &ResultSet, points: &[PointRanking<'_>], quantity: Qu
     verdict
 }
 
-/// A sentence for each scheme that is fastest at some points, with these points.
+/// A sentence for each set of schemes that tie as the fastest at some points, with these points. The set is empty at
+/// points where no scheme finished. For a single scheme, there is one sentence with the range of its values.
 fn fastest(points: &[&PointRanking<'_>], quantity: Quantity) -> Vec<String> {
     if let Some(range) = range_of_one_scheme(points, quantity) {
         return vec![range];

@@ -17,9 +17,9 @@ const T: u64 = 4150 * 20;
 const A: u64 = 64 * 20;
 const US: u64 = 1_000_000;
 
-/// The CCT, in ps, of one ring AllReduce among `ranks` hosts on one switch, with blocks of `chunks` chunks of `packets`
-/// full packets. T is the serialisation time of a full packet, and A that of an ACK. Links have the latency `latency`
-/// (d), windows never fill, and each packet is acknowledged.
+/// The CCT, in ps, of one ring AllReduce among `ranks` (N) hosts on one switch, with blocks of `chunks` (k) chunks of
+/// `packets` (P) full packets. T is the serialisation time of a full packet, and A that of an ACK. Links have the
+/// latency `latency` (d), windows never fill, and each packet is acknowledged.
 ///
 /// A rank sends M = 2 (N - 1) blocks of k chunks. Let S be the time to send a chunk. After the end of sending, it takes
 /// L = T + 2 d (one more store-and-forward delay and two links) until the next rank has the chunk. That rank forwards

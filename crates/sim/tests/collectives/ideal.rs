@@ -4,7 +4,8 @@ use anabranch_sim::scenario::{self, NoFiles, Overrides};
 use anabranch_sim::workload::collective::Algorithm;
 use anabranch_sim::{Control, run};
 
-/// Fabrics of 16 hosts. Most of them are oversubscribed or have different links.
+/// Fabrics of 16 hosts. The last of the fat trees with 2 tiers, the dumbbell and the `cross-dc` fabric are
+/// oversubscribed or have links of different rates.
 const FABRICS: [&str; 6] = [
     "kind = \"single-switch\"\nhosts = 16\nlink = \"100Gbps\"",
     "kind = \"fat-tree\"\nhosts = 16\nhosts_per_tor = 4\ntiers = 2\nlink = \"100Gbps\"",
@@ -44,7 +45,7 @@ fn no_job_is_faster_than_its_ideal() {
                 ("40KB", "ranks = 7\njobs = 2\nplacement = \"random\""),
                 ("300KB", "groups = [[0, 15, 5], [3, 0, 9, 12]]"),
             ] {
-                // Over all combinations, each scheme runs each algorithm on some fabric, and runs on each fabric.
+                // Each scheme runs each algorithm on each fabric except `cross-dc`.
                 let scheme = schemes.next().unwrap();
                 let scheme = match fabric.contains("cross-dc") {
                     // The headroom of the other schemes is too small for the long links.

@@ -48,8 +48,8 @@ const WARNED_BEFOREHAND: [&str; 8] = [
     "mrc-1plane",
 ];
 
-/// Schemes whose programs are at the edges of data centres. This fabric has no such edges, so their hosts send as with
-/// `dcqcn`.
+/// Schemes whose programs are at the edges of data centres. The fabrics of these tests have no such edges, so the
+/// hosts send as with `dcqcn`.
 const OF_SITES: [&str; 4] = ["themis-longhaul", "pnp-only", "trp-only", "bicc"];
 
 /// A scenario with one message from host 0 to host `to` over `topology`, for every scheme.

@@ -1,5 +1,4 @@
-//! Tests of every scheme with the setup `common` and each kind of workload, with and without faults: all messages
-//! arrive.
+//! Tests of every scheme with the setup `common` and five workloads, with and without faults: all messages arrive.
 
 mod alone;
 

@@ -120,16 +120,17 @@ fn pfc_pauses_one_class() {
     let gbps = |delivered: u64| (4_000 * 4_174 * 8) as f64 / (delivered as f64 / 1e3);
     let victim = gbps(one.flows[1].delivery_ps.unwrap());
     assert!(victim < 200.0, "{victim} Gb/s");
-    // Host 1 is paused in the class of storage, since it sends more than the trunk carries, but the trunk is not
-    // paused.
+    // Host 1 is paused in the class of storage, since it sends more than the 300 Gb/s of the trunk that are left, but
+    // the trunk is not paused.
     let paused = |class: &str| own.run.extra[&format!("pause_us_{class}")];
     assert!((paused("main") + paused("storage") - own.run.pause_us).abs() < 1e-6 && paused("main") > 0.0);
     let free = gbps(delivered(&own, "storage"));
     assert!((295.0..400.0).contains(&free), "{free} Gb/s");
 }
 
-/// A lossy class for training beside a lossless one for storage, with collectives and a Poisson load: the results do not
-/// depend on the number of threads, both classes have rows, and the resolved scenario gives the same results.
+/// A collective under lossy and lossless schemes, beside a lossless class for storage with a Poisson load and a class
+/// for probes: the results do not depend on the number of threads, storage and probes have rows, and the resolved
+/// scenario gives the same results.
 #[test]
 fn classes_are_deterministic_and_resolve() {
     let text = format!(

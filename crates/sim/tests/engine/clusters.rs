@@ -3,8 +3,8 @@
 
 use super::support::*;
 
-/// The FCT of `packets` packets of 4,174 B over `hops` links: the last byte arrives at (n + h - 1) T + 500 h, and its
-/// ACK h (A + 500) later.
+/// The FCT of `packets` (n) packets of 4,174 B over `hops` (h) links of 500 ns. T and A are the serialisation times
+/// of a packet and of an ACK in ns: the last byte arrives at (n + h - 1) T + 500 h, and its ACK h (A + 500) later.
 pub(super) fn acknowledged(packets: u64, hops: u64, ps_a_byte: u64) -> u64 {
     let (full, ack, latency) = (4_174 * ps_a_byte, 64 * ps_a_byte, 500_000);
     (packets + hops - 1) * full + hops * latency + hops * (ack + latency)
@@ -100,9 +100,9 @@ fn a_dead_port_takes_its_share_of_the_rate() {
     }
 }
 
-/// One of the four uplinks of a leaf in plane 0 is down, so that plane 0 carries 300 of 400 Gb/s. A NIC that sends by the
-/// next free port uses 1,500 of 1,600 Gb/s. A NIC that keeps equal shares sends as much on each port as on the slowest
-/// one: 1,200 Gb/s. The fabric is lossless, and leaves choose the shortest queue.
+/// One of the four uplinks of a leaf in plane 0 is down, so that plane 0 carries 300 of 400 Gb/s. If NICs send by the
+/// next free port, the four senders together use 1,500 of 1,600 Gb/s. If NICs keep equal shares, each port sends as
+/// much as the slowest one: 1,200 Gb/s in all. The fabric is lossless, and leaves choose the shortest queue.
 #[test]
 fn a_dead_uplink_costs_its_share_only_if_the_sprayer_adapts() {
     let four = "kind = \"multi-plane\"\nservers = 8\nnics = 1\nports = 4\nsegment = 4\nspines = 4\nuplinks = 4\nlink = \"100Gbps\"";

@@ -20,7 +20,7 @@ fn messages() -> String {
     text
 }
 
-/// Losses that make duplicates arrive late, and short timeouts that cause more duplicates.
+/// Losses. With the short timeouts of [`settings`], they cause duplicates that arrive late.
 const LOSSES: &str = r#"
 [[fault]]
 kind = "packet-loss"

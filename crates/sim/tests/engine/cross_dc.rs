@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 const GBPS: u64 = 1_000_000_000;
 
-/// The fabric of Themis-longhaul, section VII-A, with rates that are independent of each other.
+/// The fabric of Themis-longhaul, section VII-A, with all rates and latencies written out.
 const FABRIC: &str = "[topology]\nkind = \"cross-dc\"\ndcs = 2\ntors = 4\nleaves = 4\nhosts_per_tor = 4\n\
                       link = \"100Gbps\"\nlink_latency = \"1us\"\nesw_link = \"400Gbps\"\n\
                       esw_link_latency = \"2us\"\nwan_link = \"1600Gbps\"\nwan_latency = \"500us\"\n\

@@ -4,8 +4,8 @@ use super::support::*;
 use anabranch_sim::scenario::RunPoint;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A scenario with all uses of random numbers: a permutation, three load balancers, losses, marks and randomly chosen
-/// links.
+/// A scenario with several uses of random numbers: a permutation, three load balancers, losses, marks and randomly
+/// chosen links.
 const BUSY: &str = r#"
 schemes = ["reps", "ops", "ecmp"]
 setup = "reps-paper"

@@ -272,7 +272,8 @@ trigger id 4 oneshot
     let acknowledged = |id: usize| start(id) + row(id).fct_ps.unwrap();
     let delivered = |id: usize| start(id) + row(id).delivery_ps.unwrap();
     assert_eq!((start(1), start(3), start(5)), (0, 0, 5 * US));
-    // A message that is alone takes n packet times, the path delay, and the return of the ACK.
+    // A message of 10 packets that is alone takes 11 packet times and two latencies, since the last packet is sent on
+    // both links. Its ACK takes 2 (A + D) to return.
     assert_eq!(delivered(1), 11 * T + 2 * D);
     assert_eq!(acknowledged(1), 11 * T + 2 * D + 2 * (A + D));
     assert_eq!(start(2), acknowledged(1));

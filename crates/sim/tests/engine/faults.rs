@@ -82,7 +82,7 @@ fn failures_at_a_rate_are_drawn_for_each_seed() {
     for (one, three) in runs[0].iter().zip(&runs[1]) {
         assert_eq!((&one.digest, one.flows_finished), (&three.digest, one.flows));
         // Each cable fails 20 times per millisecond on average. There are so many cables that the first failure comes
-        // within a few microseconds.
+        // within a few microseconds of 10 us, where failures begin.
         assert!((10.0..30.0).contains(&one.faults[0].at_us), "{}", one.faults[0].at_us);
         assert!(one.faults[0].packets_lost > 100, "{}", one.faults[0].packets_lost);
     }
@@ -176,7 +176,7 @@ fn a_link_that_flaps_loses_what_two_failures_lose() {
     let (flapped, failed) = (single_switch(1, 150, &flap), single_switch(1, 150, &twice));
     assert_eq!(failed.run.link_losses, gone);
     assert_eq!(failed.run.faults[0].packets_lost, gone);
-    // The link is up again at 41 us.
+    // The fault ends at 41 us, and the link is then up.
     let cut = [20 * US..25 * US, 40 * US..41 * US];
     let gone = (1..=150).filter(|&i| cut.iter().any(|down| lost(&on_last_link(i), down))).count() as u64;
     assert_eq!((flapped.run.link_losses, flapped.run.faults[0].packets_lost), (gone, gone));
@@ -416,7 +416,8 @@ fn certain_loss_on_the_only_path_stalls() {
     }
 }
 
-/// Sends 10,000 packets over a link that loses some of them. Every loss causes one retransmission.
+/// Sends 10,000 packets with each of five seeds over a link that loses some of them, and returns the sums over the
+/// seeds. Every loss causes one retransmission.
 fn lossy(kind: &str, probability: f64) -> RunResult {
     let bytes = 10_000 * PAYLOAD;
     let text = format!(
@@ -522,7 +523,7 @@ fn the_seed_chooses_a_share_of_the_links_and_the_scheme_does_not() {
     assert_ne!(links, chosen("ops", 2));
 }
 
-/// The limit on simulated time also holds for the smallest run: no event after it is counted.
+/// The limit on simulated time also holds for a run of one flow: no event after it is counted.
 #[test]
 fn no_event_after_max_time_happens() {
     let mut point = points(&across("reps", ""), &[("flow.cm", ACROSS)]).remove(0);

@@ -62,7 +62,7 @@ fn packets_are_those_of_all_queue_pairs() {
     let one = "schemes = [\"ops\"]\nsetup = \"reps-paper\"\n[topology]\nkind = \"single-switch\"\nhosts = 2\nlink = \"100Gbps\"\n\
                [workload]\nkind = \"permutation\"\nbytes = \"12289B\"\n[set]\n";
     // With a payload of 4096 bytes, three packets are full and one has a single byte. If the message is split into
-    // parts of 6145 and 6144 bytes, each part has two packets.
+    // parts of 6145 and 6144 bytes, each part has two packets. Each of eight parts has one packet.
     let packets = |set: &str| finish_one(&format!("{one}\"*.transport.payload\" = \"4096B\"\n{set}"), &[]);
     let of = |set: &str| -> Vec<u64> { packets(set).flows.iter().map(|flow| flow.packets).collect() };
     assert_eq!(of(""), [4, 4]);

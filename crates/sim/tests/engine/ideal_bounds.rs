@@ -92,8 +92,8 @@ fn of_paths_with_different_latencies_the_shortest_counts() {
     assert!(times.iter().all(|[fct, ideal]| *ideal == shortest && fct >= ideal), "{times:?}");
 }
 
-/// Hosts that are connected in a ring of 100 Gb/s each have their own switch, which a packet enters and leaves at 200
-/// Gb/s.
+/// If hosts are connected in a ring of 100 Gb/s, each host gets a switch of its own and a link to it of 200 Gb/s, the
+/// sum of the host's two links. A packet crosses such a link at the sender and at the receiver.
 #[test]
 fn between_hosts_that_are_joined_a_packet_is_sent_twice_more() {
     let ring = "4 0 4\n\n0 1 100Gbps 2us 0\n1 2 100Gbps 2us 0\n2 3 100Gbps 2us 0\n3 0 100Gbps 2us 0\n";

@@ -8,8 +8,7 @@ use anabranch_sim::scenario::{NoFiles, Overrides, read};
 const LAST: Time = Time(281_000_000 * US);
 
 /// A scenario with a message between ToRs that starts at `start`, and another one that starts at 0. The schemes have
-/// different timers: only ACKs, rates that rise with time, timers of programs. The links are so slow that times are
-/// long.
+/// different timers: only ACKs, rates that rise with time, timers of programs.
 fn text(start: &str, bytes: u64) -> String {
     format!(
         r#"

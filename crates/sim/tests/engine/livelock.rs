@@ -1,10 +1,10 @@
 //! A run in which packets are sent but no new data arrives has stalled.
 //!
 //! The tests run DCP on a fabric that drops packets instead of trimming them. Ten messages of 263 packets are sent to
-//! host 14 at the same time. The spine's port to that host has room for a megabyte and loses 372 packets of the eight
-//! messages from other ToRs. DCP's receiver counts packets from zero in each round of its sender, so a complete round
-//! has to arrive. All senders send their last packet at the same time and time out at the same time, so each round
-//! repeats the previous one.
+//! host 14 at the same time. The spine's port to the ToR of that host has room for a megabyte and loses 372 packets
+//! of the eight messages from other ToRs. DCP's receiver counts packets from zero in each round of its sender, so a
+//! complete round has to arrive. All senders send their last packet at the same time and time out at the same time,
+//! so each round repeats the previous one.
 
 use super::support::*;
 use anabranch_base::Time;
@@ -45,8 +45,9 @@ kind = "messages"
 
 const NO_MARKS: &str = "\"dcp.fabric.ecn_kmin\" = \"1GB\"\n\"dcp.fabric.ecn_kmax\" = \"1GB\"\n";
 
-/// The last new packet arrives in the second round, which begins after the RTO of 4 ms. The run ends after a stall of
-/// 10 ms from then on. The watchdog checks four times in that time.
+/// The last new packet arrives in the second round, which begins after the RTO of 4 ms. The run ends once nothing new
+/// has arrived for the stall limit of 10 ms plus an RTO and a round trip, so after about 18 ms. The end may be some
+/// milliseconds later, since the watchdog checks only four times in that interval.
 #[test]
 fn retransmissions_in_step_are_a_stall() {
     for (rest, marks) in [("", true), (NO_MARKS, false)] {
@@ -65,7 +66,7 @@ fn retransmissions_in_step_are_a_stall() {
     }
 }
 
-/// A longer stall limit only delays the same end. The run ends at the next event, which may be several doublings of the
+/// Another stall limit only moves the same end. The run ends at the next event, which may be several doublings of the
 /// timeout later.
 #[test]
 fn patience_is_that_of_the_scenario() {

@@ -75,8 +75,8 @@ fn what_a_full_queue_drops_is_of_one_sender_or_by_a_fair_coin_of_either() {
     }
 }
 
-/// Packets of 1,064 B and of 4,150 B share a queue of three full packets. If the youngest queued packet is shorter than
-/// the arriving one, the latter does not fit in its place. Both are then dropped, and the queue counts the remaining
+/// Packets of 1,064 B and of 4,150 B share a queue of 12,500 B. If the youngest queued packet is shorter than the
+/// arriving one, the latter does not fit in its place. Both are then dropped, and the queue counts the remaining
 /// bytes.
 #[test]
 fn a_packet_that_does_not_fit_in_the_place_of_the_youngest_is_dropped_too() {
@@ -93,7 +93,7 @@ fn a_packet_that_does_not_fit_in_the_place_of_the_youngest_is_dropped_too() {
         let result = finish_one(&text, &[]);
         assert!(result.run.drops + result.run.trims > 50, "{:?}", result.run);
         assert!(trim || result.run.peak_queue_bytes <= 12_500, "{:?}", result.run);
-        // A queue that has no room for 4,150 B holds more than 8,350 B.
+        // A queue that has no room for 4,150 B holds more than 12,500 - 4,150 = 8,350 B.
         assert!(queue != "queue" || result.run.peak_queue_bytes > 8_350, "{:?}", result.run);
         assert!(lost(&result).iter().any(|lost| *lost > 0));
     }

@@ -36,7 +36,8 @@ fn data_for_another_rail_go_over_nvlink_first() {
     const BYTES: u64 = 128 << 10;
     let over = send(5, BYTES, NVLINK);
     let expected = nvlink(BYTES) + LATENCY + acknowledged(32, 2, AT_400G);
-    // The last byte arrives at 4,071.11 ns, and its ACK then crosses two links.
+    // NVLink takes 291.27 ns for 131,072 B, and 25 ns of latency. 33 packet times of 83.48 ns and two link latencies
+    // follow, so the last byte arrives at 4,071.11 ns. Its ACK then crosses two links.
     assert_eq!((expected - 2 * (64 * AT_400G + 500_000)) / 10, 407_111);
     let cct = over.jobs[0].cct_ps.unwrap();
     assert!(cct.abs_diff(expected) <= 1, "{cct} {expected}");

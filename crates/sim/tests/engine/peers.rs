@@ -6,7 +6,7 @@ use anabranch_sim::scenario::RunPoint;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Each traffic matrix with its fabrics. The last matrices only run in the long form of the tests.
+/// Each traffic matrix with its fabrics. Those of [`LONG_MATRICES`] only run in the long form of the tests.
 const MATRICES: &[(&str, &[&str])] = &[
     ("one", &["leaf_spine_tiny", "fat_tree_128_1os"]),
     ("bidir", &["leaf_spine_tiny", "fat_tree_128_1os"]),
@@ -137,8 +137,8 @@ name = "irn-conweave"
 "fabric.queue" = "4.5MB"
 "#;
 
-/// Settings of both schemes: DCQCN and ECN with the parameters of ConWeave's simulator, and an ACK for each packet that
-/// carries the packet's mark.
+/// Settings of both schemes: DCQCN and ECN with the parameters of ConWeave's simulator, and for each packet an ACK
+/// with the packet's ECN mark.
 const CONWEAVE: &str = r#"
 "cc.preset" = "conweave"
 "transport.payload" = "1000B"

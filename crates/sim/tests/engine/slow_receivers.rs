@@ -70,10 +70,10 @@ fn curve<'a>(result: &'a RunResult, series: &str) -> Vec<&'a SeriesRow> {
 
 /// Host 0 sends to host 1, which takes data at a quarter of the rate of its link.
 ///
-/// Packet k (from 0) arrives at `A + k T` with A = 2 (T + 500 ns), and packet 0 is taken at `A + 4 T`. At the arrival
-/// of packet k < 4 the NIC holds k + 1 packets, and later k + 1 - floor(k / 4), or one less if the host is done with a
-/// packet at this instant. The buffer holds 8 packets, so the NIC decides to send the first pause when packet 10
-/// arrives, with which the NIC holds 11 - 2 = 9 packets. The pause takes effect after the frame and the latency.
+/// Packet k (from 0) arrives at `A + k T` with A = 2 (T + 500 ns), and the host has taken packet 0 at `A + 4 T` and
+/// one more packet every `4 T`. At the arrival of packet k the NIC therefore holds k + 1 - floor(k / 4) packets. The
+/// buffer holds 8 packets, so the NIC decides to send the first pause when packet 10 arrives, with which the NIC
+/// holds 11 - 2 = 9 packets. The pause takes effect after the frame and the latency.
 #[test]
 fn a_slow_receiver_pauses_its_link() {
     let buffer = format!("buffer = \"{}B\"", 8 * 4_174);
@@ -140,9 +140,9 @@ fn a_slow_receiver_recovers_within_a_packet() {
     assert_eq!(result.flows[0].delivery_ps, Some(1_200_000 + bits.div_ceil(400)));
 }
 
-/// A storm of 100 us pauses the link until its last pause expires, and then the message goes on. The NIC sends a pause each
-/// 41.9 us. Its first frame arrives while the first packets are on their way, and the third and last frame leaves at
-/// `2 * LONGEST_PAUSE / 2`.
+/// A storm of 100 us pauses the link until its last pause expires, and then the message goes on. The NIC sends a
+/// pause frame each 41.9 us, which is `LONGEST_PAUSE / 2`. The first frame arrives at the switch before the first
+/// packet does, and the third and last frame leaves at `LONGEST_PAUSE`.
 #[test]
 fn the_last_pause_of_a_storm_expires() {
     let fault = format!(

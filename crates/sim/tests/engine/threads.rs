@@ -20,7 +20,7 @@ link_latency = "1us"
 wan_latency = "300us"
 "#;
 
-/// Every kind of fault. All faults are temporary.
+/// Every kind of fault of links and switches. All except the bit errors are temporary.
 const FAULTS: &str = r#"
 [[fault]]
 kind = "link-down"
@@ -208,7 +208,7 @@ fn faults_of_every_kind() {
     let workload = "[workload]\nkind = \"permutation\"\nbytes = \"60KB\"\n";
     let text = format!("{LEAF_SPINE}{workload}{FAULTS}{}", measures());
     let settings = |name: &str| {
-        // Routing reacts to faults under half of the schemes.
+        // Routing reacts to faults under the schemes whose names have an even length.
         let delay = if name.len().is_multiple_of(2) {
             format!("\"{name}.fabric.routing_delay\" = \"5us\"\n")
         } else {
@@ -238,7 +238,7 @@ fn an_incast_that_pauses_or_drops() {
     }
 }
 
-/// Chains of messages over three ToRs. Each message starts the next one at another host: on delivery or on
+/// Chains of messages over all four ToRs. Each message starts the next one at another host: on delivery or on
 /// acknowledgement, after a single message or after several. Several messages share a queue pair.
 const CHAINS: &str = "\
 Nodes 16

@@ -78,8 +78,8 @@ fn headers_are_lost_at_a_third_of_the_computed_weight() {
     assert!(result.run.timeouts > 0);
 }
 
-/// With a weight of 1, control packets and data share the link equally while both wait. Only headers fill their queue,
-/// so their goodput shows the share.
+/// With a weight of 1, control packets and data share the link equally while both wait. With a weight of 1,000,
+/// headers take nearly the whole link while they wait, so the data takes longer.
 #[test]
 fn the_weight_divides_the_link() {
     let [even, most] =
@@ -191,7 +191,7 @@ probability = 0.01
     for result in &results {
         let run = &result.run;
         let refused = if run.scheme == "dcp" { run.trims } else { run.drops };
-        // 4,000 packets cross two switches.
+        // 4,000 packets cross two switches, each of which refuses 1 % of them, so about 80 are refused.
         assert!((40..140).contains(&refused) || run.scheme == "pfc-ecmp", "{}: {refused}", run.scheme);
         assert_eq!(run.link_losses, 0);
         match run.scheme.as_str() {

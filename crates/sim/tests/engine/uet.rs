@@ -189,13 +189,14 @@ fn quick_adapts(senders: u32) -> (usize, f64) {
     (windows.len(), sum as f64 / FULL as f64 / windows.len().max(1) as f64)
 }
 
-/// Quick adapt requires a period of base RTT plus target that delivers less than MaxWnd / 8. At equal shares this needs
-/// more than 9.3 senders. Of four senders, at most one adapts. Of 16 senders, nearly all adapt.
+/// Quick adapt requires a period of base RTT plus target that delivers less than MaxWnd / 8. The link carries 1.75
+/// BDP in this period, and MaxWnd is 1.5 BDP, so at equal shares more than 1.75 / (1.5 / 8) = 9.3 senders are needed.
+/// At most one of four senders adapts, and nearly all of 16 senders do.
 ///
-/// In such a period of 24.5 us the link carries 1.75 BDP, which are 73.7 packets. For 21 us of it, the time in which a sender
-/// sends its first window of 1.5 BDP, 15 trimmed headers of 64 B come with each packet, so that packets have 4150 / 5110 of
-/// the link. This leaves 61.8 packets, or 3.9 for each sender. Of 16 senders, two may have too large a share to adapt, such
-/// as 11 packets each, and the others then have 2.8.
+/// In such a period of 24.5 us the link carries 73.7 packets if there is nothing else. For 21 us of it, the time in which
+/// a sender sends its first window of 1.5 BDP, 15 trimmed headers of 64 B come with each packet, so that packets have
+/// 4150 / 5110 of the link. This leaves 61.8 packets, or 3.9 for each sender. Of 16 senders, two may have too large a share
+/// to adapt, such as 11 packets each, and the others then have 2.8.
 #[test]
 fn quick_adapt_needs_more_than_nine_senders() {
     let seeds = 3;

@@ -5,7 +5,7 @@ pub struct Dice(u64);
 
 impl Dice {
     pub fn new(seed: u64) -> Self {
-        // The seed is mixed once. Otherwise the draws of a seed would be those of the previous seed, shifted by one.
+        // The seed is mixed once, so that consecutive seeds begin with unrelated states.
         Dice(Dice(seed).next())
     }
 

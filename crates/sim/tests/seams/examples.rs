@@ -98,7 +98,7 @@ fn a_transport_with_a_packet_of_its_own_repairs_losses_without_timeouts() {
     let [losses, resent, timeouts] = [2, 3, 4].map(row);
     // The receiver's reports are lost as well, but later reports replace them.
     assert!(losses > 5.0 && resent > 0.25 * losses && timeouts < 0.5 * resent, "{table:?}");
-    // `sack` needs a timeout to repair each loss.
+    // `sack`, the transport of `reps`, needs a timeout to repair each loss.
     assert!(timeouts < 0.5 * number(&table, "reps", 4), "{table:?}");
 }
 

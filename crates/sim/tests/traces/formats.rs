@@ -458,7 +458,8 @@ fn examples_are_jobs() {
         ["pipeline.goal", "gpt-13b.txt"].into_iter().map(|name| (name.to_owned(), read(name))).collect(),
     );
     let pipeline = run_in(&folder, &text("pipeline.toml"), 1).unwrap_or_else(|error| panic!("{error}"));
-    // Three stages pass data on, and the last micro-batch is two computations behind the first.
+    // A micro-batch takes one computation in each of four stages, and the last of three micro-batches is two
+    // computations behind the first. These are 6 computations of 40 us.
     let cct = pipeline.jobs[0].cct_ps.unwrap();
     assert!(cct > (3 + 3) * 40_000 * NS && pipeline.run.extra["compute_max_us"] == 120.0, "{cct}");
     let gpt = scenario::read("gpt-13b.toml", &text("gpt-13b.toml"), &folder, &Overrides::default());

@@ -45,7 +45,7 @@ fn ranks_of_a_group_reduce_among_themselves() {
         };
         (0..6).map(rank).collect()
     };
-    // All blocks have the same size, so that ranks end at the same time.
+    // The blocks of each collective have the same size, so that ranks end at the same time.
     let expected = ring(3, 408_600) + ring(3, 40_860) + ring(6, 122_580);
     for number in [INT64, UINT64] {
         for as_text in [true, false] {

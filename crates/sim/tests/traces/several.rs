@@ -68,7 +68,7 @@ fn jobs_are_placed_on_what_earlier_ones_leave() {
         drawn.insert(all);
     }
     assert!(drawn.len() > 15);
-    // A list of jobs with a single job takes as long as that job alone.
+    // In a list of jobs, a single job gets the same hosts as that job alone.
     let alone = format!(
         "schemes = [\"reps\"]\nseeds = [3]\n[topology]\n{fabric}\n[workload]\nkind = \"trace\"\nformat = \"goal\"\n{random}\n"
     );
@@ -230,8 +230,8 @@ fn binary_goal_is_as_its_text() {
 #[test]
 fn binary_goal_that_does_not_hold_together_is_explained() {
     let file = answered();
-    // A file that is cut off at any position, or in which any byte is changed, is read or refused, and never causes a
-    // panic.
+    // A file that is cut off after the cookie (8 bytes) is refused. A file in which a byte after the cookie is
+    // changed is read or refused, and never causes a panic.
     for length in 8..file.len() {
         assert!(of_binary(file[..length].to_vec()).is_err(), "{length}");
     }
@@ -245,8 +245,8 @@ fn binary_goal_that_does_not_hold_together_is_explained() {
         other[place] = byte;
         of_binary(other).unwrap_err()
     };
-    // The changed values are the cookie, the end of rank 1, the type of rank 0's first operation (after 2 numbers and 2
-    // roots), and the number of its waits.
+    // The changed values are the end of rank 1, the type of rank 0's first operation (after 2 numbers and 2 roots),
+    // and the number of its waits.
     for (place, byte, says) in [
         (8 + 6 + 24, 255, "job: rank 1 is not within it"),
         (8 + 6 + 32 + 16 + 4, 9, "job: rank 0: operation 0 has type 9, and there are 1, 2 and 3"),

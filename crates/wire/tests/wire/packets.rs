@@ -271,7 +271,7 @@ proptest! {
         let read = decode(&case.format, &case.reference, &frame).unwrap_or_else(|error| panic!("{error}: {case:?}"));
         let Packet { repr, .. } = case.packet.cut(0, false).expect("data");
         let cut = Case { packet: Packet { repr, ..case.packet }, ..case.clone() };
-        // In DCP, the 57 bytes of its headers remain, without an extension header.
+        // In DCP, the headers up to the MSN remain, without an extension header.
         let tag = if case.format.headers == Headers::Dcp && case.packet.tag > 3 { 0 } else { case.packet.tag };
         prop_assert_eq!(read.packet, cut.restored(read.packet.wire_bytes).with_tag(tag));
         prop_assert!(read.payload.is_empty());

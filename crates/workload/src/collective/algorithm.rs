@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 /// Rings and trees use the servers of a [`Layout`](super::Layout), in which each channel carries an equal part of every
 /// block. A channel's ring visits the servers one after the other. The first rank of a server in the ring (or the last
 /// one, if the server is visited in reverse) is on the channel's rail, if the server has a rank there. A channel's
-/// trees connect only this first rank of a server with other servers. The other algorithms use the ranks in their
-/// order.
+/// trees connect only this first rank of a server with other servers. The hierarchical AllReduce uses the servers and
+/// their rails. The other algorithms use the ranks in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {

@@ -298,7 +298,7 @@ fn a_published_flow_file_loads() {
     assert_eq!((w.messages[0].bytes, w.messages[0].start), (616, Start::At(Time(9_000))));
     let last = w.messages.last().unwrap();
     assert_eq!((last.bytes, last.start), (3_370, Start::At(Time(4_998_501_000))));
-    // The sample was drawn from the same distribution at 25 % load, so the generated workload must be similar.
+    // The flows of the file were drawn from ALIstorage at 25 % load, so the generated workload must be similar.
     let ours =
         build(&poisson("alistorage", 0.25, 128, Duration::from_us(5_000)), &fabric(128, 16), 1, &|_| None)
             .unwrap();

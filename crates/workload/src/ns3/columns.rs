@@ -60,8 +60,8 @@ pub(super) fn is_flow(content: &str) -> bool {
     }
 }
 
-/// Whether a line is a cable of a topology file: two nodes, a rate and a latency. At least one of the latter has a
-/// unit.
+/// Whether a line is a cable of a topology file: two nodes, a rate and a latency. The rate or the latency, or both,
+/// have a unit.
 pub(super) fn is_cable(content: &str) -> bool {
     let words: Vec<&str> = content.split_whitespace().collect();
     let [a, b, rate, latency, ..] = words[..] else { return false };

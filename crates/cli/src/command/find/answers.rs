@@ -31,8 +31,9 @@ pub(super) fn answers<'a>(find: &Find, lanes: &'a [Lane<'a>]) -> Vec<SchemeAnswe
     answers
 }
 
-/// The position of the value that the most demanding seed needs, or none if a seed has no answer. A seed for which the
-/// condition holds at both ends needs no particular value.
+/// The position of the value that the most demanding seed needs: the largest of the seeds' smallest values, or the
+/// smallest of their largest values. None if a seed has no answer. A seed for which the condition holds at both ends
+/// needs no particular value.
 pub(super) fn hardest<'l, 's: 'l>(find: &Find, lanes: impl Iterator<Item = &'l Lane<'s>>) -> Option<f64> {
     let mut places = Vec::new();
     for lane in lanes {
@@ -166,7 +167,7 @@ impl<'a> SchemeAnswer<'a> {
 
     pub(super) fn json(&self, find: &Find) -> Value {
         let found = self.found();
-        // The lowest and the highest value are null unless every seed has an answer.
+        // The lowest and the highest value are null unless a value was found for every seed.
         let all = found.len() == self.lanes.len();
         let values: Vec<toml::Value> = found.into_iter().filter(|_| all).map(|(_, value, _)| value).collect();
         let (easiest, hardest) = (values.first().cloned(), values.last().cloned());

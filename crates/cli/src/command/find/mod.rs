@@ -31,7 +31,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
 /// The end of the path of the parameter that sets a switch's buffer. If the headroom is separate from the buffer, the
-/// answer does not include it.
+/// answer does not include the headroom.
 const BUFFER_OF_SWITCH: &str = ".fabric.pfc.buffer";
 
 /// Carries out a search for each scheme and seed.

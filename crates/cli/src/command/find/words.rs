@@ -4,7 +4,8 @@ use crate::question::Condition;
 use crate::source::Folder;
 use anabranch_sim::scenario::{Answer, Extremum, Find, Search};
 
-/// A number as text, with four significant digits.
+/// A number as text, with at most three decimals and without trailing zeros. A number of two digits before the point
+/// has at most two decimals, one of three digits at most one, and a larger one none.
 pub(super) fn significant(number: f64) -> String {
     let whole = format!("{:.0}", number.abs().trunc()).len();
     let text = format!("{number:.places$}", places = 4_usize.saturating_sub(whole));
@@ -86,8 +87,8 @@ pub(super) fn unanswered(
     }
 }
 
-/// The widest permitted range of the parameter beyond the last or the first end, or the reason why there is none. The
-/// result is none for a list of values.
+/// The widest permitted range of the parameter beyond the last or the first end. If no wider range is permitted, the
+/// result is the reason as an `Err`. It is `None` for a list of values.
 fn range_beyond(
     find: &Find,
     holds: &Condition,

@@ -44,7 +44,7 @@ pub enum Answer {
     Bracket {
         /// The value that answers the search.
         value: toml::Value,
-        /// The next value that was tried, for which the condition fails.
+        /// The tried value next to it, for which the condition fails.
         fails: toml::Value,
     },
     /// The condition holds at both ends.

@@ -57,7 +57,7 @@ impl IdleNvLink {
         }
     }
 
-    /// The warning, with the key that lets GPUs of a server use NVLink.
+    /// The warnings, each with the setting with which the links or the switches are used.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let warning = |IdleLinks { key, bytes, rate }: IdleLinks| {
             let message = format!(

@@ -29,7 +29,7 @@ pub(in crate::scenario) struct RareLoss {
 /// A loss that is too rare.
 struct Rare {
     probability: f64,
-    /// Data packets that cross the links in a run.
+    /// The number of data packets that cross the fault's links in a run.
     packets: f64,
     /// The kind of the fault in words.
     kind: String,

@@ -45,10 +45,11 @@ pub(in crate::scenario) struct WithoutEffect {
     lasts_otherwise: bool,
 }
 
-/// A run has most likely ended after this multiple of its shortest possible duration. That duration follows from the hosts'
-/// links.
+/// A run on a fabric that is neither a fat tree nor a single switch has most likely ended after this multiple of its
+/// shortest possible duration, which follows from the hosts' links.
 const MUCH_LATER: f64 = 10.0;
-/// The factor that replaces [`MUCH_LATER`] if no link above the hosts' links is slower than the hosts' links.
+/// The multiple for a single switch and for a fat tree without oversubscription. In an oversubscribed fat tree, the
+/// oversubscription of each tier multiplies it.
 const LATER: f64 = 3.0;
 
 impl WithoutEffect {

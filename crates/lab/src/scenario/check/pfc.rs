@@ -121,19 +121,19 @@ impl<'a> Buffer<'a> {
 /// The length, in packets, of the suggested buffer if the present one is too small for thresholds.
 const ENOUGH_PACKETS: u64 = 100;
 
-/// The size rounded up to at least three digits, in a unit that people write.
+/// The size rounded up to a whole number of B, KB, MB or GB. From 100 KB on, at least three digits remain.
 pub(in crate::scenario) fn round_up(size: Bytes) -> Bytes {
     let unit = unit(size);
     Bytes(size.0.div_ceil(unit).saturating_mul(unit))
 }
 
-/// The size rounded down to at least three digits, in a unit that people write.
+/// The size rounded down to a whole number of B, KB, MB or GB. From 100 KB on, at least three digits remain.
 pub(in crate::scenario) fn round_down(size: Bytes) -> Bytes {
     let unit = unit(size);
     Bytes((size.0 / unit * unit).max(1))
 }
 
-/// The unit in which a size has at least three digits.
+/// The unit to which a size is rounded: B, KB, MB or GB. A size from 100 KB on has at least three digits in it.
 fn unit(size: Bytes) -> u64 {
     match size.0 {
         0..1_000 => 1,

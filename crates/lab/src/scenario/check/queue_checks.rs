@@ -1,6 +1,6 @@
-//! Warnings about queues and windows that do not fit their scheme: too short for a packet or for their own thresholds,
-//! or too long for a timeout. Other warnings are about balancers without a choice of paths, and about delay targets
-//! that no packet reaches.
+//! Warnings about queues and windows that do not fit their scheme: too short for a packet or for their own
+//! thresholds, or too long for a timeout. Other warnings are about balancers without a choice of paths, about a
+//! `shared_alpha` without a shared buffer, and about delay targets that no packet reaches.
 
 use crate::scenario::check::pfc::round_up;
 use crate::scenario::read::source_map::Origin;
@@ -338,8 +338,9 @@ fn longer(scheme: &Scheme, on: &Topology, facts: &PathFacts, holds: Bytes) -> Op
     tried.find(|bytes| *bytes > holds && does(*bytes))
 }
 
-/// The largest number of queues in which a packet may wait one after another. The paths of all built-in fabrics have
-/// fewer switches.
+/// The largest number of queues in which a packet may wait one after another. The paths of fat trees, Clos networks,
+/// dragonflies and fabrics of several data centres have fewer switches. The paths of a large torus or graph may have
+/// more.
 const MOST_QUEUES: u64 = 8;
 
 /// The largest number of doublings of a queue that are tried.
@@ -381,7 +382,8 @@ mod tests {
     use anabranch_base::Bytes;
     use anabranch_proto::cc::ConstantConfig;
 
-    /// A constant window ignores marks. So do balancers that spray at random, use paths in turn or react to pauses.
+    /// With a constant window, only the balancer can react to marks. Random spraying, ECMP, `ack-clock` and entropy
+    /// values in turn do not.
     #[test]
     fn marks_count_where_something_reacts_to_them() {
         let reacts = |name: &str| {

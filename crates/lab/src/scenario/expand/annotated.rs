@@ -19,10 +19,10 @@ enum Owner {
 const MOST_POINTS: usize = 64;
 
 /// `toml`, the resolved form of a scenario, with a comment after each parameter of a scheme that is given in `bdp`,
-/// `packets`, `rtt` or `line`: `queue = "1bdp" # = 1.25 MB`. The comments do not change the meaning.
+/// `packets`, `rtt`, `queue` or `line`: `queue = "1bdp" # = 1.25 MB`. The comments do not change the meaning.
 ///
 /// In a scenario with faults, each scheme without `routing_delay` has a comment that routing never reacts to the
-/// faults.
+/// faults. With adaptive routing, the comment excepts links of a switch's own that are down.
 ///
 /// `own` tells for each point of the sweep whether it has schemes of its own. If a parameter has different values at
 /// the points, the comment lists all of them.

@@ -45,9 +45,8 @@ pub(in crate::scenario) fn split(file: &str, step: Step) -> Result<Vec<Step>, Di
     sizes(&table)?.into_iter().map(with_size).collect()
 }
 
-/// The algorithm for the operation. If the scenario gives none, an AllReduce uses NCCL's choice if the servers are
-/// known, and every other operation uses its usual algorithm ([`Operation::usual_algorithm`]), as does an AllReduce
-/// without known servers.
+/// The algorithm for the operation. If the scenario gives none, it is [`Operation::usual_algorithm`]: NCCL's choice
+/// for an AllReduce whose servers are known, and otherwise a fixed algorithm of the operation.
 fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     let operation = table.word("operation", &Operation::ALL)?;
     if table.node("algorithm").is_none() {

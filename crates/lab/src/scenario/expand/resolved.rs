@@ -330,9 +330,9 @@ pub(in crate::scenario) struct Step<'a> {
     pub faults: &'a [FaultSpec],
 }
 
-/// The largest number of points in the curves of all runs together, which take some gigabytes on disk.
+/// The largest number of points in the curves of all runs together. So many points take some gigabytes on disk.
 pub(in crate::scenario) const MOST_POINTS: u64 = 50_000_000;
-/// The largest number of points in the curves of one run, which take some three gigabytes of memory.
+/// The largest number of points in the curves of one run. So many points take some three gigabytes of memory.
 pub(in crate::scenario) const MOST_POINTS_A_RUN: u64 = 20_000_000;
 
 /// The number of points that each of `runs` runs may have. It depends on nothing else, so that the end of a run does

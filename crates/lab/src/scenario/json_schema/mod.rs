@@ -5,7 +5,8 @@
 //!   that do not evaluate the chain (taplo) find the keys of all kinds in an `anyOf` that permits everything.
 //! - An error is reported at its own key and not at the table, because taplo marks everything within the place of an
 //!   error.
-//! - Required keys are required only if nothing is swept, because a swept key may be missing in its table.
+//! - Required keys are required only in a file without `sweep`, `find` and `point`, because a key that varies may be
+//!   missing in its table.
 //! - Rules between values, and names of links and schemes, are left to `anabranch check`.
 
 mod completion;

@@ -293,7 +293,8 @@ mod tests {
         values
     }
 
-    /// The reader rejects the values that a declaration does not permit, and so those that the schema rejects.
+    /// The reader rejects the values that a declaration does not permit. The schema rejects the same values, since it
+    /// is generated from the declarations.
     #[test]
     fn values_outside_of_the_declared_range_are_refused() {
         let (mut accepted, mut looked_at) = (Vec::new(), 0);

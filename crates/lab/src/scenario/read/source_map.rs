@@ -93,9 +93,9 @@ impl Origin {
         )
     }
 
-    /// The place at which a parameter of a scheme is set, and the parameter's name as written. If the parameter is not
-    /// set, the place is that of the first parameter in `blamed` that is set, or else that of the scheme's part to
-    /// which the parameter belongs, of `[set]` or of the schemes.
+    /// The place at which a parameter of a scheme is set, and the parameter's name as written. If the parameter is
+    /// not set, the place is the first one that exists among these: the parameters in `blamed`, the part of the
+    /// scheme to which the parameter belongs, `[set]`, `[[scheme]]` and `schemes`.
     pub(in crate::scenario) fn setting(
         &self,
         scheme: &str,

@@ -148,8 +148,8 @@ fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {
     if let (Some(node), false) = (table.node("links"), known.contains(&"links")) {
         let message = "this kind of fault is about switches, not about links";
         let value = node.value();
-        // Only selectors of links contain these characters. A value that contains none of them may be the name of a
-        // switch.
+        // A value with one of these characters most likely names links, although `plane:2/tor:0` names a switch. A
+        // value that contains none of them may be the name of a switch.
         let a_switch = value.as_str().filter(|name| !name.contains(['/', '-', '>']) && *name != "all");
         let help = match a_switch {
             Some(name) if !name.starts_with("host") => format!("switches = {name:?} instead of links"),

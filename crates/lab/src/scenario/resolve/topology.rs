@@ -222,8 +222,8 @@ fn cross_dc(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
     let hosts_per_tor: u32 = table.need("hosts_per_tor")?;
     let link = rate(table, "link")?.ok_or_else(|| table.missing("link"))?;
     let link_latency = table.get("link_latency")?.unwrap_or(LATENCY);
-    // By default, the links of ESWs together have the rate at which the hosts of a data centre can send, as in the
-    // paper.
+    // By default, the links from a data centre's leaves to its ESW together have the rate at which its hosts can
+    // send, and so does each WAN link, as in the paper.
     let of_dc = Rate(link.0.saturating_mul(u64::from(tors)).saturating_mul(u64::from(hosts_per_tor)));
     let of_leaf = Rate(of_dc.0.div_ceil(u64::from(leaves.max(1))));
     let spec = CrossDcSpec {

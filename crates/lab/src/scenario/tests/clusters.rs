@@ -216,7 +216,8 @@ fn names_and_units_of_nvidia_are_refused_with_those_of_here() {
     }
 }
 
-/// A GPU of an NVLink domain of several servers has a channel for its NIC.
+/// A collective has a channel for each NIC of an NVLink domain: 8 NICs per server, and at most the 64 channels of
+/// NCCL.
 #[test]
 fn a_domain_has_a_channel_for_each_nic() {
     let ring = "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"1MB\"\nserver = {}";

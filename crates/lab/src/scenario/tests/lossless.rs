@@ -165,15 +165,17 @@ fn assert_advice_works(said: &str) {
 
 #[test]
 fn the_cures_work() {
-    // The buffers of the switches in this small fabric are a small share of the large switch's buffer.
+    // The case with `headrom` is left out, because its suggestion of 1 MB for each of the three ports exceeds the
+    // buffer: 256 MB for a switch of 51.2 Tb/s are 2 MB for the 400 Gb/s of a switch here.
     for (settings, expected) in CASES.iter().filter(|(settings, _)| !settings.contains("headrom")) {
         assert_advice_works(expected);
         assert!(attempt(&format!("{LINE}{settings}\n")).is_err());
     }
 }
 
-/// The trunk needs the largest headroom of all links: 112,515 B. This is the sum of 104,214 B (the data that arrives at
-/// 25 B/ns in `2 us + T + frame + 2 us`, where T is the time of a full packet), one byte, and two packets of 4,150 B.
+/// The trunk needs the largest headroom of all links: 112,515 B. This is the sum of 104,214 B (the data that arrives
+/// at 25 B/ns in `2 us + T + P + 2 us`, where T is the time of a full packet of 4,150 B and P that of a PFC frame of
+/// 64 B), one byte, and two full packets.
 #[test]
 fn a_headroom_that_is_too_small_is_told_with_what_would_do() {
     let said = said(r#""rocev2.fabric.pfc.headroom" = "100KB""#);

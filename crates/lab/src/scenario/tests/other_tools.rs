@@ -298,7 +298,7 @@ fn a_configuration_of_simai_is_a_setup() {
     let disk = Disk(folder);
     let scenario = read("s.toml", &text, &disk, &Overrides::default()).unwrap();
     let resolved = scenario.to_toml();
-    // The ECN thresholds are those for 400 Gb/s, in kilobytes of 1,000 bytes.
+    // The ECN thresholds are those for 400 Gb/s: 800 and 3,200 kilobytes of 1,000 bytes. 3,200,000 B are 3125 KiB.
     for says in [
         "payload = \"9KB\"",
         "ecn_kmin = \"800KB\"",

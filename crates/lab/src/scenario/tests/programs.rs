@@ -162,7 +162,8 @@ fn the_cures_work() {
         };
         // The suggestion sets a parameter of a program that `reps` would not have without the setting.
         let table = if advice.contains("reps.fabric.program.") { fault } else { beside };
-        // The largest window and the smallest table are valid values, but they do not fit this fabric.
+        // The largest window, and the smallest and the largest table, are valid values, but they do not fit this
+        // fabric.
         if ["paths\" = 1", "paths\" = 65536", "window\" = 65536"].iter().any(|end| advice.ends_with(end)) {
             continue;
         }
@@ -170,7 +171,8 @@ fn the_cures_work() {
     }
 }
 
-/// A program with a table entry per path needs a transport whose window the table covers.
+/// The program `themis-spraying` needs a transport whose window counts packets, because its bitmap covers this
+/// window.
 #[test]
 fn themis_needs_the_transport_that_it_was_made_for() {
     let themis = "kind = \"themis-spraying\", paths = 8, window = 512, confirmation = true, lazy_drop = true, \

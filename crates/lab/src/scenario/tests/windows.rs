@@ -4,7 +4,8 @@
 use crate::scenario::tests::folder;
 use crate::scenario::*;
 
-/// The warnings about a message of `bytes` through one switch with links of 100 Gb/s, whose path holds 14.0 packets.
+/// The warnings about a message of `bytes` through one switch with links of 100 Gb/s, whose path holds a little more
+/// than 14.0 packets (15 if rounded up).
 fn warnings(scheme: &str, bytes: &str, set: &str) -> Vec<Diagnostic> {
     let text = format!(
         "schemes = [{scheme:?}]\n[topology]\nkind = \"single-switch\"\nhosts = 2\nlink = \"100Gbps\"\nlink_latency = \"1us\"\n\

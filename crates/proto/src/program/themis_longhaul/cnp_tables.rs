@@ -13,10 +13,12 @@
 //!
 //! Choices where the paper is silent:
 //! - Location of the registers of Algorithm 1: each slot of the cache and each entry of the store has a set of them.
-//!   The control plane copies the registers of the slot into the new entry before it resets the slot, so that the flow
-//!   continues in its state. After a collision, this state includes the other flow's CNPs. The entry starts instead in
-//!   the state after the CNP that requested it, at the time of that CNP, in two cases. Either there is no cache, or no
-//!   CNP of the flow has arrived since the slot was reset for another flow, which the control plane knows.
+//!   The control plane copies the registers of the slot into the new entry before it resets the slot, so that the
+//!   flow continues in its state. After a collision, this state includes the other flow's CNPs. If the slot does not
+//!   hold the flow's registers, the entry starts instead in the state after the CNP that requested it, at the time of
+//!   that CNP. This is so without a cache, and if the slot was reset, expired or came into use anew since the flow's
+//!   last CNP. With fingerprints or `reset_own`, it is also so if another flow's CNP was the last to write the slot.
+//!   The control plane knows these events.
 //! - A CNP of a flow in the store changes only the entry. Otherwise each CNP would fill the slot that the entry is
 //!   meant to free.
 //! - A slot whose flow has returned to normal is a miss, like an empty one.
@@ -69,7 +71,8 @@ pub struct TableCounts {
     pub installs_refused: u64,
     /// Entries that replaced an idle one.
     pub entries_reused: u64,
-    /// CNPs that wrote to a slot of the cache in use by another throttled flow.
+    /// CNPs with which a flow began to write to a slot of the cache that another throttled flow was using. Its
+    /// further CNPs do not count, unless it lost the slot in between.
     pub collisions: u64,
 }
 
@@ -89,7 +92,8 @@ struct CacheSlot {
     fingerprint: u32,
     /// The flow whose CNP was the last to write the slot, which the control plane knows.
     writer: Option<QpId>,
-    /// A counter that increases when the slot is reset, and when a CNP arrives while the slot holds no throttled flow.
+    /// A counter that increases when the slot is reset, when a CNP arrives while the slot holds no throttled flow,
+    /// and when a CNP evicts a flow with another fingerprint.
     generation: u32,
 }
 

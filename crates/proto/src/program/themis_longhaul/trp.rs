@@ -51,8 +51,7 @@ parameters! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified: the register of section V-B stores a hash"; default = false)]
         pub cache_fingerprint: bool,
-        /// Time without a CNP after which a slot of CNP_Cache is free. With 0, a slot is free only when its flow has
-        /// returned to normal.
+        /// Time without a CNP after which a slot of CNP_Cache is free. With 0, slots do not expire.
         #[serde(default = "no_expiry", skip_serializing_if = "is_no_expiry")]
         #[param(any; example = "1ms"; source = "unspecified; section V-B: expired register entries"; default = "0us")]
         pub cache_expiry: Span,

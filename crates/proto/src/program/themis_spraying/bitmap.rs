@@ -32,8 +32,8 @@ impl ProxyBitmap {
 
     /// Marks `psn` as sent to the NIC.
     ///
-    /// A copy of a packet below the start pointer changes nothing. Once the start pointer has left that packet's half,
-    /// its bit represents `psn + 2 * window`, which cannot have been sent yet.
+    /// A copy of a packet below the start pointer changes nothing. Once the start pointer has left that packet's
+    /// half, its bit represents a later packet (`psn + 2 * window` or beyond), which need not have been sent.
     #[inline]
     pub(super) fn insert(&mut self, psn: u32) {
         if psn < self.start {

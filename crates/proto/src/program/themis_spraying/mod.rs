@@ -56,8 +56,8 @@ parameters! {
         /// Whether paths whose packets fail to arrive are avoided (section 4.4).
         #[param(any; example = true; source = "Themis-spraying, section 4.4")]
         pub failure_handling: bool,
-        /// Distance in PSNs beyond a missing packet at which a passing packet causes the missing packet's path to be
-        /// avoided (OOO_THRESHOLD).
+        /// The path of a missing packet is avoided once a packet that is more than this number of PSNs beyond the
+        /// missing one passes (OOO_THRESHOLD).
         #[param(1..=u32::MAX; example = 448; source = "Themis-spraying, section 6.2")]
         pub ooo_threshold: u32,
         /// Number of packets for which a path is avoided (AVOIDANCE_WINDOW).

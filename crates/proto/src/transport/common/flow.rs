@@ -130,7 +130,8 @@ impl Flow {
         self.cc.handle_ack(&report);
     }
 
-    /// The report of a loss. A transport with a flow reports one loss for each event, whatever the number of lost packets.
+    /// The report of a loss. A transport that has a [`Flow`] reports one loss for each event, whatever the number of
+    /// lost packets.
     pub fn loss(&self, now: Time, cause: LossCause, in_flight: u64) -> LossReport {
         let bytes = self.messages.packet_bytes().into();
         LossReport { now, bytes, cause, rtt: None, in_flight }

@@ -98,9 +98,8 @@ interface! {
         /// application, so that duplicates, discarded packets and trimmed packets do not count. Once everything is
         /// delivered, it is the number of packets of all messages.
         fn fresh_packets(&self) -> u64;
-        /// Whether the receiver joins the queue of the host's pull pacer (`eqds`, and `uet` with
-        /// credit). The driver reads it after each
-        /// packet and each pull. It is true only once until the next [`pull`](Self::pull).
+        /// Whether the receiver joins the queue of the host's pull pacer (`eqds`, and `uet` with credit). The driver
+        /// reads it after each packet and each pull. It is true only once until the next [`pull`](Self::pull).
         fn requests_pull(&mut self) -> bool {
             false
         }
@@ -125,9 +124,11 @@ pub struct Pull {
 pub struct SenderCounters {
     /// Data packets that were sent again.
     pub retransmissions: u64,
-    /// Packets that timed out.
+    /// Timeouts. Transports with a timer for each packet (`sack`, `eqds`, `uet` and `mrc`) count the packets that
+    /// timed out. The others count the timeouts of the queue pair.
     pub timeouts: u64,
-    /// NACKs that were received, including outdated ones (`rnic-sr`).
+    /// NACKs that were received, including outdated ones (`rnic-sr` and `mp-rdma`), or NACKs that declared a packet
+    /// lost (`uet` and `mrc`). Other transports do not count NACKs.
     pub nacks: u64,
     /// Batches of retransmissions that were fetched from host memory (`dcp`).
     pub fetches: u64,

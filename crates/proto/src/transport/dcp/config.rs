@@ -4,8 +4,8 @@ use crate::{Span, StateField};
 use anabranch_base::{AboveZero, Bytes, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Number of earlier timeouts of the oldest message up to which a timeout takes one RTO. After them, each timeout takes
-/// twice as long as the previous one, up to [`MAX_DOUBLINGS`] times.
+/// The next timeout of the oldest message takes one RTO if the message has had at most this many timeouts. Each later
+/// timeout takes twice as long as the previous one, until the timeout has doubled [`MAX_DOUBLINGS`] times.
 pub(super) const PLAIN_ROUNDS: u32 = 7;
 
 /// The largest number of doublings of the timeout.
@@ -25,7 +25,8 @@ parameters! {
         /// Size of an ACK or CNP.
         #[param(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
         pub ack: Bytes,
-        /// Bits of the packet counter of a message. A longer message is split into several requests.
+        /// Bits of the packet counter of a message. A message with more packets than it can count is split into
+        /// several requests.
         #[param(1..=31; example = 14; source = "DCP, section 4.5")]
         pub counter_bits: u32,
         /// Number of requests that the receiver tracks, from the oldest unacknowledged one on (section 4.5). It is also
@@ -64,7 +65,7 @@ pub(in crate::transport) struct Requests {
     /// The largest number of packets that the receiver's counter can count.
     counted: u32,
     /// The window divided by the number of requests that the receiver tracks, in packets. A value between one and two
-    /// is rounded up.
+    /// is rounded up, and the share is at least one packet and at most `counted`.
     share: u32,
 }
 
@@ -88,7 +89,8 @@ impl Requests {
     ///
     /// There is one ACK per request, and the packets of a request count as in flight until its last one has arrived.
     /// Requests must therefore be short. But if they were shorter than one share, the tracked requests would not fill
-    /// the window. The length is between one share and two, and at most the range of the receiver's counter.
+    /// the window. The requests of a split message have at least one share and less than two, and at most the range
+    /// of the receiver's counter. A message of less than two shares is not split, unless it exceeds that range.
     #[inline]
     pub fn packets(&self, message: u64) -> u32 {
         let parts = (message / u64::from(self.share)).max(1);

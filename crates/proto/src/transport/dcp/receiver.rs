@@ -78,8 +78,8 @@ impl DcpReceiver {
 impl Receiver for DcpReceiver {
     /// Handles a received packet, and returns the first message that the packet completes.
     ///
-    /// ACKs cannot echo marks, since there is only one ACK per message. With a `cnp_interval` of 0, every marked packet
-    /// therefore causes a CNP, and with `trims_as_marks` every trimmed one does too.
+    /// ACKs cannot echo every mark, since there is only one ACK per request. With a `cnp_interval` of 0, every marked
+    /// packet therefore causes a CNP, and with `trims_as_marks` every trimmed one does too.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {

@@ -153,11 +153,13 @@ impl Sender for DcpSender {
         Some(&mut self.lb)
     }
 
-    /// A message with more packets than the receiver's counter can count is split into several requests, of which only
-    /// the last one has a CQE. A message above twice a request's share of the window is split too (`config.rs`). The
-    /// window then bounds the bytes in flight whatever the length of messages, and with 8 tracked requests at least
-    /// three quarters of the window can be in use. (In DCP, section 4.3, a queue pair sends min(round_quota, awin)
-    /// bytes. The paper does not specify the value of *awin* between the ACKs of long messages.)
+    /// Adds a message to the send queue as one or more requests, of which only the last one has a CQE. A request has
+    /// at most as many packets as the receiver's counter can count. A message is also split if it has at least twice
+    /// as many packets as a request's share of the window, which is the window divided by the number of tracked
+    /// requests (`config.rs`). The window therefore bounds the bytes in flight whatever the length of messages, and 8
+    /// tracked requests of a split message can fill at least two thirds of it. (In DCP, section 4.3, a queue pair
+    /// sends min(round_quota, awin) bytes. The paper does not specify the value of *awin* between the ACKs of long
+    /// messages.)
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
         let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
@@ -288,8 +290,8 @@ impl Sender for DcpSender {
         self.counters
     }
 
-    /// After an acknowledgement the timer applies to the next request, which may have been sent long ago, so its timeout may
-    /// be earlier than the previous one.
+    /// An acknowledgement ends the doubling of the timeout. It also starts the timer if the timer had stopped because
+    /// a packet of the acknowledged requests waited for retransmission.
     #[inline]
     fn advances_timer(&self) -> bool {
         true

@@ -2,10 +2,10 @@
 //!
 //! Reliability is that of `sack`: delivery in any order, selective acknowledgement, and one timeout per packet. In
 //! addition a packet needs credit, which the receiver grants in pull packets. Every receiving host paces its pulls at
-//! its line rate and distributes them round robin ([`PullPacer`]). A new sender has a window of speculative credit, and
-//! the first answer cancels the rest of this credit. Data packets carry a target, which is the number of the last pull
-//! for which the sender has data. A sender without credit sends its target in a request to send (RTS), and repeats the
-//! RTS after each RTO without an answer.
+//! `pull_rate` and distributes them round robin ([`PullPacer`]). A new sender has a window of speculative credit, and
+//! the first answer cancels the rest of this credit. Data packets carry a target, which is the number of the last
+//! pull for which the sender has data. A sender without credit sends its target in a request to send (RTS), and
+//! repeats the RTS after each RTO without an answer.
 //!
 //! The numbers of pulls and targets are cumulative, so that a later packet compensates for the loss of an earlier one.
 //! Their unit is a full packet, while EQDS counts bytes. In EQDS, too, one pull is for one packet, but here a short
@@ -54,7 +54,7 @@ impl TransportProperties for EqdsConfig {
         fields
     }
 
-    /// The number space ends before the largest PSN, since the PSNs in flight must not reach its end.
+    /// More than `MAX_SPAN` PSNs below 2^32 stay unused, so that the PSNs in flight never wrap.
     fn number_space(&self, _window: u64) -> NumberSpace {
         NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
     }

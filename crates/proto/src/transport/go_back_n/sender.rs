@@ -24,7 +24,8 @@ pub struct GoBackNSender {
     in_flight: u64,
     /// The first PSN that was never sent.
     fresh: u32,
-    /// The start of the RTO timer: the last new acknowledgement, or the first packet after an idle period.
+    /// The start of the RTO timer: the last new acknowledgement, or the first packet after an idle period or a
+    /// go-back-N restart.
     since: Time,
     rto: Duration,
     flow: Flow,

@@ -105,9 +105,9 @@ impl Sender for MpRdmaSender {
     /// rule is that of the public simulations of MP-RDMA (NSDI 2018), whose sender has cwnd + inflate - (snd_nxt -
     /// snd_una) packets left. The available papers do not specify it.
     ///
-    /// Room in the window that does not come from an ACK is also used immediately. This is the initial window, and the room
-    /// that an ACK freed beyond the two packets that it may clock out. One simulation uses the latter with the following
-    /// ACKs, or when a timer expires, to avoid a burst. Such room is rare here, since it needs timeouts or lost ACKs.
+    /// Room for packets that no ACK clocks out is also used immediately: the initial window, and the room that an ACK
+    /// frees beyond the two packets that it may clock out. One simulation uses such freed room with the following
+    /// ACKs, or when a timer expires, to avoid a burst. It is rare here, since it needs timeouts or lost ACKs.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.next == self.messages.end() || self.in_flight() >= self.window() {
@@ -225,7 +225,8 @@ impl Sender for MpRdmaSender {
         self.counters
     }
 
-    /// True, because a received packet may restart an idle window, whose timer was stopped.
+    /// True, so that the driver reads the timeout after each received packet. A packet may stop the timer while a
+    /// go-back-N restart has not yet sent anything.
     #[inline]
     fn advances_timer(&self) -> bool {
         true

@@ -27,9 +27,10 @@ parameters! {
         /// Size of a probe and of an endpoint request.
         #[param(Bytes(1)..=Bytes(65_535); example = "138B"; source = "MRC (OCP 1.0): 98, and 40 of SRv6 with source routes")]
         pub request: Bytes,
-        /// Number of bytes of payload beyond which the receiver sends a SACK, counted from the last SACK. Each packet counts as
-        /// at least 1 KiB. A packet is acknowledged immediately if it is marked, is a duplicate, a retransmission or the first
-        /// of its queue pair, or requests a SACK.
+        /// Number of bytes of payload after whose arrival the receiver sends a SACK, counted from the last SACK. Each
+        /// packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, if it is a
+        /// duplicate, a retransmission or the first of its queue pair, if it requests a SACK, or if it closes the gap
+        /// below a packet that requested one.
         #[param(AboveZero; example = "16KiB"; source = "unspecified in MRC (OCP 1.0); UET 1.0.3: 16 KiB, a client: 4 KiB")]
         pub sack_bytes: Bytes,
         /// The unit in which SACKs count received bytes.

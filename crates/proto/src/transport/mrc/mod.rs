@@ -1,8 +1,8 @@
 //! `mrc`: multipath reliable connection (MRC, OCP 1.0, read in digests and in a client written from it).
 //!
-//! Packets are delivered as in Ultra Ethernet's mode RUD (see `uet`): selective acknowledgements with the bytes received,
-//! NACKs of trimmed packets, a timeout for each packet. MRC adds a set of entropy values with states (the balancer `mrc`),
-//! probes of paths, paths of its own for answers, and the status of a NIC's ports.
+//! Packets are delivered as in Ultra Ethernet's mode RUD (see `uet`): selective acknowledgements with the bytes
+//! received, NACKs of trimmed packets, a timeout for each packet. MRC adds a set of entropy values with states (the
+//! balancer `mrc`), probes of paths, separate paths for answers, and the status of a NIC's ports.
 //!
 //! Not built: the exchange of capabilities, changes of the MPR, NACKs for other reasons than trimming, the receiver's penalty,
 //! a congestion control that queue pairs to one destination share, and PSNs of 24 bits.
@@ -57,7 +57,8 @@ impl TransportProperties for MrcConfig {
         self.request
     }
 
-    /// The state of `uet`, and at the receiver an entropy value for each of at most 8 planes with its state (MRC, OCP 1.0).
+    /// The state of `uet`. In addition, the receiver has an entropy value with its state for each of at most 8
+    /// planes, and the sender has a bitmap of the receiver's ports that are up (MRC, OCP 1.0).
     fn tracking(&self, packets: u32) -> Vec<StateField> {
         let mut fields = tracking(self.mpr, packets);
         fields.push(StateField::new("entropy value of answers", 32, 8));
@@ -71,7 +72,7 @@ impl TransportProperties for MrcConfig {
         timeouts
     }
 
-    /// The PSNs in flight must not reach the end of the number space.
+    /// More than `MAX_SPAN` PSNs below 2^32 stay unused, so that the PSNs in flight never wrap.
     fn number_space(&self, _window: u64) -> NumberSpace {
         NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
     }

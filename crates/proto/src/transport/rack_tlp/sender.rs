@@ -35,8 +35,8 @@ pub struct RackTlpSender {
     base_rtt: Duration,
     reo_wnd: Duration,
     rto: Duration,
-    /// The start of the RTO timer: the last ACK of a new arrival, the last retransmission or probe, or the first packet
-    /// after an idle period.
+    /// The start of the RTO timer: the last ACK of a new arrival, the last detected loss, the last retransmission or
+    /// probe, or the first packet after an idle period.
     since: Time,
     /// The time at which the oldest overtaken packet counts as lost. It is [`Time::NEVER`] if none was overtaken.
     reorder_due: Time,

@@ -39,7 +39,8 @@ pub struct RnicSrSender {
     /// The time at which a packet that waits for the blocked path is tried again. It is [`Time::NEVER`] if no packet
     /// waits.
     resume: Time,
-    /// The start of the RTO timer: the last new acknowledgement, or the first packet after an idle period.
+    /// The start of the RTO timer: the last new acknowledgement, or the first packet after an idle period or a
+    /// timeout.
     since: Time,
     rto: Duration,
     retransmission_block: Duration,

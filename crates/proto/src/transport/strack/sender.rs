@@ -42,7 +42,8 @@ pub struct StrackSender {
     received_end: u32,
     /// The end of the recovery, which lasts until every PSN below this one is acknowledged.
     recovery_end: u32,
-    /// The start of the RTO timer: the last advance of the ePSN, or the first packet after an idle period.
+    /// The start of the RTO timer: the last advance of the ePSN, the last timeout, or the first packet after an idle
+    /// period.
     rto_from: Time,
     /// The start of the probe timer: the last SACK, the first packet after an idle period, or the last probe.
     probe_from: Time,
@@ -373,8 +374,9 @@ impl StrackSender {
         more
     }
 
-    /// STrack, section 3.3.2, OOO-based detection. The receiver's counter refers to its ePSN, so that the counter of a
-    /// SACK with an older ePSN is outdated. The count is compared with the window in bytes.
+    /// STrack, section 3.3.2, OOO-based detection. The receiver's counter refers to its ePSN, so that the counter of
+    /// a SACK with an older ePSN is outdated. The count, in bytes of full packets, is compared with the window, or
+    /// with `min_threshold` if that is larger. A saturated count always means loss.
     #[inline]
     fn detect_by_order(&mut self, now: Time, out_of_order: u16) {
         if out_of_order == 0 || self.is_recovering() {

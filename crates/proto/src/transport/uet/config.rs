@@ -24,9 +24,10 @@ parameters! {
         /// Size of a NACK, of a control packet (a probe) and of a trimmed packet.
         #[param(Bytes(1)..=Bytes(65_535); example = "62B"; source = "UET 1.0.3, section 3.5: PDS of 16 B, of 82 with IPv6; uet-htsim: 64")]
         pub control: Bytes,
-        /// Number of bytes after whose arrival the receiver sends an ACK (ACK_Gen_Trigger), counted from the last ACK. Each
-        /// packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, is a duplicate, a
-        /// retransmission or the first of its queue pair, or requests an ACK.
+        /// Number of bytes after whose arrival the receiver sends an ACK (ACK_Gen_Trigger), counted from the last
+        /// ACK. Each packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, if it is
+        /// a duplicate, a retransmission or the first of its queue pair, if it requests an ACK, or if it closes the
+        /// gap below a packet that requested one.
         #[param(AboveZero; example = "16KiB"; source = "UET 1.0.3, section 3.5: 16 KiB, at most 32 KiB")]
         pub sack_bytes: Bytes,
         /// The unit in which ACKs count received bytes.

@@ -83,7 +83,7 @@ impl TransportProperties for UetConfig {
         timeouts
     }
 
-    /// The PSNs in flight must not reach the end of the number space.
+    /// More than `MAX_SPAN` PSNs below 2^32 stay unused, so that the PSNs in flight never wrap.
     fn number_space(&self, _window: u64) -> NumberSpace {
         NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
     }
@@ -116,8 +116,9 @@ impl TransportProperties for UetConfig {
     }
 }
 
-/// The receiver has a bit for each PSN of the MPR, rcvd_bytes and ooo_count (UET 1.0.3, table 3-77); the sender has the time, the
-/// retransmissions and the entropy value of each packet in flight.
+/// The receiver has a bit for each PSN of the MPR, rcvd_bytes and ooo_count (UET 1.0.3, table 3-77). For each packet
+/// in flight, the sender has two bits (acknowledged, lost), the time of the last transmission, the number of
+/// retransmissions and the entropy value.
 pub(in crate::transport) fn tracking(mpr: u32, packets: u32) -> Vec<StateField> {
     vec![
         bitmap("received", mpr),

@@ -297,11 +297,11 @@ impl Sender for UetSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if no paced packet waits and everything
-    /// that was sent is acknowledged or declared lost.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if neither a paced packet nor a
+    /// request for credit waits, and everything that was sent is acknowledged or declared lost.
     ///
-    /// It never decreases, except for a paced packet. The timer is due at least once per RTO, since a packet on its
-    /// first transmission may time out before an earlier retransmission does.
+    /// It never decreases, except for a paced packet or a request for credit. The timer is due at least once per RTO,
+    /// since a packet on its first transmission may time out before an earlier retransmission does.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let mut paced = if self.paces { self.pacer.next_timeout() } else { None };
@@ -471,8 +471,8 @@ impl UetSender {
     }
 
     /// NSCC, step 2: the RTT is valid in two cases. Either the packet was sent once and the ACK names no
-    /// retransmission, or it was sent twice and the ACK names one. The sender keeps no record of packets that an ACK
-    /// has overtaken.
+    /// retransmission, or it was sent twice and the ACK names one. It is not valid for a packet below `unacked`, of
+    /// which the sender keeps no record: another ACK overtook this one.
     #[inline]
     fn is_rtt_valid(&self, psn: u32, cause: SackCause) -> bool {
         let is_known = (self.unacked..self.next).contains(&psn);

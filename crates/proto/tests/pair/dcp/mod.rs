@@ -182,7 +182,8 @@ impl Schedule<DcpEnds> {
     /// The requests, indexed by MSN.
     fn requests(&self) -> Vec<Request> {
         let mut requests = Vec::<Request>::new();
-        // A request has at least its share of the window and at most about twice that share, and fits the receiver's
+        // A message of less than two shares of the window is one request. The requests of a longer message have one
+        // share or more and less than two, except that the last one may be shorter. No request exceeds the receiver's
         // counter.
         let in_window = self.cc().window() / PACKET;
         let (in_window, tracked) = (u32::try_from(in_window).unwrap_or(u32::MAX), self.ends.tracked.max(1));

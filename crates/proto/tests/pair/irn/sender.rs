@@ -44,7 +44,7 @@ pub struct CheckedSender {
 struct Recovery {
     /// The highest PSN that was in flight when the recovery began.
     psn: u32,
-    /// PSNs that a timeout declared lost.
+    /// PSNs that the timeout or the SACK at the beginning of the recovery declared lost.
     given_up: BTreeSet<u32>,
     /// PSNs that were retransmitted in this recovery.
     repeated: BTreeSet<u32>,

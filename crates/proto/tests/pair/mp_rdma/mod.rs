@@ -1,4 +1,4 @@
-//! The `mp-rdma` transport, with its own window and paths, and with others.
+//! The `mp-rdma` transport, with the congestion control and the load balancer `mp-rdma`, and with others.
 
 mod receiver;
 mod sender;
@@ -87,8 +87,8 @@ fn one_loss_costs_a_nack_or_near_the_end_a_timeout() -> Result<(), TestCaseError
     Ok(())
 }
 
-/// If the copy that a NACK caused is lost as well, packets that were sent after it cause further NACKs. The loss of any
-/// other packet costs no more than that.
+/// If the copy that a NACK caused is lost as well, packets that were sent after it cause further NACKs, and the
+/// message takes more than one further round trip. The loss of any other packet beside the first takes at most one.
 #[test]
 fn a_packet_lost_twice_costs_another_nack() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends(128));

@@ -70,7 +70,8 @@ fn a_later_packet_of_its_path_tells_of_a_loss() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The timeout of a packet stays the same for the first `rto_linear` timeouts, and then doubles.
+/// The first `rto_linear` timeouts of a packet leave its timeout of 100 us unchanged. Each later one doubles it, at
+/// most twice here.
 #[test]
 fn timeouts_double_after_some() -> Result<(), TestCaseError> {
     let LbConfig::Mrc(no_probes) = balancer(1) else { unreachable!() };

@@ -196,7 +196,7 @@ impl CheckedSender {
         let mut bytes = 0;
         let mut packets = 0;
         for psn in fresh {
-            // An in-order ACK names a packet below its own ePSN.
+            // An in-order ACK names a packet below its own ePSN, so that `fresh` may contain that packet twice.
             if self.packets[psn as usize].state != State::Arrived {
                 self.packets[psn as usize].state = State::Arrived;
                 bytes += self.planned[psn as usize].bytes;

@@ -123,7 +123,7 @@ fn a_lost_ack_takes_its_entropies_with_it() {
 #[test]
 fn each_entropy_comes_with_its_own_ack_alone() {
     let (mut sender, sent, told) = sender(true, 100);
-    // PSN 8 is missing, so that the cumulative PSN does not acknowledge everything.
+    // PSNs 5 to 8 are missing, so that the cumulative PSN does not acknowledge PSNs 9 to 11.
     let answers = acks(true, &sent, &[0, 9, 2, 3, 1, 10, 4, 11], &[]);
     for ack in answers.iter().rev() {
         sender.handle_packet(at(1_000), ack);

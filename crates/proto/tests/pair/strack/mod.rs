@@ -34,9 +34,9 @@ fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     });
 }
 
-/// In the paper, a packet counts as lost if max(cwnd, min_threshold) later packets overtook it (section 3.3.2). A
-/// packet that fewer packets overtook is not retransmitted. Probes are either not due in that time, or their answers
-/// are not fast.
+/// A packet counts as lost if more than max(cwnd, min_threshold) later packets overtook it (section 3.3.2). A packet
+/// that no more than this number overtook is not retransmitted. Probes are either not due in that time, or their
+/// answers are not fast.
 #[test]
 fn a_path_that_loses_nothing_and_reorders_little_sees_no_retransmission() {
     check(lossless_schedule(false), |schedule| {
@@ -225,8 +225,9 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<StrackEnd
     )
 }
 
-/// A path that loses and marks packets of the sender, but delivers every SACK. As with the paper's two and three RTTs,
-/// a fast answer arrives before the next probe. Here every answer is fast, and no timeout occurs.
+/// A path that loses and marks packets of the sender, but delivers every SACK. An answer is fast if it arrives before
+/// the next probe is due. Here every answer is fast, since probes are further apart than the longest round trip, and
+/// the RTO never expires.
 fn lossy_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
     (messages(), ends(), us(0..100), timer_lag(), path(), 1u32..200, chance(), us(0..400)).prop_map(
         |(messages, ends, patience, timer_lag, path, data_loss, marking, until)| {

@@ -137,8 +137,8 @@ fn a_large_run_stays_small_and_keeps_its_largest_fct() {
     assert_eq!(x.last().unwrap().as_f64(), Some(1.0 + 99.999));
 }
 
-/// The plot has a million messages and a million points. If each run and claim searched all of them, the test would
-/// take minutes.
+/// The results have a million messages and a million points of curves. If each run and claim searched all of them,
+/// the test would take minutes.
 #[test]
 fn a_page_of_many_runs_looks_at_each_row_once() {
     let small = two_schemes();

@@ -36,7 +36,7 @@ pub enum Scale {
 /// A figure of a paper: the scenario or model, the plots, and the paper's claims.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// The figure's name in commands: `reps/fig-7`.
+    /// The figure's name in commands: `reps/figure-7`.
     pub id: String,
     /// The title, one line.
     pub title: String,

@@ -73,8 +73,8 @@ fn inherits(scheme: &Scheme) -> Result<(), ParameterFault> {
     Err(fault.involving(&["transport.kind", "cc.kind"]))
 }
 
-/// Rejects a congestion control that needs telemetry, unless the ACKs of the transport return it. Only one transport
-/// does so.
+/// Rejects a congestion control that needs telemetry, unless the ACKs of the transport return it. Of the built-in
+/// transports only `go-back-n` does so, and registered ones do too.
 fn telemetry(scheme: &Scheme) -> Result<(), ParameterFault> {
     if !scheme.cc.wants_telemetry() {
         return Ok(());
