@@ -8,8 +8,9 @@ use crate::error::{Fault, WireError};
 use crate::extension::{CONTROL, Extension, LAST_HOP, MARKED, RETRANSMITTED};
 use crate::format::{FIRST_QPN, Format, TRIMMED_CLASS};
 use crate::frame::RoceFrame;
-use crate::link::{self, CE, FCS_BYTES, Link, Route, SHORTEST, shorten};
+use crate::link::{self, CE, FCS_BYTES, Link, SHORTEST, shorten};
 use crate::number::{Reference, latest_time, nearest_psn};
+use crate::received::Received;
 use crate::{strack, uet, uet_ack, uet_packet};
 use anabranch_base::{HostId, MessageId, QpId, Time};
 use anabranch_proto::program::{PATH_AVOIDANCE_SIGNAL, SPRAYED};
@@ -17,28 +18,6 @@ use anabranch_proto::transport::Headers;
 use anabranch_proto::transport::dcp_reception::{Operation, Reth};
 use anabranch_proto::{CarriedEvs, EndpointOp, Msn, Packet, Repr};
 use std::ops::Range;
-
-/// A packet that was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Received<'a> {
-    /// The packet. With only the headers of RoCEv2 ([`Headers::InOrder`], [`Headers::Direct`]), times are 0 and each
-    /// data packet counts as the only packet of message 0, because such NICs keep these values as their own state. The
-    /// time of a trimmed DCP packet is 0 too. With the headers of Ultra Ethernet ([`Headers::Uet`]) times are 0, a message's
-    /// number has 16 bits and counts one packet, targets of credit have 24 bits, and received bytes are whole units of 256.
-    pub packet: Packet,
-    /// The addresses of the packet.
-    pub route: Route,
-    /// The payload. Empty unless the packet is a data packet.
-    pub payload: &'a [u8],
-    /// The offset of the payload in the frame.
-    pub payload_at: usize,
-    /// The offset in the message at which the payload belongs. It is `None` for packets without payload. With only the
-    /// headers of RoCEv2 it is `None` too, since `reth` has an address instead or packets come in order.
-    pub offset: Option<u32>,
-    /// The RETH, if the packet has one. With the headers of Ultra Ethernet it has the address, the key and the length of the
-    /// whole message.
-    pub reth: Option<Reth>,
-}
 
 /// Reads a packet. Bytes after the IP packet pad a short frame and are not read.
 ///

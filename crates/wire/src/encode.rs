@@ -6,7 +6,7 @@ use crate::bth::{
 };
 use crate::bytes::put_u24;
 use crate::dcp;
-use crate::error::{Fault, WireError};
+use crate::error::{Fault, WireError, no_room};
 use crate::extension::{
     CONTROL, Extension, LAST_HOP, MARKED, MessagePart, OFFSET_IN_EXTENSION, RETRANSMITTED,
 };
@@ -331,12 +331,4 @@ fn extension(
         | Repr::Custom { .. } => {}
     }
     Ok(extension)
-}
-
-/// Fails if the value is not 0, since these headers have no field for it.
-pub(crate) fn no_room(field: &'static str, at: usize, value: impl Into<u64>) -> Result<(), WireError> {
-    match value.into() {
-        0 => Ok(()),
-        value => Err(WireError::new(field, at, Fault::NoRoom { value })),
-    }
 }

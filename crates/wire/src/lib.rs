@@ -23,6 +23,7 @@ mod icrc;
 mod link;
 mod number;
 mod pfc;
+mod received;
 pub mod strack;
 pub mod uet;
 mod uet_ack;
@@ -33,7 +34,7 @@ pub use bth::{
     ACK, AETH_BYTES, AVOIDANCE_BIT, Aeth, BTH_BYTES, Bth, EXTENSION_BIT, NACK, Position, RETH_BYTES,
     RETRY_BIT, SPRAYED_BIT, opcode,
 };
-pub use decode::{Received, decode, trim};
+pub use decode::{decode, trim};
 pub use encode::encode;
 pub use error::{Fault, WireError};
 pub use format::{
@@ -44,4 +45,5 @@ pub use icrc::{ICRC_BYTES, icrc};
 pub use link::{Addresses, CE, ECT0, ETHERNET_BYTES, Entropy, FCS_BYTES, Link, Route, SHORTEST, UDP_PORT};
 pub use number::{Reference, nearest_psn};
 pub use pfc::PauseFrame;
+pub use received::Received;
 pub use uet_ses::{SES_BYTES, WriteRequest};

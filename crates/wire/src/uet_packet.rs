@@ -4,13 +4,13 @@
 //! A PDC has a number at each of its ends. That at the source has the low 16 bits of the queue pair's number, and that at
 //! the destination the high ones. Times, and the number of packets of a message, are not on the wire.
 
+use crate::bth::u32_of;
 use crate::bytes::Cursor;
-use crate::decode::Received;
-use crate::encode::no_room;
-use crate::error::{Fault, WireError};
+use crate::error::{Fault, WireError, no_room};
 use crate::format::{Payload, TRIMMED_CLASS, TRIMMED_LAST_HOP_CLASS};
 use crate::link::{self, CE, Entropy, FCS_BYTES, Link, SHORTEST, shorten};
 use crate::number::Reference;
+use crate::received::Received;
 use crate::uet::{
     Ack, AckCc, CcState, Control, CreditTarget, Destination, Nack, PdsHeader, Request, UDP_PORT,
 };
@@ -114,7 +114,7 @@ pub(crate) fn encode(
     match packet.repr {
         Repr::Data { message, stamps, .. } => {
             no_room("timestamps of a program", at, stamps)?;
-            WriteRequest::of(message.0 as u16, payload, out.len())?.put(out)?;
+            write_request(message.0 as u16, payload, out.len())?.put(out)?;
             out.extend_from_slice(payload.bytes);
         }
         // What is left of the semantic sublayer's header is not known here.
@@ -122,6 +122,20 @@ pub(crate) fn encode(
         _ => {}
     }
     link::seal_to(out, link, entropy, UDP_PORT)
+}
+
+/// The header of the semantic sublayer of a packet with this payload. `at` is its offset in the frame.
+fn write_request(message: u16, payload: &Payload<'_>, at: usize) -> Result<WriteRequest, WireError> {
+    let range = &payload.range;
+    Ok(WriteRequest {
+        message,
+        buffer_offset: payload.memory.address,
+        memory_key: payload.memory.key.into(),
+        offset: u32_of("message offset", at + 36, range.offset)?,
+        payload_bytes: payload.bytes.len() as u16,
+        message_bytes: u32_of("request length", at + 40, range.message_bytes)?,
+        is_end: range.offset + u64::from(range.bytes) >= range.message_bytes,
+    })
 }
 
 fn request(

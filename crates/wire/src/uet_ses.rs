@@ -14,10 +14,8 @@
 //! | 32-39 | at the start of a message its header data: 0; elsewhere 18 reserved bits, payload length (14 bits), offset in the message (4) |
 //! | 40-43 | length of the message |
 
-use crate::bth::u32_of;
 use crate::bytes::Cursor;
 use crate::error::{Fault, WireError};
-use crate::format::Payload;
 
 /// Size of the header in bytes.
 pub const SES_BYTES: usize = 44;
@@ -49,20 +47,6 @@ pub struct WriteRequest {
 }
 
 impl WriteRequest {
-    /// The header of a packet with this payload. `at` is the offset of the header in the frame.
-    pub(crate) fn of(message: u16, payload: &Payload<'_>, at: usize) -> Result<WriteRequest, WireError> {
-        let range = &payload.range;
-        Ok(WriteRequest {
-            message,
-            buffer_offset: payload.memory.address,
-            memory_key: payload.memory.key.into(),
-            offset: u32_of("message offset", at + 36, range.offset)?,
-            payload_bytes: payload.bytes.len() as u16,
-            message_bytes: u32_of("request length", at + 40, range.message_bytes)?,
-            is_end: range.offset + u64::from(range.bytes) >= range.message_bytes,
-        })
-    }
-
     /// Appends the header to `out`.
     ///
     /// # Errors
