@@ -211,6 +211,7 @@ Parameter = Literal[
     "lb.max_penalty",
     "lb.remembered",
     "lb.skip_limit",
+    "lb.decay",
     "lb.active",
     "lb.min_active",
     "lb.probe_successes",
@@ -811,10 +812,11 @@ class TransportUetCredit(_TransportUetCreditNeeded, total=False):
     window: One size with three uses: the speculative credit of a new source, the upper limit of its credit, and the
         upper limit of its demand in excess of its credit (MaxWnd). (bytes, packets or bdp, above 0; needed)
     rate: The rate of all pulls of a host together. (rate or line, above 0; needed)
-    grant: Upper limit of the credit that one pull grants. (bytes, packets or bdp, above 0; needed)
-    follows_fabric: Whether the pull rate is adapted every 1.5 base RTTs to ECN marks and to trims before the last
-        hop. It is meant for oversubscribed fabrics, where the link of the receiver is not the bottleneck. (flag;
-        default: `false`)
+    grant: Upper limit of the credit that one pull grants, rounded down to units of 256 B. (bytes, packets or bdp,
+        above 0; needed)
+    follows_fabric: Whether the pull rate is adapted to ECN marks and to trims before the last hop, about every 1.5
+        base RTTs. Each period is drawn anew. It is meant for oversubscribed fabrics, where the link of the receiver
+        is not the bottleneck. (flag; default: `false`)
     """
 
     follows_fabric: bool
@@ -930,10 +932,11 @@ class TransportSettingsCredit(TypedDict, total=False):
         upper limit of its demand in excess of its credit (MaxWnd). (bytes, packets or bdp, above 0; default: that of
         the base)
     rate: The rate of all pulls of a host together. (rate or line, above 0; default: that of the base)
-    grant: Upper limit of the credit that one pull grants. (bytes, packets or bdp, above 0; default: that of the base)
-    follows_fabric: Whether the pull rate is adapted every 1.5 base RTTs to ECN marks and to trims before the last
-        hop. It is meant for oversubscribed fabrics, where the link of the receiver is not the bottleneck. (flag;
-        default: that of the base)
+    grant: Upper limit of the credit that one pull grants, rounded down to units of 256 B. (bytes, packets or bdp,
+        above 0; default: that of the base)
+    follows_fabric: Whether the pull rate is adapted to ECN marks and to trims before the last hop, about every 1.5
+        base RTTs. Each period is drawn anew. It is meant for oversubscribed fabrics, where the link of the receiver
+        is not the bottleneck. (flag; default: that of the base)
     """
 
     window: Size
@@ -1562,9 +1565,12 @@ class LbBitmap(_LbBitmapNeeded, total=False):
         penalty, except under `uet` and `mrc`, which report the entropy value. (count, 0 to 65536; needed)
     skip_limit: Share of the entropy values. While more of them have a penalty, no entropy value is skipped. (number,
         0 to 1; default: `1.0`)
+    decay: Penalties that a packet reduces by one: of the `first` entropy value that it skips, or of `each`. (choice,
+        first, each; default: `"first"`)
     """
 
     skip_limit: float
+    decay: Literal["first", "each"]
 
 
 class LbMixed(TypedDict):
@@ -1725,6 +1731,8 @@ class LbSettings(TypedDict, total=False):
         the base)
     skip_limit: Share of the entropy values. While more of them have a penalty, no entropy value is skipped. (number,
         0 to 1; default: that of the base)
+    decay: Penalties that a packet reduces by one: of the `first` entropy value that it skips, or of `each`. (choice,
+        first, each; default: that of the base)
     active: Number of entropy values that are in use. Each plane has an equal part, and the others are backups.
         (count, 1 to 4096; default: that of the base)
     min_active: No entropy value is retired once fewer than this share of `evs` would be left (ev_min_active).
@@ -1760,6 +1768,7 @@ class LbSettings(TypedDict, total=False):
     max_penalty: int
     remembered: int
     skip_limit: float
+    decay: Literal["first", "each"]
     active: int
     min_active: float
     probe_successes: int

@@ -58,6 +58,8 @@ pub enum Purpose {
     Clock = 24,
     /// The times at which a cable or a switch with a failure rate fails.
     FaultTimes = 25,
+    /// The lengths of the periods after which a host adapts the rate of its pulls.
+    PullPeriods = 26,
 }
 
 /// A random stream with a stable definition (PCG-XSH-RR 64/32, seeded through SplitMix64).

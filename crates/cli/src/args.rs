@@ -139,8 +139,8 @@ lanes where they overlap; jobs and faults have tracks, and curves (`measures` of
   tshark -r dcp.pcapng -Y infiniband.bth.opcode==17
 
 The file is pcapng, an interface per directed link, times in whole nanoseconds as the first bit leaves. Headers are those of \
-RoCEv2 (Ethernet, IPv4, UDP 4791 with the entropy in the source port, BTH, RETH, AETH), pause frames those of 802.1Qbb; \
-payloads are zeros. The book's page docs/traces.md says what stands in each field.")]
+RoCEv2 (Ethernet, IPv4, UDP 4791 with the entropy in the source port, BTH, RETH, AETH), of the transport uet those of Ultra \
+Ethernet (UDP 4793), of pause frames those of 802.1Qbb; payloads are zeros. The book's page docs/traces.md says what stands in each field.")]
     Pcap(PcapArgs),
     /// Run a scenario on real packets between network namespaces, beside its simulation
     #[command(after_help = testbed::HELP)]
@@ -496,7 +496,7 @@ pub struct PcapArgs {
     /// Run with this seed instead of the first seed of the scenario
     #[arg(long, value_name = "N", value_parser = one_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// Keep this many bytes of a frame; all headers fit into 96
+    /// Keep this many bytes of a frame; all headers fit into 102
     #[arg(long, value_name = "BYTES", default_value_t = 65_535, value_parser = clap::value_parser!(u32).range(96..=65_535))]
     pub snaplen: u32,
     /// End the run, and the capture, after this many frames

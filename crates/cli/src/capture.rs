@@ -8,7 +8,7 @@ mod frames;
 #[cfg(test)]
 mod tests;
 
-use anabranch_base::{LinkId, MessageId, NodeId, QpId, Time};
+use anabranch_base::{LinkId, MessageId, QpId, Time};
 use anabranch_proto::transport::Headers;
 use anabranch_proto::{Packet, Repr};
 
@@ -80,7 +80,8 @@ impl<'c> Capture<'c> {
         let mut links =
             Links { of_host: vec![false; topology.ports.len()], wanted: vec![false; topology.ports.len()] };
         wanted.iter().for_each(|link| links.wanted[link.index()] = true);
-        (0..topology.hosts).for_each(|host| links.of_host[topology.link(NodeId(host), 0).index()] = true);
+        let host_links = topology.port_base[topology.hosts as usize] as usize;
+        links.of_host[..host_links].fill(true);
         let firsts = Firsts::new(point.scheme.transport.headers() == Headers::Dcp);
         Capture { links: Arc::new(links), most, count, cancel, sent: Vec::new(), firsts }
     }

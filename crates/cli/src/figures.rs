@@ -330,6 +330,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(papers.len(), 6, "{papers:?}");
+        assert_eq!(papers.len(), 7, "{papers:?}");
     }
 }

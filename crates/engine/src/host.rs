@@ -244,7 +244,7 @@ impl Host {
             steps: BinaryHeap::new(),
             processors: BTreeMap::new(),
             cached_states: BTreeMap::new(),
-            pulls: Pulls::new(network).map(Box::new),
+            pulls: Pulls::new(network, id).map(Box::new),
             is_special: reception.is_some() || classes.is_some(),
             reception,
             classes,

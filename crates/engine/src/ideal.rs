@@ -92,12 +92,13 @@ impl<'a> Ideal<'a> {
         let packet = Bytes(self.framing.payload.0 + self.framing.header.0);
         let path: Vec<Tier> = path.iter().map(|&link| self.tier(link)).collect();
         let base_rtt = self.last_arrival(&path, 1, packet.0) + ack_return(&path);
+        let port_rate = self.topology.ports[0].rate;
         let rate = match self.uses_all_ports {
             true => self.topology.host_rate(HostId(0)),
-            false => self.topology.ports[0].rate,
+            false => port_rate,
         };
         let bdp = Bytes(rate.bytes_in(base_rtt));
-        PathFacts { base_rtt, bdp, packet, line_rate: rate, queue: Bytes(0) }
+        PathFacts { base_rtt, bdp, packet, line_rate: rate, port_rate, queue: Bytes(0) }
     }
 
     /// The payload of a full packet in bytes.

@@ -95,12 +95,14 @@ pub struct LinkKindTable<'a> {
     delays: Vec<Duration>,
     sizes: [u16; 2],
     fabric: &'a FabricSpec,
-    facts: &'a PathFacts,
+    /// The facts of a path by one port, by which the sizes of `fabric` go.
+    facts: PathFacts,
 }
 
 impl<'a> LinkKindTable<'a> {
     /// An empty table. `sizes` are the sizes of full packets and of ACKs. ECN marking follows `fabric`.
-    pub fn new(sizes: [u16; 2], fabric: &'a FabricSpec, facts: &'a PathFacts) -> Self {
+    pub fn new(sizes: [u16; 2], fabric: &'a FabricSpec, facts: &PathFacts) -> Self {
+        let facts = facts.of_port();
         LinkKindTable { kinds: Vec::new(), keys: Vec::new(), delays: Vec::new(), sizes, fabric, facts }
     }
 
@@ -131,9 +133,9 @@ impl<'a> LinkKindTable<'a> {
             marking: if is_special && !last_hop_ecn {
                 Marking::NEVER
             } else {
-                marking(self.fabric, self.facts, rate)
+                marking(self.fabric, &self.facts, rate)
             },
-            data_limit: data_limit(self.fabric, self.facts, is_special),
+            data_limit: data_limit(self.fabric, &self.facts, is_special),
             size_classes,
         });
         u16::try_from(self.keys.len() - 1).expect("a fabric has fewer than 65,536 kinds of links")
@@ -205,7 +207,7 @@ pub fn unmarked(fabric: &FabricSpec, topology: &Topology, facts: &PathFacts) -> 
     let of = |rate: Rate| {
         let by_step = fabric.ecn_from.iter().any(|step| step.rate <= rate);
         let parameter = if by_step { "fabric.ecn_from" } else { "fabric.ecn_kmin" };
-        let kmin = marking(fabric, facts, rate).kmin;
+        let kmin = marking(fabric, &facts.of_port(), rate).kmin;
         (kmin >= left).then(|| Unmarked { parameter, kmin: Bytes(u64::from(kmin)), rate })
     };
     rates.into_iter().find_map(of)
@@ -232,7 +234,7 @@ impl QueueLimits {
     /// The limits of a scheme on a fabric. `trimmed` is the size of a trimmed packet.
     pub fn new(fabric: &FabricSpec, facts: &PathFacts, trimmed: Bytes) -> Self {
         QueueLimits {
-            control: clip(fabric.control_queue.on(facts)),
+            control: clip(fabric.control_queue.on(&facts.of_port())),
             trimmed_bytes: fabric.trim.then_some(trimmed.0 as u16),
             acks_with_data: fabric.acks_with_data,
             full: fabric.full_queue,

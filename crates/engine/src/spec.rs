@@ -390,7 +390,7 @@ impl FabricSpec {
     /// the only occupied queue of a switch is this one, it gets the share `alpha / (1 + alpha)` of a shared buffer.
     /// None in a lossless class.
     pub fn longest_queue(&self, facts: &PathFacts) -> Option<Bytes> {
-        let own = self.queue?.on(facts);
+        let own = self.queue?.on(&facts.of_port());
         Some(match self.shared_buffer.0 {
             0 => own,
             whole => Bytes((whole as f64 * self.shared_alpha / (1.0 + self.shared_alpha)) as u64),
@@ -402,7 +402,7 @@ impl FabricSpec {
     /// if the switches differ.
     pub fn facts(&self, path: PathFacts) -> PathFacts {
         let pauses = || self.pfc.as_ref().map(|pfc| pfc.buffer);
-        let queue = self.queue.map(|queue| queue.on(&path)).or_else(pauses);
+        let queue = self.queue.map(|queue| queue.on(&path.of_port())).or_else(pauses);
         PathFacts { queue: queue.unwrap_or(path.queue), ..path }
     }
 }

@@ -14,17 +14,29 @@ use std::str::FromStr;
 pub struct PathFacts {
     /// Round trip of one full packet and its ACK over the path without queueing.
     pub base_rtt: Duration,
-    /// `base_rtt` times the hosts' line rate.
+    /// `base_rtt` times `line_rate`.
     pub bdp: Bytes,
     /// Size of a full data packet on the wire.
     pub packet: Bytes,
-    /// Rate of the hosts' links.
+    /// Rate at which a queue pair may send: that of a host's link, or of all links of its NIC together.
     pub line_rate: Rate,
+    /// Rate of one link of a host. It differs from `line_rate` if a queue pair uses all ports of its NIC.
+    pub port_rate: Rate,
     /// Capacity of a port's queue: `fabric.queue`, or under PFC the whole buffer, which the ports share.
     pub queue: Bytes,
 }
 
 impl PathFacts {
+    /// The facts of the path by one port of a NIC. Sizes of switches follow them, since a switch serves one plane.
+    #[must_use]
+    pub fn of_port(&self) -> PathFacts {
+        if self.port_rate == self.line_rate {
+            return *self;
+        }
+        let bdp = Bytes(self.port_rate.bytes_in(self.base_rtt));
+        PathFacts { bdp, line_rate: self.port_rate, ..*self }
+    }
+
     /// The absolute value of a relative quantity as text: `610 KB` for `"1bdp"`, `61 us` for `"5rtt"` and `20 Gbps`
     /// for `"0.05line"` at 400 Gb/s and a base RTT of 12.2 us. None for an absolute quantity, or for text that is not
     /// a quantity.
@@ -161,22 +173,22 @@ impl Span {
         match self {
             Span::Time(span) => span,
             Span::Rtt(n) => Duration((n * facts.base_rtt.0 as f64) as u64),
-            Span::RttAndBytes(n, bytes) => Span::Rtt(n).on(facts) + at_line_rate(bytes, facts),
+            Span::RttAndBytes(n, bytes) => Span::Rtt(n).on(facts) + at_rate(bytes, facts.line_rate),
             Span::RttAndQueues(n, queues) => {
                 let bytes = Bytes((queues * facts.queue.0 as f64) as u64);
-                Span::Rtt(n).on(facts) + at_line_rate(bytes, facts)
+                Span::Rtt(n).on(facts) + at_rate(bytes, facts.port_rate)
             }
         }
     }
 }
 
-/// The serialisation time of `bytes` at the hosts' line rate. It saturates at the longest time.
-fn at_line_rate(bytes: Bytes, facts: &PathFacts) -> Duration {
+/// The serialisation time of `bytes` at a rate. It saturates at the longest time.
+fn at_rate(bytes: Bytes, rate: Rate) -> Duration {
     // For more bytes, the number of picoseconds would exceed 64 bits.
-    let most = u128::from(u64::MAX) * u128::from(facts.line_rate.0) / 8_000_000_000_000;
+    let most = u128::from(u64::MAX) * u128::from(rate.0) / 8_000_000_000_000;
     match u128::from(bytes.0) > most {
         true => Duration(u64::MAX),
-        false => facts.line_rate.time_for(bytes.0),
+        false => rate.time_for(bytes.0),
     }
 }
 
@@ -367,7 +379,7 @@ mod tests {
     fn relative_sizes_follow_the_fabric() {
         let (base_rtt, bdp, line_rate) = (Duration::from_us(8), Bytes(400_000), Rate::from_gbps(400));
         let queue = Bytes(1_000_000);
-        let facts = PathFacts { base_rtt, bdp, packet: Bytes(4150), line_rate, queue };
+        let facts = PathFacts { base_rtt, bdp, packet: Bytes(4150), line_rate, port_rate: line_rate, queue };
         assert_eq!("1.5bdp".parse::<Size>().unwrap().on(&facts), Bytes(600_000));
         assert_eq!("100packets".parse::<Size>().unwrap().on(&facts), Bytes(415_000));
         let window = |written: &str| written.parse::<Size>().unwrap().window_on(&facts).0;
@@ -377,6 +389,16 @@ mod tests {
         assert!(window("1e15bdp") > u64::MAX / 2, "no window at all");
         let window = |written: &str| facts.window_in_units(written).unwrap_or_default();
         assert_eq!([window("1.5bdp"), window("1.5packets"), window("4KB")], ["602 KB", "6.22 KB", ""]);
+        assert_eq!(facts.of_port(), facts);
+        let planes = PathFacts { bdp: Bytes(3_200_000), line_rate: Rate::from_gbps(3_200), ..facts };
+        let on = |written: &str, facts: &PathFacts| written.parse::<Size>().unwrap().on(facts).0;
+        assert_eq!(
+            [on("1bdp", &planes), on("1bdp", &planes.of_port())],
+            [3_200_000, 400_000],
+            "eight planes"
+        );
+        let full = "2rtt+5queue".parse::<Span>().unwrap();
+        assert_eq!(full.on(&planes), full.on(&facts), "a queue drains at the rate of a port");
         assert_eq!("3rtt".parse::<Span>().unwrap().on(&facts), Duration::from_us(24));
         assert_eq!("70us".parse::<Span>().unwrap().on(&facts), Duration::from_us(70));
         let drained = "2rtt+5MB".parse::<Span>().unwrap();

@@ -8,35 +8,16 @@ use crate::error::{Fault, WireError};
 use crate::extension::{CONTROL, Extension, LAST_HOP, MARKED, RETRANSMITTED};
 use crate::format::{FIRST_QPN, Format, TRIMMED_CLASS};
 use crate::frame::RoceFrame;
-use crate::link::{CE, FCS_BYTES, Route, SHORTEST, shorten};
+use crate::link::{self, CE, FCS_BYTES, Link, SHORTEST, shorten};
 use crate::number::{Reference, latest_time, nearest_psn};
-use crate::strack;
-use crate::uet_ack;
+use crate::received::Received;
+use crate::{strack, uet, uet_ack, uet_packet};
 use anabranch_base::{HostId, MessageId, QpId, Time};
 use anabranch_proto::program::{PATH_AVOIDANCE_SIGNAL, SPRAYED};
 use anabranch_proto::transport::Headers;
 use anabranch_proto::transport::dcp_reception::{Operation, Reth};
 use anabranch_proto::{CarriedEvs, EndpointOp, Msn, Packet, Repr};
-
-/// A packet that was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Received<'a> {
-    /// The packet. With only the headers of RoCEv2 ([`Headers::InOrder`], [`Headers::Direct`]), times are 0 and each
-    /// data packet counts as the only packet of message 0, because such NICs keep these values as their own state. The
-    /// time of a trimmed DCP packet is 0 too.
-    pub packet: Packet,
-    /// The addresses of the packet.
-    pub route: Route,
-    /// The payload. Empty unless the packet is a data packet.
-    pub payload: &'a [u8],
-    /// The offset of the payload in the frame.
-    pub payload_at: usize,
-    /// The offset in the message at which the payload belongs. It is `None` for packets without payload. With only the
-    /// headers of RoCEv2 it is `None` too, since `reth` has an address instead or packets come in order.
-    pub offset: Option<u32>,
-    /// The RETH, if the packet has one.
-    pub reth: Option<Reth>,
-}
+use std::ops::Range;
 
 /// Reads a packet. Bytes after the IP packet pad a short frame and are not read.
 ///
@@ -47,6 +28,9 @@ pub fn decode<'a>(
     reference: &Reference,
     bytes: &'a [u8],
 ) -> Result<Received<'a>, WireError> {
+    if let Some(parts) = uet_parts(format, bytes)? {
+        return uet_packet::decode(bytes, parts, reference);
+    }
     let frame = RoceFrame::decode(bytes, format.entropy)?;
     let reader = Reader { format, reference, frame };
     let mut cursor = if reader.is_cut() { frame.trimmed_fields() } else { frame.fields()? };
@@ -81,14 +65,27 @@ pub fn decode<'a>(
     })
 }
 
+/// The link header and the range of the bytes after UDP's header, if the packet has the headers of Ultra Ethernet.
+fn uet_parts(format: &Format, bytes: &[u8]) -> Result<Option<(Link, Range<usize>)>, WireError> {
+    if !matches!(format.headers, Headers::Uet { .. }) {
+        return Ok(None);
+    }
+    let (link, range, port) = link::read_any(bytes, format.entropy)?;
+    Ok((port == uet::UDP_PORT).then_some((link, range)))
+}
+
 /// Trims a data packet to its headers, as a switch does. The payload and the ICRC are cut off. The DSCP becomes that of
-/// a trimmed packet ([`TRIMMED_CLASS`]), or gets DCP's tag. The UDP length does not change.
+/// a trimmed packet ([`TRIMMED_CLASS`]), or gets DCP's tag. The UDP length does not change. A packet of Ultra Ethernet is cut to
+/// 24 bytes from the UDP header on.
 ///
 /// # Errors
 /// The bytes are no data packet in this format. They are not changed.
 pub fn trim(format: &Format, bytes: &mut Vec<u8>) -> Result<(), WireError> {
     if format.headers == Headers::Dcp {
         return dcp::trim(bytes);
+    }
+    if let Some((link, range)) = uet_parts(format, bytes)? {
+        return uet_packet::trim(bytes, &link, range);
     }
     let reference = Reference { dst: HostId(0), at_receiver: true, psn: 0, now: Time::ZERO };
     let received = decode(format, &reference, bytes)?;

@@ -6,16 +6,18 @@ use crate::bth::{
 };
 use crate::bytes::put_u24;
 use crate::dcp;
-use crate::error::{Fault, WireError};
+use crate::error::{Fault, WireError, no_room};
 use crate::extension::{
     CONTROL, Extension, LAST_HOP, MARKED, MessagePart, OFFSET_IN_EXTENSION, RETRANSMITTED,
 };
-use crate::format::{CONTROL_CLASS, DATA_CLASS, FIRST_QPN, Format, Payload, TRIMMED_CLASS, qpn};
+use crate::format::{
+    CONTROL_CLASS, DATA_CLASS, FIRST_QPN, Format, Payload, TRIMMED_CLASS, TRIMMED_LAST_HOP_CLASS, qpn,
+};
 use crate::frame::FrameParts;
 use crate::link::{CE, ECT0, Link, Route};
 use crate::number::ticks;
 use crate::strack::SackFields;
-use crate::uet_ack;
+use crate::{uet_ack, uet_packet};
 use anabranch_base::Time;
 use anabranch_proto::program::{PATH_AVOIDANCE_SIGNAL, SPRAYED};
 use anabranch_proto::transport::Headers;
@@ -37,6 +39,12 @@ pub fn encode(
     payload: &Payload<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
+    let link = Link { route: *route, ev: packet.ev, dscp: dscp(format, packet), ecn: ecn(packet) };
+    if let Headers::Uet { credit } = format.headers
+        && uet_packet::defines(&packet.repr)
+    {
+        return uet_packet::encode((format.entropy, credit), &link, packet, payload, out);
+    }
     let (is_data, at) = (matches!(packet.repr, Repr::Data { .. }), route.ip.bth());
     check_kind(format.headers, &packet.repr, at)?;
     let is_dcp = format.headers == Headers::Dcp;
@@ -46,7 +54,6 @@ pub fn encode(
         Repr::HeaderOnly { .. } => is_dcp,
         _ => false,
     };
-    let link = Link { route: *route, ev: packet.ev, dscp: dscp(format, packet), ecn: ecn(packet) };
     let mut extension = extension(format, at, packet, payload)?;
     if is_cut && is_dcp {
         no_room("tag", at + BTH_BYTES, extension.tag)?;
@@ -96,6 +103,9 @@ fn dscp(format: &Format, packet: &Packet) -> u8 {
         };
     }
     match packet.repr {
+        Repr::Trimmed { last_hop: true, .. } if matches!(format.headers, Headers::Uet { .. }) => {
+            TRIMMED_LAST_HOP_CLASS
+        }
         Repr::Trimmed { .. } => TRIMMED_CLASS,
         _ if packet.is_control() => CONTROL_CLASS,
         _ => DATA_CLASS,
@@ -321,12 +331,4 @@ fn extension(
         | Repr::Custom { .. } => {}
     }
     Ok(extension)
-}
-
-/// Fails if the value is not 0, since these headers have no field for it.
-fn no_room(field: &'static str, at: usize, value: impl Into<u64>) -> Result<(), WireError> {
-    match value.into() {
-        0 => Ok(()),
-        value => Err(WireError::new(field, at, Fault::NoRoom { value })),
-    }
 }

@@ -86,3 +86,11 @@ impl WireError {
         WireError::new(field, at, Fault::Value { found: found.into(), expected })
     }
 }
+
+/// Fails if the value is not 0, since these headers have no field for it.
+pub(crate) fn no_room(field: &'static str, at: usize, value: impl Into<u64>) -> Result<(), WireError> {
+    match value.into() {
+        0 => Ok(()),
+        value => Err(WireError::new(field, at, Fault::NoRoom { value })),
+    }
+}

@@ -7,6 +7,8 @@ use crate::extension::DATA_EXTENSION_BYTES;
 use crate::icrc::ICRC_BYTES;
 use crate::link::{Addresses, Entropy, FCS_BYTES};
 use crate::strack::TICK;
+use crate::uet::{CREDIT_TARGET_BYTES, REQUEST_BYTES};
+use crate::uet_ses::SES_BYTES;
 use anabranch_base::{Duration, QpId};
 use anabranch_proto::transport::{Headers, PayloadRange};
 
@@ -25,14 +27,24 @@ pub struct Format {
 
 impl Format {
     /// The format with these headers, entropy values in dynamic ports, and the usual tick.
+    ///
+    /// Ultra Ethernet has all of the entropy value in the port.
     pub const fn new(headers: Headers) -> Self {
-        Format { headers, entropy: Entropy::DynamicPort, tick: TICK }
+        let entropy = match headers {
+            Headers::Uet { .. } => Entropy::Port,
+            _ => Entropy::DynamicPort,
+        };
+        Format { headers, entropy, tick: TICK }
     }
 
     /// The bytes of a data packet besides its payload, including the FCS. With [`Headers::InOrder`], the first packet
     /// of a message has 16 more.
     pub const fn overhead(&self, ip: &Addresses) -> usize {
         let own = match self.headers {
+            Headers::Uet { credit } => {
+                let target = if credit { CREDIT_TARGET_BYTES } else { 0 };
+                return ip.bth() + REQUEST_BYTES + target + SES_BYTES + FCS_BYTES;
+            }
             Headers::InOrder => 0,
             Headers::Direct => RETH_BYTES,
             Headers::Extended | Headers::Irn | Headers::Strack => RETH_BYTES + DATA_EXTENSION_BYTES,
@@ -54,6 +66,8 @@ pub const DATA_CLASS: u8 = 26;
 pub const CONTROL_CLASS: u8 = 48;
 /// The DSCP of packets whose payload and ICRC a switch has cut off.
 pub const TRIMMED_CLASS: u8 = 49;
+/// The DSCP of packets that the last switch before the receiver has trimmed (Ultra Ethernet).
+pub const TRIMMED_LAST_HOP_CLASS: u8 = 50;
 
 /// The lowest number for queue pairs. The numbers 0 and 1 belong to management.
 pub const FIRST_QPN: u32 = 256;

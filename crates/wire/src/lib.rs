@@ -1,8 +1,8 @@
 //! The encoding of every packet as bytes.
 //!
 //! [`encode()`] makes a frame from a packet of the protocol cores: Ethernet, IPv4 or IPv6, UDP to port 4791, a BTH, the
-//! headers of the transport ([`Headers`](anabranch_proto::transport::Headers)), the payload, and the ICRC. [`decode()`]
-//! restores the packet, and returns the payload with its offset in the message. [`trim`] trims a packet as a switch
+//! headers of the transport ([`Headers`](anabranch_proto::transport::Headers)), the payload, and the ICRC. Packets of Ultra
+//! Ethernet go to port 4793, and have its headers instead of a BTH, and no ICRC. [`decode()`] restores the packet, and returns the payload with its offset in the message. [`trim`] trims a packet as a switch
 //! with a full queue does. [`PauseFrame`] is a pause frame of PFC. [`RoceFrame`] reads RoCEv2 packets of any
 //! implementation.
 //!
@@ -23,20 +23,27 @@ mod icrc;
 mod link;
 mod number;
 mod pfc;
+mod received;
 pub mod strack;
 pub mod uet;
 mod uet_ack;
+mod uet_packet;
+mod uet_ses;
 
 pub use bth::{
     ACK, AETH_BYTES, AVOIDANCE_BIT, Aeth, BTH_BYTES, Bth, EXTENSION_BIT, NACK, Position, RETH_BYTES,
     RETRY_BIT, SPRAYED_BIT, opcode,
 };
-pub use decode::{Received, decode, trim};
+pub use decode::{decode, trim};
 pub use encode::encode;
 pub use error::{Fault, WireError};
-pub use format::{CONTROL_CLASS, DATA_CLASS, FIRST_QPN, Format, Memory, Payload, TRIMMED_CLASS, qpn};
+pub use format::{
+    CONTROL_CLASS, DATA_CLASS, FIRST_QPN, Format, Memory, Payload, TRIMMED_CLASS, TRIMMED_LAST_HOP_CLASS, qpn,
+};
 pub use frame::{RoceFrame, encode_roce, frame_of_datagram};
 pub use icrc::{ICRC_BYTES, icrc};
 pub use link::{Addresses, CE, ECT0, ETHERNET_BYTES, Entropy, FCS_BYTES, Link, Route, SHORTEST, UDP_PORT};
 pub use number::{Reference, nearest_psn};
 pub use pfc::PauseFrame;
+pub use received::Received;
+pub use uet_ses::{SES_BYTES, WriteRequest};

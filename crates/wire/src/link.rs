@@ -1,4 +1,5 @@
-//! The headers before the BTH: Ethernet, IPv4 or IPv6, and UDP to port 4791, with the entropy value as source port.
+//! The headers before the BTH: Ethernet, IPv4 or IPv6, and UDP to port 4791 (RoCEv2) or 4793 (UET), with the entropy value as
+//! source port.
 
 use crate::error::{Fault, WireError};
 use crate::icrc::{ICRC_BYTES, icrc};
@@ -132,16 +133,31 @@ pub(crate) fn reserve(out: &mut Vec<u8>, ip: &Addresses) {
     out.resize(ip.bth(), 0);
 }
 
-/// Appends the ICRC if the packet has one, and writes the headers before the BTH.
+/// Appends the ICRC if the packet has one, and writes the headers before the BTH of RoCEv2.
 pub(crate) fn seal(
     out: &mut Vec<u8>,
     link: &Link,
     entropy: Entropy,
     with_icrc: bool,
 ) -> Result<(), WireError> {
-    if with_icrc {
-        out.extend([0; ICRC_BYTES]);
+    if !with_icrc {
+        return seal_to(out, link, entropy, UDP_PORT);
     }
+    out.extend([0; ICRC_BYTES]);
+    seal_to(out, link, entropy, UDP_PORT)?;
+    let at = out.len() - ICRC_BYTES;
+    let crc = icrc(&out[ETHERNET_BYTES..at]);
+    out[at..].copy_from_slice(&crc.to_le_bytes());
+    Ok(())
+}
+
+/// Writes the headers up to and including UDP, to this port.
+pub(crate) fn seal_to(
+    out: &mut [u8],
+    link: &Link,
+    entropy: Entropy,
+    destination_port: u16,
+) -> Result<(), WireError> {
     let Link { route, ev, dscp, ecn } = *link;
     let udp_at = ETHERNET_BYTES + route.ip.header_bytes();
     let length = |at: usize| {
@@ -153,7 +169,7 @@ pub(crate) fn seal(
         Entropy::Port => (0, ev),
         Entropy::DynamicPort => (ev, DYNAMIC | ev),
     };
-    let udp = UdpHeader { source_port, destination_port: UDP_PORT, length: length(udp_at)?, checksum: 0 };
+    let udp = UdpHeader { source_port, destination_port, length: length(udp_at)?, checksum: 0 };
     let dscp_field = IpDscp::try_new(dscp & 0x3f).unwrap_or_default();
     let ecn_field = IpEcn::try_new(ecn & 0b11).unwrap_or_default();
     let ether_type = match route.ip {
@@ -191,11 +207,6 @@ pub(crate) fn seal(
     let ether = Ethernet2Header { source: route.from_mac, destination: route.to_mac, ether_type };
     out[..ETHERNET_BYTES].copy_from_slice(&ether.to_bytes());
     out[udp_at..udp_at + UdpHeader::LEN].copy_from_slice(&udp.to_bytes());
-    if with_icrc {
-        let at = out.len() - ICRC_BYTES;
-        let crc = icrc(&out[ETHERNET_BYTES..at]);
-        out[at..].copy_from_slice(&crc.to_le_bytes());
-    }
     Ok(())
 }
 
@@ -203,6 +214,16 @@ pub(crate) fn seal(
 /// the IP packet, since any later bytes pad a short frame. The UDP length is not read, because trimming does not change
 /// it.
 pub(crate) fn read(bytes: &[u8], entropy: Entropy) -> Result<(Link, Range<usize>), WireError> {
+    let (link, range, port) = read_any(bytes, entropy)?;
+    if port != UDP_PORT {
+        let at = range.start - UdpHeader::LEN + 2;
+        return Err(WireError::value("UDP destination port", at, port, "4791 (RoCEv2)"));
+    }
+    Ok((link, range))
+}
+
+/// Reads the headers up to and including UDP, as [`read`] does, for any destination port. The port is returned too.
+pub(crate) fn read_any(bytes: &[u8], entropy: Entropy) -> Result<(Link, Range<usize>, u16), WireError> {
     let short = |field, at: usize, need| {
         WireError::new(field, at, Fault::Short { have: bytes.len().saturating_sub(at), need })
     };
@@ -219,14 +240,6 @@ pub(crate) fn read(bytes: &[u8], entropy: Entropy) -> Result<(Link, Range<usize>
     }
     let (udp, _) = UdpHeader::from_slice(&bytes[udp_at.min(parts.end)..parts.end])
         .map_err(|_| short("UDP header", udp_at, UdpHeader::LEN))?;
-    if udp.destination_port != UDP_PORT {
-        return Err(WireError::value(
-            "UDP destination port",
-            udp_at + 2,
-            udp.destination_port,
-            "4791 (RoCEv2)",
-        ));
-    }
     let ev = match entropy {
         Entropy::DynamicPort if DYNAMIC | parts.identification == udp.source_port => parts.identification,
         Entropy::DynamicPort => {
@@ -237,7 +250,7 @@ pub(crate) fn read(bytes: &[u8], entropy: Entropy) -> Result<(Link, Range<usize>
     };
     let route = Route { to_mac: ether.destination, from_mac: ether.source, ip: parts.ip };
     let link = Link { route, ev, dscp: parts.traffic_class >> 2, ecn: parts.traffic_class & 0b11 };
-    Ok((link, udp_at + UdpHeader::LEN..parts.end))
+    Ok((link, udp_at + UdpHeader::LEN..parts.end, udp.destination_port))
 }
 
 /// The parts of an IP header.

@@ -3,7 +3,7 @@
 
 use super::{FrameContent, Sent, Wire};
 use anabranch_base::QpId;
-use anabranch_proto::transport::PayloadRange;
+use anabranch_proto::transport::{Headers, PayloadRange};
 use anabranch_proto::{Packet, Repr};
 use anabranch_wire::{
     FCS_BYTES, FIRST_QPN, Format, Memory, PauseFrame, Payload, Route, SHORTEST, WireError, encode,
@@ -45,9 +45,10 @@ impl Wire<'_> {
         let mut payload = Payload { range: self.range(&packet), memory, bytes: &[] };
         encode(&format, &route, &packet, &payload, out)?;
         if matches!(packet.repr, Repr::Data { .. }) {
-            // A payload is padded to whole words of four bytes, so it is rounded down to whole words here. Zeros then
-            // fill up the frame.
-            payload.bytes = &ZEROS[..simulated.saturating_sub(out.len()) & !0b11];
+            // A payload of RoCEv2 is padded to whole words of four bytes, so it is rounded down to whole words here. Zeros
+            // then fill up the frame.
+            let whole = if matches!(format.headers, Headers::Uet { .. }) { !0 } else { !0b11 };
+            payload.bytes = &ZEROS[..simulated.saturating_sub(out.len()) & whole];
             encode(&format, &route, &packet, &payload, out)?;
         }
         out.resize(out.len().max(simulated).max(SHORTEST), 0);

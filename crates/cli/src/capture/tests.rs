@@ -7,7 +7,7 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 
 /// A scenario in which seven hosts send to one host.
 const INCAST: &str = r#"
-schemes = ["rocev2", "reps", "dcp", "strack", "eqds"]
+schemes = ["rocev2", "reps", "dcp", "strack", "eqds", "uet-nscc", "uet-both"]
 seeds = [1]
 topology = { kind = "fat-tree", hosts = 16, hosts_per_tor = 4, link = "100Gbps" }
 workload = { kind = "incast", degree = 7, bytes = "64KB" }
@@ -197,4 +197,33 @@ fn a_custom_packet_has_its_content_behind_the_bth() {
         let Some(TransportSlice::Udp(udp)) = parts.transport else { panic!("no UDP") };
         assert_eq!((udp.payload()[0], &udp.payload()[12..36]), (0xc3, &content[..]));
     }
+}
+
+/// A NIC with several ports sends a message on all of them, so that its first packet may be on any.
+#[test]
+fn packets_of_all_ports_of_a_nic_have_their_place() {
+    let text = r#"
+schemes = ["mrc"]
+seeds = [1]
+topology = { kind = "multi-plane", servers = 8, nics = 1, ports = 4, link = "100Gbps", segment = 4 }
+workload = { kind = "permutation", bytes = "64KB" }
+"#;
+    let point = points(text).remove(0);
+    let built = anabranch_sim::build(&point).unwrap();
+    let (sent, firsts, _) = captured(&point, 1, u64::MAX);
+    let (payload, format) =
+        (point.scheme.transport.framing().payload.0, Format::new(point.scheme.transport.headers()));
+    let wire = Wire::new(&point, &built, firsts);
+    let mut bytes = Vec::new();
+    let mut placed = 0;
+    for sent in &sent {
+        let FrameContent::Packet(packet) = sent.content else { continue };
+        wire.frame(sent, &mut bytes).unwrap();
+        let Repr::Data { psn, .. } = packet.repr else { continue };
+        let reference = Reference { dst: packet.dst, at_receiver: true, psn, now: sent.at };
+        let read = decode(&format, &reference, &bytes).unwrap();
+        assert_eq!(read.offset.map(u64::from), Some(u64::from(psn) * payload), "{packet:?}");
+        placed += 1;
+    }
+    assert!(placed > 0);
 }

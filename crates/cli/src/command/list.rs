@@ -148,6 +148,16 @@ fn state(as_json: bool) -> Result<(), Failure> {
         let (words, of_transport) = transport_state(&scheme.transport);
         text.push_str(&words);
         row["transport"] = of_transport;
+        let of_cc = scheme.cc.state();
+        if !of_cc.is_empty() {
+            let total = bits(&of_cc);
+            text.push_str(&format!(
+                "  in the NIC: {total} bits ({} B) of congestion control state per queue pair\n",
+                total.div_ceil(8)
+            ));
+            push_fields(&mut text, &of_cc);
+            row["cc"] = json!({ "state_bits": total, "state_bytes": total.div_ceil(8), "state": of_cc });
+        }
         if let Some(program) = &scheme.fabric.program {
             let (words, of_program) = program_state(program);
             text.push_str(&words);

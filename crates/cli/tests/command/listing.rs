@@ -10,6 +10,7 @@ fn state_of_programs_is_listed() {
     let text = place.run(&["list", "schemes", "--state"]).expect(0).stdout;
     for line in [
         "reps: 193 bits of load balancer state per queue pair",
+        "  in the NIC: 450 bits (57 B) of congestion control state per queue pair",
         "  in a switch: 9416 bits (1177 B) of program state per queue pair",
         "  at the source ToR (Themis-S): 516 B",
         "   4096 bits  S: path_adaptive_count  (128 x 32)",

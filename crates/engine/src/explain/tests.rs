@@ -75,6 +75,7 @@ fn stall<'a>(
         bdp: Bytes(400_000),
         packet: Bytes(1057),
         line_rate: Rate::from_gbps(400),
+        port_rate: Rate::from_gbps(400),
         queue: Bytes(1_000_000),
     };
     Stalled {

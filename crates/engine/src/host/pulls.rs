@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::frame::{Order, event_kind};
 use crate::network::Network;
 use crate::observer::Observer;
-use anabranch_base::{Duration, Time};
+use anabranch_base::{Duration, HostId, Purpose, Time, stream};
 use anabranch_proto::Packet;
 use anabranch_proto::transport::PullPacer;
 use std::cmp::Reverse;
@@ -20,8 +20,9 @@ pub struct Pulls {
 
 impl Pulls {
     /// The pull pacer of a host. None if the receivers of `network` do not pull.
-    pub fn new(network: &Network<'_>) -> Option<Pulls> {
-        let pacer = network.scheme.transport.pull_pacer(&network.facts)?;
+    pub fn new(network: &Network<'_>, host: HostId) -> Option<Pulls> {
+        let mut pacer = network.scheme.transport.pull_pacer(&network.facts)?;
+        pacer.draw_periods(stream(network.seed, u64::from(host.0), Purpose::PullPeriods));
         Some(Pulls { pacer, armed: false })
     }
 

@@ -154,7 +154,7 @@ pub fn check_headrooms(
     facts: &PathFacts,
     ppm: u32,
 ) -> Result<(), PfcError> {
-    let Some(given) = spec.headroom.map(|size| size.on(facts)) else { return Ok(()) };
+    let Some(given) = spec.headroom.map(|size| size.on(&facts.of_port())) else { return Ok(()) };
     let into_switches = (0..topology.ports.len() as u32)
         .map(LinkId)
         .filter(|l| topology.switch(topology.ports[l.index()].peer).is_some());
@@ -177,6 +177,7 @@ impl PfcPlan {
     pub fn new(spec: &PfcSpec, topology: &Topology, facts: &PathFacts, ppm: u32) -> Result<Self, PfcError> {
         let clip = |bytes: Bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX);
         check_classes(spec, topology)?;
+        let facts = &facts.of_port();
         let mut all_headrooms = vec![0; topology.ports.len()];
         let mut thresholds = Vec::with_capacity(topology.ports.len());
         thresholds.resize(topology.port_base[topology.hosts as usize] as usize, Threshold::Static(0));
@@ -436,6 +437,7 @@ mod tests {
             bdp: Bytes(100_000),
             packet: Bytes(1_048),
             line_rate: Rate::from_gbps(100),
+            port_rate: Rate::from_gbps(100),
             queue: Bytes(1_000_000),
         };
         let step = |gbps, alpha| AlphaStep { rate: Rate::from_gbps(gbps), alpha };

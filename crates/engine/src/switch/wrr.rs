@@ -83,6 +83,7 @@ mod tests {
             bdp: Bytes(50_000),
             packet: Bytes(1_048),
             line_rate: Rate::from_gbps(100),
+            port_rate: Rate::from_gbps(100),
             queue: Bytes(1_000_000),
         };
         let fabric = FabricSpec {

@@ -2,7 +2,7 @@
 
 use super::{AnyCc, CcConfig, CcWants, each_cc, each_config};
 use crate::interface::interface;
-use crate::{Conflict, IntStack, PathFacts, Size, Span};
+use crate::{Conflict, IntStack, PathFacts, Size, Span, StateField};
 use anabranch_base::{Duration, Rate, Stream, Time};
 
 /// The content of an ACK, as a congestion control receives it.
@@ -75,6 +75,10 @@ interface! {
         /// lost. With nothing in flight, the built-in transports send a packet however small the window is (except
         /// `mp-rdma`, which counts whole packets and allows at least one).
         fn window(&self) -> u64;
+        /// The largest window that is possible now. By default there is none.
+        fn max_window(&self) -> u64 {
+            u64::MAX
+        }
         /// Whether [`rate`](Self::rate) may return a rate. If this is false, senders never call `rate`.
         fn paces(&self) -> bool {
             true
@@ -151,6 +155,10 @@ interface! {
         fn windows(&self) -> Windows;
         /// Whether ECN marks change the window or the rate.
         fn reacts_to_ecn(&self) -> bool;
+        /// The hardware state of a queue pair. Empty where the source has no list of it.
+        fn state(&self) -> Vec<StateField> {
+            Vec::new()
+        }
         /// The inputs that the congestion control needs besides ACKs and losses.
         fn wants(&self) -> CcWants {
             CcWants::default()

@@ -6,14 +6,13 @@
 //! delay is above the target, at most once per round trip. If a period delivered few bytes, "quick adapt" sets the
 //! window to these bytes, which is needed in an incast.
 //!
-//! Not built: the receiver's penalty (step 3), by which a slow host requests a smaller window. Simulated hosts are
-//! slow only under the fault `slow-receiver`. [`NsccRules::Htsim`] reproduces the differences of the public simulator
-//! (uet-htsim) except one: uet-htsim computes the gains from the payload of a packet instead of its size, which makes
-//! them 1.5 % smaller.
+//! Not built: the receiver's penalty (step 3), by which a slow host requests a smaller window. The text does not say when
+//! a host requests it. [`NsccRules::Htsim`] reproduces differences of the public simulator (uet-htsim), and docs/uet.md
+//! lists those that remain.
 
 use super::interface::{AckReport, CcProperties, CongestionControl, LossCause, LossReport, Windows};
 use super::{AnyCc, CcConfig};
-use crate::{PathFacts, Size, Span};
+use crate::{PathFacts, Size, Span, StateField};
 use anabranch_base::{AboveZero, Duration, Rate, Stream, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +109,7 @@ impl NsccAverage {
 /// - A period of quick adapt is over after its end time, not at it.
 /// - The bytes in flight that quick adapt ignores include the trimmed packet.
 /// - A trim at the last hop that is no sign of congestion still causes quick adapt.
+/// - The window is limited to MaxWnd after every ACK, not only when it is evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NsccRules {
@@ -289,6 +289,31 @@ impl CcProperties for NsccConfig {
         true
     }
 
+    /// The fields of UET 1.0.3, table 3-77, which has no widths, without saved_cwnd, which belongs to the receiver's
+    /// penalty. The transport counts the bytes in flight, and avg_delay is listed too.
+    fn state(&self) -> Vec<StateField> {
+        let numbers = [
+            "cwnd",
+            "inflight",
+            "base_rtt",
+            "max_wnd",
+            "achieved_bytes",
+            "bytes_to_ignore",
+            "bytes_ignored",
+            "qa_endtime",
+            "inc_bytes",
+            "received_bytes",
+            "last_adjust_time",
+            "last_dec_time",
+            "fi_count",
+            "avg_delay",
+        ];
+        let mut fields: Vec<StateField> =
+            numbers.into_iter().map(|name| StateField::new(name, 32, 1)).collect();
+        fields.extend(["trigger_qa", "mode"].map(|name| StateField::new(name, 1, 1)));
+        fields
+    }
+
     fn target_delay(&self) -> Option<(&'static str, Span)> {
         Some(("cc.target", self.target))
     }
@@ -310,6 +335,11 @@ impl CongestionControl for Nscc {
     #[inline]
     fn window(&self) -> u64 {
         (self.cwnd + 0.5) as u64
+    }
+
+    #[inline]
+    fn max_window(&self) -> u64 {
+        self.max_wnd as u64
     }
 
     #[inline]
@@ -345,6 +375,9 @@ impl CongestionControl for Nscc {
             (true, false) => {}
         }
         self.evaluate(acked.now);
+        if self.constants.rules == NsccRules::Htsim {
+            self.cwnd = self.cwnd.min(self.max_wnd).max(self.constants.mtu);
+        }
     }
 
     /// The actions of UET 1.0.3, section 3.6.13, on a NACK, an inferred loss or a timeout.

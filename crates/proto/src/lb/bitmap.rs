@@ -12,7 +12,7 @@
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};
 use crate::StateField;
-use anabranch_base::{Duration, Stream, Time, parameters};
+use anabranch_base::{Duration, Stream, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -45,6 +45,30 @@ parameters! {
         #[serde(default = "always", skip_serializing_if = "is_always")]
         #[param(0.0..=1.0; example = 0.5; source = "UET 1.0.3, section 3.6.16, example: a half; STrack and uet-htsim: 1"; default = 1.0)]
         pub skip_limit: f64,
+        /// Penalties that a packet reduces by one: of the `first` entropy value that it skips, or of `each`.
+        #[serde(default, skip_serializing_if = "Decay::is_first")]
+        #[param(any; example = "each"; source = "first: STrack, Algorithm 3, and uet-htsim; each: UET 1.0.3, section 3.6.16, example";
+            default = "first")]
+        pub decay: Decay,
+    }
+}
+
+/// The penalties that a packet reduces by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decay {
+    /// The penalty of the first entropy value that the packet skips.
+    #[default]
+    First,
+    /// The penalties of all entropy values that the packet skips.
+    Each,
+}
+
+parameter_choices!(Decay: "first" = First, "each" = Each);
+
+impl Decay {
+    fn is_first(&self) -> bool {
+        *self == Decay::First
     }
 }
 
@@ -122,16 +146,14 @@ impl LbProperties for BitmapConfig {
 }
 
 impl LoadBalancer for Bitmap {
-    /// The next entropy value in turn without a penalty. The first one that is skipped loses one point of its penalty
-    /// (STrack, Algorithm 3, lines 20-27). If all have penalties, or a larger share of them than `skip_limit`, the next one
-    /// in turn is used.
+    /// The next entropy value in turn without a penalty. The first one that is skipped, or each, loses one point of its
+    /// penalty (see [`Decay`]). If all have penalties, or a larger share of them than `skip_limit`, the next one in turn
+    /// is used.
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
+        let skips = f64::from(self.penalised) <= self.config.skip_limit * f64::from(self.config.evs);
         let first = self.turn();
         let mut ev = first;
-        if let Some(penalty) = self.penalties[usize::from(first)].checked_sub(1) {
-            self.penalties[usize::from(first)] = penalty;
-            self.penalised -= u32::from(penalty == 0);
-            let skips = f64::from(self.penalised) <= self.config.skip_limit * f64::from(self.config.evs);
+        if self.decay(first) {
             let mut others = if skips { 1..self.config.evs } else { 0..0 };
             ev = loop {
                 if others.next().is_none() {
@@ -140,6 +162,9 @@ impl LoadBalancer for Bitmap {
                 let other = self.turn();
                 if self.penalties[usize::from(other)] == 0 {
                     break other;
+                }
+                if self.config.decay == Decay::Each {
+                    self.decay(other);
                 }
             };
         }
@@ -189,6 +214,15 @@ impl Bitmap {
         self.at as u16
     }
 
+    /// Reduces the penalty of `ev` by one. Returns false if it has none.
+    fn decay(&mut self, ev: u16) -> bool {
+        let penalty = &mut self.penalties[usize::from(ev)];
+        let Some(less) = penalty.checked_sub(1) else { return false };
+        *penalty = less;
+        self.penalised -= u32::from(less == 0);
+        true
+    }
+
     fn penalise(&mut self, ev: u16, by: u32) {
         // Entropy values of other balancers are ignored.
         if let Some(penalty) = self.penalties.get_mut(usize::from(ev)) {
@@ -234,6 +268,7 @@ mod tests {
         max_penalty: 15,
         remembered: 1_024,
         skip_limit: 1.0,
+        decay: Decay::First,
     };
 
     fn sender(config: &BitmapConfig) -> Bitmap {
@@ -354,6 +389,27 @@ mod tests {
         let taken = lb.next_ev(at(1), 0);
         assert_eq!(lb.penalties[usize::from(taken)], 0, "used, and cleared");
         assert_eq!(lb.penalised, lb.penalties.iter().filter(|&&penalty| penalty > 0).count() as u32);
+    }
+
+    /// UET's example: a mark costs one turn, also if several marked values follow each other.
+    #[test]
+    fn each_value_that_is_skipped_loses_its_mark() {
+        let mut plan = sender(&CONFIG);
+        let (a, b) = (plan.turn(), plan.turn());
+        for (decay, left) in [(Decay::Each, 0), (Decay::First, 1)] {
+            let mut lb = sender(&BitmapConfig { max_penalty: 1, skip_limit: 0.5, decay, ..CONFIG });
+            ack(&mut lb, a, true);
+            ack(&mut lb, b, true);
+            assert!(![a, b].contains(&lb.next_ev(at(1), 0)));
+            assert_eq!(lb.penalised, left, "{decay:?}");
+        }
+        // 5 of 8 are marked: the limit counts them before one is cleared.
+        let mut lb = sender(&BitmapConfig { max_penalty: 1, skip_limit: 0.5, decay: Decay::Each, ..CONFIG });
+        [a, b]
+            .iter()
+            .chain((0..8).filter(|ev| ![a, b].contains(ev)).take(3).collect::<Vec<_>>().iter())
+            .for_each(|&ev| ack(&mut lb, ev, true));
+        assert_eq!((lb.next_ev(at(1), 0), lb.penalised), (a, 4));
     }
 
     /// Without penalties, each round uses all entropy values once, in an order that is drawn anew for each round.

@@ -3,7 +3,7 @@
 //! no balancer.
 
 use super::AnyLb;
-use super::bitmap::{Bitmap, BitmapConfig};
+use super::bitmap::{Bitmap, BitmapConfig, Decay};
 use super::interface::{Environment, LbProperties, LoadBalancer};
 use crate::StateField;
 use anabranch_base::{Duration, Stream, Time, parameters};
@@ -56,6 +56,7 @@ impl MixedConfig {
             max_penalty,
             remembered: 0,
             skip_limit: 1.0,
+            decay: Decay::First,
         }
     }
 }

@@ -20,7 +20,7 @@ use anabranch_base::{Parameters, Registered, Stream, foreign, kinds};
 
 pub use crate::state::StateField;
 pub use ack_clock::{AckClock, AckClockConfig};
-pub use bitmap::{Bitmap, BitmapConfig};
+pub use bitmap::{Bitmap, BitmapConfig, Decay};
 pub use ecmp::Ecmp;
 pub use flowlet::{Flowlet, FlowletConfig, PauseSince};
 pub use interface::{Environment, LbProperties, LoadBalancer, NicPorts};

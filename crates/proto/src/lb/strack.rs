@@ -179,6 +179,7 @@ mod tests {
             bdp: Bytes(100 * PACKET),
             packet: Bytes(PACKET),
             line_rate: Rate::from_gbps(100),
+            port_rate: Rate::from_gbps(100),
             queue: Bytes(1_000_000),
         };
         let environment = Environment { facts, rto: Duration::from_us(250), trimming: false };

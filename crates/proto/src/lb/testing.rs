@@ -14,6 +14,7 @@ pub fn environment(trimming: bool) -> Environment {
         bdp: Bytes(400_000),
         packet: Bytes(4150),
         line_rate: Rate::from_gbps(400),
+        port_rate: Rate::from_gbps(400),
         queue: Bytes(1_000_000),
     };
     Environment { facts, rto: RTO, trimming }

@@ -23,6 +23,7 @@ fn facts() -> ProgramFacts {
         bdp: Bytes(12_650_000),
         packet: Bytes(1_048),
         line_rate,
+        port_rate: line_rate,
         queue: Bytes(1_000_000),
     };
     let sites = Sites { of_host: [0, 0, 1].into(), own: 0 };

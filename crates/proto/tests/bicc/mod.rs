@@ -28,6 +28,7 @@ fn facts() -> ProgramFacts {
         bdp: Bytes(12_650_000),
         packet: Bytes(PACKET.into()),
         line_rate,
+        port_rate: line_rate,
         queue: Bytes(1_000_000),
     };
     let of_host = (0..HOSTS as u32).map(|host| u16::from(host >= FIRST_OWN)).collect();

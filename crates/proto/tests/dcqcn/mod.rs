@@ -9,7 +9,7 @@ use anabranch_proto::transport::{GoBackNConfig, GoBackNReceiver, GoBackNSender};
 use anabranch_proto::{Pace, Packet, PathFacts, Repr, Size, Span};
 
 fn facts(gbps: u64) -> PathFacts {
-    PathFacts { line_rate: Rate::from_gbps(gbps), ..wide_facts(1_000) }
+    PathFacts { line_rate: Rate::from_gbps(gbps), port_rate: Rate::from_gbps(gbps), ..wide_facts(1_000) }
 }
 
 mod go_back_n;

@@ -11,6 +11,7 @@ const FACTS: PathFacts = PathFacts {
     bdp: Bytes(175_000),
     packet: Bytes(MTU),
     line_rate: Rate::from_gbps(100),
+    port_rate: Rate::from_gbps(100),
     queue: Bytes(175_000),
 };
 const MTU: u64 = 4_150;
@@ -234,6 +235,19 @@ fn a_shorter_path_has_a_smaller_largest_window() {
     assert_eq!(source.cc.window(), 131_250);
 }
 
+/// A fast increase passes MaxWnd until the next evaluation. With the rules of uet-htsim it does not.
+#[test]
+fn uet_htsim_limits_a_fast_increase() {
+    for (rules, passes) in [(NsccRules::Spec, true), (NsccRules::Htsim, false)] {
+        let mut source = Source::new(&NsccConfig { rules, ..NsccConfig::spec() });
+        let windows = (1..=120).map(|packet| {
+            source.ack(14_000 + packet * 332, 0, false);
+            source.cc.window()
+        });
+        assert_eq!(windows.max().unwrap() > 262_500, passes, "{rules:?}");
+    }
+}
+
 /// The window during an incast, with rising delays, trims, and the end of the queue. If this table changes, results
 /// have changed.
 #[test]
@@ -294,6 +308,6 @@ fn trajectory() {
     6 at 14 us, marked       4150
     60 at 6 us, marked       4876
     60 at 2 us             125684
-    200 at 0 us            266131
+    200 at 0 us            262500
     ");
 }

@@ -162,7 +162,8 @@ impl Path {
     /// The path facts for a link that is `slower` times slower than the wire.
     pub fn facts_at(&self, slower: u64) -> PathFacts {
         let facts = self.facts();
-        PathFacts { line_rate: Rate(facts.line_rate.0 / slower), ..facts }
+        let rate = Rate(facts.line_rate.0 / slower);
+        PathFacts { line_rate: rate, port_rate: rate, ..facts }
     }
 
     /// A sender's load balancer on this path, which always draws the same random numbers.
@@ -183,6 +184,7 @@ impl Path {
             bdp: Bytes(100 * PACKET),
             packet: Bytes(PACKET),
             line_rate,
+            port_rate: line_rate,
             queue: Bytes(1_000_000),
         }
     }

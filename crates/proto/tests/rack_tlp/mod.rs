@@ -234,7 +234,8 @@ fn at_a_low_rate_every_packet_asks_for_an_ack() {
         let cc = CcConfig::Dcqcn(DcqcnConfig::paper());
         // An ACK must not be delayed by more than half of the RTO, which is 300 us here. 16 packets of 8,000 bits in
         // 150 us need 853.3 Mb/s.
-        let facts = PathFacts { line_rate: Rate(mbps * 1_000_000), ..FACTS };
+        let rate = Rate(mbps * 1_000_000);
+        let facts = PathFacts { line_rate: rate, port_rate: rate, ..FACTS };
         let config = RackTlpConfig { ack_every: 16, ..config() };
         let mut end = RackTlpSender::new(&config, &facts, ENDS, cc.build(&facts), AnyLb::ecmp(9));
         end.post(MessageId(1), 9 * 936).unwrap();

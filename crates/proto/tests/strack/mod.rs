@@ -21,6 +21,7 @@ const FACTS: PathFacts = PathFacts {
     bdp: Bytes(150 * PACKET),
     packet: Bytes(PACKET),
     line_rate: Rate::from_gbps(100),
+    port_rate: Rate::from_gbps(100),
     queue: Bytes(1_000_000),
 };
 
@@ -239,7 +240,8 @@ mod congestion_control {
     #[test]
     fn gains_follow_the_network() {
         let (base_rtt, bdp) = (Duration::from_us(8), Bytes(400_000));
-        let facts = PathFacts { base_rtt, bdp, line_rate: Rate::from_gbps(400), ..FACTS };
+        let rate = Rate::from_gbps(400);
+        let facts = PathFacts { base_rtt, bdp, line_rate: rate, port_rate: rate, ..FACTS };
         let mut cc = CcConfig::Strack(config(100.0)).build(&facts);
         cc.handle_ack(&AckReport {
             now: at(8),

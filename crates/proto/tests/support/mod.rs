@@ -16,6 +16,7 @@ pub const fn facts(packet: u64) -> PathFacts {
         bdp: Bytes(100_000),
         packet: Bytes(packet),
         line_rate: Rate::from_gbps(100),
+        port_rate: Rate::from_gbps(100),
         queue: Bytes(1_000_000),
     }
 }

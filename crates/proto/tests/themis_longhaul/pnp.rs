@@ -31,7 +31,14 @@ pub fn config() -> PnpConfig {
 
 pub fn path() -> PathFacts {
     let (base_rtt, line_rate) = (Duration::from_us(1012), Rate::from_gbps(100));
-    PathFacts { base_rtt, bdp: Bytes(12_650_000), packet: Bytes(1048), line_rate, queue: Bytes(1_000_000) }
+    PathFacts {
+        base_rtt,
+        bdp: Bytes(12_650_000),
+        packet: Bytes(1048),
+        line_rate,
+        port_rate: line_rate,
+        queue: Bytes(1_000_000),
+    }
 }
 
 /// Figure 6: the mark is cleared, and a CNP is sent to the sender.

@@ -84,6 +84,7 @@ impl Switch {
             bdp: Bytes(12_650_000),
             packet: Bytes(1_048),
             line_rate: Rate::from_gbps(100),
+            port_rate: Rate::from_gbps(100),
             queue: Bytes(1_000_000),
         };
         let sites = Sites { of_host: [0, 0, 0, 1, 1, 1].into(), own: 1 };

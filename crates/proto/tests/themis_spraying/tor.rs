@@ -33,6 +33,7 @@ pub fn facts(paths: u32) -> ProgramFacts {
         bdp: Bytes(200_000),
         packet: Bytes(1064),
         line_rate: Rate::from_gbps(200),
+        port_rate: Rate::from_gbps(200),
         queue: Bytes(1_000_000),
     };
     ProgramFacts {

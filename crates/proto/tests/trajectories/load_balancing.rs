@@ -4,7 +4,8 @@ use super::FACTS;
 use anabranch_base::{Duration, Purpose, Time, stream};
 use anabranch_proto::Span;
 use anabranch_proto::lb::{
-    AckClockConfig, BitmapConfig, FlowletConfig, MixedConfig, MrcLbConfig, OpsConfig, PauseSince, PlbConfig,
+    AckClockConfig, BitmapConfig, Decay, FlowletConfig, MixedConfig, MrcLbConfig, OpsConfig, PauseSince,
+    PlbConfig,
 };
 use anabranch_proto::lb::{
     AfterFreezing, AnyLb, Environment, FreezingEnds, LbConfig, MpRdmaLbConfig, RepsConfig, ReuseOrder,
@@ -441,6 +442,7 @@ fn bitmap() {
         max_penalty: 15,
         remembered: 64,
         skip_limit: 1.0,
+        decay: Decay::First,
     });
     insta::assert_snapshot!(table(config, true, &eventful()), @r"
      us  event            frozen  EVs

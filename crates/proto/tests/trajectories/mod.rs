@@ -14,5 +14,6 @@ const FACTS: PathFacts = PathFacts {
     bdp: Bytes(8_000),
     packet: Bytes(1_000),
     line_rate: Rate::from_gbps(8),
+    port_rate: Rate::from_gbps(8),
     queue: Bytes(1_000_000),
 };

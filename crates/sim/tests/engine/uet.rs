@@ -78,7 +78,7 @@ fn an_incast_of_15_keeps_the_link_of_its_target_busy() {
     for (scheme, first) in [("uet-nscc", 0.35..0.75), ("uet-rccc", 0.95..1.0), ("uet-both", 0.0..1.0)] {
         let result = on_fat_tree(scheme, 128, "", &incast(15));
         let last = result.run.completion_us;
-        assert!((2_454.0..=2_500.0).contains(&last), "{scheme}: {last} us");
+        assert!((2_463.0..=2_480.0).contains(&last), "{scheme}: {last} us");
         let ends = result.flows.iter().filter_map(|flow| flow.fct_ps).map(|fct| fct as f64 / 1e6);
         let share = ends.fold(f64::INFINITY, f64::min) / last;
         assert!(first.contains(&share), "{scheme}: the first at {share} of the last");
@@ -91,10 +91,10 @@ fn an_incast_of_15_keeps_the_link_of_its_target_busy() {
 fn an_incast_of_127_costs_nscc_many_more_retransmissions_than_rccc() {
     let [nscc, rccc] = ["uet-nscc", "uet-rccc"].map(|scheme| on_fat_tree(scheme, 128, "", &incast(127)).run);
     for run in [&nscc, &rccc] {
-        assert!((20_660.0..=21_500.0).contains(&run.completion_us), "{}: {}", run.scheme, run.completion_us);
+        assert!((20_660.0..=21_100.0).contains(&run.completion_us), "{}: {}", run.scheme, run.completion_us);
     }
     assert!(
-        nscc.retransmissions > 4 * rccc.retransmissions,
+        nscc.retransmissions > 8 * rccc.retransmissions,
         "{} and {}",
         nscc.retransmissions,
         rccc.retransmissions
@@ -126,7 +126,8 @@ bytes = "500KB"
         );
         finish_one(&text, &[]).run
     };
-    let usual = run("");
+    // The thresholds of the setup are from 9 to 35 packets. Of ten packets that wait, at most nine stay when one leaves.
+    let usual = run("\"*.fabric.ecn_kmin\" = \"2packets\"\n\"*.fabric.ecn_kmax\" = \"8packets\"");
     assert_eq!(usual.peak_queue_bytes, 10 * FULL);
     assert!(usual.ecn_marks > 0);
     let longer = run("\"*.fabric.last_hop_queue\" = \"20packets\"\n\"*.fabric.last_hop_ecn\" = false");
@@ -168,8 +169,8 @@ impl CongestionControl for Recorded {
     }
 }
 
-/// Runs an incast. Returns the number of senders with a quick adapt within 60 us, and the mean of their windows right
-/// after it, in packets.
+/// Runs an incast with three seeds. Returns the number of senders with a quick adapt within 60 us, and the mean of their
+/// windows right after it, in packets.
 fn quick_adapts(senders: u32) -> (usize, f64) {
     let windows = Arc::new(Mutex::new(Vec::new()));
     let shared = Arc::clone(&windows);
@@ -177,7 +178,8 @@ fn quick_adapts(senders: u32) -> (usize, f64) {
         Box::new(Recorded { inner: Nscc::new(&NsccConfig::spec(), facts), windows: Arc::clone(&shared) })
     });
     let set = "\"*.cc\" = { kind = \"recorded\" }\n";
-    let text = scenario("\"uet-nscc\"", 128, set, &incast(senders));
+    let text =
+        scenario("\"uet-nscc\"", 128, set, &incast(senders)).replace("seeds = [1]", "seeds = [1, 2, 3]");
     let scenario = read_with(&registry, "test.toml", &text, &NoFiles, &Overrides::default()).unwrap();
     for point in scenario.points().unwrap() {
         run(&point, &Control::default()).unwrap();
@@ -189,15 +191,20 @@ fn quick_adapts(senders: u32) -> (usize, f64) {
 
 /// Quick adapt requires a period of base RTT plus target that delivers less than MaxWnd / 8. The link carries 1.75
 /// BDP in this period, and MaxWnd is 1.5 BDP, so at equal shares more than 1.75 / (1.5 / 8) = 9.3 senders are needed.
-/// At most one of four senders adapts. Nearly all of 16 senders adapt, to 1.75 BDP together. At 42 packets per BDP,
-/// these are 4.6 packets each.
+/// At most one of four senders adapts, and nearly all of 16 senders do.
+///
+/// In such a period of 24.5 us the link carries 73.7 packets if there is nothing else. For 21 us of it, the time in which
+/// a sender sends its first window of 1.5 BDP, 15 trimmed headers of 64 B come with each packet, so that packets have
+/// 4150 / 5110 of the link. This leaves 61.8 packets, or 3.9 for each sender. Of 16 senders, two may have too large a share
+/// to adapt, such as 11 packets each, and the others then have 2.8.
 #[test]
 fn quick_adapt_needs_more_than_nine_senders() {
+    let seeds = 3;
     let (few, _) = quick_adapts(4);
-    assert!(few <= 1, "{few} of 4");
+    assert!(few <= seeds, "{few} of {}", 4 * seeds);
     let (many, window) = quick_adapts(16);
-    assert!(many >= 14, "{many} of 16");
-    assert!((2.4..=7.0).contains(&window), "{window} packets");
+    assert!(many >= 14 * seeds, "{many} of {}", 16 * seeds);
+    assert!((2.8..=3.9).contains(&window), "{window} packets");
 }
 
 /// 1,024 hosts, with eight core links at a quarter of their rate. uet-htsim has 206.7 us for REPS with one ACK per
@@ -225,4 +232,57 @@ fn slow_links_cost_oblivious_spraying_most() {
     let oblivious = time("uet-nscc-oblivious", "");
     assert!(reps < bitmap && bitmap < oblivious, "{reps}, {bitmap}, {oblivious}");
     assert!(reps < coalesced, "{reps}, {coalesced} with one ACK for 16 KiB");
+}
+
+/// Requests and pulls take many paths (uet-htsim), so that a dead link does not stop a queue pair that waits for credit.
+#[test]
+fn a_dead_link_does_not_stop_credit() {
+    for link in ["tor:0/up:0", "tor:0/up:1"] {
+        for scheme in ["uet-rccc", "uet-both", "uet-nscc"] {
+            let text = format!(
+                r#"
+schemes = ["{scheme}"]
+setup = "uet"
+seeds = [1]
+[topology]
+kind = "fat-tree"
+hosts = 32
+tiers = 2
+link = "400Gbps"
+[workload]
+kind = "permutation"
+bytes = "8MB"
+[[fault]]
+kind = "link-down"
+links = "{link}"
+at = "20us"
+"#
+            );
+            assert_eq!(finish_one(&text, &[]).run.flows_finished, 32, "{scheme} with {link} down");
+        }
+    }
+}
+
+/// Requests of RCCC carry the state of congestion control, 4 B (UET 1.0.3); uet-htsim has 64 B for all. Without trimming,
+/// UET's switches hold 5 BDP.
+#[test]
+fn setups_have_headers_of_credit_and_queues_that_drop() {
+    let scheme = |name: &str, setup: &str| {
+        let text = scenario(&format!("\"{name}\""), 16, "", &messages([message(0, 1, "1MB")]));
+        let text = text.replace("uet-htsim", setup);
+        let scenario =
+            read_with(&Registry::new(), "test.toml", &text, &NoFiles, &Overrides::default()).unwrap();
+        scenario.points().unwrap().remove(0).scheme
+    };
+    let header = |name, setup| scheme(name, setup).transport.framing().header.0;
+    assert_eq!(["uet-nscc", "uet-rccc", "uet-both"].map(|name| header(name, "common")), [102, 106, 106]);
+    assert_eq!(["uet-nscc", "uet-rccc", "uet-both"].map(|name| header(name, "uet")), [102, 106, 106]);
+    assert_eq!(["uet-nscc", "uet-rccc", "uet-both"].map(|name| header(name, "uet-htsim")), [64; 3]);
+    let queues = |name, setup| {
+        let fabric = scheme(name, setup).fabric;
+        [fabric.queue, fabric.last_hop_queue].map(|size| size.map(|size| size.to_string()))
+    };
+    let of = |one: &str, last: &str| [Some(one.to_owned()), Some(last.to_owned())];
+    assert_eq!(queues("uet-nscc", "uet"), of("1bdp", "1.5bdp"));
+    assert_eq!(queues("mrc-no-trim", "mrc"), of("5bdp", "5bdp"));
 }

@@ -9,3 +9,4 @@ mod roce;
 mod strack;
 mod support;
 mod uet;
+mod uet_packets;

@@ -56,13 +56,13 @@ impl<'a> Buffer<'a> {
             pfc.buffer_rate.map_or(pfc.buffer, |whole| Bytes(of(whole.0).try_into().unwrap_or(u64::MAX)))
         };
         let is_dynamic = class.is_some_and(|class| class.alpha.is_some());
-        let threshold = pfc.threshold.filter(|_| !is_dynamic).map(|threshold| threshold.on(facts));
+        let threshold = pfc.threshold.filter(|_| !is_dynamic).map(|threshold| threshold.on(&facts.of_port()));
         Some(Buffer { node, size: class.map_or_else(scaled, |class| class.buffer), class, threshold })
     }
 
     /// The error in the dynamic thresholds' settings, if there is one.
     fn dynamic(&self, pfc: &PfcSpec, topology: &Topology, facts: &PathFacts) -> Option<WrongThreshold> {
-        let resume = pfc.resume.on(facts);
+        let resume = pfc.resume.on(&facts.of_port());
         if resume <= self.size {
             return None;
         }
@@ -90,7 +90,7 @@ impl<'a> Buffer<'a> {
 
     /// The error in a static threshold, if there is one.
     fn fixed(&self, pfc: &PfcSpec, topology: &Topology, facts: &PathFacts) -> Option<WrongThreshold> {
-        let (resume, threshold) = (pfc.resume.on(facts), self.threshold?);
+        let (resume, threshold) = (pfc.resume.on(&facts.of_port()), self.threshold?);
         if threshold > self.size {
             let problem = format!(
                 "XOFF would be sent when an ingress port holds {threshold}, but the whole buffer of {} is only {}",

@@ -37,6 +37,7 @@ impl IdleQueues {
         at.control_queue();
         at.windows();
         at.entropies();
+        at.quick_adapt();
         match DataQueue::of(scheme, facts) {
             None => at.lossless_marking(),
             Some(queue) => {
@@ -109,7 +110,7 @@ struct DataQueue {
 impl DataQueue {
     fn of(scheme: &Scheme, facts: &PathFacts) -> Option<DataQueue> {
         let (fabric, size) = (&scheme.fabric, scheme.fabric.queue?);
-        let (even, is_shared) = (size.on(facts), fabric.shared_buffer.0 > 0);
+        let (even, is_shared) = (size.on(&facts.of_port()), fabric.shared_buffer.0 > 0);
         let holds = fabric.longest_queue(facts).unwrap_or(even);
         let limit = match is_shared {
             true => {
@@ -145,7 +146,7 @@ impl Look<'_> {
             false => ("an ACK", transport.framing().ack),
         };
         let control = self.scheme.fabric.control_queue;
-        if control.on(self.facts) < size {
+        if control.on(&self.facts.of_port()) < size {
             let problem = format!(
                 "= \"{control}\" does not hold {what} of {size}: each one that does not find its link idle is dropped"
             );
@@ -177,7 +178,7 @@ impl Look<'_> {
 
     /// Checks that a buffer of a lossless class can reach the threshold for marking.
     fn lossless_marking(&mut self) {
-        let (scheme, kmin) = (self.scheme, self.scheme.fabric.ecn_kmin.on(self.facts, None));
+        let (scheme, kmin) = (self.scheme, self.scheme.fabric.ecn_kmin.on(&self.facts.of_port(), None));
         if let Some(pfc) = &scheme.fabric.pfc
             && reacts_to_ecn(scheme)
             && scheme.fabric.ecn_from.is_empty()
@@ -206,7 +207,7 @@ impl Look<'_> {
     /// the base RTT has a separate warning.
     fn timeout(&mut self, queue: &DataQueue) {
         let (rto, facts) = (self.scheme.transport.rto(), self.facts);
-        let full = facts.base_rtt + facts.line_rate.time_for(queue.holds.0);
+        let full = facts.base_rtt + facts.port_rate.time_for(queue.holds.0);
         if rto.on(facts) > facts.base_rtt && rto.on(facts) < full {
             let problem = format!(
                 "= \"{rto}\" is over before a packet behind a full queue ({}) and its ACK are \
@@ -217,6 +218,21 @@ impl Look<'_> {
             // The suggested timeout covers five queues of the largest length, as a multiple of `fabric.queue`.
             let queues = 5 * queue.holds.0.div_ceil(queue.even.0.max(1)).max(1);
             self.note("transport.rto", problem, format!("\"2rtt+{queues}queue\""));
+        }
+    }
+
+    /// Checks that NSCC without trimming has the values that UET 1.0.3 has for it.
+    fn quick_adapt(&mut self) {
+        if let CcConfig::Nscc(nscc) = &self.scheme.cc
+            && !self.scheme.fabric.trim
+            && nscc.qa_threshold.is_none()
+        {
+            let problem = format!(
+                "is not set, so that only a loss adapts the window quickly, and switches do not trim. UET 1.0.3 then has \
+                 four times the target, and a target of a base RTT (cc.target = \"{}\")",
+                nscc.target
+            );
+            self.note("cc.qa_threshold", problem, "\"4rtt\"");
         }
     }
 
@@ -286,7 +302,8 @@ impl Look<'_> {
     /// Checks that the queue can reach the upper threshold.
     fn kmax(&mut self, DataQueue { holds, limit, .. }: &DataQueue) {
         let fabric = &self.scheme.fabric;
-        let [kmin, kmax] = [fabric.ecn_kmin, fabric.ecn_kmax].map(|size| size.on(self.facts, Some(*holds)));
+        let [kmin, kmax] =
+            [fabric.ecn_kmin, fabric.ecn_kmax].map(|size| size.on(&self.facts.of_port(), Some(*holds)));
         if kmax <= *holds {
             return;
         }
@@ -310,7 +327,8 @@ fn longer(scheme: &Scheme, on: &Topology, facts: &PathFacts, holds: Bytes) -> Op
         let facts = PathFacts { queue: bytes, ..*facts };
         let reached = !reacts_to_ecn(scheme)
             || (unmarked(&fabric, on, &facts).is_none()
-                && (!fabric.ecn_from.is_empty() || fabric.ecn_kmax.on(&facts, Some(bytes)) <= bytes));
+                && (!fabric.ecn_from.is_empty()
+                    || fabric.ecn_kmax.on(&facts.of_port(), Some(bytes)) <= bytes));
         bytes >= facts.packet && reached
     };
     if does(holds) {

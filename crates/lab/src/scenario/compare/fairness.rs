@@ -257,8 +257,9 @@ impl Values {
         let cc = whole["cc"].get("kind").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
         let mut by_path = BTreeMap::new();
         for part in ["transport", "cc", "fabric"] {
+            let facts = if part == "fabric" { facts.of_port() } else { *facts };
             flatten(part, &whole[part], &mut |path, text| {
-                by_path.insert(path, known(&text, facts));
+                by_path.insert(path, known(&text, &facts));
             });
         }
         let pauses = scheme.fabric.pfc.is_some();
@@ -340,7 +341,7 @@ fn buffer(fabric: &FabricSpec, facts: &PathFacts) -> String {
             format!("{} per switch, shared", fabric.shared_buffer.about())
         }
         (None, queue) => {
-            let queue = queue.map_or_else(String::new, |queue| queue.on(facts).about());
+            let queue = queue.map_or_else(String::new, |queue| queue.on(&facts.of_port()).about());
             format!("{queue} per egress port")
         }
     }

@@ -1,7 +1,7 @@
 //! The resolved form with comments: each quantity that refers to the fabric has a comment with its value.
 
 use anabranch_engine::Scheme;
-use anabranch_proto::PathFacts;
+use anabranch_proto::{CcConfig, PathFacts};
 use std::collections::BTreeSet;
 
 /// The scheme to which the parameters in a line of the resolved form belong.
@@ -33,7 +33,7 @@ pub(in crate::scenario) fn annotated(
     schemes: &[Scheme],
 ) -> String {
     let mut text = String::with_capacity(toml.len());
-    let (mut owner, mut of_path, mut has_windows) = (Owner::Nobody, false, false);
+    let (mut owner, mut of_path, mut of_port, mut has_windows) = (Owner::Nobody, false, false, false);
     let (mut next_scheme, mut next_point, mut in_points) = (0, 0, false);
     let has_faults = toml.lines().any(|line| line == "[[fault]]");
     let mut rest = toml.lines();
@@ -59,6 +59,7 @@ pub(in crate::scenario) fn annotated(
                 _ => owner = Owner::Nobody,
             }
             of_path = line.ends_with(".cc]");
+            of_port = line.contains(".fabric");
             has_windows = of_path || line.ends_with(".transport]");
         }
         text.push_str(line);
@@ -78,12 +79,8 @@ pub(in crate::scenario) fn annotated(
         // the longest path.
         let at_most = of_path && scheme.is_some_and(|scheme| scheme.cc.wants_own_path());
         if let Some(value) = quoted(line) {
-            // Transports and congestion controls round a window up to whole packets, so the comment does too.
-            let in_units = match has_windows && is_window(line) {
-                true => PathFacts::window_in_units,
-                false => PathFacts::in_units,
-            };
-            let units = without_repeats(seen.iter().filter_map(|facts| in_units(facts, value)).collect());
+            let keeps = of_path && scheme.is_some_and(|scheme| matches!(scheme.cc, CcConfig::Nscc(_)));
+            let units = in_units(&seen, value, has_windows && is_window(line) && !keeps, of_port);
             if !units.is_empty() {
                 text.push_str(if at_most { " # at most " } else { " # = " });
                 text.push_str(&units.join(", "));
@@ -95,6 +92,16 @@ pub(in crate::scenario) fn annotated(
         }
     }
     text
+}
+
+/// A value in units on each of the fabrics. Transports and congestion controls round a window up to whole packets, except
+/// for NSCC, so the comment does too. Sizes of switches follow the rate of a port.
+fn in_units(seen: &[&PathFacts], value: &str, rounds: bool, of_port: bool) -> Vec<String> {
+    let on = |facts: &&PathFacts| {
+        let facts = if of_port { facts.of_port() } else { **facts };
+        if rounds { facts.window_in_units(value) } else { facts.in_units(value) }
+    };
+    without_repeats(seen.iter().filter_map(on).collect())
 }
 
 /// The comment for a fabric without `routing_delay`. `rest` begins with the lines of the fabric.

@@ -130,6 +130,9 @@ fn of_setup(part: &str, kinds: &[KindListing]) -> Value {
     for kind in kinds {
         let Some(name) = &kind.name else { continue };
         let own = closed(&kind.meaning, tree(&with_preset(part, kind)));
+        if kind.parameters.iter().any(|parameter| parameter.name().starts_with("credit.")) {
+            properties.insert(format!("{name}-credit"), own.clone());
+        }
         let schemas = properties.remove(name).into_iter().chain([own]).collect();
         properties.insert(name.clone(), value::any_of(schemas));
     }

@@ -116,6 +116,12 @@ const TRIMMING: Key = key(
     Described("that of the base"),
     "Differences for schemes whose switches trim.",
 );
+const DROPPING: Key = key(
+    "dropping",
+    KeyType::Table("[setup.lossless]"),
+    Described("that of the base"),
+    "Differences for schemes whose switches drop packets.",
+);
 const BASE: Key = key("base", TEXT, Value("\"common\""), "The setup from which this setup differs.");
 
 pub(super) const SETUP: Section = Section {
@@ -144,6 +150,7 @@ pub(super) const SETUP: Section = Section {
         OF_SWITCHES,
         LOSSLESS,
         TRIMMING,
+        DROPPING,
     ],
 };
 
@@ -163,6 +170,7 @@ pub(super) const SETUP_FILE: Section = Section {
         OF_SWITCHES,
         LOSSLESS,
         TRIMMING,
+        DROPPING,
     ],
 };
 

@@ -134,6 +134,7 @@ const ANY_PATH: PathFacts = PathFacts {
     bdp: Bytes(1),
     packet: Bytes(1),
     line_rate: Rate::from_gbps(1),
+    port_rate: Rate::from_gbps(1),
     queue: Bytes(1),
 };
 

@@ -3,14 +3,15 @@
 //!
 //! A setup has the same parts as a scheme: `[transport]`, `[cc]`, `[lb]` and `[fabric]`. A value directly in
 //! `[transport]` applies to every transport that has such a parameter, and a value in `[transport.irn]` only to that
-//! kind. `[lossless]` and `[trimming]` contain such parts too, for schemes whose switches pause or trim.
+//! kind. `[lossless]`, `[trimming]` and `[dropping]` contain such parts too, for schemes whose switches pause, trim or drop.
+//! The table of a kind with `-credit` after it is for schemes of this kind with a table `credit`.
 //! `[fabric.pfc]` applies to schemes that pause, and `queue` to the others.
 //!
 //! A setup has the values of its base, except for those that it sets itself. The base of the papers' setups is
 //! `common`, so that every scheme can run with every setup.
 //!
 //! **Precedence**, from lowest to highest: the defaults of the types, the setup (its base, then itself; in each:
-//! values for all, for a kind, for switches that pause or trim), the scheme (its base, then itself), `set` of the
+//! values for all, for a kind, for switches that pause, trim or drop), the scheme (its base, then itself), `set` of the
 //! scheme, `[set]` and the sweep. A size of a scheme that begins with `+` is added to the setup's size.
 
 use crate::scenario::keys;
@@ -74,8 +75,8 @@ pub fn setups() -> Vec<SetupListing> {
 
 /// The parts of a scheme, which a setup has too.
 const PARTS: [&str; 4] = ["transport", "cc", "lb", "fabric"];
-/// The tables with parts for schemes whose switches pause, and for those whose switches trim.
-const LAYERS: [&str; 2] = ["lossless", "trimming"];
+/// The tables with parts for schemes whose switches pause, trim or drop.
+const LAYERS: [&str; 3] = ["lossless", "trimming", "dropping"];
 
 fn is_part(key: &str) -> bool {
     PARTS.contains(&key) || LAYERS.contains(&key)
@@ -89,7 +90,7 @@ const FRAMING: [&str; 4] = ["payload", "header", "ack", "rto"];
 pub(in crate::scenario) struct Setup {
     /// The name of the setup, for display.
     pub name: String,
-    /// The bases and the setup itself, each with its parts and with those in `lossless` and `trimming`. Empty in the
+    /// The bases and the setup itself, each with its parts and with those in `lossless`, `trimming` and `dropping`. Empty in the
     /// resolved form, where the schemes contain all values themselves.
     stack: Vec<Fields>,
 }
@@ -214,7 +215,7 @@ impl Setup {
         };
         let pauses = has("pfc", &|item| matches!(item, Item::Table(_)));
         let trims = has("trim", &|item| matches!(item, Item::Leaf(toml::Value::Boolean(true))));
-        let special = [("lossless", pauses), ("trimming", trims)];
+        let special = [("lossless", pauses), ("trimming", trims), ("dropping", !pauses && !trims)];
         let mut own: BTreeSet<String> = BTreeSet::new();
         let mut grounded = scheme.clone();
         for part in PARTS {
@@ -312,6 +313,11 @@ fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, plugins: 
     given.extend(for_all.map(|(key, node)| (key.clone(), node.clone())));
     if let Some(of_kind) = table_at(layer, &kind) {
         given.extend(preset(&kind, of_kind));
+    }
+    if let Some(with_credit) =
+        table_at(layer, &format!("{kind}-credit")).filter(|_| scheme.contains_key("credit"))
+    {
+        given.extend(with_credit.clone());
     }
     given
 }
@@ -416,7 +422,9 @@ fn check_part(part: &Table, of: &str, plugins: &Plugins) -> Result<(), Diagnosti
     for (key, node) in part.fields {
         if matches!(node.item, Item::Table(_)) {
             let names: Vec<&str> = kinds.iter().map(String::as_str).collect();
-            if !names.contains(&key.as_str()) {
+            let has_credit = |kind: &&str| plugins.keys(of, kind).iter().any(|key| key.starts_with("credit"));
+            let kind = key.strip_suffix("-credit").filter(has_credit).unwrap_or(key);
+            if !names.contains(&kind) {
                 let help = match nearest(key, &names) {
                     Some(near) => format!("{}.{near}]", part.name.trim_end_matches(']')),
                     None => format!("one of {}", list(&names)),
@@ -429,7 +437,7 @@ fn check_part(part: &Table, of: &str, plugins: &Plugins) -> Result<(), Diagnosti
                 ));
             }
             let name = format!("{}.{key}]", part.name.trim_end_matches(']'));
-            let mut keys = plugins.keys(of, key);
+            let mut keys = plugins.keys(of, kind);
             keys.extend((of == "cc" && key == "dcqcn").then(|| "preset".to_owned()));
             let of_kind = Table::open(part.file, &name, node)?;
             only(&of_kind, &keys.iter().map(String::as_str).collect::<Vec<_>>())?;

@@ -159,6 +159,7 @@ fn factories_get_their_parameters() {
         bdp: Bytes(100_000),
         packet: Bytes(4_160),
         line_rate: Rate::from_gbps(100),
+        port_rate: Rate::from_gbps(100),
         queue: Bytes(1_000_000),
     };
     let cc = scheme.cc.build(&facts);

@@ -28,6 +28,7 @@ fn sender(config: &RepsConfig, trimming: bool) -> Reps {
         bdp: Bytes(400_000),
         packet: Bytes(4150),
         line_rate: Rate::from_gbps(400),
+        port_rate: Rate::from_gbps(400),
         queue: Bytes(1_000_000),
     };
     let environment = Environment { facts, rto: Duration::from_us(70), trimming };

@@ -179,6 +179,11 @@ pub enum Headers {
     Strack,
     /// The headers of DCP (DCP, figure 4).
     Dcp,
+    /// The headers of Ultra Ethernet's packet delivery and semantic sublayers (UE Specification 1.0), without a BTH.
+    Uet {
+        /// Whether data packets carry the target of receivers' credit (RCCC).
+        credit: bool,
+    },
 }
 
 /// The capacity of a queue pair before its sequence numbers run out ([`OutOfPsns`]).

@@ -10,6 +10,10 @@
 //! The numbers of pulls and targets are cumulative, so that a later packet compensates for the loss of an earlier one.
 //! Their unit is a full packet, while EQDS counts bytes. In EQDS, too, one pull is for one packet, but here a short
 //! last packet costs as much as a full one.
+//!
+//! All pulls of a receiver and all requests of a sender have one entropy value. In htsim an RTS takes the next value of
+//! the sender's balancer, and pulls have one value, since the counter that should rotate theirs does not advance. A dead
+//! link on their path therefore stops a queue pair until routing avoids it.
 
 mod config;
 mod pacer;

@@ -3,7 +3,7 @@
 use super::config::EqdsConfig;
 use crate::PathFacts;
 use crate::packet::{Packet, Repr};
-use anabranch_base::{Duration, Rate, Time};
+use anabranch_base::{Duration, Rate, Stream, Time};
 use std::collections::VecDeque;
 
 /// The pull pacer of a receiving host. It sends pulls at a given rate, round robin over the receivers with demand.
@@ -30,12 +30,15 @@ struct Adaptation {
     share: f64,
     /// The average share of marked packets.
     marked: f64,
-    /// Number of consecutive periods without a mark.
+    /// Number of consecutive periods without a decrease.
     calm: u32,
     period: Duration,
+    /// The random numbers from which the length of each period is drawn. None if all are equal.
+    random: Option<Stream>,
     ends: Time,
-    /// Numbers of packets in the current period: all of them, the marked ones, and those trimmed before the last hop.
-    counts: [u32; 3],
+    /// Numbers of packets in the current period: all of them, the untrimmed ones, the marked ones among these, and those
+    /// trimmed before the last hop.
+    counts: [u32; 4],
 }
 
 impl PullPacer {
@@ -53,8 +56,18 @@ impl PullPacer {
     #[must_use]
     pub fn adapting(self, period: Duration) -> Self {
         let (share, ends) = (1.0, Time::ZERO + period);
-        let adaptation = Adaptation { share, marked: 0.0, calm: 0, period, ends, counts: [0; 3] };
+        let (marked, calm, counts) = (0.0, 0, [0; 4]);
+        let adaptation = Adaptation { share, marked, calm, period, random: None, ends, counts };
         PullPacer { adaptation: Some(adaptation), ..self }
+    }
+
+    /// Draws the length of each period, between 0.75 and 1.25 of the mean (uet-htsim). Otherwise the hosts would all raise and
+    /// lower their rates at the same times, and would leave the fabric idle together.
+    pub fn draw_periods(&mut self, random: Stream) {
+        if let Some(adaptation) = &mut self.adaptation {
+            adaptation.random = Some(random);
+            adaptation.ends = Time::ZERO + adaptation.next_period();
+        }
     }
 
     /// Counts a packet that arrives for one of the receivers.
@@ -100,43 +113,62 @@ impl PullPacer {
 impl Adaptation {
     fn observe(&mut self, now: Time, packet: &Packet) {
         self.advance(now);
-        let trimmed = matches!(packet.repr, Repr::Trimmed { last_hop: false, .. });
+        let is_whole = !matches!(packet.repr, Repr::Trimmed { .. });
+        let is_trimmed = matches!(packet.repr, Repr::Trimmed { last_hop: false, .. });
         self.counts[0] += 1;
-        self.counts[1] += u32::from(packet.marked);
-        self.counts[2] += u32::from(trimmed);
+        self.counts[1] += u32::from(is_whole);
+        self.counts[2] += u32::from(is_whole && packet.marked);
+        self.counts[3] += u32::from(is_trimmed);
     }
 
     /// Handles the period ends up to `now`. After enough periods without a packet the fraction is 1, so that further
     /// such periods are skipped.
     fn advance(&mut self, now: Time) {
         let mut periods = 0;
-        while now >= self.ends && periods <= MOST_DOUBLINGS {
+        while now >= self.ends && periods < ENOUGH_PERIODS {
             self.adapt();
-            self.ends += self.period;
+            let period = self.next_period();
+            self.ends += period;
             periods += 1;
         }
         if now >= self.ends {
-            self.ends = now + self.period;
+            self.ends = now + self.next_period();
         }
     }
 
-    /// The rule of uet-htsim. The fraction falls by the share of trimmed packets. If the average share of marked
-    /// packets is above 0.3, the fraction also falls with that average. Otherwise it rises by a hundredth, which
-    /// doubles for each consecutive period without a mark.
+    fn next_period(&mut self) -> Duration {
+        let most = self.period.0 / 2;
+        self.random
+            .as_mut()
+            .map_or(self.period, |random| Duration(self.period.0 - most / 2 + random.up_to(most)))
+    }
+
+    /// The rule of uet-htsim. The fraction falls by the share of packets that were trimmed before the last hop. If the
+    /// average share of marked packets among the untrimmed ones is above 0.3, the fraction also falls with that average.
+    /// In a period without a decrease it rises by a hundredth. If no packet of the period is marked, it rises by twice
+    /// as much for each period without a decrease before.
     fn adapt(&mut self) {
-        let [all, marked, trimmed] = self.counts.map(f64::from);
-        self.marked = 0.5 * self.marked + 0.5 * marked / all.max(1.0);
-        self.calm = if marked > 0.0 { 0 } else { (self.calm + 1).min(MOST_DOUBLINGS) };
+        let [all, whole, marked, trimmed] = self.counts.map(f64::from);
+        self.marked = 0.5 * self.marked + 0.5 * marked / whole.max(1.0);
+        let is_marked = self.marked > 0.3;
         self.share -= trimmed / all.max(1.0);
-        if self.marked > 0.3 {
+        if is_marked {
             self.share *= 1.0 - (self.marked - 0.3) / 2.0;
+        }
+        if is_marked || trimmed > 0.0 {
+            self.calm = 0;
         } else {
-            self.share += 0.01 * f64::from(1u32 << self.calm);
+            let doublings = if marked > 0.0 { 0 } else { self.calm };
+            self.share += 0.01 * f64::from(1u32 << doublings);
+            self.calm = (self.calm + 1).min(MOST_DOUBLINGS);
         }
         self.share = self.share.clamp(0.01, 1.0);
-        self.counts = [0; 3];
+        self.counts = [0; 4];
     }
 }
 
 /// The number of doublings after which a rise brings the fraction to 1 in any case.
 const MOST_DOUBLINGS: u32 = 7;
+/// The number of periods without a packet after which the fraction is 1: up to two decreases while the average share of
+/// marks falls, and then the doublings.
+const ENOUGH_PERIODS: u32 = MOST_DOUBLINGS + 3;

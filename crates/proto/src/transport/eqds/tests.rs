@@ -19,6 +19,7 @@ fn facts() -> PathFacts {
         bdp: Bytes(8_000),
         packet: Bytes(1_000),
         line_rate: Rate::from_gbps(8),
+        port_rate: Rate::from_gbps(8),
         queue: Bytes(100_000),
     }
 }
@@ -182,16 +183,51 @@ fn an_adapting_pacer_follows_marks_and_trims() {
     }
     // The average share of marked packets is 0.5, so the pulls have the share 1 - (0.5 - 0.3) / 2 = 0.9 of the rate.
     assert!((gap(&mut pacer, 10) - 10.0 / 0.9).abs() < 0.01);
-    // The average share of marked packets halves to 0.25, which is below 0.3. The pulls' share of the rate therefore
-    // rises by 0.02: a hundredth, doubled for one period without a mark. It falls by 0.1, since one of the ten
-    // packets was trimmed before the last hop.
+    // The average share of marked packets halves to 0.25, which is below 0.3. The pulls' share of the rate falls by 0.1,
+    // since one of the ten packets was trimmed before the last hop, and does not rise in this period. Marks of trimmed
+    // packets do not count.
     for us in 10..20 {
-        let trimmed = plain.cut(64, us % 2 == 0).unwrap();
+        let trimmed = plain.with_mark(true).cut(64, us % 2 == 0).unwrap();
         pacer.observe(at(us), if us < 12 { &trimmed } else { &plain });
     }
-    assert!((gap(&mut pacer, 29) - 10.0 / (0.9 - 0.1 + 0.02)).abs() < 0.01, "one of ten");
+    assert!((gap(&mut pacer, 29) - 10.0 / (0.9 - 0.1)).abs() < 0.01, "one of ten");
+    // Periods without a decrease raise the share by 0.01, 0.02, 0.04 and 0.08.
+    assert!((gap(&mut pacer, 42) - 10.0 / (0.8 + 0.03)).abs() < 0.01, "two periods");
+    assert!((gap(&mut pacer, 60) - 10.0 / (0.8 + 0.15)).abs() < 0.01, "two more");
+    // A period with a mark raises it by a hundredth alone.
+    pacer.observe(at(61), &all_marked);
+    for us in 62..70 {
+        pacer.observe(at(us), &plain);
+    }
+    assert!((gap(&mut pacer, 71) - 10.0 / (0.95 + 0.01)).abs() < 0.01, "one mark");
     // Without marks and trims, the share returns to 1 within eight periods.
-    assert_eq!(gap(&mut pacer, 110), 10.0);
+    assert_eq!(gap(&mut pacer, 140), 10.0);
+}
+
+/// Hosts that adapt at the same times raise and lower their rates together. Each period is drawn, so that they do not.
+#[test]
+fn periods_of_an_adapting_pacer_are_drawn() {
+    let marked = Packet::data(QpId(0), HostId(0), 1).with_bytes(1_000).with_mark(true);
+    // The first adaptation sets the share to 0.9. It is seen at the first pull after the end of the period.
+    let first_end = |entity: u64| {
+        let mut pacer = PullPacer::at_rate(Rate::from_gbps(8)).adapting(Duration::from_us(100));
+        pacer.draw_periods(stream(1, entity, Purpose::PullPeriods));
+        pacer.observe(at(0), &marked);
+        (0..200).find(|&us| {
+            pacer.join(0);
+            let now = at(us);
+            pacer.take_turn(now);
+            pacer.pulled(now, 900);
+            pacer.join(0);
+            let due = pacer.next_timeout().unwrap();
+            pacer.take_turn(due);
+            due.since(now) > Duration::from_ns(901)
+        })
+    };
+    let ends: Vec<u64> = (0..20).map(|entity| first_end(entity).unwrap()).collect();
+    assert!(ends.iter().all(|end| (75..=126).contains(end)), "{ends:?}");
+    let (first, last) = (ends.iter().min().unwrap(), ends.iter().max().unwrap());
+    assert!(last - first > 25, "{ends:?}");
 }
 
 /// A path on which packets are lost, trimmed and delayed at random until 1 ms.

@@ -93,6 +93,14 @@ impl Copies {
         }
     }
 
+    /// Records that `psn` is retransmitted for another reason than a timeout: its next timeout is the first one again
+    /// where timeouts alone are retries (MRC).
+    pub fn note_answer(&mut self, psn: u32) {
+        if self.backoff.counts_timeouts {
+            self.of_mut(psn).retries = 0;
+        }
+    }
+
     /// The time at which the last copy of `psn` times out. The timeout is RTO_Init_Time, doubled with each
     /// retransmission (UET 1.0.3, section 3.5).
     /// MRC (OCP 1.0) doubles it only after some retries.
@@ -120,5 +128,28 @@ impl Copies {
         for psn in low..low + old.len() as u32 {
             *self.of_mut(psn) = old[psn as usize & (old.len() - 1)];
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// MRC: timeouts double the next one, and a retransmission for another reason restarts the original value.
+    #[test]
+    fn a_nack_restarts_the_timeout_of_mrc() {
+        let backoff = Backoff { linear: 1, doublings: 5, counts_timeouts: true };
+        let mut copies = Copies::new(Duration::from_us(10), backoff);
+        copies.record_first(0, 0, Time::ZERO, 0);
+        let mut rtos = Vec::new();
+        for is_timeout in [true, true, true, false, true] {
+            match is_timeout {
+                true => copies.note_timeout(0),
+                false => copies.note_answer(0),
+            }
+            copies.record_again(0, Time::ZERO, 0);
+            rtos.push(copies.due(0).since(Time::ZERO).0 / 10_000_000);
+        }
+        assert_eq!(rtos, [1, 2, 4, 1, 1]);
     }
 }

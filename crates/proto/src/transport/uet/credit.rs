@@ -28,13 +28,13 @@ parameters! {
         /// The rate of all pulls of a host together.
         #[param(AboveZero; example = "0.99line"; source = "uet-htsim; UET 1.0.3: just below the link's rate")]
         pub rate: Pace,
-        /// Upper limit of the credit that one pull grants.
+        /// Upper limit of the credit that one pull grants, rounded down to units of 256 B.
         #[param(AboveZero; example = "4packets"; source = "uet-htsim: 4 MSS")]
         pub grant: Size,
-        /// Whether the pull rate is adapted every 1.5 base RTTs to ECN marks and to trims before the last hop. It is meant
-        /// for oversubscribed fabrics, where the link of the receiver is not the bottleneck.
+        /// Whether the pull rate is adapted to ECN marks and to trims before the last hop, about every 1.5 base RTTs. Each
+        /// period is drawn anew. It is meant for oversubscribed fabrics, where the link of the receiver is not the bottleneck.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[param(any; example = true; source = "uet-htsim, with oversubscription; its period is drawn around that"; default = false)]
+        #[param(any; example = true; source = "uet-htsim, with oversubscription"; default = false)]
         pub follows_fabric: bool,
     }
 }
@@ -94,12 +94,13 @@ impl Credit {
     }
 
     /// The number of the last pull for which the source has data, if `backlog` bytes wait that the sender's window
-    /// admits.
+    /// admits. As in uet-htsim, a source with speculative credit announces at least a packet, since the first answer
+    /// cancels that credit.
     #[inline]
     pub fn target(&self, backlog: u64, packet: u64) -> u32 {
-        let least = if self.is_speculative { packet } else { 0 };
-        let demand = backlog.clamp(least, self.window.max(least)) as i64 - self.bytes;
-        self.pulled.saturating_add(units(demand.max(0) as u64))
+        let demand = backlog.min(self.window) as i64 - self.bytes;
+        let least = if self.is_speculative && backlog > 0 { packet as i64 } else { 0 };
+        self.pulled.saturating_add(units(demand.max(least) as u64))
     }
 
     #[inline]
@@ -158,8 +159,13 @@ pub(super) struct Grants {
     repeats: bool,
     most: u32,
     packet: u32,
+    /// The entropy value of the next pull.
+    ev: u16,
     answers: Answers,
 }
+
+/// Number of entropy values over which pulls rotate (uet-htsim), so that a dead path does not hold up all of them.
+const PULL_EVS: u16 = 128;
 
 impl Grants {
     pub fn new(config: &CreditConfig, facts: &PathFacts, ends: Ends, control: Bytes) -> Self {
@@ -168,8 +174,9 @@ impl Grants {
             granted: 0,
             is_queued: false,
             repeats: false,
-            most: units(config.grant.on(facts).0).max(1),
+            most: u32::try_from(config.grant.on(facts).0 / UNIT).unwrap_or(u32::MAX).max(1),
             packet: units(facts.packet.0),
+            ev: 0,
             answers: Answers::new(ends, control),
         }
     }
@@ -212,7 +219,49 @@ impl Grants {
         Some(Pull { packet: self.packet(), bytes: u64::from(more) * UNIT })
     }
 
-    fn packet(&self) -> Packet {
-        self.answers.packet(0, Repr::Pull { number: self.granted })
+    fn packet(&mut self) -> Packet {
+        let ev = self.ev;
+        self.ev = (ev + 1) % PULL_EVS;
+        self.answers.packet(ev, Repr::Pull { number: self.granted })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_base::{HostId, QpId, Rate};
+
+    /// A message of ten packets, which the speculative credit of 62 packets covers. The first answer cancels that credit, so
+    /// that the source announces at least one packet as long as it has data (uet-htsim).
+    #[test]
+    fn a_short_message_announces_a_packet_while_it_speculates() {
+        let rate = Rate::from_gbps(100);
+        let packet = 4_150;
+        let facts = PathFacts {
+            base_rtt: Duration::from_us(14),
+            bdp: Bytes(175_000),
+            packet: Bytes(packet),
+            line_rate: rate,
+            port_rate: rate,
+            queue: Bytes(0),
+        };
+        let config = CreditConfig {
+            window: Size::Packets(62.0),
+            rate: Pace::Line(0.99),
+            grant: Size::Packets(4.0),
+            follows_fabric: false,
+        };
+        let mut credit = Credit::new(&config, &facts, Duration::from_us(100));
+        credit.spend(packet as u16);
+        assert_eq!(credit.target(9 * packet, packet), units(packet), "with credit left");
+        assert_eq!(credit.target(0, packet), 0, "nothing waits");
+        (0..61).for_each(|_| credit.spend(packet as u16));
+        assert_eq!(credit.target(0, packet), 0, "nothing waits, and no credit is left");
+        credit.handle_answer(Time::ZERO);
+        assert_eq!(credit.target(9 * packet, packet), units(9 * packet));
+        let ends = Ends { qp: QpId(0), src: HostId(0), dst: HostId(1) };
+        let mut grants = Grants::new(&config, &facts, ends, Bytes(64));
+        grants.handle_target(1_000);
+        assert_eq!(grants.pull().map(|pull| pull.bytes), Some(64 * 256), "four packets, rounded down");
     }
 }

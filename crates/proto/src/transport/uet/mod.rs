@@ -7,7 +7,7 @@
 //! open.
 //!
 //! Not built: the modes ROD (in order) and UUD, set-up and tear-down of PDCs, changes of MPR, NACKs for other reasons than
-//! trimming, the receiver's penalty and its service time (hosts here consume immediately).
+//! trimming, the receiver's penalty and its service time (the text does not say when a receiver sets a penalty).
 
 mod config;
 mod copies;
@@ -20,7 +20,7 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::transport::common::MAX_SPAN;
 use crate::transport::{
-    AckInterval, AnyReceiver, AnySender, Ends, NumberSpace, PullPacer, TransportProperties, bitmap,
+    AckInterval, AnyReceiver, AnySender, Ends, Headers, NumberSpace, PullPacer, TransportProperties, bitmap,
     framing_and_rto, sent_at, whole_packets,
 };
 use crate::{PathFacts, Span, StateField};
@@ -46,6 +46,10 @@ impl TransportProperties for UetConfig {
     }
 
     framing_and_rto!();
+
+    fn headers(&self) -> Headers {
+        Headers::Uet { credit: self.credit.is_some() }
+    }
 
     fn trimmed_bytes(&self) -> Bytes {
         self.control

@@ -154,11 +154,14 @@ impl Receiver for UetReceiver {
                 if is_fresh { self.open.count(message, message_packets) } else { None }
             }
             Repr::Trimmed { psn, sent_at, last_hop, msn } => {
-                if let Some(grants) = &mut self.grants {
-                    grants.handle_trim(msn.pull_target());
+                let is_duplicate = self.arrivals.contains(psn);
+                match &mut self.grants {
+                    Some(grants) if is_duplicate => grants.handle_target(msn.pull_target()),
+                    Some(grants) => grants.handle_trim(msn.pull_target()),
+                    None => {}
                 }
                 let cause = Cause::new(packet, sent_at);
-                if self.arrivals.contains(psn) {
+                if is_duplicate {
                     // This packet is a duplicate: an untrimmed copy has already arrived.
                     self.record(Trigger { psn, cause, kind: SackCause::new(cause.marked, false) });
                     self.due = Some(PendingAnswer::Ack);

@@ -45,10 +45,14 @@ pub struct UetSender {
     lost_from: u32,
     /// A PSN below which no packet on its first transmission is outstanding.
     oldest: u32,
-    /// The PSN after the highest one that is known to have arrived.
+    /// The PSN after the highest one that is known to have arrived, or that an answered probe followed.
     received_end: u32,
+    /// `next` at the time of the last probe.
+    probe_end: u32,
     /// The end of the recovery of inferred losses, which lasts until every PSN below this one is acknowledged.
     recovery_end: u32,
+    /// The end of the PSNs that this recovery has examined.
+    recovered_end: u32,
     mpr: u32,
     /// Whether the congestion control sets a rate, which `pacer` enforces.
     paces: bool,
@@ -123,7 +127,9 @@ impl UetSender {
             lost_from: 0,
             oldest: 0,
             received_end: 0,
+            probe_end: 0,
             recovery_end: 0,
+            recovered_end: 0,
             mpr: config.mpr,
             paces: cc.paces(),
             probe_is_due: false,
@@ -270,7 +276,7 @@ impl Sender for UetSender {
                 if self.has_reverse_evs {
                     self.lose_overtaken(now);
                 }
-                self.infer_losses(now, out_of_order, cause.probe() && sent_at == self.probe_sent);
+                self.infer_losses(out_of_order, cause.probe() && sent_at == self.probe_sent, now);
                 self.note_answer(now);
             }
             Repr::Nack { psn, sent_at, last_hop, marked } => {

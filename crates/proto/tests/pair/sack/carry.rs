@@ -52,6 +52,7 @@ fn sender(carry_evs: bool, packets: u64) -> (SackSender, Vec<Packet>, Told) {
         bdp: Bytes(1 << 30),
         packet: Bytes(PAYLOAD + HEADER),
         line_rate: Rate::from_gbps(400),
+        port_rate: Rate::from_gbps(400),
         queue: Bytes(1 << 30),
     };
     let told = Told::default();

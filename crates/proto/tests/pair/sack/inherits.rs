@@ -16,6 +16,7 @@ fn connection(inherits: Inherits, number: u64) -> AnySender {
         bdp: Bytes(100 * PACKET),
         packet: Bytes(PACKET),
         line_rate: Rate::from_gbps(400),
+        port_rate: Rate::from_gbps(400),
         queue: Bytes(1 << 30),
     };
     let window = Size::Bytes(Bytes(20 * PACKET));

@@ -12,7 +12,8 @@ use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig, DctcpConfig};
 use anabranch_proto::lb::{
-    AckClockConfig, BitmapConfig, FlowletConfig, MixedConfig, MrcLbConfig, OpsConfig, PauseSince, PlbConfig,
+    AckClockConfig, BitmapConfig, Decay, FlowletConfig, MixedConfig, MrcLbConfig, OpsConfig, PauseSince,
+    PlbConfig,
 };
 use anabranch_proto::lb::{
     AfterFreezing, AnyLb, Environment, FreezingEnds, LbConfig, RepsConfig, ReuseOrder, RoundRobinConfig,
@@ -272,6 +273,7 @@ fn balancer() -> impl Strategy<Value = LbConfig> {
                 max_penalty,
                 remembered,
                 skip_limit: if remembered % 2 == 0 { 1.0 } else { 0.5 },
+                decay: if remembered % 3 == 0 { Decay::Each } else { Decay::First },
             })
         }),
         1 => (1u32..=64, 0u32..=255, 1u32..=255, 1u32..=64).prop_map(|(evs, penalty, max_penalty, buffer)| {

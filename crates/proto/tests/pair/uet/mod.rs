@@ -9,7 +9,7 @@ use crate::pair::run::Run;
 use crate::pair::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::{AnyCc, CcConfig, ConstantConfig, NsccConfig};
-use anabranch_proto::lb::{AnyLb, BitmapConfig, Environment, LbConfig, MixedConfig, OpsConfig};
+use anabranch_proto::lb::{AnyLb, BitmapConfig, Decay, Environment, LbConfig, MixedConfig, OpsConfig};
 use anabranch_proto::transport::{CreditConfig, Headers, UetConfig};
 use anabranch_proto::{Pace, Size, Span};
 use proptest::prelude::*;
@@ -73,6 +73,23 @@ fn inferred_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
+/// Inferred loss finds two lost packets without a timeout, also if the second one is the last packet of the window that
+/// the first one begins, and so lies beyond the packets that had arrived when the recovery began.
+#[test]
+fn inferred_loss_finds_a_second_loss_in_the_same_window() -> Result<(), TestCaseError> {
+    for (loss_packets, loss_windows) in [(5, 0.0), (5, 1.0), (5, 1.5)] {
+        let ends = UetEnds { loss_packets, loss_windows, sack_every: 0, ..calm_ends(80 * PACKET) };
+        for (first, apart) in [(1, 79), (40, 1), (40, 40), (40, 79), (40, 80), (100, 79)] {
+            let mut schedule = calm_schedule(600, ends.clone());
+            schedule.path.faults.dropped = vec![first, first + apart];
+            let outcome = Run::new(&schedule).finish()?;
+            let counts = (outcome.retransmissions, outcome.timeouts);
+            prop_assert_eq!(counts, (2, 0), "{} and {} later, {} windows", first, apart, loss_windows);
+        }
+    }
+    Ok(())
+}
+
 /// A probe finds a lost packet near the end of the message, where too few packets follow it.
 #[test]
 fn a_probe_finds_what_no_packet_follows() -> Result<(), TestCaseError> {
@@ -82,7 +99,7 @@ fn a_probe_finds_what_no_packet_follows() -> Result<(), TestCaseError> {
         probe_after: Some(Duration::from_us(24)),
         ..calm_ends(80 * PACKET)
     };
-    for lost in 395..400 {
+    for lost in 395..=400 {
         let mut schedule = calm_schedule(400, ends.clone());
         schedule.path.faults.dropped = vec![lost];
         let outcome = Run::new(&schedule).finish()?;
@@ -310,6 +327,7 @@ fn ends() -> impl Strategy<Value = UetEnds> {
             max_penalty,
             remembered: 0,
             skip_limit: 0.5,
+            decay: if evs % 2 == 0 { Decay::Each } else { Decay::First },
         })
     });
     let balancer =

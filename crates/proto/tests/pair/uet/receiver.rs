@@ -35,6 +35,8 @@ pub struct CheckedReceiver {
     granted: u64,
     /// The time of the last pull, and its bytes.
     last_pull: Option<(Time, u64)>,
+    /// The entropy value of the last pull.
+    last_ev: Option<u16>,
 }
 
 impl CheckedReceiver {
@@ -59,6 +61,7 @@ impl CheckedReceiver {
             demanded: 0,
             granted: 0,
             last_pull: None,
+            last_ev: None,
         }
     }
 
@@ -176,6 +179,7 @@ impl Receiving for CheckedReceiver {
         let more = match packet.repr {
             Repr::Data { msn, .. } => [msn.pull_target().into(), 0],
             // Payload that was cut off has to be pulled once more.
+            Repr::Trimmed { psn, msn, .. } if self.has(psn) => [msn.pull_target().into(), 0],
             Repr::Trimmed { msn, .. } => [msn.pull_target().into(), PACKET.div_ceil(256)],
             Repr::Rts { target } => [target.into(), 0],
             _ => [0, 0],
@@ -231,6 +235,8 @@ impl Receiving for CheckedReceiver {
             let Some(Pull { packet, bytes }) = self.receiver.pull() else { continue };
             self.granted += bytes / 256;
             prop_assert_eq!(packet.repr, Repr::Pull { number: self.granted as u32 });
+            prop_assert!(self.last_ev.is_none_or(|last| packet.ev != last), "two pulls in a row on one path");
+            self.last_ev = Some(packet.ev);
             prop_assert!(self.granted <= self.demanded, "{} of {}", self.granted, self.demanded);
             if let Some((last, bytes)) = self.last_pull {
                 prop_assert!(

@@ -27,6 +27,10 @@ pub struct CheckedSender {
     unacked: u32,
     received_end: u32,
     recovery_end: u32,
+    /// PSNs below this one are not declared lost again in this recovery.
+    recovered: u32,
+    /// The number of packets that were sent before the last probe.
+    probed: u32,
     in_flight: i64,
     received: u64,
     probe_sent: Option<Time>,
@@ -73,6 +77,8 @@ impl CheckedSender {
             unacked: 0,
             received_end: 0,
             recovery_end: 0,
+            recovered: 0,
+            probed: 0,
             in_flight: 0,
             received: 0,
             probe_sent: None,
@@ -179,22 +185,35 @@ impl CheckedSender {
         Ok(whole)
     }
 
+    /// uet-htsim with -sleek: a recovery begins once max(min(`loss_windows` windows, MaxWnd), `loss_packets`) arrived out
+    /// of order, or with the answer to a probe. It lasts until all that was sent is acknowledged. Whatever is missing
+    /// from the cumulative PSN on, within a window, is lost once, if something that was sent later has arrived.
     fn infer(&mut self, now: Time, out_of_order: u16, is_probed: bool) {
         let UetConfig { loss_packets, loss_windows, .. } = self.config;
-        let idle = self.in_state(State::InFlight).next().is_none();
-        if loss_packets == 0 || idle || self.unacked < self.recovery_end {
+        if loss_packets == 0 || self.in_state(State::InFlight).next().is_none() {
             return;
         }
         let (window, late) = (self.cc.window(), u64::from(out_of_order) * PACKET);
-        let threshold = ((loss_windows * window as f64) as u64).max(u64::from(loss_packets) * PACKET);
-        if is_probed || (late > 0 && late >= threshold) {
+        let windows = ((loss_windows * window as f64) as u64).min(self.cc.max_window());
+        let exceeds = late > 0 && late >= windows.max(u64::from(loss_packets) * PACKET);
+        let is_over = self.unacked >= self.recovery_end;
+        if is_probed || (is_over && exceeds) {
             self.recovery_end = self.sent;
-            let within = window.div_ceil(PACKET).min(u64::from(u32::MAX)) as u32;
-            let end = self.received_end.min(self.unacked.saturating_add(within));
-            for psn in self.in_state(State::InFlight).filter(|&psn| psn < end).collect::<Vec<_>>() {
-                self.lose(now, psn, LossCause::Inferred, None);
-            }
+            self.recovered = 0;
         }
+        if is_probed {
+            self.received_end = self.received_end.max(self.probed);
+        }
+        if self.unacked >= self.recovery_end {
+            return;
+        }
+        let within = window.div_ceil(PACKET).min(u64::from(u32::MAX)) as u32;
+        let end = self.unacked.saturating_add(within).min(self.recovery_end).min(self.received_end);
+        let missing = self.in_state(State::InFlight).filter(|psn| (self.recovered..end).contains(psn));
+        for psn in missing.collect::<Vec<_>>() {
+            self.lose(now, psn, LossCause::Inferred, None);
+        }
+        self.recovered = self.recovered.max(end);
     }
 
     fn check(&self) -> Result<(), TestCaseError> {
@@ -232,6 +251,11 @@ impl Sending for CheckedSender {
                 "a request for nothing"
             );
             prop_assert_eq!(u64::from(packet.wire_bytes), CONTROL);
+            prop_assert_eq!(
+                packet.ev,
+                self.lb.next_ev(now, self.cc.window()),
+                "a request takes a path of its own"
+            );
             return Ok(Some(packet));
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
@@ -240,6 +264,7 @@ impl Sending for CheckedSender {
             prop_assert_eq!((packet.qp, packet.dst, u64::from(packet.wire_bytes)), (QP, RECEIVER, CONTROL));
             prop_assert!(self.config.probe_after.is_some());
             self.probe_sent = Some(now);
+            self.probed = self.sent;
             return Ok(Some(packet));
         }
         let (psn, known, ack_now) = check_data(&self.planned, now, &packet)?;

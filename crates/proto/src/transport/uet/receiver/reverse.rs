@@ -1,9 +1,9 @@
 //! The entropy values of a receiver's answers, and the status of its NIC's ports (MRC, OCP 1.0).
 //!
-//! There is one entropy value for each plane. While data arrives, the receiver probes a new random entropy value once
-//! per round trip, in the plane of the packet that has just arrived. When the response arrives, the new value replaces
-//! that of the plane. Queue pairs here carry data in one direction only, so the receiver gets no SACKs from which it
-//! could learn about paths.
+//! There is one entropy value for each plane. While packets arrive, the receiver probes a new random entropy value of a
+//! random plane once per round trip. When the response arrives, the new value replaces that of the plane. Probes of the
+//! sender count as such packets, too: a sender whose SACKs are all lost has a full window, and sends nothing else. Queue
+//! pairs here carry data in one direction only, so the receiver gets no SACKs from which it could learn about paths.
 
 use crate::PathFacts;
 use crate::lb::NicPorts;
@@ -73,8 +73,11 @@ impl ReverseEvs {
     /// Handles any packet of the sender.
     #[inline]
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+        let is_response = matches!(packet.repr, Repr::Endpoint { is_response: true, .. });
+        if now >= self.probe_at && !is_response {
+            self.probe(now);
+        }
         match packet.repr {
-            Repr::Data { .. } if now >= self.probe_at => self.probe(now, packet.ev),
             Repr::Endpoint { op, value, is_response: true, .. } => self.handle_response(op, value),
             Repr::Endpoint { op, value, .. } => {
                 let repr = Repr::endpoint_response(op, value, packet.marked, false);
@@ -97,10 +100,13 @@ impl ReverseEvs {
         self.due.pop_front()
     }
 
+    /// Probes an entropy value of a random plane. The plane of the packet that arrived would not do: packets of a message
+    /// arrive from one plane after the other, so that after each round trip it could be the same plane's turn again.
     #[cold]
-    fn probe(&mut self, now: Time, ev: u16) {
+    fn probe(&mut self, now: Time) {
         self.probe_at = now + self.round_trip;
-        let ev = draw_ev(ev % self.ports.count, self.ports.count, &mut self.random);
+        let plane = self.random.below(self.ports.count.into()) as u16;
+        let ev = draw_ev(plane, self.ports.count, &mut self.random);
         let repr = Repr::endpoint_request(EndpointOp::PathProbe, ev, false);
         self.due.push_back(self.requests.packet(ev, repr));
     }
@@ -122,4 +128,53 @@ fn all_of(count: u16) -> u16 {
 /// A random entropy value of a plane.
 fn draw_ev(plane: u16, planes: u16, random: &mut Stream) -> u16 {
     random.below((1 << 16) / u32::from(planes)) as u16 * planes + plane
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_base::{HostId, Purpose, QpId, Rate, stream};
+
+    /// The receiver of a NIC with eight ports.
+    fn of_eight_planes() -> ReverseEvs {
+        let rate = Rate::from_gbps(100);
+        let facts = PathFacts {
+            base_rtt: Duration::from_us(8),
+            bdp: Bytes(800_000),
+            packet: Bytes(4_242),
+            line_rate: rate,
+            port_rate: rate,
+            queue: Bytes(0),
+        };
+        let ends = Ends { qp: QpId(0), src: HostId(0), dst: HostId(1) };
+        let random = stream(1, 1, Purpose::Transport);
+        let mut reverse = ReverseEvs::new(&facts, ends, (Bytes(138), Bytes(158)), random);
+        reverse.see_ports(NicPorts { count: 8, free: 0xff, up: 0xff });
+        reverse
+    }
+
+    /// A sender that gets no SACK ends with probes alone. They too make the receiver look for a path.
+    #[test]
+    fn probes_of_the_sender_let_the_receiver_probe_too() {
+        for repr in [Repr::probe(0), Repr::trimmed(0)] {
+            let mut reverse = of_eight_planes();
+            reverse.handle_packet(Time::ZERO, &Packet::new(QpId(0), HostId(1), repr));
+            assert!(reverse.poll_transmit().is_some(), "{repr:?}");
+        }
+    }
+
+    /// Whenever a round trip is over, it is the turn of plane 0.
+    #[test]
+    fn every_plane_is_probed_whatever_plane_data_comes_from() {
+        let mut reverse = of_eight_planes();
+        let mut probed = 0_u8;
+        for round in 0..100 {
+            let data = Packet::new(QpId(0), HostId(1), Repr::data(round));
+            reverse.handle_packet(Time::ZERO + Duration::from_us(8) * u64::from(round), &data);
+            let probe = reverse.poll_transmit().expect("a probe for each round trip");
+            assert!(reverse.poll_transmit().is_none());
+            probed |= 1 << (probe.ev % 8);
+        }
+        assert_eq!(probed, 0xff);
+    }
 }

@@ -39,7 +39,8 @@ impl UetSender {
         let target = self.credit.as_ref().map(|credit| self.target(credit))?;
         let credit = self.credit.as_mut().filter(|credit| credit.must_request(target))?;
         credit.announce(now, target);
+        let ev = self.lb.next_ev(now, self.cc.window());
         let rts = Packet::new(self.ends.qp, self.ends.dst, Repr::Rts { target });
-        Some(rts.with_bytes(self.control_bytes))
+        Some(rts.with_bytes(self.control_bytes).with_ev(ev))
     }
 }

@@ -55,6 +55,7 @@ impl UetSender {
         self.probe_is_due = false;
         self.probe_from = now;
         self.probe_sent = now;
+        self.probe_end = self.next;
         let ev = self.lb.next_ev(now, self.cc.window());
         let repr = Repr::probe(self.unacked).with_sent_at(now);
         let (repr, bytes) = match &self.endpoint {

@@ -19,7 +19,8 @@ impl UetSender {
         let (rtt, ev) = (now.since(sent.at), sent.ev);
         let cause = match last_hop {
             true => {
-                self.lb.handle_ack(now, ev, marked, rtt);
+                // A NACK of MRC has no mark.
+                self.lb.handle_ack(now, ev, marked && !self.has_reverse_evs, rtt);
                 LossCause::TrimmedAtLastHop
             }
             false => {
@@ -38,6 +39,9 @@ impl UetSender {
         self.lost_from = if self.lost_count == 0 { psn } else { self.lost_from.min(psn) };
         self.lost.insert(psn);
         self.lost_count += 1;
+        if cause != LossCause::Timeout {
+            self.copies.note_answer(psn);
+        }
         if let LossCause::Timeout | LossCause::Inferred = cause {
             let ev = self.copies.of(psn).ev;
             self.lb.handle_timeout(now, Some(ev));
@@ -47,30 +51,45 @@ impl UetSender {
     }
 
     /// Infers losses from the number of packets that arrived out of order, or from the answer to a probe that no other
-    /// answer preceded. This is optional in UET, and the rule is that of uet-htsim with -sleek. Every missing packet
-    /// below the highest PSN that has arrived, within a window from the cumulative PSN, is retransmitted, once per
-    /// recovery.
+    /// answer preceded. This is optional in UET, and the rule is that of uet-htsim with -sleek. A recovery lasts until
+    /// every PSN that was sent before it is acknowledged. During a recovery, each missing packet within a window from
+    /// the cumulative PSN is retransmitted once, as soon as a higher PSN has arrived. uet-htsim does not wait for the
+    /// latter, but its threshold is at least a window, so that a window from the cumulative PSN has been overtaken.
     #[inline]
-    pub(super) fn infer_losses(&mut self, now: Time, out_of_order: u16, is_probed: bool) {
-        if self.loss_packets == 0 || self.outstanding == 0 || self.unacked < self.recovery_end {
+    pub(super) fn infer_losses(&mut self, out_of_order: u16, is_probed: bool, now: Time) {
+        if self.loss_packets == 0 || self.outstanding == 0 {
             return;
         }
         let packet = u64::from(self.outgoing.packet_bytes());
-        let windows = (self.loss_windows * self.cc.window() as f64) as u64;
-        let threshold = windows.max(self.loss_packets * packet);
-        if is_probed || (out_of_order > 0 && u64::from(out_of_order) * packet >= threshold) {
+        if is_probed || (self.unacked >= self.recovery_end && self.is_far(u64::from(out_of_order) * packet)) {
+            (self.recovery_end, self.recovered_end) = (self.next, self.unacked);
+        }
+        if is_probed {
+            self.received_end = self.received_end.max(self.probe_end);
+        }
+        if self.unacked < self.recovery_end {
             let within = u32::try_from(self.cc.window().div_ceil(packet)).unwrap_or(self.mpr);
-            self.recover(now, self.received_end.min(self.unacked.saturating_add(within)));
+            let end = self.recovery_end.min(self.received_end);
+            self.recover(now, end.min(self.unacked.saturating_add(within)));
         }
     }
 
+    /// Whether so many bytes out of order mean loss. uet-htsim limits the windows that they must exceed to MaxWnd.
+    #[inline]
+    fn is_far(&self, late: u64) -> bool {
+        let windows = (self.loss_windows * self.cc.window() as f64) as u64;
+        let packets = self.loss_packets * u64::from(self.outgoing.packet_bytes());
+        late > 0 && late >= windows.min(self.cc.max_window()).max(packets)
+    }
+
+    /// Declares lost the outstanding packets below `end` that this recovery has not declared lost yet.
     #[cold]
     fn recover(&mut self, now: Time, end: u32) {
-        self.recovery_end = self.next;
-        for psn in self.unacked..end {
+        for psn in self.recovered_end.max(self.unacked)..end {
             if self.is_outstanding(psn) {
                 self.lose(now, psn, LossCause::Inferred, None);
             }
         }
+        self.recovered_end = self.recovered_end.max(end);
     }
 }
