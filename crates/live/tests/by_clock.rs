@@ -29,7 +29,7 @@ fn by_clock(point: &RunPoint, dilation: u32, record: &Path) -> LiveOutcome {
 #[test]
 fn messages_arrive_whole_in_nearly_the_simulated_time_and_records_are_replayed() {
     let text = r#"
-        schemes = ["reps", "rocev2"]
+        schemes = ["reps", "rocev2", "dcp"]
         seeds = [1]
         topology = { kind = "fat-tree", hosts = 4, hosts_per_tor = 2, link = "100Gbps" }
         workload = { kind = "permutation", bytes = "256KiB" }
