@@ -33,7 +33,7 @@ mod worker;
 
 pub use check::{Need, check};
 pub use error::LiveError;
-pub use exact::{ExactOutcome, exact};
+pub use exact::{ExactOutcome, FrameOnLink, exact, exact_observed};
 pub use lateness::Lateness;
 pub use namespaces::remove_left_behind;
 pub use node::{Arrived, Frame, LiveNode, PayloadPlace};
@@ -41,5 +41,6 @@ pub use plan::{Work, check_size};
 pub use replay::{Replayed, replay};
 pub use testbed::{LATE_ONE_IN, Links, LiveOutcome, Settings, live};
 pub use transfer::{
-    Input, Output, Progress, ReceiveSettings, SendSettings, Statistics, Stored, TransferParameters, VERSION, receive, send,
+    CommonSettings, Input, Output, Progress, ReceiveSettings, SendSettings, Statistics, Stored,
+    TransferParameters, VERSION, receive, send,
 };

@@ -4,8 +4,8 @@ use super::{Stored, TransferParameters, VERSION, system};
 use crate::channel::Channel;
 use crate::clock::monotonic_ns;
 use crate::error::LiveError;
-use nix::sys::socket::sockopt::TcpNoDelay;
 use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::TcpNoDelay;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -98,6 +98,7 @@ pub struct Control {
     heard_ns: u64,
     signed_ns: u64,
     greeted: bool,
+    has_spoken: bool,
     waiting: VecDeque<Value>,
 }
 
@@ -127,7 +128,16 @@ impl Control {
         let now = monotonic_ns();
         let channel = Channel::new(stream);
         let waiting = VecDeque::new();
-        Ok(Control { channel, peer, silence, heard_ns: now, signed_ns: now, greeted: false, waiting })
+        Ok(Control {
+            channel,
+            peer,
+            silence,
+            heard_ns: now,
+            signed_ns: now,
+            greeted: false,
+            has_spoken: false,
+            waiting,
+        })
     }
 
     /// Sends the greeting.
@@ -170,6 +180,11 @@ impl Control {
         self.greeted
     }
 
+    /// Whether the peer has sent a message of any kind. Others than senders may connect and say nothing.
+    pub fn has_spoken(&self) -> bool {
+        self.has_spoken
+    }
+
     /// Sends a message.
     ///
     /// # Errors
@@ -197,9 +212,11 @@ impl Control {
     fn read(&mut self) -> Result<(), LiveError> {
         let read = self.channel.receive::<Value>();
         let peer = &self.peer;
-        let values = read.map_err(|error| LiveError::Broken(format!("{peer} is no anabranch live: {error}")))?;
+        let values =
+            read.map_err(|error| LiveError::Broken(format!("{peer} is no anabranch live: {error}")))?;
         if !values.is_empty() {
             self.heard_ns = monotonic_ns();
+            self.has_spoken = true;
         }
         self.waiting.extend(values);
         if self.channel.is_closed() && self.waiting.is_empty() {

@@ -16,8 +16,8 @@ use anabranch_base::{Duration, HostId, Purpose, QpId, Stream, Time, stream};
 use anabranch_proto::transport::{Headers, PayloadRange};
 use anabranch_proto::{Packet, Repr};
 use anabranch_wire::{
-    CE, DATA_CLASS, Entropy, Fault, Format, Link, Memory, Payload, Reference, Route, WireError, decode, encode,
-    frame_of_datagram,
+    CE, DATA_CLASS, Entropy, Fault, Format, Link, Memory, Payload, Reference, Route, WireError, decode,
+    encode, frame_of_datagram,
 };
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::setsockopt;
@@ -63,11 +63,8 @@ impl Codec {
     /// A codec for the packets of `qps` queue pairs.
     pub fn new(transfer: u32, qps: u32) -> Codec {
         // With 64 ns, times wrap after four minutes.
-        let format = Format {
-            entropy: Entropy::Port,
-            tick: Duration::from_ns(64),
-            ..Format::new(Headers::Extended)
-        };
+        let format =
+            Format { entropy: Entropy::Port, tick: Duration::from_ns(64), ..Format::new(Headers::Extended) };
         Codec { format, transfer, psns: vec![0; qps as usize], frame: Vec::new() }
     }
 
@@ -96,16 +93,24 @@ impl Codec {
     ///
     /// # Errors
     /// The datagram is damaged, or no packet.
-    pub fn decode(&mut self, (now, dst): (Time, HostId), is_marked: bool, datagram: &[u8]) -> Result<Read, WireError> {
+    pub fn decode(
+        &mut self,
+        (now, dst): (Time, HostId),
+        is_marked: bool,
+        datagram: &[u8],
+    ) -> Result<Read, WireError> {
         let (bytes, ev) = datagram.split_at(datagram.len().saturating_sub(TRAILER_BYTES));
         let ev = ev.get(4..).map_or(0, |ev| ev.iter().fold(0, |number, byte| number << 8 | u16::from(*byte)));
         let route = Route::between(HostId(u32::from(dst == HostId(0))), dst);
         let link = Link { route, ev, dscp: DATA_CLASS, ecn: if is_marked { CE } else { 0 } };
         frame_of_datagram(&link, self.format.entropy, bytes, &mut self.frame)?;
         // The number of a queue pair is in bytes 5 to 7 of the BTH.
-        let number = bytes.get(5..8).map_or(0, |qpn| qpn.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)));
+        let number = bytes
+            .get(5..8)
+            .map_or(0, |qpn| qpn.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)));
         let qp = number.saturating_sub(anabranch_wire::FIRST_QPN) as usize;
-        let reference = Reference { dst, at_receiver: true, psn: self.psns.get(qp).copied().unwrap_or(0), now };
+        let reference =
+            Reference { dst, at_receiver: true, psn: self.psns.get(qp).copied().unwrap_or(0), now };
         let received = decode(&self.format, &reference, &self.frame)?;
         let (packet, at) = (received.packet, received.payload_at);
         let place = at..at + received.payload.len();
@@ -306,7 +311,9 @@ impl Batch {
                 {
                     break;
                 }
-                Err(error) => return Err(super::system(&format!("packets cannot be sent to {}", self.to))(error)),
+                Err(error) => {
+                    return Err(super::system(&format!("packets cannot be sent to {}", self.to))(error));
+                }
                 Ok(()) => break,
             }
         }

@@ -45,7 +45,8 @@ impl Endpoints {
         }
         let refused = |error: &dyn std::fmt::Display| LiveError::Unsupported(error.to_string());
         let text = scenario(parameters)?;
-        let scenario = read("live", &text, &NoFiles, &Overrides::default()).map_err(|error| refused(&error))?;
+        let scenario =
+            read("live", &text, &NoFiles, &Overrides::default()).map_err(|error| refused(&error))?;
         let points = scenario.points().map_err(|error| refused(&error))?;
         let point = points.first().ok_or_else(|| refused(&"the scheme gives no run"))?;
         let built = build(point)?;
@@ -66,7 +67,9 @@ impl Endpoints {
 fn scenario(parameters: &TransferParameters) -> Result<String, LiveError> {
     let TransferParameters { scheme, rate, rtt, payload, seed, .. } = parameters;
     let rtt_ps: anabranch_base::Duration = rtt.parse().map_err(|error| {
-        LiveError::Unsupported(format!("the round trip time {rtt:?}: {error}\n  help: write \"500us\", for example"))
+        LiveError::Unsupported(format!(
+            "the round trip time {rtt:?}: {error}\n  help: write \"500us\", for example"
+        ))
     })?;
     // A round trip passes two links in each direction.
     let latency_ns = rtt_ps.0 / 4000;
@@ -104,7 +107,8 @@ mod tests {
 
     #[test]
     fn bad_parameters_are_refused() {
-        let message = |parameters| Endpoints::new(&parameters).err().map(|error| error.to_string()).unwrap_or_default();
+        let message =
+            |parameters| Endpoints::new(&parameters).err().map(|error| error.to_string()).unwrap_or_default();
         let of = |scheme| parameters(scheme);
         for (bad, part) in [
             (of("rep"), "reps"),

@@ -35,7 +35,8 @@ pub fn receive(settings: &ReceiveSettings<'_>) -> Result<Vec<Statistics>, LiveEr
     // With port 0, the system chooses one.
     let at = listener.local_addr().map_err(system("the listening socket"))?;
     let socket = Socket::bind(at).map_err(system(&format!("the receiver cannot listen at {at}")))?;
-    let mut receiver = Receiver { settings, listener, socket, sessions: BTreeMap::new(), begun: 0 };
+    let (sessions, expected) = (BTreeMap::new(), settings.senders);
+    let mut receiver = Receiver { settings, listener, socket, sessions, begun: 0, expected };
     let (mut ended, mut failure, mut buffer) = (Vec::new(), None, ReceiveBuffer::new());
     while (ended.len() as u32) < settings.senders {
         if (settings.common.interrupted)() {
@@ -63,8 +64,10 @@ struct Receiver<'s> {
     listener: TcpListener,
     socket: Socket,
     sessions: BTreeMap<u32, Session>,
-    /// The number of transfers so far.
+    /// The number of connections so far.
     begun: u32,
+    /// The number of senders that have not connected yet.
+    expected: u32,
 }
 
 /// The transfer from one sender.
@@ -103,13 +106,14 @@ struct Running {
 impl Receiver<'_> {
     /// Accepts the connections of senders.
     fn accept(&mut self) -> Result<(), LiveError> {
-        while self.begun < self.settings.senders {
+        while self.expected > 0 {
             let (stream, from) = match self.listener.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => break,
                 Err(error) => return Err(system("a connection")(error)),
             };
-            let control = Control::new(stream, format!("the sender at {from}"), self.settings.common.silence)?;
+            let control =
+                Control::new(stream, format!("the sender at {from}"), self.settings.common.silence)?;
             let session = Session {
                 control,
                 running: None,
@@ -123,6 +127,7 @@ impl Receiver<'_> {
             };
             self.sessions.insert(self.begun, session);
             self.begun += 1;
+            self.expected -= 1;
         }
         Ok(())
     }
@@ -165,6 +170,11 @@ impl Receiver<'_> {
                 continue;
             }
             let Some(mut session) = self.sessions.remove(&number) else { continue };
+            if !session.control.has_spoken() {
+                // The peer was no sender.
+                self.expected += 1;
+                continue;
+            }
             if let Err(error) = &handled {
                 // A sender that is gone hears nothing more.
                 let _ = session.control.send(&FromReceiver::Failed(error.to_string()));
@@ -190,10 +200,12 @@ impl Receiver<'_> {
             PollFd::new(self.listener.as_fd(), PollFlags::POLLIN),
             PollFd::new(self.socket.udp.as_fd(), PollFlags::POLLIN),
         ];
-        if self.begun >= self.settings.senders {
+        if self.expected == 0 {
             fds.remove(0);
         }
-        fds.extend(self.sessions.values().map(|session| PollFd::new(session.control.fd(), PollFlags::POLLIN)));
+        fds.extend(
+            self.sessions.values().map(|session| PollFd::new(session.control.fd(), PollFlags::POLLIN)),
+        );
         // An interrupted wait is as good as a short one.
         let _ = ppoll(&mut fds, Some(TimeSpec::from_duration(RealDuration::from_nanos(ns))), None);
     }
@@ -250,7 +262,12 @@ impl Session {
         Ok(self.is_finished && self.stored.len() as u32 == self.files)
     }
 
-    fn handle_datagram(&mut self, is_marked: bool, datagram: &[u8], socket: &Socket) -> Result<(), LiveError> {
+    fn handle_datagram(
+        &mut self,
+        is_marked: bool,
+        datagram: &[u8],
+        socket: &Socket,
+    ) -> Result<(), LiveError> {
         let Some(running) = &mut self.running else { return Ok(()) };
         let statistics = &mut self.statistics;
         let now = core_time(running.begin_ns);
@@ -378,7 +395,12 @@ impl Running {
         Ok(())
     }
 
-    fn answer(&mut self, packet: &Packet, socket: &Socket, statistics: &mut Statistics) -> Result<(), LiveError> {
+    fn answer(
+        &mut self,
+        packet: &Packet,
+        socket: &Socket,
+        statistics: &mut Statistics,
+    ) -> Result<(), LiveError> {
         let datagram = self.codec.encode(packet, (PayloadRange::default(), &[]));
         let datagram = datagram.map_err(|error| LiveError::Broken(error.to_string()))?;
         statistics.answers += 1;

@@ -4,15 +4,15 @@ use super::control::{Control, FromReceiver, FromSender, Grant, Offer};
 use super::datagram::{Batch, Codec, Losses, MOST_OVERHEAD, ReceiveBuffer, Socket, transfer_of};
 use super::endpoints::Endpoints;
 use super::source::{Part, Source};
-use super::{Input, Progress, SendSettings, Statistics, Stored, core_time, system};
+use super::{Progress, SendSettings, Statistics, Stored, core_time, system};
 use crate::clock::monotonic_ns;
 use crate::error::LiveError;
 use anabranch_base::{Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::transport::{AnySender, PayloadRange};
 use anabranch_proto::{Packet, Repr};
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::socket::sockopt::IpMtu;
 use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::IpMtu;
 use nix::sys::time::TimeSpec;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
@@ -354,11 +354,4 @@ fn fitting_payload(own: SocketAddr, to: SocketAddr) -> u16 {
     };
     let room = mtu().unwrap_or(1500) as usize - MOST_OVERHEAD.min(1000);
     USUAL_PAYLOAD.min((room & !3) as u16)
-}
-
-impl Input {
-    /// Whether several receivers can get the input, because it can be read again.
-    pub fn can_repeat(&self) -> bool {
-        matches!(self, Input::File(_))
-    }
 }

@@ -54,7 +54,9 @@ impl Sink {
     pub fn begin(&mut self, number: u32, name: String) -> Result<(), LiveError> {
         // A name with a folder in it would leave the folder of the receiver.
         if Path::new(&name).file_name().is_none_or(|file| file != name.as_str()) {
-            return Err(LiveError::Broken(format!("the sender names a file {name:?}, which is no name of a file")));
+            return Err(LiveError::Broken(format!(
+                "the sender names a file {name:?}, which is no name of a file"
+            )));
         }
         let file = match &self.output {
             Output::Standard => None,
@@ -128,7 +130,8 @@ impl Sink {
     pub fn next_whole(&mut self) -> Result<Option<Stored>, LiveError> {
         let is_whole = |file: &Arriving| file.end.is_some_and(|(messages, ..)| file.messages == messages);
         let number = self.files.iter().find(|(_, file)| is_whole(file)).map(|(number, _)| *number);
-        let Some((number, file)) = number.and_then(|number| Some((number, self.files.remove(&number)?))) else {
+        let Some((number, file)) = number.and_then(|number| Some((number, self.files.remove(&number)?)))
+        else {
             return Ok(None);
         };
         let stored = file.finish(number)?;

@@ -87,7 +87,9 @@ impl Source {
     /// The length of all inputs. None if one of them is a stream.
     pub fn length(&self) -> Option<u64> {
         let of = |input: &Input| match input {
-            Input::File(path) => std::fs::metadata(path).ok().filter(|file| file.is_file()).map(|file| file.len()),
+            Input::File(path) => {
+                std::fs::metadata(path).ok().filter(|file| file.is_file()).map(|file| file.len())
+            }
             Input::Standard => None,
         };
         self.inputs.iter().map(of).sum()
