@@ -10,7 +10,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::VecDeque;
-use std::net::{SocketAddr, TcpStream};
+use std::io::Read;
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration as RealDuration;
 
@@ -18,6 +19,9 @@ use std::time::Duration as RealDuration;
 const SIGN_NS: u64 = 500_000_000;
 /// The longest wait for a connection, and for room in one.
 const CONNECT: RealDuration = RealDuration::from_secs(5);
+
+/// The longest time for which a connection stays open after a failure.
+const CLOSE_NS: u64 = 1_000_000_000;
 
 /// The first message of each peer. A peer of any version can read the first two fields.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -191,8 +195,25 @@ impl Control {
     /// The peer is gone.
     pub fn send(&mut self, message: &impl Serialize) -> Result<(), LiveError> {
         self.signed_ns = monotonic_ns();
-        let sent = self.channel.send(message);
-        sent.map_err(|error| LiveError::Broken(format!("{} is gone: {error}", self.peer)))
+        let Err(error) = self.channel.send(message) else { return Ok(()) };
+        // Its last words say why it ended.
+        self.waiting.extend(self.channel.receive::<Value>().unwrap_or_default());
+        let words = self.waiting.iter().find_map(|value| value.get("Failed")?.as_str());
+        let why = words.map_or_else(|| format!("is gone: {error}"), |words| format!("reports: {words}"));
+        Err(LiveError::Broken(format!("{} {why}", self.peer)))
+    }
+
+    /// Ends the connection after a failure, whose message the peer may still have to read. If the peer sends anything
+    /// to a connection that was closed, its system discards what it has not read.
+    pub fn close(self) {
+        let stream = self.channel.stream();
+        let deadline = monotonic_ns() + CLOSE_NS;
+        // A connection that has ended already needs nothing more.
+        let _ = stream.shutdown(Shutdown::Write);
+        let _ = stream.set_nonblocking(false);
+        let _ = stream.set_read_timeout(Some(RealDuration::from_nanos(CLOSE_NS)));
+        let (mut rest, mut stream) = ([0; 1 << 12], stream);
+        while monotonic_ns() < deadline && stream.read(&mut rest).is_ok_and(|bytes| bytes > 0) {}
     }
 
     /// The next message that has arrived.

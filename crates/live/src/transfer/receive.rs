@@ -45,6 +45,9 @@ pub fn receive(settings: &ReceiveSettings<'_>) -> Result<Vec<Statistics>, LiveEr
         let has_received = receiver.receive(&mut buffer)?;
         receiver.accept()?;
         for (session, error) in receiver.handle_sessions() {
+            if error.is_some() {
+                session.control.close();
+            }
             ended.push(session.statistics);
             failure = failure.or(error);
         }

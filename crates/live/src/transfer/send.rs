@@ -172,7 +172,7 @@ impl Session {
             match message {
                 FromReceiver::Stored(stored) => self.stored.push(stored),
                 FromReceiver::Failed(why) => {
-                    return Err(LiveError::Broken(format!("{}: {why}", self.control.peer)));
+                    return Err(LiveError::Broken(format!("{} reports: {why}", self.control.peer)));
                 }
                 FromReceiver::Alive => {}
             }
