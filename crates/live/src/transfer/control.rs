@@ -67,6 +67,8 @@ pub enum FromSender {
 /// A message from a receiver, after its greeting.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum FromReceiver {
+    /// So many messages have been written.
+    Written(u64),
     /// A file has arrived whole.
     Stored(Stored),
     /// The transfer has failed.

@@ -13,7 +13,7 @@ use anabranch_proto::{Packet, Repr};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, stdout};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::time::Duration as RealDuration;
@@ -84,6 +84,8 @@ struct Session {
     expected: Option<u64>,
     stored: Vec<Stored>,
     files: u32,
+    /// The number of messages that the sender knows to be written.
+    reported: u64,
     /// Whether there are no more files.
     is_finished: bool,
     statistics: Statistics,
@@ -125,6 +127,7 @@ impl Receiver<'_> {
                 expected: Some(0),
                 stored: Vec::new(),
                 files: 0,
+                reported: 0,
                 is_finished: false,
                 statistics: Statistics::default(),
             };
@@ -209,6 +212,10 @@ impl Receiver<'_> {
         fds.extend(
             self.sessions.values().map(|session| PollFd::new(session.control.fd(), PollFlags::POLLIN)),
         );
+        let out = stdout();
+        if self.sessions.values().filter_map(|session| session.sink.as_ref()).any(Sink::waits_for_reader) {
+            fds.push(PollFd::new(out.as_fd(), PollFlags::POLLOUT));
+        }
         // An interrupted wait is as good as a short one.
         let _ = ppoll(&mut fds, Some(TimeSpec::from_duration(RealDuration::from_nanos(ns))), None);
     }
@@ -257,6 +264,11 @@ impl Session {
         }
         for (message, bytes) in running.whole.drain(..) {
             sink.put(message, bytes, &mut running.free)?;
+        }
+        sink.write_out(&mut running.free)?;
+        if sink.written > self.reported {
+            self.reported = sink.written;
+            self.control.send(&FromReceiver::Written(sink.written))?;
         }
         while let Some(stored) = sink.next_whole()? {
             self.control.send(&FromReceiver::Stored(stored.clone()))?;

@@ -22,7 +22,9 @@ use std::time::Duration as RealDuration;
 /// The largest payload unless the user names another: the largest MTU of RoCEv2.
 const USUAL_PAYLOAD: u16 = 4096;
 /// The messages of a queue pair that are sent at the same time.
-const MESSAGES_AT_ONCE: u32 = 4;
+const MESSAGES_AT_ONCE: u64 = 4;
+/// The messages of a queue pair that the receiver has not written yet, at most.
+const UNWRITTEN: u64 = 8;
 /// The time by which packets may be sent early, so that the kernel gets them in batches.
 const EARLY: Duration = Duration::from_us(200);
 /// The longest wait.
@@ -97,7 +99,9 @@ struct Session {
     free: Vec<Vec<u8>>,
     sent_bytes: u64,
     outstanding_bytes: u64,
-    posted: u32,
+    posted: u64,
+    /// The messages that the receiver has written.
+    written: u64,
     /// The queue pair whose turn it is.
     turn: usize,
     /// The socket of each UDP source port, with what waits to be sent. Answers come to the first.
@@ -148,6 +152,7 @@ impl Session {
             sent_bytes: 0,
             outstanding_bytes: 0,
             posted: 0,
+            written: 0,
             turn: 0,
             ports,
             losses: Losses::new(settings.common.loss, parameters.seed),
@@ -170,6 +175,7 @@ impl Session {
         self.control.sign(&FromSender::Alive)?;
         while let Some(message) = self.control.next()? {
             match message {
+                FromReceiver::Written(written) => self.written = written.min(self.posted),
                 FromReceiver::Stored(stored) => self.stored.push(stored),
                 FromReceiver::Failed(why) => {
                     return Err(LiveError::Broken(format!("{} reports: {why}", self.control.peer)));
@@ -185,8 +191,10 @@ impl Session {
 
     /// Posts messages until enough of them are on their way.
     fn post(&mut self) -> Result<(), LiveError> {
-        let qps = self.senders.len() as u32;
-        while (self.outstanding.len() as u32) < qps * MESSAGES_AT_ONCE {
+        let qps = self.senders.len() as u64;
+        while (self.outstanding.len() as u64) < qps * MESSAGES_AT_ONCE
+            && self.posted - self.written < qps * UNWRITTEN
+        {
             let Some(part) = self.source.next(&mut self.free)? else { break };
             match part {
                 Part::Begin { number, name, bytes } => {

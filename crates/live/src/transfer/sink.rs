@@ -1,14 +1,18 @@
 //! The files of a transfer at its receiver.
 //!
 //! Messages arrive in any order. In a folder, each is written at its offset at once, to a file whose name ends with
-//! `.part` until it is whole. On standard output, messages wait for those before them.
+//! `.part` until it is whole. On standard output, messages wait for those before them, and for the reader of a pipe, which
+//! may take its time.
 
 use super::{Output, Stored, system};
 use crate::error::LiveError;
 use crc32fast::Hasher;
-use std::collections::BTreeMap;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions, remove_file, rename};
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{ErrorKind, stdout};
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +28,11 @@ pub struct Sink {
     files: BTreeMap<u32, Arriving>,
     /// The messages whose file is not known yet, or that wait for an earlier one.
     waiting: BTreeMap<u32, Vec<u8>>,
+    /// The messages for standard output in their order, and the number of bytes of the first that are written.
+    leaving: VecDeque<Vec<u8>>,
+    left: usize,
+    /// The number of messages that are written.
+    pub written: u64,
 }
 
 /// A file that arrives.
@@ -44,7 +53,15 @@ struct Arriving {
 impl Sink {
     /// No files yet.
     pub fn new(output: Output, message_bytes: u32) -> Sink {
-        Sink { output, message_bytes: message_bytes.into(), files: BTreeMap::new(), waiting: BTreeMap::new() }
+        Sink {
+            output,
+            message_bytes: message_bytes.into(),
+            files: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            leaving: VecDeque::new(),
+            left: 0,
+            written: 0,
+        }
     }
 
     /// A file begins.
@@ -105,8 +122,14 @@ impl Sink {
             match self.files.get_mut(&number).filter(|file| is_turn && (!in_order || index == file.checked)) {
                 Some(file) => {
                     let Some(bytes) = self.waiting.remove(&message) else { break };
-                    file.write(index, &bytes, self.message_bytes)?;
-                    free.push(bytes);
+                    file.take(index, &bytes, self.message_bytes)?;
+                    match &file.file {
+                        Some(_) => {
+                            self.written += 1;
+                            free.push(bytes);
+                        }
+                        None => self.leaving.push_back(bytes),
+                    }
                 }
                 None if in_order => break,
                 None => {}
@@ -114,6 +137,38 @@ impl Sink {
             next = self.waiting.range(message + 1..).next().map(|(message, _)| *message);
         }
         Ok(())
+    }
+
+    /// Writes to standard output what its reader takes at once.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_out(&mut self, free: &mut Vec<Vec<u8>>) -> Result<(), LiveError> {
+        while let Some(bytes) = self.leaving.front() {
+            let out = stdout();
+            let mut fds = [PollFd::new(out.as_fd(), PollFlags::POLLOUT)];
+            if matches!(poll(&mut fds, PollTimeout::ZERO), Ok(0)) {
+                break;
+            }
+            // A pipe that is ready takes so many bytes without waiting.
+            let end = bytes.len().min(self.left + libc::PIPE_BUF);
+            match nix::unistd::write(&out, &bytes[self.left..end]) {
+                Ok(written) => self.left += written,
+                Err(Errno::EAGAIN | Errno::EINTR) => break,
+                Err(error) => return Err(system("standard output cannot be written")(error.into())),
+            }
+            if self.left == bytes.len() {
+                self.left = 0;
+                self.written += 1;
+                free.extend(self.leaving.pop_front());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether messages wait for the reader of standard output.
+    pub fn waits_for_reader(&self) -> bool {
+        !self.leaving.is_empty()
     }
 
     /// The sender has sent everything of a file.
@@ -128,6 +183,9 @@ impl Sink {
     /// # Errors
     /// Its bytes differ from those that were sent, or it cannot be written.
     pub fn next_whole(&mut self) -> Result<Option<Stored>, LiveError> {
+        if self.waits_for_reader() {
+            return Ok(None);
+        }
         let is_whole = |file: &Arriving| file.end.is_some_and(|(messages, ..)| file.messages == messages);
         let number = self.files.iter().find(|(_, file)| is_whole(file)).map(|(number, _)| *number);
         let Some((number, file)) = number.and_then(|number| Some((number, self.files.remove(&number)?)))
@@ -156,13 +214,12 @@ impl Sink {
 }
 
 impl Arriving {
-    fn write(&mut self, index: u32, bytes: &[u8], message_bytes: u64) -> Result<(), LiveError> {
-        let unwritable = |error| system(&format!("{} cannot be written", self.name))(error);
-        match &self.file {
-            Some((file, _)) => file.write_all_at(bytes, u64::from(index) * message_bytes),
-            None => stdout().lock().write_all(bytes),
+    /// Takes a message into the file, if there is one, and into the CRC-32.
+    fn take(&mut self, index: u32, bytes: &[u8], message_bytes: u64) -> Result<(), LiveError> {
+        if let Some((file, _)) = &self.file {
+            let written = file.write_all_at(bytes, u64::from(index) * message_bytes);
+            written.map_err(system(&format!("{} cannot be written", self.name)))?;
         }
-        .map_err(unwritable)?;
         let mut crc = Hasher::new();
         crc.update(bytes);
         self.later.insert(index, crc);
@@ -183,12 +240,10 @@ impl Arriving {
                 self.name, self.bytes
             )));
         }
-        let unwritable = |error| system(&format!("{} cannot be written", self.name))(error);
-        match self.file {
-            Some((_, part)) => rename(&part, part.with_file_name(&self.name)),
-            None => stdout().lock().flush(),
+        if let Some((_, part)) = self.file {
+            let renamed = rename(&part, part.with_file_name(&self.name));
+            renamed.map_err(system(&format!("{} cannot be written", self.name)))?;
         }
-        .map_err(unwritable)?;
         Ok(Stored { number, name: self.name, bytes, crc32: format!("{crc:08x}") })
     }
 }
