@@ -99,8 +99,8 @@ struct Running {
     answers: Batch,
     losses: Losses,
     message_bytes: usize,
-    /// The memory of the messages that arrive.
-    memory: BTreeMap<u32, Vec<u8>>,
+    /// The memory of the messages that arrive, and the end of what has arrived in it.
+    memory: BTreeMap<u32, (Vec<u8>, usize)>,
     free: Vec<Vec<u8>>,
     delivered: BTreeSet<u32>,
     /// The messages that are whole and wait to be written.
@@ -345,21 +345,14 @@ impl Running {
         if end > self.message_bytes {
             return false;
         }
-        let free = &mut self.free;
-        let memory = self.memory.entry(message.0).or_insert_with(|| {
+        let (free, bytes) = (&mut self.free, self.message_bytes);
+        let (memory, filled) = self.memory.entry(message.0).or_insert_with(|| {
             let mut memory: Vec<u8> = free.pop().unwrap_or_default();
-            memory.clear();
-            memory
+            memory.resize(bytes, 0);
+            (memory, 0)
         });
-        let payload = self.codec.payload(place);
-        if memory.len() == from {
-            memory.extend_from_slice(payload);
-            return true;
-        }
-        if memory.len() < end {
-            memory.resize(end, 0);
-        }
-        memory[from..end].copy_from_slice(payload);
+        memory[from..end].copy_from_slice(self.codec.payload(place));
+        *filled = end.max(*filled);
         true
     }
 
@@ -383,7 +376,8 @@ impl Running {
         }
         while let Some(message) = delivered {
             self.delivered.insert(message.0);
-            if let Some(memory) = self.memory.remove(&message.0) {
+            if let Some((mut memory, filled)) = self.memory.remove(&message.0) {
+                memory.truncate(filled);
                 self.whole.push((message.0, memory));
             }
             delivered = self.receivers[qp].poll_delivered();

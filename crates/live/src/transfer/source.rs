@@ -65,8 +65,9 @@ pub struct Source {
     open: Option<Open>,
     message_bytes: usize,
     files: u32,
-    /// The beginning of the next message.
+    /// Memory for the next message, of which `filled` bytes are read.
     part: Vec<u8>,
+    filled: usize,
     /// Whether the stream has no bytes at present.
     waits: bool,
 }
@@ -80,6 +81,7 @@ impl Source {
             message_bytes: message_bytes as usize,
             files: 0,
             part: Vec::new(),
+            filled: 0,
             waits: false,
         }
     }
@@ -116,32 +118,30 @@ impl Source {
         };
         if self.part.capacity() == 0 {
             self.part = memory.pop().unwrap_or_default();
-            self.part.clear();
+            self.part.resize(self.message_bytes, 0);
         }
         self.waits = false;
-        while self.part.len() < self.message_bytes && !open.is_at_end {
+        while self.filled < self.message_bytes && !open.is_at_end {
             if !open.reader.is_ready() {
                 self.waits = true;
                 return Ok(None);
             }
-            let from = self.part.len();
-            self.part.resize(self.message_bytes, 0);
-            let read = open.reader.read(&mut self.part[from..]);
-            self.part.truncate(from + *read.as_ref().unwrap_or(&0));
-            match read {
+            match open.reader.read(&mut self.part[self.filled..]) {
                 Ok(0) => open.is_at_end = true,
-                Ok(_) => {}
+                Ok(bytes) => self.filled += bytes,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(system(&format!("{} cannot be read", open.name))(error)),
             }
         }
-        if self.part.is_empty() {
+        if self.filled == 0 {
             let Open { number, messages, bytes, crc, .. } = open;
             let (number, messages) = (*number, *messages);
             let end = Part::End { number, messages, bytes: *bytes, crc: crc.clone().finalize() };
             self.open = None;
             return Ok(Some(end));
         }
+        self.part.truncate(self.filled);
+        self.filled = 0;
         open.bytes += self.part.len() as u64;
         open.crc.update(&self.part);
         let number = open.number * MOST_MESSAGES + open.messages;
