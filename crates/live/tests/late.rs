@@ -13,7 +13,8 @@ fn late_copies(point: &RunPoint) -> usize {
     let built = build(point).unwrap();
     let (run, topology) = (DrivenRun::new(point, &built).unwrap(), &built.topology);
     let mut nodes = LiveNode::all(&run, topology).unwrap();
-    let (mut on_links, mut kept): (Vec<(usize, u16, Frame)>, Vec<(u16, Frame)>) = Default::default();
+    let mut on_links: Vec<(usize, u16, Frame)> = Vec::new();
+    let mut kept: Vec<(u16, Frame)> = Vec::new();
     let source = run.ends(QpId(0))[0].index();
     let is_delivered = || run.message_times(MessageId(0))[1].is_some();
     loop {
