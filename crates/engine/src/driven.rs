@@ -5,6 +5,8 @@
 //! sends, each with the time at which the next node may act on it, and [`Signal`]s for what passes between nodes
 //! without being a frame. If all times are exact, the results are those of [`run()`](crate::run()).
 
+mod cores;
+
 use crate::backlog::Backlogs;
 use crate::collect::{job_row, run_row};
 use crate::context::{Context, Counters, Effects, Failure, Notice};
@@ -24,8 +26,8 @@ use crate::spec::RunPoint;
 use crate::switch::Switch;
 use anabranch_base::{HostId, LinkId, MessageId, NodeId, QpId, Time};
 use anabranch_fabric::Routing;
-use anabranch_proto::transport::{AnyReceiver, AnySender, Ends, PayloadRange, PullPacer};
-use anabranch_proto::{Packet, PathFacts};
+use anabranch_proto::Packet;
+use anabranch_proto::transport::PayloadRange;
 use anabranch_results::RunRow;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -115,26 +117,6 @@ impl<'a> DrivenRun<'a> {
     /// The round trip time of the longest path without queues.
     pub fn base_rtt(&self) -> anabranch_base::Duration {
         self.network.facts.base_rtt
-    }
-
-    /// The facts about the fabric's longest path.
-    pub fn facts(&self) -> &PathFacts {
-        &self.network.facts
-    }
-
-    /// The sender of a queue pair that need not be one of the workload, for a driver without nodes.
-    pub fn sender(&self, ends: Ends) -> AnySender {
-        self.network.sender(0, ends)
-    }
-
-    /// The receiver of a queue pair that need not be one of the workload, for a driver without nodes.
-    pub fn receiver(&self, ends: Ends) -> AnyReceiver {
-        self.network.receiver(0, ends)
-    }
-
-    /// The pacer of a host's pulls, if receivers grant credit.
-    pub fn pull_pacer(&self) -> Option<PullPacer> {
-        self.network.scheme.transport.pull_pacer(&self.network.facts)
     }
 
     /// The size of a full packet in bytes.

@@ -30,7 +30,7 @@ pub struct Greeting {
     anabranch_live: u32,
     /// The version of the program.
     program: String,
-    /// What a sender asks for, or what a receiver grants.
+    /// The offer of a sender, or the grant of a receiver.
     #[serde(default)]
     content: Value,
 }
