@@ -1,6 +1,7 @@
 //! The arguments of `anabranch`.
 
 mod campaign;
+mod live;
 mod testbed;
 
 use anabranch_base::Problem;
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 pub use campaign::CampaignArgs;
+pub use live::{BothArgs, LiveCommand, ReceiveArgs, SendArgs};
 pub use testbed::TestbedArgs;
 
 /// Which transport and which load balancer should this fabric run?
@@ -152,6 +154,9 @@ Ethernet (UDP 4793), of pause frames those of 802.1Qbb; payloads are zeros. The 
         #[arg(value_name = "RECORD")]
         folder: PathBuf,
     },
+    /// Send files between two addresses with the transport of a scheme
+    #[command(subcommand, after_help = live::HELP)]
+    Live(LiveCommand),
     /// Measure the simulator's own speed and memory
     #[command(after_help = "Examples:
   anabranch bench
@@ -204,6 +209,7 @@ impl Command {
             Command::Check(args) => args.json,
             Command::Compare(args) => args.json,
             Command::Testbed(args) => args.json,
+            Command::Live(command) => command.is_json(),
             Command::Bench(args) => args.json,
             _ => false,
         }

@@ -147,6 +147,7 @@ fn act(command: &Command) -> Result<(), Failure> {
         Command::Trace(args) => command::trace::trace(args),
         Command::Pcap(args) => command::pcap::pcap(args),
         Command::Testbed(args) => command::testbed::testbed(args),
+        Command::Live(command) => command::live::live(command),
         Command::Replay { folder } => command::replay::replay(folder),
         Command::Bench(args) => command::bench::bench(args),
         Command::Completions { shell } => command::manual::completions(*shell),

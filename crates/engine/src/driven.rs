@@ -5,6 +5,8 @@
 //! sends, each with the time at which the next node may act on it, and [`Signal`]s for what passes between nodes
 //! without being a frame. If all times are exact, the results are those of [`run()`](crate::run()).
 
+mod cores;
+
 use crate::backlog::Backlogs;
 use crate::collect::{job_row, run_row};
 use crate::context::{Context, Counters, Effects, Failure, Notice};

@@ -6,6 +6,7 @@ use anabranch_sim::{NodeTotals, Signal};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 
 /// A message from a process of nodes.
@@ -59,22 +60,40 @@ pub enum ToNodes {
     Stop(Time),
 }
 
+/// A stream of bytes in both directions.
+pub trait Stream: Read + Write {
+    /// Lets calls wait, or not.
+    fn let_wait(&self, waits: bool) -> io::Result<()>;
+}
+
+impl Stream for UnixStream {
+    fn let_wait(&self, waits: bool) -> io::Result<()> {
+        self.set_nonblocking(!waits)
+    }
+}
+
+impl Stream for TcpStream {
+    fn let_wait(&self, waits: bool) -> io::Result<()> {
+        self.set_nonblocking(!waits)
+    }
+}
+
 /// One end of a stream over which processes exchange messages as lines.
-pub struct Channel {
-    stream: UnixStream,
+pub struct Channel<S = UnixStream> {
+    stream: S,
     buffer: Vec<u8>,
     /// Whether the other end is gone.
     closed: bool,
 }
 
-impl Channel {
+impl<S: Stream> Channel<S> {
     /// A channel over a stream.
-    pub fn new(stream: UnixStream) -> Channel {
+    pub fn new(stream: S) -> Channel<S> {
         Channel { stream, buffer: Vec::new(), closed: false }
     }
 
     /// The stream.
-    pub fn stream(&self) -> &UnixStream {
+    pub fn stream(&self) -> &S {
         &self.stream
     }
 
@@ -90,7 +109,7 @@ impl Channel {
     pub fn send(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
-        self.stream.set_nonblocking(false)?;
+        self.stream.let_wait(true)?;
         self.stream.write_all(&line)
     }
 
@@ -99,7 +118,7 @@ impl Channel {
     /// # Errors
     /// The stream cannot be read, or a line is no such value.
     pub fn receive<T: DeserializeOwned>(&mut self) -> io::Result<Vec<T>> {
-        self.stream.set_nonblocking(true)?;
+        self.stream.let_wait(false)?;
         let mut part = [0; 1 << 14];
         loop {
             match self.stream.read(&mut part) {

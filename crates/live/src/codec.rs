@@ -126,17 +126,22 @@ impl Codec {
 
     /// Stores the PSN of a packet as the latest one of its queue pair.
     fn note(&mut self, packet: &Packet) {
-        let psn = match packet.repr {
-            Repr::Data { psn, .. } | Repr::Trimmed { psn, .. } => psn,
-            Repr::Ack { cumulative, .. } | Repr::UetAck { cumulative, .. } => cumulative,
-            Repr::Sack { expected, .. } => expected,
-            _ => return,
-        };
+        let Some(psn) = psn_of(packet) else { return };
         let QpId(qp) = packet.qp;
         if self.psns.len() <= qp as usize {
             self.psns.resize(qp as usize + 1, 0);
         }
         self.psns[qp as usize] = psn;
+    }
+}
+
+/// The PSN from which the PSNs of later packets of the queue pair can be restored. Packets without one leave it as it is.
+pub fn psn_of(packet: &Packet) -> Option<u32> {
+    match packet.repr {
+        Repr::Data { psn, .. } | Repr::Trimmed { psn, .. } => Some(psn),
+        Repr::Ack { cumulative, .. } | Repr::UetAck { cumulative, .. } => Some(cumulative),
+        Repr::Sack { expected, .. } => Some(expected),
+        _ => None,
     }
 }
 

@@ -38,11 +38,35 @@ struct Arrival {
     frame: u64,
 }
 
+/// A frame on its way from one node to the next.
+pub struct FrameOnLink<'f> {
+    /// The node that sent it.
+    pub from: NodeId,
+    /// The node that receives it.
+    pub to: NodeId,
+    /// The time at which that node acts on it.
+    pub acts: Time,
+    /// The bytes.
+    pub bytes: &'f [u8],
+}
+
 /// Runs a point with exact times.
 ///
 /// # Errors
 /// The point cannot be built, a message was damaged, an invariant is broken, or the run reaches a limit of the point.
 pub fn exact(point: &RunPoint, built: &Built) -> Result<ExactOutcome, LiveError> {
+    exact_observed(point, built, &mut |_| {})
+}
+
+/// Runs a point with exact times, and calls `observe` with each frame.
+///
+/// # Errors
+/// See [`exact`].
+pub fn exact_observed(
+    point: &RunPoint,
+    built: &Built,
+    observe: &mut dyn FnMut(FrameOnLink<'_>),
+) -> Result<ExactOutcome, LiveError> {
     let run = DrivenRun::new(point, built)?;
     let mut exact = Exact {
         run: &run,
@@ -50,6 +74,7 @@ pub fn exact(point: &RunPoint, built: &Built) -> Result<ExactOutcome, LiveError>
         nodes: LiveNode::all(&run, &built.topology)?,
         in_flight: BTreeMap::new(),
         frames: 0,
+        observe,
     };
     let last = Time::ZERO + point.limits.max_time;
     let end = run.counts().into_iter().map(u64::from).sum::<u64>();
@@ -77,16 +102,17 @@ pub fn exact(point: &RunPoint, built: &Built) -> Result<ExactOutcome, LiveError>
     })
 }
 
-struct Exact<'r> {
+struct Exact<'r, 'o> {
     run: &'r DrivenRun<'r>,
     topology: &'r Topology,
     nodes: Vec<LiveNode<'r>>,
     in_flight: InFlight,
     /// The number of frames sent so far.
     frames: u64,
+    observe: &'o mut dyn FnMut(FrameOnLink<'_>),
 }
 
-impl Exact<'_> {
+impl Exact<'_, '_> {
     /// The time of the next event or arrival.
     fn next(&self) -> Option<Time> {
         let own = self.nodes.iter().map(|node| node.driven().next_time()).min();
@@ -131,10 +157,11 @@ impl Exact<'_> {
     /// Puts the frames that a node has sent on their links.
     fn send(&mut self, index: usize) -> Result<(), LiveError> {
         let (node, run, topology) = (self.nodes[index].node(), self.run, self.topology);
-        let (in_flight, frames) = (&mut self.in_flight, &mut self.frames);
+        let (in_flight, frames, observe) = (&mut self.in_flight, &mut self.frames, &mut self.observe);
         self.nodes[index].take_frames(|Frame { acts, port, bytes, .. }| {
             let to = &topology.ports[topology.link(node, port).index()];
             *frames += 1;
+            observe(FrameOnLink { from: node, to: to.peer, acts, bytes: &bytes });
             let arrival = Arrival {
                 time: acts,
                 node: to.peer,

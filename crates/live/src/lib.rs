@@ -7,6 +7,9 @@
 //! [`live`] runs the nodes in real time, in several processes that are connected by network namespaces or by pairs of
 //! sockets. [`exact()`] runs all nodes of a run in one thread with exact times. The results are then those of the
 //! simulator.
+//!
+//! [`send`] and [`receive`] move files between two addresses with the senders and receivers of the cores, without nodes and
+//! without dilation.
 
 mod channel;
 mod check;
@@ -25,14 +28,19 @@ mod replay;
 mod sockets;
 mod stored;
 mod testbed;
+mod transfer;
 mod worker;
 
 pub use check::{Need, check};
 pub use error::LiveError;
-pub use exact::{ExactOutcome, exact};
+pub use exact::{ExactOutcome, FrameOnLink, exact, exact_observed};
 pub use lateness::Lateness;
 pub use namespaces::remove_left_behind;
 pub use node::{Arrived, Frame, LiveNode, PayloadPlace};
 pub use plan::{Work, check_size};
 pub use replay::{Replayed, replay};
 pub use testbed::{LATE_ONE_IN, Links, LiveOutcome, Settings, live};
+pub use transfer::{
+    CommonSettings, Input, Output, Progress, ReceiveSettings, SendSettings, Statistics, Stored,
+    TransferParameters, VERSION, receive, send,
+};

@@ -4,7 +4,7 @@ use crate::codec::Codec;
 use crate::error::LiveError;
 use crate::messages::Messages;
 use crate::pattern;
-use crate::stored::Payloads;
+use crate::stored::{Parts, Payloads};
 use anabranch_base::{LinkId, MessageId, NodeId, QpId, Time};
 use anabranch_proto::{Packet, Repr};
 use anabranch_sim::topology::Topology;
@@ -43,7 +43,10 @@ pub struct LiveNode<'r> {
     node: DrivenNode<'r>,
     name: String,
     codec: Codec,
+    /// At a switch, the payloads of its packets.
     payloads: Payloads,
+    /// At a host, the places of the payloads that it has sent.
+    parts: Parts,
     messages: Messages,
     sent: Vec<Outgoing>,
     payload: Vec<u8>,
@@ -65,6 +68,7 @@ impl<'r> LiveNode<'r> {
             node,
             codec: Codec::new(run),
             payloads: Payloads::default(),
+            parts: Parts::default(),
             messages: Messages::default(),
             sent: Vec::new(),
             payload: Vec::new(),
@@ -189,10 +193,20 @@ impl<'r> LiveNode<'r> {
             self.payload.extend_from_slice(&stored.bytes);
             return Ok(stored.offset.into());
         }
-        let range = self.node.payload_range(packet.qp, psn).ok_or_else(missing)?;
-        let offset = self.part_offset(packet.qp, range.message) + range.offset;
-        self.payload.resize(range.bytes.into(), 0);
-        pattern::fill(range.message, offset, &mut self.payload);
+        let key = (packet.qp, psn);
+        let (message, offset, bytes) = match self.node.payload_range(packet.qp, psn) {
+            Some(range) => {
+                let offset = self.part_offset(packet.qp, range.message) + range.offset;
+                let part = (range.message, offset, range.bytes);
+                self.parts.remember(key, part);
+                part
+            }
+            // The message was acknowledged between the event that sent this copy and its departure. A node that is late
+            // handles its own events and the arrival of an acknowledgement one right after the other.
+            None => self.parts.of(key).ok_or_else(missing)?,
+        };
+        self.payload.resize(bytes.into(), 0);
+        pattern::fill(message, offset, &mut self.payload);
         Ok(offset)
     }
 

@@ -1,14 +1,51 @@
-//! The payloads of the packets at a switch.
+//! The payloads of the packets at a node.
+//!
+//! A host reads the payload of a packet from its message when the packet leaves. The sender of the queue pair may have
+//! forgotten the message by then: a packet may be sent again and wait in the NIC while the acknowledgement of the first
+//! copy arrives. [`Parts`] therefore remembers the places of the packets that have left.
 //!
 //! The engine's switch queues packets without payload. Their payloads wait here until the packets leave. A payload
 //! depends only on queue pair and PSN, so that all copies of a packet share one entry. Since a switch does not report
 //! which packets it drops, the oldest payloads make room for new ones.
 
-use anabranch_base::QpId;
+use anabranch_base::{MessageId, QpId};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Largest number of bytes of payload that are kept. It is many times the buffer of a switch.
 const MOST_BYTES: usize = 64 << 20;
+
+/// The most packets of a host whose places in messages are kept, many times those in flight.
+const MOST_PARTS: usize = 1 << 16;
+
+/// The place of a packet's payload: the message, the offset in it, and the length.
+pub type Part = (MessageId, u64, u16);
+
+/// The places of the payloads of the packets that a host has sent.
+#[derive(Default)]
+pub struct Parts {
+    by_packet: BTreeMap<(QpId, u32), Part>,
+    /// The packets in the order of their first departure.
+    order: VecDeque<(QpId, u32)>,
+}
+
+impl Parts {
+    /// Remembers the place of the payload of a packet that leaves.
+    pub fn remember(&mut self, packet: (QpId, u32), part: Part) {
+        if self.by_packet.insert(packet, part).is_none() {
+            self.order.push_back(packet);
+        }
+        if self.order.len() > MOST_PARTS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.by_packet.remove(&oldest);
+        }
+    }
+
+    /// The place of the payload of a packet that has left before.
+    pub fn of(&self, packet: (QpId, u32)) -> Option<Part> {
+        self.by_packet.get(&packet).copied()
+    }
+}
 
 /// The payloads at a switch.
 #[derive(Default)]
@@ -59,6 +96,19 @@ impl Payloads {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_oldest_parts_make_room() {
+        let mut parts = Parts::default();
+        let part = |psn: u32| (MessageId(1), u64::from(psn) * 10, 10);
+        for psn in 0..=MOST_PARTS as u32 {
+            parts.remember((QpId(3), psn), part(psn));
+            parts.remember((QpId(3), psn), part(psn));
+        }
+        assert_eq!([0, 1].map(|psn| parts.of((QpId(3), psn))), [None, Some(part(1))]);
+        assert_eq!(parts.of((QpId(4), 1)), None);
+        assert_eq!((parts.by_packet.len(), parts.order.len()), (MOST_PARTS, MOST_PARTS));
+    }
 
     #[test]
     fn the_oldest_payloads_make_room() {

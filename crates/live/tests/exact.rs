@@ -18,6 +18,7 @@ fn check(text: &str) {
         let live = exact(&point, &built).unwrap_or_else(|error| panic!("{name}: {error}"));
         let simulated = run(&point, &Control::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(live.checked, live.row.flows, "{name}");
+        println!("{name}: {} messages arrived whole", live.checked);
         // The driver makes no rows of messages, so that its row has no ideal times and no slowdowns.
         let RunRow { slowdown_mean, slowdown_p50, slowdown_p95, slowdown_p99, .. } = live.row;
         let mut extra = simulated.run.extra.clone();
@@ -95,6 +96,41 @@ fn a_link_that_is_cut_and_comes_back() {
         duration = "100us"
         "#
     ));
+}
+
+/// A scheme of each transport, with messages of 8 hosts that are hard for each: losses, reordering, and a link that is cut
+/// in mid-run.
+fn every_transport(bytes: &str) {
+    check(&format!(
+        r#"
+        schemes = ["reps", "rocev2", "themis-spraying", "irn-ar", "rack-tlp", "strack", "dcp", "eqds", "mp-rdma", "uet-nscc", "mrc"]
+        {FABRIC}
+        workload = {{ kind = "permutation", bytes = "{bytes}", cross_tor = true }}
+        set = {{ "*.fabric.routing_delay" = "50us", "*.transport.rto" = "500us" }}
+        [[fault]]
+        kind = "packet-loss"
+        links = "tor:0/up"
+        probability = 0.01
+        at = "0us"
+        [[fault]]
+        kind = "link-down"
+        links = "cable:tor:1/up:0"
+        at = "50us"
+        duration = "200us"
+        "#
+    ));
+}
+
+#[test]
+fn losses_reordering_and_a_cut_link() {
+    every_transport("2MiB");
+}
+
+/// The same with 1 GiB in all. It takes minutes.
+#[test]
+#[ignore = "takes minutes: cargo test -p anabranch-live --test exact -- --ignored --nocapture"]
+fn a_gibibyte_by_every_transport() {
+    every_transport("128MiB");
 }
 
 /// Messages that wait for others, at their own host and at other hosts.

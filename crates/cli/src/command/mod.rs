@@ -12,6 +12,7 @@ pub mod find;
 mod keys;
 pub mod league;
 pub mod list;
+pub mod live;
 pub mod manual;
 mod parameters;
 pub mod pcap;

@@ -18,6 +18,7 @@ mod how_sure;
 mod interrupted;
 mod league;
 mod listing;
+mod live;
 mod papers;
 mod pcap;
 mod rank_hosts;

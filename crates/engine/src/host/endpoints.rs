@@ -7,23 +7,34 @@ use crate::context::{Context, Failure, Notice};
 use crate::network::Network;
 use anabranch_base::{Purpose, QpId, Time, stream};
 use anabranch_proto::lb;
-use anabranch_proto::transport::Ends;
+use anabranch_proto::transport::{AnyReceiver, AnySender, Ends};
+
+impl Network<'_> {
+    /// The sender of a new queue pair.
+    pub fn sender(&self, class: u8, ends: Ends) -> AnySender {
+        let (scheme, facts) = self.scheme_of(class);
+        let (seed, own_path) = (self.seed, self.own_path_of(class));
+        let rto = scheme.transport.rto().on(facts);
+        let environment = lb::Environment { facts: *facts, rto, trimming: scheme.fabric.trim };
+        let random = stream(seed, u64::from(ends.qp.0), Purpose::LoadBalancer);
+        let lb = scheme.lb_of(ends.src).build(&environment, random);
+        let path = own_path.map_or(*facts, |own_path| own_path(ends.src, ends.dst));
+        let random = stream(seed, u64::from(ends.qp.0), Purpose::CongestionControl);
+        let cc = scheme.cc.build_with_stream(&path, random);
+        scheme.transport.build_sender_with_seed(ends, facts, cc, lb, seed)
+    }
+
+    /// The receiver of a new queue pair.
+    pub fn receiver(&self, class: u8, ends: Ends) -> AnyReceiver {
+        let (scheme, facts) = self.scheme_of(class);
+        scheme.transport.build_receiver_with_seed(ends, facts, self.seed)
+    }
+}
 
 impl Host {
     pub(super) fn open_sender<O>(&mut self, slot: u32, qp: QpId, at: &mut Context<'_, O>) -> u32 {
-        let class = at.network.class_of(qp);
-        let (scheme, facts) = at.network.scheme_of(class);
-        let (seed, own_path) = (&at.network.seed, at.network.own_path_of(class));
-        let rto = scheme.transport.rto().on(facts);
-        let environment = lb::Environment { facts: *facts, rto, trimming: scheme.fabric.trim };
-        let random = stream(*seed, u64::from(qp.0), Purpose::LoadBalancer);
-        let lb = scheme.lb_of(self.id).build(&environment, random);
-        let ends = at.network.ends(qp);
-        let path = own_path.map_or(*facts, |own_path| own_path(ends.src, ends.dst));
-        let random = stream(*seed, u64::from(qp.0), Purpose::CongestionControl);
-        let cc = scheme.cc.build_with_stream(&path, random);
-        let ends = Ends { qp, src: ends.src, dst: ends.dst };
-        let mut sender = scheme.transport.build_sender_with_seed(ends, facts, cc, lb, *seed);
+        let (class, ends) = (at.network.class_of(qp), at.network.ends(qp));
+        let mut sender = at.network.sender(class, Ends { qp, src: ends.src, dst: ends.dst });
         if let Some(legacy) = self.cached_states.get(&(class, ends.dst)) {
             sender.inherit(legacy);
         }
@@ -38,8 +49,7 @@ impl Host {
     pub(super) fn open_receiver(&mut self, slot: usize, qp: QpId, network: &Network<'_>) -> u32 {
         let ends = network.ends(qp);
         let ends = Ends { qp, src: ends.src, dst: ends.dst };
-        let (scheme, facts) = network.scheme_of(network.class_of(qp));
-        let receiver = scheme.transport.build_receiver_with_seed(ends, facts, network.seed);
+        let receiver = network.receiver(network.class_of(qp), ends);
         let index = slab_insert(&mut self.receivers, &mut self.free_receivers, receiver);
         self.incoming[slot].index = index;
         index

@@ -1,0 +1,112 @@
+//! The arguments of `anabranch live`.
+
+use anabranch_base::Bytes;
+use clap::{Args, Subcommand};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Examples of `anabranch live`.
+pub const HELP: &str = "Examples:
+  anabranch live receive --out arrived                 waits for one sender at 127.0.0.1:4791
+  anabranch live send big.bin notes.txt --scheme reps  in another terminal
+  tar c folder | anabranch live send - | ...           with `anabranch live receive --out - | tar x` at the other end
+  anabranch live send a.bin --to 127.0.0.1:5000 --to 127.0.0.1:5001 --qps 8 --json
+
+The transport, the congestion control and the load balancer of the scheme move the bytes, in UDP packets and without dilation; \
+switches are those of the network between. NOTHING IS AUTHENTICATED OR ENCRYPTED: whoever reaches the port can send files or \
+damage a transfer. Addresses other than those of this machine's loopback therefore need --unprotected. The book's page \
+docs/live.md has what was measured.";
+
+/// The two ends of a transfer.
+#[derive(Debug, Subcommand)]
+pub enum LiveCommand {
+    /// Send files or standard input to one or more receivers
+    Send(SendArgs),
+    /// Receive files into a folder or on standard output
+    Receive(ReceiveArgs),
+}
+
+impl LiveCommand {
+    /// Whether standard output contains one JSON document.
+    pub fn is_json(&self) -> bool {
+        match self {
+            LiveCommand::Send(args) => args.both.json,
+            LiveCommand::Receive(args) => args.both.json,
+        }
+    }
+}
+
+/// Arguments of both ends.
+#[derive(Debug, Args)]
+pub struct BothArgs {
+    /// Allow addresses outside of this machine, although nothing is authenticated or encrypted
+    #[arg(long)]
+    pub unprotected: bool,
+    /// Give up after this time without a sign of life from the other end
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub silence: u64,
+    /// Lose this share of the packets on purpose instead of sending them
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub loss: f64,
+    /// Print the statistics as one JSON document on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `anabranch live send`.
+#[derive(Debug, Args)]
+pub struct SendArgs {
+    /// The files; `-` is standard input, which arrives with the name `stdin`
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The address and port of a receiver [repeat for more, each of which gets all files]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4791")]
+    pub to: Vec<SocketAddr>,
+    /// The built-in scheme, whose parts at hosts are used
+    #[arg(long, value_name = "NAME", default_value = "reps")]
+    pub scheme: String,
+    /// The number of queue pairs, on which messages take turns
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub qps: u32,
+    /// The rate at which packets leave at most, which is the line rate for the scheme
+    #[arg(long, default_value = "10Gbps")]
+    pub rate: String,
+    /// The round trip time of the idle path, from which windows and timeouts follow
+    #[arg(long, value_name = "TIME", default_value = "500us")]
+    pub rtt: String,
+    /// The size of messages
+    #[arg(long, value_name = "BYTES", default_value = "1MiB")]
+    pub message: Bytes,
+    /// The payload of a packet [default: what the path carries, at most 4096B]
+    #[arg(long, value_name = "BYTES")]
+    pub payload: Option<Bytes>,
+    /// The number of UDP source ports, among which the entropy values of the scheme choose
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub ports: u16,
+    /// The seed of random choices
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    #[command(flatten)]
+    pub both: BothArgs,
+}
+
+/// Arguments of `anabranch live receive`.
+#[derive(Debug, Args)]
+pub struct ReceiveArgs {
+    /// The address and port on which to listen
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4791")]
+    pub listen: SocketAddr,
+    /// The folder for the files; `-` writes them to standard output, one after the other
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub out: PathBuf,
+    /// The number of senders to wait for, which may send at the same time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub senders: u32,
+    #[command(flatten)]
+    pub both: BothArgs,
+}
+
+fn share(text: &str) -> Result<f64, &'static str> {
+    let share = text.parse().ok().filter(|share| (0.0..1.0).contains(share));
+    share.ok_or("a share is a number of 0 or more and less than 1, such as 0.01")
+}

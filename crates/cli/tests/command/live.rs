@@ -1,0 +1,156 @@
+//! Tests of `live send` and `live receive` as two processes.
+
+use crate::common::{Ended, Place};
+use std::fs;
+use std::io::Read;
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// An address that is free now.
+fn free_address() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
+fn begin(place: &Place, args: &[&str]) -> Child {
+    place.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// A receiver that listens.
+fn begin_receiver(place: &Place, at: &str, more: &[&str]) -> Child {
+    let child = begin(place, &[&["live", "receive", "--listen", at], more].concat());
+    // A connection would be that of a sender, and the port is in use once the receiver listens.
+    while TcpListener::bind(at).is_ok() {
+        sleep(Duration::from_millis(20));
+    }
+    child
+}
+
+fn end(mut child: Child) -> Ended {
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    Ended { code: child.wait().unwrap().code(), stdout, stderr }
+}
+
+fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
+}
+
+#[expect(clippy::disallowed_methods, reason = "processes are waited for in real time")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[test]
+fn files_and_statistics() {
+    let (place, at) = (Place::new(), free_address());
+    let bytes: Vec<u8> = (0..3_000_000_u32).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+    place.write("a.bin", &bytes);
+    place.write("b.txt", "short");
+    let receiver = begin_receiver(&place, &at, &["--out", "arrived", "--json"]);
+    let sent = place
+        .run(&["live", "send", "a.bin", "b.txt", "--to", &at, "--scheme", "dcp", "--qps", "2", "--json"]);
+    let (sent, received) = (sent.expect(0).json(), end(receiver).expect(0).json());
+    assert!(fs::read(place.path().join("arrived/a.bin")).unwrap() == bytes);
+    for statistics in [&sent["transfers"][0], &received["transfers"][0]] {
+        assert_eq!(statistics["bytes"], 3_000_005, "{statistics}");
+        assert!(
+            statistics["goodput_bps"].as_f64().unwrap() > 0.0
+                && statistics["cpu_seconds"].as_f64().unwrap() > 0.0
+        );
+        assert!(statistics["data_packets"].as_u64().unwrap() >= 734, "{statistics}");
+    }
+    assert_eq!(sent["transfers"][0]["files"], received["transfers"][0]["files"]);
+}
+
+#[test]
+fn a_stream_from_standard_input_to_standard_output() {
+    let (place, at) = (Place::new(), free_address());
+    let receiver = begin_receiver(&place, &at, &["--out", "-", "--loss", "0.02", "--silence", "3"]);
+    let text: String = (0..100_000).map(|line| format!("line {line}\n")).collect();
+    let path = place.write("text", &text);
+    let mut sender =
+        place.command(&["live", "send", "-", "--to", &at, "--message", "64KiB", "--loss", "0.02"]);
+    let sender = sender.stdin(fs::File::open(path).unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let sender = sender.args(["--silence", "3"]).spawn().unwrap();
+    // Nobody reads the output of the receiver for longer than either end may be silent.
+    sleep(Duration::from_secs(4));
+    assert!(end(receiver).expect(0).stdout == text);
+    end(sender).expect(0);
+}
+
+/// Each end reports within seconds that the other was killed or stopped, and leaves no part of a file behind.
+#[test]
+fn a_peer_that_dies_is_an_error_within_seconds() {
+    for (victim, name, part) in [
+        ("receiver", "KILL", "closed the connection before the end"),
+        ("sender", "KILL", "closed the connection before the end"),
+        ("receiver", "STOP", "has been silent for 2"),
+        ("sender", "STOP", "has been silent for 2"),
+    ] {
+        let (place, at) = (Place::new(), free_address());
+        place.write("a.bin", vec![7; 20_000_000]);
+        let mut receiver = begin_receiver(&place, &at, &["--out", "arrived", "--silence", "2"]);
+        let mut sender =
+            begin(&place, &["live", "send", "a.bin", "--to", &at, "--rate", "20Mbps", "--silence", "2"]);
+        let part_file = place.path().join("arrived/a.bin.part");
+        let begun = now();
+        while fs::metadata(&part_file).map_or(0, |file| file.len()) == 0 {
+            assert!(begun.elapsed() < Duration::from_secs(10), "nothing arrives");
+            sleep(Duration::from_millis(20));
+        }
+        let (dies, mut survives) =
+            if victim == "sender" { (&mut sender, receiver) } else { (&mut receiver, sender) };
+        signal(dies, name);
+        let begun = now();
+        let mut stderr = String::new();
+        survives.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        assert_eq!(survives.wait().unwrap().code(), Some(1), "{victim} {name}: {stderr}");
+        assert!(begun.elapsed() < Duration::from_secs(6), "{victim} {name}: {:?}", begun.elapsed());
+        assert!(stderr.contains(part) && !stderr.contains("panicked"), "{victim} {name}: {stderr}");
+        dies.kill().unwrap();
+        dies.wait().unwrap();
+        if victim == "sender" {
+            assert!(!part_file.exists() && !place.path().join("arrived/a.bin").exists());
+        }
+    }
+}
+
+#[test]
+fn bad_input_has_one_clear_error() {
+    let place = Place::new();
+    place.write("a", "a");
+    place.write("b/a", "a");
+    let nobody = free_address();
+    let cases: [(&[&str], i32, &str); 10] = [
+        (&["live", "send", "a", "--to", "192.0.2.1:4791"], 2, "--unprotected"),
+        (&["live", "receive", "--listen", "0.0.0.0:4791"], 2, "--unprotected"),
+        (&["live", "send", "nothing"], 2, "nothing: cannot be read: no such file or folder"),
+        (&["live", "send", "b"], 2, "it is a folder"),
+        (&["live", "send", "a", "b/a"], 2, "two files arrive with the name \"a\""),
+        (&["live", "send", "a", "--to", &nobody], 1, "start it first: anabranch live receive --listen"),
+        (
+            &["live", "send", "-", "--to", "127.0.0.1:1", "--to", "127.0.0.1:2"],
+            2,
+            "there are several receivers",
+        ),
+        (&["live", "send", "a", "--loss", "1"], 2, "a share is a number of 0 or more and less than 1"),
+        (&["live", "send", "a", "--payload", "1B"], 2, "payloads have 64 to 9000 bytes"),
+        (&["live", "receive", "--out", "-", "--json"], 2, "both need standard output"),
+    ];
+    for (args, code, part) in cases {
+        let ended = place.run(args).expect(code);
+        assert!(ended.stderr.contains(part), "{args:?}: {}", ended.stderr);
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap().to_string();
+    for (option, value, part) in
+        [("--scheme", "rep", "reps"), ("--rate", "fast", "fast"), ("--rtt", "soon", "500us")]
+    {
+        let ended = place.run(&["live", "send", "a", "--to", &at, option, value]).expect(2);
+        assert!(ended.stderr.contains(part), "{option} {value}: {}", ended.stderr);
+    }
+}

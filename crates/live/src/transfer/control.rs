@@ -1,0 +1,283 @@
+//! The TCP connection between a sender and a receiver: the agreement at the beginning, the files, and signs of life.
+
+use super::{Stored, TransferParameters, VERSION, system};
+use crate::channel::Channel;
+use crate::clock::monotonic_ns;
+use crate::error::LiveError;
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::TcpNoDelay;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::io::Read;
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration as RealDuration;
+
+/// The interval of signs of life.
+const SIGN_NS: u64 = 500_000_000;
+/// The longest wait for a connection, and for room in one.
+const CONNECT: RealDuration = RealDuration::from_secs(5);
+
+/// The longest time for which a connection stays open after a failure.
+const CLOSE_NS: u64 = 1_000_000_000;
+
+/// The first message of each peer. A peer of any version can read the first two fields.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Greeting {
+    /// The version of messages and packets ([`VERSION`]).
+    anabranch_live: u32,
+    /// The version of the program.
+    program: String,
+    /// The offer of a sender, or the grant of a receiver.
+    #[serde(default)]
+    content: Value,
+}
+
+/// A message from a sender, after its greeting.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum FromSender {
+    /// A file begins.
+    Begin {
+        /// The number of the file.
+        number: u32,
+        /// Its name.
+        name: String,
+        /// Its length, if it is known.
+        bytes: Option<u64>,
+    },
+    /// A file has ended.
+    End {
+        /// The number of the file.
+        number: u32,
+        /// The number of its messages.
+        messages: u32,
+        /// Its length.
+        bytes: u64,
+        /// Its CRC-32.
+        crc: u32,
+    },
+    /// There are no more files.
+    Finished,
+    /// A sign of life.
+    Alive,
+}
+
+/// A message from a receiver, after its greeting.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum FromReceiver {
+    /// So many messages have been written.
+    Written(u64),
+    /// A file has arrived whole.
+    Stored(Stored),
+    /// The transfer has failed.
+    Failed(String),
+    /// A sign of life.
+    Alive,
+}
+
+/// The offer of a sender in its greeting.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Offer {
+    /// The parameters.
+    pub parameters: TransferParameters,
+    /// The UDP port to which answers go.
+    pub answers: u16,
+}
+
+/// The answer of a receiver in its greeting.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Grant {
+    /// The transfer begins, with this number.
+    Transfer(u32),
+    /// The receiver refuses, for this reason.
+    Refused(String),
+}
+
+/// One end of the connection.
+pub struct Control {
+    channel: Channel<TcpStream>,
+    /// The peer in words: `the receiver at 127.0.0.1:4791`.
+    pub peer: String,
+    silence: RealDuration,
+    heard_ns: u64,
+    signed_ns: u64,
+    greeted: bool,
+    has_spoken: bool,
+    waiting: VecDeque<Value>,
+}
+
+impl Control {
+    /// Connects to a receiver.
+    ///
+    /// # Errors
+    /// Nobody listens there.
+    pub fn connect(to: SocketAddr, silence: RealDuration) -> Result<(Control, SocketAddr), LiveError> {
+        let stream = TcpStream::connect_timeout(&to, CONNECT).map_err(|error| {
+            LiveError::Broken(format!(
+                "no receiver at {to}: {error}\n  help: start it first: anabranch live receive --listen {to}"
+            ))
+        })?;
+        let own = stream.local_addr().map_err(system("the connection"))?;
+        Ok((Control::new(stream, format!("the receiver at {to}"), silence)?, own))
+    }
+
+    /// A connection to a peer.
+    ///
+    /// # Errors
+    /// The connection has ended already.
+    pub fn new(stream: TcpStream, peer: String, silence: RealDuration) -> Result<Control, LiveError> {
+        // Messages are short, and a peer waits for some of them.
+        setsockopt(&stream, TcpNoDelay, &true).map_err(|error| system(&peer)(error.into()))?;
+        stream.set_write_timeout(Some(CONNECT)).map_err(system(&peer))?;
+        let now = monotonic_ns();
+        let channel = Channel::new(stream);
+        let waiting = VecDeque::new();
+        Ok(Control {
+            channel,
+            peer,
+            silence,
+            heard_ns: now,
+            signed_ns: now,
+            greeted: false,
+            has_spoken: false,
+            waiting,
+        })
+    }
+
+    /// Sends the greeting.
+    ///
+    /// # Errors
+    /// The peer is gone.
+    pub fn greet(&mut self, content: &impl Serialize) -> Result<(), LiveError> {
+        let content = serde_json::to_value(content).unwrap_or_default();
+        let program = env!("CARGO_PKG_VERSION").to_owned();
+        self.send(&Greeting { anabranch_live: VERSION, program, content })
+    }
+
+    /// The content of the peer's greeting, once it has arrived.
+    ///
+    /// # Errors
+    /// The peer is gone, is of another version, or speaks another protocol.
+    pub fn greeting<T: DeserializeOwned>(&mut self) -> Result<Option<T>, LiveError> {
+        self.read()?;
+        let Some(value) = self.waiting.pop_front() else { return Ok(None) };
+        let peer = &self.peer;
+        let Ok(greeting) = serde_json::from_value::<Greeting>(value) else {
+            return Err(LiveError::Broken(format!("{peer} is no anabranch live")));
+        };
+        if greeting.anabranch_live != VERSION {
+            return Err(LiveError::Broken(format!(
+                "{peer} is of another version: anabranch {} with transfers of version {}, and this is anabranch {} with version \
+                 {VERSION}\n  help: use the same version of anabranch at both ends",
+                greeting.program,
+                greeting.anabranch_live,
+                env!("CARGO_PKG_VERSION")
+            )));
+        }
+        self.greeted = true;
+        let content = serde_json::from_value(greeting.content);
+        content.map(Some).map_err(|error| LiveError::Broken(format!("the greeting of {peer}: {error}")))
+    }
+
+    /// Whether the peer has greeted.
+    pub fn is_greeted(&self) -> bool {
+        self.greeted
+    }
+
+    /// Whether the peer has sent a message of any kind. Others than senders may connect and say nothing.
+    pub fn has_spoken(&self) -> bool {
+        self.has_spoken
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// The peer is gone.
+    pub fn send(&mut self, message: &impl Serialize) -> Result<(), LiveError> {
+        self.signed_ns = monotonic_ns();
+        let Err(error) = self.channel.send(message) else { return Ok(()) };
+        // Its last words say why it ended.
+        self.waiting.extend(self.channel.receive::<Value>().unwrap_or_default());
+        let words = self.waiting.iter().find_map(|value| value.get("Failed")?.as_str());
+        let why = words.map_or_else(|| format!("is gone: {error}"), |words| format!("reports: {words}"));
+        Err(LiveError::Broken(format!("{} {why}", self.peer)))
+    }
+
+    /// Ends the connection after a failure, whose message the peer may still have to read. If the peer sends anything
+    /// to a connection that was closed, its system discards what it has not read.
+    pub fn close(self) {
+        let stream = self.channel.stream();
+        let deadline = monotonic_ns() + CLOSE_NS;
+        // A connection that has ended already needs nothing more.
+        let _ = stream.shutdown(Shutdown::Write);
+        let _ = stream.set_nonblocking(false);
+        let _ = stream.set_read_timeout(Some(RealDuration::from_nanos(CLOSE_NS)));
+        let (mut rest, mut stream) = ([0; 1 << 12], stream);
+        while monotonic_ns() < deadline && stream.read(&mut rest).is_ok_and(|bytes| bytes > 0) {}
+    }
+
+    /// The next message that has arrived.
+    ///
+    /// # Errors
+    /// The peer is gone, or the message is unknown.
+    pub fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, LiveError> {
+        if self.waiting.is_empty() {
+            self.read()?;
+        }
+        let Some(value) = self.waiting.pop_front() else { return Ok(None) };
+        let message = serde_json::from_value(value);
+        message.map(Some).map_err(|error| LiveError::Broken(format!("a message of {}: {error}", self.peer)))
+    }
+
+    /// Reads what has arrived. A peer that has closed the connection, or is silent for too long, is an error.
+    fn read(&mut self) -> Result<(), LiveError> {
+        let read = self.channel.receive::<Value>();
+        let peer = &self.peer;
+        let values =
+            read.map_err(|error| LiveError::Broken(format!("{peer} is no anabranch live: {error}")))?;
+        if !values.is_empty() {
+            self.heard_ns = monotonic_ns();
+            self.has_spoken = true;
+        }
+        self.waiting.extend(values);
+        if self.channel.is_closed() && self.waiting.is_empty() {
+            return Err(LiveError::Broken(format!(
+                "{peer} closed the connection before the end: it was stopped, killed, or its machine went down"
+            )));
+        }
+        let silent = RealDuration::from_nanos(monotonic_ns().saturating_sub(self.heard_ns));
+        if silent > self.silence {
+            return Err(LiveError::Broken(format!(
+                "{peer} has been silent for {:.1} s: it is stopped, or the network between is down",
+                silent.as_secs_f64()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Sends a sign of life, if it is time for one.
+    ///
+    /// # Errors
+    /// The peer is gone.
+    pub fn sign(&mut self, alive: &impl Serialize) -> Result<(), LiveError> {
+        match monotonic_ns().saturating_sub(self.signed_ns) > SIGN_NS {
+            true => self.send(alive),
+            false => Ok(()),
+        }
+    }
+
+    /// The address of the peer.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    pub fn address(&self) -> Result<SocketAddr, LiveError> {
+        self.channel.stream().peer_addr().map_err(system(&self.peer))
+    }
+
+    /// The connection, to wait for.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.channel.stream().as_fd()
+    }
+}

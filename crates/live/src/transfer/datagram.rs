@@ -1,0 +1,324 @@
+//! The packets of a transfer as UDP datagrams, in batches.
+//!
+//! A datagram has the bytes of a frame of `anabranch-wire` from the BTH to the ICRC, and a trailer:
+//!
+//! | Bytes from the end | Field |
+//! |---|---|
+//! | 6-3 | number of the transfer at the receiver |
+//! | 2-1 | entropy value |
+//!
+//! The ICRC covers the headers of two hosts with the numbers 0 and 1 in place of the true addresses, which a NAT may change.
+//! The entropy value selects one of the sender's UDP ports, of which there are fewer than entropy values.
+
+use crate::codec::psn_of;
+use crate::error::LiveError;
+use anabranch_base::{Duration, HostId, Purpose, QpId, Stream, Time, stream};
+use anabranch_proto::transport::{Headers, PayloadRange};
+use anabranch_proto::{Packet, Repr};
+use anabranch_wire::{
+    CE, DATA_CLASS, Entropy, Fault, Format, Link, Memory, Payload, Reference, Route, WireError, decode,
+    encode, frame_of_datagram,
+};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce, SndBuf, SndBufForce};
+use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use std::io::{self, ErrorKind, IoSliceMut};
+use std::net::{SocketAddr, UdpSocket};
+use std::ops::Range;
+use std::os::fd::AsFd;
+
+/// The bytes of the trailer.
+const TRAILER_BYTES: usize = 6;
+/// The most bytes before and after a payload: IPv6, UDP, BTH, RETH, the longest extension of data, ICRC, and trailer.
+pub const MOST_OVERHEAD: usize = 40 + 8 + 12 + 16 + 32 + 4 + TRAILER_BYTES;
+/// The most bytes of a batch that the kernel splits into datagrams.
+const MOST_BATCH: usize = 60_000;
+/// The size of a buffer for received datagrams that the kernel has joined.
+const RECEIVE_BYTES: usize = 1 << 16;
+/// The number of these buffers.
+const RECEIVE_BUFFERS: usize = 8;
+/// The bytes that may wait at a socket.
+const SOCKET_BYTES: usize = 16 << 20;
+/// The longest wait for room in the kernel, in milliseconds. A packet that finds none by then is lost, as on a full link.
+const LONGEST_WAIT_MS: u16 = 20;
+
+/// Converts the packets of one transfer at one peer.
+pub struct Codec {
+    format: Format,
+    /// The number of the transfer at the receiver.
+    pub transfer: u32,
+    /// The latest PSN of each queue pair, from which 24-bit PSNs are restored.
+    psns: Vec<u32>,
+    frame: Vec<u8>,
+}
+
+/// A packet that was read, with the place of its payload in the frame, and its offset in the message.
+pub struct Read {
+    pub packet: Packet,
+    pub payload: Option<(Range<usize>, u64)>,
+}
+
+impl Codec {
+    /// A codec for the packets of `qps` queue pairs.
+    pub fn new(transfer: u32, qps: u32) -> Codec {
+        // With 64 ns, times wrap after four minutes.
+        let format =
+            Format { entropy: Entropy::Port, tick: Duration::from_ns(64), ..Format::new(Headers::Extended) };
+        Codec { format, transfer, psns: vec![0; qps as usize], frame: Vec::new() }
+    }
+
+    /// The datagram of a packet. A data packet has this payload.
+    ///
+    /// # Errors
+    /// The packet has no form as bytes.
+    pub fn encode(&mut self, packet: &Packet, payload: (PayloadRange, &[u8])) -> Result<&[u8], WireError> {
+        let from = HostId(u32::from(packet.dst == HostId(0)));
+        let route = Route::between(from, packet.dst);
+        let mut content = Payload::default();
+        if let Repr::Data { message, .. } = packet.repr {
+            let (range, bytes) = payload;
+            content.range = PayloadRange { request_offset: range.offset, message, ..range };
+            content.memory = Memory { address: u64::from(message.0) << 32, key: packet.qp.0 };
+            content.bytes = bytes;
+        }
+        encode(&self.format, &route, packet, &content, &mut self.frame)?;
+        self.note(packet);
+        self.frame.extend(self.transfer.to_be_bytes());
+        self.frame.extend(packet.ev.to_be_bytes());
+        Ok(&self.frame[route.ip.bth()..])
+    }
+
+    /// Reads a datagram that arrives at host `dst`. Its payload is then in [`payload`](Self::payload).
+    ///
+    /// # Errors
+    /// The datagram is damaged, or no packet.
+    pub fn decode(
+        &mut self,
+        (now, dst): (Time, HostId),
+        is_marked: bool,
+        datagram: &[u8],
+    ) -> Result<Read, WireError> {
+        let (bytes, ev) = datagram.split_at(datagram.len().saturating_sub(TRAILER_BYTES));
+        let ev = ev.get(4..).map_or(0, |ev| ev.iter().fold(0, |number, byte| number << 8 | u16::from(*byte)));
+        let route = Route::between(HostId(u32::from(dst == HostId(0))), dst);
+        let link = Link { route, ev, dscp: DATA_CLASS, ecn: if is_marked { CE } else { 0 } };
+        frame_of_datagram(&link, self.format.entropy, bytes, &mut self.frame)?;
+        // The number of a queue pair is in bytes 5 to 7 of the BTH.
+        let number = bytes
+            .get(5..8)
+            .map_or(0, |qpn| qpn.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)));
+        let qp = number.saturating_sub(anabranch_wire::FIRST_QPN) as usize;
+        let reference =
+            Reference { dst, at_receiver: true, psn: self.psns.get(qp).copied().unwrap_or(0), now };
+        let received = decode(&self.format, &reference, &self.frame)?;
+        let (packet, at) = (received.packet, received.payload_at);
+        let place = at..at + received.payload.len();
+        if packet.qp.index() >= self.psns.len() {
+            let fault = Fault::Value { found: packet.qp.0.into(), expected: "a queue pair of the transfer" };
+            return Err(WireError { field: "queue pair number", at: 5, fault });
+        }
+        let payload = received.offset.map(|offset| (place, u64::from(offset)));
+        self.note(&packet);
+        Ok(Read { packet, payload })
+    }
+
+    /// The bytes of the frame that was read last.
+    pub fn payload(&self, place: Range<usize>) -> &[u8] {
+        &self.frame[place]
+    }
+
+    /// Remembers the PSN of a packet.
+    fn note(&mut self, packet: &Packet) {
+        let QpId(qp) = packet.qp;
+        if let (Some(psn), Some(known)) = (psn_of(packet), self.psns.get_mut(qp as usize)) {
+            *known = psn;
+        }
+    }
+}
+
+/// The number of the transfer to which a datagram belongs.
+pub fn transfer_of(datagram: &[u8]) -> Option<u32> {
+    let at = datagram.len().checked_sub(TRAILER_BYTES)?;
+    Some(datagram[at..at + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
+}
+
+/// A UDP socket that sends and receives several datagrams by one call.
+pub struct Socket {
+    pub udp: UdpSocket,
+    state: UdpSocketState,
+}
+
+impl Socket {
+    /// A socket that is bound to an address.
+    ///
+    /// # Errors
+    /// The address is in use, or none of this machine's.
+    pub fn bind(address: SocketAddr) -> io::Result<Socket> {
+        let udp = UdpSocket::bind(address)?;
+        let state = UdpSocketState::new((&udp).into())?;
+        // Only root may exceed the limits of the system.
+        if setsockopt(&udp, RcvBufForce, &SOCKET_BYTES).is_err() {
+            setsockopt(&udp, RcvBuf, &SOCKET_BYTES)?;
+        }
+        if setsockopt(&udp, SndBufForce, &SOCKET_BYTES).is_err() {
+            setsockopt(&udp, SndBuf, &SOCKET_BYTES)?;
+        }
+        Ok(Socket { udp, state })
+    }
+
+    /// Receives the datagrams that have arrived, without waiting. Calls `each` with the source, whether the datagram is
+    /// marked, and its bytes. Returns false if none had arrived.
+    ///
+    /// # Errors
+    /// The socket cannot be read, or `each` fails.
+    pub fn receive(
+        &self,
+        buffer: &mut ReceiveBuffer,
+        mut each: impl FnMut(SocketAddr, bool, &[u8]) -> Result<(), LiveError>,
+    ) -> Result<bool, LiveError> {
+        let mut meta = [RecvMeta::default(); RECEIVE_BUFFERS];
+        let mut parts = buffer.bytes.chunks_mut(RECEIVE_BYTES).map(IoSliceMut::new);
+        let mut slices: [IoSliceMut<'_>; RECEIVE_BUFFERS] =
+            std::array::from_fn(|_| parts.next().unwrap_or(IoSliceMut::new(&mut [])));
+        let count = match self.state.recv((&self.udp).into(), &mut slices, &mut meta) {
+            Ok(count) => count,
+            // An ICMP message about an earlier packet. The control connection reports a peer that is gone.
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => 0,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => 0,
+            Err(error) => return Err(super::system("packets cannot be received")(error)),
+        };
+        for (meta, slice) in meta.iter().zip(&slices).take(count) {
+            let is_marked = meta.ecn == Some(EcnCodepoint::Ce);
+            for datagram in slice[..meta.len].chunks(meta.stride.max(1)) {
+                each(meta.addr, is_marked, datagram)?;
+            }
+        }
+        Ok(count > 0)
+    }
+}
+
+/// Reusable memory for received datagrams.
+pub struct ReceiveBuffer {
+    bytes: Vec<u8>,
+}
+
+impl ReceiveBuffer {
+    /// Empty memory.
+    pub fn new() -> ReceiveBuffer {
+        ReceiveBuffer { bytes: vec![0; RECEIVE_BYTES * RECEIVE_BUFFERS] }
+    }
+}
+
+/// The losses on purpose of one peer.
+pub struct Losses {
+    share: f64,
+    random: Stream,
+    /// The number of packets that were lost.
+    pub count: u64,
+}
+
+impl Losses {
+    /// Loses this share of packets.
+    pub fn new(share: f64, seed: u64) -> Losses {
+        Losses { share, random: stream(seed, 0, Purpose::LinkLoss), count: 0 }
+    }
+
+    /// Whether the next packet is lost.
+    fn next(&mut self) -> bool {
+        let is_lost = self.share > 0.0 && f64::from(self.random.next_u32()) < self.share * 4_294_967_296.0;
+        self.count += u64::from(is_lost);
+        is_lost
+    }
+}
+
+/// The datagrams that wait to be sent from one socket to one address. The kernel gets those of equal size together.
+pub struct Batch {
+    to: SocketAddr,
+    /// The mark with which packets leave. Only data may be marked by switches.
+    ecn: Option<EcnCodepoint>,
+    bytes: Vec<u8>,
+    /// The size of each datagram except the last, which may be shorter.
+    size: usize,
+    count: usize,
+}
+
+impl Batch {
+    /// A batch of data packets, which switches may mark, or of answers.
+    pub fn new(to: SocketAddr, is_data: bool) -> Batch {
+        let ecn = is_data.then_some(EcnCodepoint::Ect0);
+        Batch { to, ecn, bytes: Vec::with_capacity(MOST_BATCH), size: 0, count: 0 }
+    }
+
+    /// Adds a datagram, unless it is lost on purpose.
+    ///
+    /// # Errors
+    /// See [`flush`](Self::flush).
+    pub fn push(&mut self, datagram: &[u8], socket: &Socket, losses: &mut Losses) -> Result<(), LiveError> {
+        if losses.next() {
+            return Ok(());
+        }
+        let ends_early = self.count > 0 && self.bytes.len() < self.count * self.size;
+        let most = socket.state.max_gso_segments();
+        if ends_early
+            || self.count >= most
+            || self.bytes.len() + datagram.len() > MOST_BATCH
+            || datagram.len() > self.size
+        {
+            self.flush(socket)?;
+        }
+        if self.count == 0 {
+            self.size = datagram.len();
+        }
+        self.bytes.extend_from_slice(datagram);
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Sends what waits.
+    ///
+    /// # Errors
+    /// A packet is larger than the path carries, or the socket cannot send.
+    pub fn flush(&mut self, socket: &Socket) -> Result<(), LiveError> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let transmit = Transmit {
+            destination: self.to,
+            ecn: self.ecn,
+            contents: &self.bytes,
+            segment_size: (self.count > 1).then_some(self.size),
+            src_ip: None,
+        };
+        for is_last in [false, true] {
+            match socket.state.try_send((&socket.udp).into(), &transmit) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && !is_last => {
+                    let mut fds = [PollFd::new(socket.udp.as_fd(), PollFlags::POLLOUT)];
+                    // An interrupted wait is as good as a short one.
+                    let _ = poll(&mut fds, PollTimeout::from(LONGEST_WAIT_MS));
+                }
+                Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
+                    return Err(LiveError::Unsupported(format!(
+                        "a packet of {} bytes is longer than the path to {} carries\n  help: --payload with a smaller \
+                         number of bytes",
+                        self.size, self.to
+                    )));
+                }
+                // What finds no room, or nobody who listens, is lost as on a link. Transports send it again.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused)
+                        || error.raw_os_error() == Some(libc::ENOBUFS) =>
+                {
+                    break;
+                }
+                Err(error) => {
+                    return Err(super::system(&format!("packets cannot be sent to {}", self.to))(error));
+                }
+                Ok(()) => break,
+            }
+        }
+        self.bytes.clear();
+        self.count = 0;
+        Ok(())
+    }
+}

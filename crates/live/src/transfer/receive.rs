@@ -1,0 +1,418 @@
+//! The receiver of files.
+
+use super::control::{Control, FromReceiver, FromSender, Grant, Offer};
+use super::datagram::{Batch, Codec, Losses, ReceiveBuffer, Socket, transfer_of};
+use super::endpoints::Endpoints;
+use super::sink::Sink;
+use super::{Progress, ReceiveSettings, Statistics, Stored, core_time, system};
+use crate::clock::monotonic_ns;
+use crate::error::LiveError;
+use anabranch_base::{HostId, MessageId, Time};
+use anabranch_proto::transport::{AnyReceiver, PayloadRange, PullPacer};
+use anabranch_proto::{Packet, Repr};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{ErrorKind, stdout};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
+use std::time::Duration as RealDuration;
+
+/// The longest wait.
+const LONGEST_WAIT_NS: u64 = 100_000_000;
+/// The most batches that are received before connections are looked at.
+const RECEIVED_AT_ONCE: usize = 8;
+
+/// Receives files until as many senders as expected have finished.
+///
+/// # Errors
+/// The address cannot be used, a file cannot be written or arrived damaged, or a sender is gone, silent or of another
+/// version. With several senders, the others are still served first.
+pub fn receive(settings: &ReceiveSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
+    let at = settings.listen;
+    let listener = TcpListener::bind(at).map_err(system(&format!("the receiver cannot listen at {at}")))?;
+    listener.set_nonblocking(true).map_err(system("the listening socket"))?;
+    // With port 0, the system chooses one.
+    let at = listener.local_addr().map_err(system("the listening socket"))?;
+    let socket = Socket::bind(at).map_err(system(&format!("the receiver cannot listen at {at}")))?;
+    let (sessions, expected) = (BTreeMap::new(), settings.senders);
+    let mut receiver = Receiver { settings, listener, socket, sessions, begun: 0, expected };
+    let (mut ended, mut failure, mut buffer) = (Vec::new(), None, ReceiveBuffer::new());
+    while (ended.len() as u32) < settings.senders {
+        if (settings.common.interrupted)() {
+            return Err(LiveError::Interrupted);
+        }
+        let has_received = receiver.receive(&mut buffer)?;
+        receiver.accept()?;
+        for (session, error) in receiver.handle_sessions() {
+            if error.is_some() {
+                session.control.close();
+            }
+            ended.push(session.statistics);
+            failure = failure.or(error);
+        }
+        let bytes = receiver.sessions.values().map(Session::bytes).sum::<u64>();
+        let of = receiver.sessions.values().map(|session| session.expected).sum();
+        let before = ended.iter().map(|statistics: &Statistics| statistics.bytes).sum::<u64>();
+        (settings.common.progress)(Progress { bytes: bytes + before, of });
+        if !has_received {
+            receiver.wait();
+        }
+    }
+    failure.map_or(Ok(ended), Err)
+}
+
+struct Receiver<'s> {
+    settings: &'s ReceiveSettings<'s>,
+    listener: TcpListener,
+    socket: Socket,
+    sessions: BTreeMap<u32, Session>,
+    /// The number of connections so far.
+    begun: u32,
+    /// The number of senders that have not connected yet.
+    expected: u32,
+}
+
+/// The transfer from one sender.
+struct Session {
+    control: Control,
+    /// The state of the transfer, once the sender has made its offer.
+    running: Option<Running>,
+    sink: Option<Sink>,
+    begin_ns: u64,
+    /// The length of the files so far. None if one of them is a stream.
+    expected: Option<u64>,
+    stored: Vec<Stored>,
+    files: u32,
+    /// The number of messages that the sender knows to be written.
+    reported: u64,
+    /// Whether there are no more files.
+    is_finished: bool,
+    statistics: Statistics,
+}
+
+/// The endpoints of a transfer with their memory.
+struct Running {
+    receivers: Vec<AnyReceiver>,
+    pulls: Option<PullPacer>,
+    codec: Codec,
+    answers: Batch,
+    losses: Losses,
+    message_bytes: usize,
+    /// The memory of the messages that arrive, and the end of what has arrived in it.
+    memory: BTreeMap<u32, (Vec<u8>, usize)>,
+    free: Vec<Vec<u8>>,
+    delivered: BTreeSet<u32>,
+    /// The messages that are whole and wait to be written.
+    whole: Vec<(u32, Vec<u8>)>,
+    begin_ns: u64,
+}
+
+impl Receiver<'_> {
+    /// Accepts the connections of senders.
+    fn accept(&mut self) -> Result<(), LiveError> {
+        while self.expected > 0 {
+            let (stream, from) = match self.listener.accept() {
+                Ok(accepted) => accepted,
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => break,
+                Err(error) => return Err(system("a connection")(error)),
+            };
+            let control =
+                Control::new(stream, format!("the sender at {from}"), self.settings.common.silence)?;
+            let session = Session {
+                control,
+                running: None,
+                sink: None,
+                begin_ns: monotonic_ns(),
+                expected: Some(0),
+                stored: Vec::new(),
+                files: 0,
+                reported: 0,
+                is_finished: false,
+                statistics: Statistics::default(),
+            };
+            self.sessions.insert(self.begun, session);
+            self.begun += 1;
+            self.expected -= 1;
+        }
+        Ok(())
+    }
+
+    /// Handles the packets that have arrived. Returns false if there were none.
+    fn receive(&mut self, buffer: &mut ReceiveBuffer) -> Result<bool, LiveError> {
+        let Receiver { socket, sessions, .. } = self;
+        let mut has_received = false;
+        for _ in 0..RECEIVED_AT_ONCE {
+            let more = socket.receive(buffer, |_, is_marked, datagram| {
+                let session = transfer_of(datagram).and_then(|number| sessions.get_mut(&number));
+                match session {
+                    Some(session) => session.handle_datagram(is_marked, datagram, socket),
+                    // Late packets of a transfer that has ended.
+                    None => Ok(()),
+                }
+            })?;
+            if !more {
+                break;
+            }
+            has_received = true;
+        }
+        for session in sessions.values_mut() {
+            if let Some(running) = &mut session.running {
+                running.pull(socket, &mut session.statistics)?;
+                running.answers.flush(socket)?;
+            }
+        }
+        Ok(has_received)
+    }
+
+    /// Handles the connections, and removes the transfers that have ended, each with the error that ended it.
+    fn handle_sessions(&mut self) -> Vec<(Session, Option<LiveError>)> {
+        let mut ended = Vec::new();
+        let numbers: Vec<u32> = self.sessions.keys().copied().collect();
+        for number in numbers {
+            let Some(session) = self.sessions.get_mut(&number) else { continue };
+            let handled = session.handle(number, self.settings);
+            if matches!(handled, Ok(false)) {
+                continue;
+            }
+            let Some(mut session) = self.sessions.remove(&number) else { continue };
+            if !session.control.has_spoken() {
+                // The peer was no sender.
+                self.expected += 1;
+                continue;
+            }
+            if let Err(error) = &handled {
+                // A sender that is gone hears nothing more.
+                let _ = session.control.send(&FromReceiver::Failed(error.to_string()));
+                session.sink.iter_mut().for_each(Sink::abandon);
+            }
+            let lost = session.running.as_ref().map_or(0, |running| running.losses.count);
+            session.statistics.lost_on_purpose = lost;
+            session.statistics.files = std::mem::take(&mut session.stored);
+            session.statistics.finish(session.begin_ns);
+            ended.push((session, handled.err()));
+        }
+        ended
+    }
+
+    /// Waits until something arrives, or a pull is due.
+    fn wait(&self) {
+        let mut ns = LONGEST_WAIT_NS;
+        for running in self.sessions.values().filter_map(|session| session.running.as_ref()) {
+            let due = running.pulls.as_ref().and_then(PullPacer::next_timeout);
+            ns = ns.min(due.map_or(LONGEST_WAIT_NS, |due| due.since(core_time(running.begin_ns)).0 / 1000));
+        }
+        let mut fds = vec![
+            PollFd::new(self.listener.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.socket.udp.as_fd(), PollFlags::POLLIN),
+        ];
+        if self.expected == 0 {
+            fds.remove(0);
+        }
+        fds.extend(
+            self.sessions.values().map(|session| PollFd::new(session.control.fd(), PollFlags::POLLIN)),
+        );
+        let out = stdout();
+        if self.sessions.values().filter_map(|session| session.sink.as_ref()).any(Sink::waits_for_reader) {
+            fds.push(PollFd::new(out.as_fd(), PollFlags::POLLOUT));
+        }
+        // An interrupted wait is as good as a short one.
+        let _ = ppoll(&mut fds, Some(TimeSpec::from_duration(RealDuration::from_nanos(ns))), None);
+    }
+}
+
+impl Session {
+    /// Handles the connection. Returns whether the transfer has ended.
+    fn handle(&mut self, number: u32, settings: &ReceiveSettings<'_>) -> Result<bool, LiveError> {
+        if !self.control.is_greeted() {
+            let offer = match self.control.greeting::<Offer>() {
+                Ok(None) => return Ok(false),
+                Ok(Some(offer)) => offer,
+                Err(error) => {
+                    // A sender of another version reads the version of this greeting.
+                    let _ = self.control.greet(&Grant::Refused("it is of another version".to_owned()));
+                    return Err(error);
+                }
+            };
+            match Running::new(number, &offer, &self.control, settings) {
+                Ok(running) => self.running = Some(running),
+                Err(error) => {
+                    self.control.greet(&Grant::Refused(error.to_string()))?;
+                    return Err(error);
+                }
+            }
+            self.sink = Some(Sink::new(settings.output.clone(), offer.parameters.message_bytes));
+            self.control.greet(&Grant::Transfer(number))?;
+            self.begin_ns = monotonic_ns();
+        }
+        self.control.sign(&FromReceiver::Alive)?;
+        let (Some(running), Some(sink)) = (&mut self.running, &mut self.sink) else { return Ok(false) };
+        while let Some(message) = self.control.next()? {
+            match message {
+                FromSender::Begin { number, name, bytes } => {
+                    self.files += 1;
+                    self.expected = self.expected.zip(bytes).map(|(sum, bytes)| sum + bytes);
+                    sink.begin(number, name)?;
+                }
+                FromSender::End { number, messages, bytes, crc } => sink.end(number, (messages, bytes, crc)),
+                FromSender::Finished => {
+                    self.is_finished = true;
+                    break;
+                }
+                FromSender::Alive => {}
+            }
+        }
+        for (message, bytes) in running.whole.drain(..) {
+            sink.put(message, bytes, &mut running.free)?;
+        }
+        sink.write_out(&mut running.free)?;
+        if sink.written > self.reported {
+            self.reported = sink.written;
+            self.control.send(&FromReceiver::Written(sink.written))?;
+        }
+        while let Some(stored) = sink.next_whole()? {
+            self.control.send(&FromReceiver::Stored(stored.clone()))?;
+            self.stored.push(stored);
+        }
+        Ok(self.is_finished && self.stored.len() as u32 == self.files)
+    }
+
+    fn handle_datagram(
+        &mut self,
+        is_marked: bool,
+        datagram: &[u8],
+        socket: &Socket,
+    ) -> Result<(), LiveError> {
+        let Some(running) = &mut self.running else { return Ok(()) };
+        let statistics = &mut self.statistics;
+        let now = core_time(running.begin_ns);
+        let Ok(read) = running.codec.decode((now, HostId(1)), is_marked, datagram) else {
+            statistics.unreadable += 1;
+            return Ok(());
+        };
+        if !read.packet.is_for_receiver() {
+            statistics.unreadable += 1;
+            return Ok(());
+        }
+        statistics.marked += u64::from(is_marked);
+        if let (Repr::Data { message, .. }, Some((place, offset))) = (read.packet.repr, read.payload) {
+            statistics.data_packets += 1;
+            if !running.place(message, offset, place) {
+                statistics.unreadable += 1;
+                return Ok(());
+            }
+        }
+        running.handle_packet(now, &read.packet, socket, statistics)
+    }
+
+    /// The bytes that have been written so far.
+    fn bytes(&self) -> u64 {
+        self.sink.as_ref().map_or(0, Sink::bytes) + self.stored.iter().map(|stored| stored.bytes).sum::<u64>()
+    }
+}
+
+impl Running {
+    fn new(
+        number: u32,
+        offer: &Offer,
+        control: &Control,
+        settings: &ReceiveSettings<'_>,
+    ) -> Result<Running, LiveError> {
+        let parameters = &offer.parameters;
+        let Endpoints { receivers, pulls, .. } = Endpoints::new(parameters)?;
+        let to = SocketAddr::new(control.address()?.ip(), offer.answers);
+        Ok(Running {
+            receivers,
+            pulls,
+            codec: Codec::new(number, parameters.qps),
+            answers: Batch::new(to, false),
+            losses: Losses::new(settings.common.loss, parameters.seed.wrapping_add(1)),
+            message_bytes: parameters.message_bytes as usize,
+            memory: BTreeMap::new(),
+            free: Vec::new(),
+            delivered: BTreeSet::new(),
+            whole: Vec::new(),
+            begin_ns: monotonic_ns(),
+        })
+    }
+
+    /// Writes a payload at its offset in its message. Returns false if it lies outside.
+    fn place(&mut self, message: MessageId, offset: u64, place: std::ops::Range<usize>) -> bool {
+        if self.delivered.contains(&message.0) {
+            return true;
+        }
+        let (from, end) = (offset as usize, offset as usize + place.len());
+        if end > self.message_bytes {
+            return false;
+        }
+        let (free, bytes) = (&mut self.free, self.message_bytes);
+        let (memory, filled) = self.memory.entry(message.0).or_insert_with(|| {
+            let mut memory: Vec<u8> = free.pop().unwrap_or_default();
+            memory.resize(bytes, 0);
+            (memory, 0)
+        });
+        memory[from..end].copy_from_slice(self.codec.payload(place));
+        *filled = end.max(*filled);
+        true
+    }
+
+    fn handle_packet(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        socket: &Socket,
+        statistics: &mut Statistics,
+    ) -> Result<(), LiveError> {
+        let qp = packet.qp.index();
+        let mut delivered = self.receivers[qp].handle_packet(now, packet);
+        while let Some(answer) = self.receivers[qp].poll_transmit() {
+            self.answer(&answer, socket, statistics)?;
+        }
+        if let Some(pulls) = &mut self.pulls {
+            pulls.observe(now, packet);
+            if self.receivers[qp].requests_pull() {
+                pulls.join(qp as u32);
+            }
+        }
+        while let Some(message) = delivered {
+            self.delivered.insert(message.0);
+            if let Some((mut memory, filled)) = self.memory.remove(&message.0) {
+                memory.truncate(filled);
+                self.whole.push((message.0, memory));
+            }
+            delivered = self.receivers[qp].poll_delivered();
+        }
+        Ok(())
+    }
+
+    /// Sends the pulls that are due.
+    fn pull(&mut self, socket: &Socket, statistics: &mut Statistics) -> Result<(), LiveError> {
+        let now = core_time(self.begin_ns);
+        while let Some(qp) = self.pulls.as_mut().and_then(|pulls| pulls.take_turn(now)) {
+            let receiver = &mut self.receivers[qp as usize];
+            let (pull, wants_more) = (receiver.pull(), receiver.requests_pull());
+            if let (Some(pulls), Some(pull)) = (&mut self.pulls, &pull) {
+                pulls.pulled(now, pull.bytes);
+            }
+            if let (Some(pulls), true) = (&mut self.pulls, wants_more) {
+                pulls.join(qp);
+            }
+            if let Some(pull) = pull {
+                self.answer(&pull.packet, socket, statistics)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(
+        &mut self,
+        packet: &Packet,
+        socket: &Socket,
+        statistics: &mut Statistics,
+    ) -> Result<(), LiveError> {
+        let datagram = self.codec.encode(packet, (PayloadRange::default(), &[]));
+        let datagram = datagram.map_err(|error| LiveError::Broken(error.to_string()))?;
+        statistics.answers += 1;
+        self.answers.push(datagram, socket, &mut self.losses)
+    }
+}

@@ -1,0 +1,365 @@
+//! The sender of files.
+
+use super::control::{Control, FromReceiver, FromSender, Grant, Offer};
+use super::datagram::{Batch, Codec, Losses, MOST_OVERHEAD, ReceiveBuffer, Socket, transfer_of};
+use super::endpoints::Endpoints;
+use super::source::{Part, Source};
+use super::{Progress, SendSettings, Statistics, Stored, core_time, system};
+use crate::clock::monotonic_ns;
+use crate::error::LiveError;
+use anabranch_base::{Duration, HostId, MessageId, QpId, Rate, Time};
+use anabranch_proto::transport::{AnySender, PayloadRange};
+use anabranch_proto::{Packet, Repr};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::IpMtu;
+use nix::sys::time::TimeSpec;
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
+use std::time::Duration as RealDuration;
+
+/// The largest payload unless the user names another: the largest MTU of RoCEv2.
+const USUAL_PAYLOAD: u16 = 4096;
+/// The messages of a queue pair that are sent at the same time.
+const MESSAGES_AT_ONCE: u64 = 4;
+/// The messages of a queue pair that the receiver has not written yet, at most.
+const UNWRITTEN: u64 = 8;
+/// The time by which packets may be sent early, so that the kernel gets them in batches.
+const EARLY: Duration = Duration::from_us(200);
+/// The longest wait.
+const LONGEST_WAIT_NS: u64 = 100_000_000;
+/// The most batches that are received before packets are sent.
+const RECEIVED_AT_ONCE: usize = 8;
+
+/// Sends files to one or more receivers.
+///
+/// # Errors
+/// A parameter is wrong, a file cannot be read, a receiver is gone, silent or of another version, or a file arrived
+/// damaged.
+pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
+    let mut sessions = Vec::new();
+    for to in &settings.to {
+        sessions.push(Session::open(*to, settings)?);
+    }
+    let mut nic = Nic { rate: sessions.first().map_or(Rate(1), |session| session.rate), free_at: Time::ZERO };
+    let mut buffer = ReceiveBuffer::new();
+    let begin_ns = monotonic_ns();
+    while sessions.iter().any(|session| !session.is_done()) {
+        if (settings.common.interrupted)() {
+            return Err(LiveError::Interrupted);
+        }
+        let mut has_received = false;
+        for session in &mut sessions {
+            session.handle_control()?;
+            session.post()?;
+            has_received |= session.receive(&mut buffer)?;
+            session.transmit(&mut nic)?;
+        }
+        let all = sessions.iter().map(|session| session.sent_bytes - session.outstanding_bytes).min();
+        (settings.common.progress)(Progress { bytes: all.unwrap_or(0), of: sessions[0].length });
+        if !has_received {
+            wait(&mut sessions, &nic);
+        }
+    }
+    Ok(sessions.into_iter().map(|session| session.finish(begin_ns)).collect())
+}
+
+/// The times at which packets leave, by the rate of the sender.
+struct Nic {
+    rate: Rate,
+    free_at: Time,
+}
+
+impl Nic {
+    fn is_free(&self, now: Time) -> bool {
+        self.free_at < now + EARLY
+    }
+
+    fn send(&mut self, now: Time, bytes: u16) {
+        self.free_at = self.free_at.max(now) + self.rate.time_for(u64::from(bytes));
+    }
+}
+
+/// The transfer to one receiver.
+struct Session {
+    control: Control,
+    codec: Codec,
+    senders: Vec<AnySender>,
+    rate: Rate,
+    begin_ns: u64,
+    source: Source,
+    length: Option<u64>,
+    /// Whether the receiver knows that there are no more files.
+    has_finished: bool,
+    files: u32,
+    stored: Vec<Stored>,
+    /// The messages that are not acknowledged yet, and memory for later ones.
+    outstanding: BTreeMap<u32, Vec<u8>>,
+    free: Vec<Vec<u8>>,
+    sent_bytes: u64,
+    outstanding_bytes: u64,
+    posted: u64,
+    /// The messages that the receiver has written.
+    written: u64,
+    /// The queue pair whose turn it is.
+    turn: usize,
+    /// The socket of each UDP source port, with what waits to be sent. Answers come to the first.
+    ports: Vec<(Socket, Batch)>,
+    losses: Losses,
+    statistics: Statistics,
+}
+
+impl Session {
+    fn open(to: SocketAddr, settings: &SendSettings<'_>) -> Result<Session, LiveError> {
+        let (mut control, own) = Control::connect(to, settings.common.silence)?;
+        let mut parameters = settings.parameters.clone();
+        if parameters.payload == 0 {
+            parameters.payload = fitting_payload(own, to);
+        }
+        let Endpoints { senders, facts, .. } = Endpoints::new(&parameters)?;
+        let mut ports = Vec::new();
+        for _ in 0..settings.ports.max(1) {
+            let socket = Socket::bind(SocketAddr::new(own.ip(), 0)).map_err(system("a UDP socket"))?;
+            ports.push((socket, Batch::new(to, true)));
+        }
+        let answers = ports[0].0.udp.local_addr().map_err(system("a UDP socket"))?.port();
+        control.greet(&Offer { parameters: parameters.clone(), answers })?;
+        let transfer = loop {
+            match control.greeting::<Grant>()? {
+                Some(Grant::Transfer(transfer)) => break transfer,
+                Some(Grant::Refused(why)) => {
+                    return Err(LiveError::Broken(format!("{} refuses: {why}", control.peer)));
+                }
+                None if (settings.common.interrupted)() => return Err(LiveError::Interrupted),
+                None => wait_for(&[PollFd::new(control.fd(), PollFlags::POLLIN)], LONGEST_WAIT_NS),
+            }
+        };
+        let source = Source::new(settings.inputs.clone(), parameters.message_bytes);
+        Ok(Session {
+            control,
+            codec: Codec::new(transfer, parameters.qps),
+            senders,
+            rate: facts.line_rate,
+            begin_ns: monotonic_ns(),
+            length: source.length(),
+            source,
+            has_finished: false,
+            files: 0,
+            stored: Vec::new(),
+            outstanding: BTreeMap::new(),
+            free: Vec::new(),
+            sent_bytes: 0,
+            outstanding_bytes: 0,
+            posted: 0,
+            written: 0,
+            turn: 0,
+            ports,
+            losses: Losses::new(settings.common.loss, parameters.seed),
+            statistics: Statistics::default(),
+        })
+    }
+
+    fn is_done(&self) -> bool {
+        self.has_finished && self.stored.len() as u32 == self.files
+    }
+
+    fn now(&self) -> Time {
+        core_time(self.begin_ns)
+    }
+
+    fn handle_control(&mut self) -> Result<(), LiveError> {
+        if self.is_done() {
+            return Ok(());
+        }
+        self.control.sign(&FromSender::Alive)?;
+        while let Some(message) = self.control.next()? {
+            match message {
+                FromReceiver::Written(written) => self.written = written.min(self.posted),
+                FromReceiver::Stored(stored) => self.stored.push(stored),
+                FromReceiver::Failed(why) => {
+                    return Err(LiveError::Broken(format!("{} reports: {why}", self.control.peer)));
+                }
+                FromReceiver::Alive => {}
+            }
+            if self.is_done() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Posts messages until enough of them are on their way.
+    fn post(&mut self) -> Result<(), LiveError> {
+        let qps = self.senders.len() as u64;
+        while (self.outstanding.len() as u64) < qps * MESSAGES_AT_ONCE
+            && self.posted - self.written < qps * UNWRITTEN
+        {
+            let Some(part) = self.source.next(&mut self.free)? else { break };
+            match part {
+                Part::Begin { number, name, bytes } => {
+                    self.files += 1;
+                    self.control.send(&FromSender::Begin { number, name, bytes })?;
+                }
+                Part::End { number, messages, bytes, crc } => {
+                    self.control.send(&FromSender::End { number, messages, bytes, crc })?;
+                }
+                Part::Message { number, bytes } => {
+                    let length = bytes.len() as u64;
+                    let qp = (self.posted % qps) as usize;
+                    self.posted += 1;
+                    let posted = self.senders[qp].post(MessageId(number), length);
+                    posted.map_err(|error| LiveError::Broken(error.to_string()))?;
+                    self.sent_bytes += length;
+                    self.outstanding_bytes += length;
+                    self.outstanding.insert(number, bytes);
+                }
+            }
+        }
+        if self.source.is_done() && !self.has_finished {
+            self.has_finished = true;
+            self.control.send(&FromSender::Finished)?;
+        }
+        Ok(())
+    }
+
+    /// Handles the answers that have arrived. Returns false if there were none.
+    fn receive(&mut self, buffer: &mut ReceiveBuffer) -> Result<bool, LiveError> {
+        let Session { codec, senders, ports, statistics, begin_ns, .. } = self;
+        let mut has_received = false;
+        for _ in 0..RECEIVED_AT_ONCE {
+            let now = core_time(*begin_ns);
+            let more = ports[0].0.receive(buffer, |_, is_marked, datagram| {
+                let read = codec.decode((now, HostId(0)), is_marked, datagram);
+                match read.ok().filter(|_| transfer_of(datagram) == Some(codec.transfer)) {
+                    Some(read) if !read.packet.is_for_receiver() => {
+                        statistics.answers += 1;
+                        statistics.marked += u64::from(is_marked);
+                        senders[read.packet.qp.index()].handle_packet(now, &read.packet);
+                    }
+                    _ => statistics.unreadable += 1,
+                }
+                Ok(())
+            })?;
+            if !more {
+                break;
+            }
+            has_received = true;
+        }
+        let now = self.now();
+        for qp in 0..self.senders.len() {
+            if self.senders[qp].next_timeout().is_some_and(|due| due <= now) {
+                self.senders[qp].handle_timeout(now);
+            }
+            while let Some(message) = self.senders[qp].poll_acknowledged() {
+                if let Some(bytes) = self.outstanding.remove(&message.0) {
+                    self.outstanding_bytes -= bytes.len() as u64;
+                    self.free.push(bytes);
+                }
+            }
+        }
+        Ok(has_received)
+    }
+
+    /// Sends packets as long as the rate and the windows allow it.
+    fn transmit(&mut self, nic: &mut Nic) -> Result<(), LiveError> {
+        let now = self.now();
+        while nic.is_free(now) {
+            let Some((qp, packet)) = self.next_packet(now) else { break };
+            nic.send(now, packet.wire_bytes);
+            let (mut range, mut bytes): (PayloadRange, &[u8]) = Default::default();
+            if let Repr::Data { psn, .. } = packet.repr {
+                let gone = || LiveError::Broken(format!("the payload of {packet:?} is gone"));
+                range = self.senders[qp].payload_range(psn).ok_or_else(gone)?;
+                let message = self.outstanding.get(&range.message.0).ok_or_else(gone)?;
+                let from = range.offset as usize;
+                bytes = message.get(from..from + usize::from(range.bytes)).ok_or_else(gone)?;
+                self.statistics.data_packets += 1;
+            }
+            let datagram = self.codec.encode(&packet, (range, bytes));
+            let datagram = datagram.map_err(|error| LiveError::Broken(error.to_string()))?;
+            let port = usize::from(packet.ev) % self.ports.len();
+            let (socket, batch) = &mut self.ports[port];
+            batch.push(datagram, socket, &mut self.losses)?;
+        }
+        for (socket, batch) in &mut self.ports {
+            batch.flush(socket)?;
+        }
+        Ok(())
+    }
+
+    /// The next packet, by round robin over queue pairs.
+    fn next_packet(&mut self, now: Time) -> Option<(usize, Packet)> {
+        let count = self.senders.len();
+        for _ in 0..count {
+            let qp = self.turn;
+            let packet = self.senders[qp].poll_transmit(now);
+            if packet.is_none() || !self.senders[qp].holds_turn() {
+                self.turn = (qp + 1) % count;
+            }
+            if let Some(packet) = packet {
+                return Some((qp, Packet { qp: QpId(qp as u32), ..packet }));
+            }
+        }
+        None
+    }
+
+    /// The time of the next timeout.
+    fn next_timeout(&mut self) -> Time {
+        let due = self.senders.iter_mut().filter_map(AnySender::next_timeout);
+        due.min().unwrap_or(Time::NEVER)
+    }
+
+    fn finish(self, begin_ns: u64) -> Statistics {
+        let counters = self.senders.iter().map(AnySender::counters);
+        let (retransmissions, timeouts) =
+            counters.fold((0, 0), |sum, next| (sum.0 + next.retransmissions, sum.1 + next.timeouts));
+        let mut statistics = Statistics {
+            files: self.stored,
+            retransmissions,
+            timeouts,
+            lost_on_purpose: self.losses.count,
+            ..self.statistics
+        };
+        statistics.finish(begin_ns);
+        statistics
+    }
+}
+
+/// Waits until something arrives, a timeout is due, or the next packet may leave.
+fn wait(sessions: &mut [Session], nic: &Nic) {
+    let mut ns = LONGEST_WAIT_NS;
+    for session in &mut *sessions {
+        let now = session.now();
+        let mut due = session.next_timeout();
+        if !nic.is_free(now) {
+            // Half of the time by which packets may leave early makes a batch.
+            due = due.min(nic.free_at);
+        }
+        ns = ns.min(due.since(now).0 / 1000);
+    }
+    let mut fds = Vec::new();
+    for session in &*sessions {
+        fds.push(PollFd::new(session.control.fd(), PollFlags::POLLIN));
+        fds.push(PollFd::new(session.ports[0].0.udp.as_fd(), PollFlags::POLLIN));
+        fds.extend(session.source.fd().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
+    }
+    wait_for(&fds, ns);
+}
+
+fn wait_for(fds: &[PollFd<'_>], ns: u64) {
+    let mut fds = fds.to_vec();
+    // An interrupted wait is as good as a short one.
+    let _ = ppoll(&mut fds, Some(TimeSpec::from_duration(RealDuration::from_nanos(ns))), None);
+}
+
+/// The largest payload, up to [`USUAL_PAYLOAD`], whose packets fit the first link of the path to `to`.
+fn fitting_payload(own: SocketAddr, to: SocketAddr) -> u16 {
+    let mtu = || {
+        let socket = UdpSocket::bind(SocketAddr::new(own.ip(), 0)).ok()?;
+        socket.connect(to).ok()?;
+        getsockopt(&socket, IpMtu).ok()
+    };
+    let room = mtu().unwrap_or(1500) as usize - MOST_OVERHEAD.min(1000);
+    USUAL_PAYLOAD.min((room & !3) as u16)
+}

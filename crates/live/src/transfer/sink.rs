@@ -1,0 +1,293 @@
+//! The files of a transfer at its receiver.
+//!
+//! Messages arrive in any order. In a folder, each is written at its offset at once, to a file whose name ends with
+//! `.part` until it is whole. On standard output, messages wait for those before them, and for the reader of a pipe, which
+//! may take its time.
+
+use super::{Output, Stored, system};
+use crate::error::LiveError;
+use crc32fast::Hasher;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{File, OpenOptions, remove_file, rename};
+use std::io::{ErrorKind, stdout};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// The most messages of a file. Message `i` of file `f` has the number `f * MOST_MESSAGES + i`.
+pub const MOST_MESSAGES: u32 = 1 << 20;
+/// The most files of a transfer.
+pub const MOST_FILES: u32 = u32::MAX / MOST_MESSAGES;
+
+/// The files of a transfer.
+pub struct Sink {
+    output: Output,
+    message_bytes: u64,
+    files: BTreeMap<u32, Arriving>,
+    /// The messages whose file is not known yet, or that wait for an earlier one.
+    waiting: BTreeMap<u32, Vec<u8>>,
+    /// The messages for standard output in their order, and the number of bytes of the first that are written.
+    leaving: VecDeque<Vec<u8>>,
+    left: usize,
+    /// The number of messages that are written.
+    pub written: u64,
+}
+
+/// A file that arrives.
+struct Arriving {
+    name: String,
+    /// The number of messages, the length and the CRC-32, once the sender knows them.
+    end: Option<(u32, u64, u32)>,
+    /// The file in a folder, and its path.
+    file: Option<(File, PathBuf)>,
+    /// The CRC-32 of the messages up to `checked`, and of later ones by number.
+    crc: Hasher,
+    checked: u32,
+    later: BTreeMap<u32, Hasher>,
+    messages: u32,
+    bytes: u64,
+}
+
+impl Sink {
+    /// No files yet.
+    pub fn new(output: Output, message_bytes: u32) -> Sink {
+        Sink {
+            output,
+            message_bytes: message_bytes.into(),
+            files: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            leaving: VecDeque::new(),
+            left: 0,
+            written: 0,
+        }
+    }
+
+    /// A file begins.
+    ///
+    /// # Errors
+    /// The name is none of a file, or the file exists or cannot be written.
+    pub fn begin(&mut self, number: u32, name: String) -> Result<(), LiveError> {
+        // A name with a folder in it would leave the folder of the receiver.
+        if Path::new(&name).file_name().is_none_or(|file| file != name.as_str()) {
+            return Err(LiveError::Broken(format!(
+                "the sender names a file {name:?}, which is no name of a file"
+            )));
+        }
+        let file = match &self.output {
+            Output::Standard => None,
+            Output::Folder(folder) => {
+                let (whole, part) = (folder.join(&name), folder.join(format!("{name}.part")));
+                if whole.exists() {
+                    return Err(LiveError::Broken(format!(
+                        "{} exists already\n  help: name another folder with --out",
+                        whole.display()
+                    )));
+                }
+                let file = OpenOptions::new().write(true).create_new(true).open(&part).map_err(|error| {
+                    match error.kind() {
+                        ErrorKind::AlreadyExists => LiveError::Broken(format!(
+                            "{} exists already: another transfer writes it, or was ended early\n  help: remove it, or \
+                             name another folder with --out",
+                            part.display()
+                        )),
+                        _ => system(&format!("{} cannot be written", part.display()))(error),
+                    }
+                })?;
+                Some((file, part))
+            }
+        };
+        let (crc, later) = (Hasher::new(), BTreeMap::new());
+        let arriving = Arriving { name, end: None, file, crc, checked: 0, later, messages: 0, bytes: 0 };
+        self.files.insert(number, arriving);
+        self.write_waiting(&mut Vec::new())
+    }
+
+    /// A message has arrived whole. Its memory goes to `free` when it is written.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn put(&mut self, message: u32, bytes: Vec<u8>, free: &mut Vec<Vec<u8>>) -> Result<(), LiveError> {
+        self.waiting.insert(message, bytes);
+        self.write_waiting(free)
+    }
+
+    fn write_waiting(&mut self, free: &mut Vec<Vec<u8>>) -> Result<(), LiveError> {
+        let in_order = self.output == Output::Standard;
+        let mut next = self.waiting.first_key_value().map(|(message, _)| *message);
+        while let Some(message) = next {
+            let (number, index) = (message / MOST_MESSAGES, message % MOST_MESSAGES);
+            let is_turn = !in_order || self.files.keys().next() == Some(&number);
+            match self.files.get_mut(&number).filter(|file| is_turn && (!in_order || index == file.checked)) {
+                Some(file) => {
+                    let Some(bytes) = self.waiting.remove(&message) else { break };
+                    file.take(index, &bytes, self.message_bytes)?;
+                    match &file.file {
+                        Some(_) => {
+                            self.written += 1;
+                            free.push(bytes);
+                        }
+                        None => self.leaving.push_back(bytes),
+                    }
+                }
+                None if in_order => break,
+                None => {}
+            }
+            next = self.waiting.range(message + 1..).next().map(|(message, _)| *message);
+        }
+        Ok(())
+    }
+
+    /// Writes to standard output what its reader takes at once.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_out(&mut self, free: &mut Vec<Vec<u8>>) -> Result<(), LiveError> {
+        while let Some(bytes) = self.leaving.front() {
+            let out = stdout();
+            let mut fds = [PollFd::new(out.as_fd(), PollFlags::POLLOUT)];
+            if matches!(poll(&mut fds, PollTimeout::ZERO), Ok(0)) {
+                break;
+            }
+            // A pipe that is ready takes so many bytes without waiting.
+            let end = bytes.len().min(self.left + libc::PIPE_BUF);
+            match nix::unistd::write(&out, &bytes[self.left..end]) {
+                Ok(written) => self.left += written,
+                Err(Errno::EAGAIN | Errno::EINTR) => break,
+                Err(error) => return Err(system("standard output cannot be written")(error.into())),
+            }
+            if self.left == bytes.len() {
+                self.left = 0;
+                self.written += 1;
+                free.extend(self.leaving.pop_front());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether messages wait for the reader of standard output.
+    pub fn waits_for_reader(&self) -> bool {
+        !self.leaving.is_empty()
+    }
+
+    /// The sender has sent everything of a file.
+    pub fn end(&mut self, number: u32, end: (u32, u64, u32)) {
+        if let Some(file) = self.files.get_mut(&number) {
+            file.end = Some(end);
+        }
+    }
+
+    /// The next file that is whole.
+    ///
+    /// # Errors
+    /// Its bytes differ from those that were sent, or it cannot be written.
+    pub fn next_whole(&mut self) -> Result<Option<Stored>, LiveError> {
+        if self.waits_for_reader() {
+            return Ok(None);
+        }
+        let is_whole = |file: &Arriving| file.end.is_some_and(|(messages, ..)| file.messages == messages);
+        let number = self.files.iter().find(|(_, file)| is_whole(file)).map(|(number, _)| *number);
+        let Some((number, file)) = number.and_then(|number| Some((number, self.files.remove(&number)?)))
+        else {
+            return Ok(None);
+        };
+        let stored = file.finish(number)?;
+        // Messages of the next file may have waited for their turn.
+        self.write_waiting(&mut Vec::new())?;
+        Ok(Some(stored))
+    }
+
+    /// The bytes of files that are not whole yet.
+    pub fn bytes(&self) -> u64 {
+        self.files.values().map(|file| file.bytes).sum()
+    }
+
+    /// Removes the files that did not become whole.
+    pub fn abandon(&mut self) {
+        for (_, part) in self.files.values().filter_map(|file| file.file.as_ref()) {
+            // It says by its name that it is not whole.
+            let _ = remove_file(part);
+        }
+        self.files.clear();
+    }
+}
+
+impl Arriving {
+    /// Takes a message into the file, if there is one, and into the CRC-32.
+    fn take(&mut self, index: u32, bytes: &[u8], message_bytes: u64) -> Result<(), LiveError> {
+        if let Some((file, _)) = &self.file {
+            let written = file.write_all_at(bytes, u64::from(index) * message_bytes);
+            written.map_err(system(&format!("{} cannot be written", self.name)))?;
+        }
+        let mut crc = Hasher::new();
+        crc.update(bytes);
+        self.later.insert(index, crc);
+        while let Some(crc) = self.later.remove(&self.checked) {
+            self.crc.combine(&crc);
+            self.checked += 1;
+        }
+        self.messages += 1;
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn finish(self, number: u32) -> Result<Stored, LiveError> {
+        let (found, (_, bytes, crc)) = (self.crc.finalize(), self.end.unwrap_or_default());
+        if (found, self.bytes) != (crc, bytes) {
+            return Err(LiveError::Broken(format!(
+                "{} arrived with other bytes than were sent: {} bytes with CRC-32 {found:08x}, not {bytes} with {crc:08x}",
+                self.name, self.bytes
+            )));
+        }
+        if let Some((_, part)) = self.file {
+            let renamed = rename(&part, part.with_file_name(&self.name));
+            renamed.map_err(system(&format!("{} cannot be written", self.name)))?;
+        }
+        Ok(Stored { number, name: self.name, bytes, crc32: format!("{crc:08x}") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_in_any_order_are_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sink = Sink::new(Output::Folder(folder.path().to_owned()), 10);
+        let bytes: Vec<u8> = (0..25).collect();
+        let (mut free, first) = (Vec::new(), MOST_MESSAGES);
+        sink.put(first + 2, bytes[20..].to_vec(), &mut free).unwrap();
+        sink.begin(0, "empty".to_owned()).unwrap();
+        assert_eq!(free.len(), 0, "its file is not known yet");
+        sink.end(0, (0, 0, 0));
+        sink.begin(1, "a".to_owned()).unwrap();
+        sink.put(first, bytes[..10].to_vec(), &mut free).unwrap();
+        sink.end(1, (3, 25, crc32fast::hash(&bytes)));
+        assert_eq!(sink.next_whole().unwrap().unwrap().bytes, 0);
+        assert_eq!(sink.next_whole().unwrap(), None);
+        sink.put(first + 1, bytes[10..20].to_vec(), &mut free).unwrap();
+        let stored = sink.next_whole().unwrap().unwrap();
+        assert_eq!((stored.name.as_str(), stored.bytes), ("a", 25));
+        assert_eq!(std::fs::read(folder.path().join("a")).unwrap(), bytes);
+    }
+
+    #[test]
+    fn other_bytes_and_names_outside_are_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sink = Sink::new(Output::Folder(folder.path().to_owned()), 10);
+        for name in ["../a", "", "/etc/a", "a/b", ".."] {
+            let error = sink.begin(0, name.to_owned()).unwrap_err().to_string();
+            assert!(error.contains("no name of a file"), "{error}");
+        }
+        sink.begin(0, "a".to_owned()).unwrap();
+        let error = sink.begin(1, "a".to_owned()).unwrap_err().to_string();
+        assert!(error.contains("exists already"), "{error}");
+        sink.put(0, vec![1, 2], &mut Vec::new()).unwrap();
+        sink.end(0, (1, 2, crc32fast::hash(&[1, 3])));
+        let error = sink.next_whole().unwrap_err().to_string();
+        assert!(error.contains("other bytes than were sent"), "{error}");
+        assert!(folder.path().join("a.part").exists() && !folder.path().join("a").exists());
+    }
+}

@@ -1,0 +1,202 @@
+//! The files and streams of a sender, cut into messages.
+
+use super::sink::{MOST_FILES, MOST_MESSAGES};
+use super::system;
+use crate::error::LiveError;
+use crc32fast::Hasher;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Stdin, stdin};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+
+/// A file or a stream to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A file.
+    File(PathBuf),
+    /// Standard input.
+    Standard,
+}
+
+/// The name of standard input at the receiver.
+const STANDARD: &str = "stdin";
+
+impl Input {
+    /// The name of the file at the receiver.
+    pub fn name(&self) -> String {
+        match self {
+            Input::File(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            Input::Standard => STANDARD.to_owned(),
+        }
+    }
+}
+
+/// The next part of the inputs.
+pub enum Part {
+    /// A file begins.
+    Begin { number: u32, name: String, bytes: Option<u64> },
+    /// A message.
+    Message { number: u32, bytes: Vec<u8> },
+    /// The file has ended.
+    End { number: u32, messages: u32, bytes: u64, crc: u32 },
+}
+
+enum Reader {
+    File(File),
+    Standard(Stdin),
+}
+
+/// The file that is being read.
+struct Open {
+    reader: Reader,
+    name: String,
+    number: u32,
+    messages: u32,
+    bytes: u64,
+    crc: Hasher,
+    is_at_end: bool,
+}
+
+/// The inputs of a sender.
+pub struct Source {
+    inputs: VecDeque<Input>,
+    open: Option<Open>,
+    message_bytes: usize,
+    files: u32,
+    /// Memory for the next message, of which `filled` bytes are read.
+    part: Vec<u8>,
+    filled: usize,
+    /// Whether the stream has no bytes at present.
+    waits: bool,
+}
+
+impl Source {
+    /// The inputs, cut into messages of this size.
+    pub fn new(inputs: Vec<Input>, message_bytes: u32) -> Source {
+        Source {
+            inputs: inputs.into(),
+            open: None,
+            message_bytes: message_bytes as usize,
+            files: 0,
+            part: Vec::new(),
+            filled: 0,
+            waits: false,
+        }
+    }
+
+    /// The length of all inputs. None if one of them is a stream.
+    pub fn length(&self) -> Option<u64> {
+        let of = |input: &Input| match input {
+            Input::File(path) => {
+                std::fs::metadata(path).ok().filter(|file| file.is_file()).map(|file| file.len())
+            }
+            Input::Standard => None,
+        };
+        self.inputs.iter().map(of).sum()
+    }
+
+    /// Whether everything has been read.
+    pub fn is_done(&self) -> bool {
+        self.open.is_none() && self.inputs.is_empty()
+    }
+
+    /// The stream that has no bytes at present, to wait for.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.open.as_ref().filter(|_| self.waits).map(|open| open.reader.fd())
+    }
+
+    /// The next part. None at the end, or if the stream has no bytes at present. `memory` is used again for a message.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn next(&mut self, memory: &mut Vec<Vec<u8>>) -> Result<Option<Part>, LiveError> {
+        let Some(open) = &mut self.open else {
+            let Some(input) = self.inputs.pop_front() else { return Ok(None) };
+            return self.begin(&input).map(Some);
+        };
+        if self.part.capacity() == 0 {
+            self.part = memory.pop().unwrap_or_default();
+            self.part.resize(self.message_bytes, 0);
+        }
+        self.waits = false;
+        while self.filled < self.message_bytes && !open.is_at_end {
+            if !open.reader.is_ready() {
+                self.waits = true;
+                return Ok(None);
+            }
+            match open.reader.read(&mut self.part[self.filled..]) {
+                Ok(0) => open.is_at_end = true,
+                Ok(bytes) => self.filled += bytes,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(system(&format!("{} cannot be read", open.name))(error)),
+            }
+        }
+        if self.filled == 0 {
+            let Open { number, messages, bytes, crc, .. } = open;
+            let (number, messages) = (*number, *messages);
+            let end = Part::End { number, messages, bytes: *bytes, crc: crc.clone().finalize() };
+            self.open = None;
+            return Ok(Some(end));
+        }
+        self.part.truncate(self.filled);
+        self.filled = 0;
+        open.bytes += self.part.len() as u64;
+        open.crc.update(&self.part);
+        let number = open.number * MOST_MESSAGES + open.messages;
+        open.messages += 1;
+        if open.messages == MOST_MESSAGES {
+            return Err(LiveError::Unsupported(format!(
+                "{} has more than {} messages\n  help: --message with a larger number of bytes",
+                open.name,
+                MOST_MESSAGES - 1
+            )));
+        }
+        Ok(Some(Part::Message { number, bytes: std::mem::take(&mut self.part) }))
+    }
+
+    fn begin(&mut self, input: &Input) -> Result<Part, LiveError> {
+        let name = input.name();
+        let unreadable = |error| system(&format!("{name} cannot be read"))(error);
+        let (reader, bytes) = match input {
+            Input::Standard => (Reader::Standard(stdin()), None),
+            Input::File(path) => {
+                let file = File::open(path).map_err(unreadable)?;
+                let metadata = file.metadata().map_err(unreadable)?;
+                (Reader::File(file), metadata.is_file().then_some(metadata.len()))
+            }
+        };
+        let number = self.files;
+        self.files += 1;
+        if number >= MOST_FILES {
+            return Err(LiveError::Unsupported(format!("there are more than {MOST_FILES} files")));
+        }
+        let part = Part::Begin { number, name: name.clone(), bytes };
+        let (crc, is_at_end) = (Hasher::new(), false);
+        self.open = Some(Open { reader, name, number, messages: 0, bytes: 0, crc, is_at_end });
+        Ok(part)
+    }
+}
+
+impl Reader {
+    fn fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Reader::File(file) => file.as_fd(),
+            Reader::Standard(stdin) => stdin.as_fd(),
+        }
+    }
+
+    /// Whether a read returns at once. Signs of life must go on while a stream is silent.
+    fn is_ready(&self) -> bool {
+        let mut fds = [PollFd::new(self.fd(), PollFlags::POLLIN)];
+        !matches!(poll(&mut fds, PollTimeout::ZERO), Ok(0))
+    }
+
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Reader::File(file) => file.read(out),
+            Reader::Standard(stdin) => stdin.lock().read(out),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Files between two addresses of this machine, by every transport.
+
+use anabranch_live::{
+    CommonSettings, Input, LiveError, Output, Progress, ReceiveSettings, SendSettings, Statistics,
+    TransferParameters, VERSION, receive, send,
+};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// An address that is free now.
+fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+fn ignore(_: Progress) {}
+
+fn common(loss: f64) -> CommonSettings<'static> {
+    CommonSettings { silence: Duration::from_secs(5), loss, progress: &ignore, interrupted: &|| false }
+}
+
+fn parameters(scheme: &str) -> TransferParameters {
+    TransferParameters {
+        scheme: scheme.to_owned(),
+        rate: "2Gbps".to_owned(),
+        rtt: "1ms".to_owned(),
+        payload: 0,
+        qps: 3,
+        message_bytes: 100_000,
+        seed: 7,
+    }
+}
+
+fn send_to(
+    to: Vec<SocketAddr>,
+    scheme: &str,
+    files: &[PathBuf],
+    loss: f64,
+) -> Result<Vec<Statistics>, LiveError> {
+    let inputs = files.iter().cloned().map(Input::File).collect();
+    let settings =
+        SendSettings { parameters: parameters(scheme), to, inputs, ports: 4, common: common(loss) };
+    for _ in 0..100 {
+        match send(&settings) {
+            // The receiver does not listen yet.
+            Err(error) if error.to_string().contains("no receiver at") => {
+                thread::sleep(Duration::from_millis(20))
+            }
+            sent => return sent,
+        }
+    }
+    panic!("the receiver never listened")
+}
+
+fn receive_at(
+    listen: SocketAddr,
+    senders: u32,
+    folder: &Path,
+    loss: f64,
+) -> Result<Vec<Statistics>, LiveError> {
+    receive(&ReceiveSettings {
+        listen,
+        senders,
+        output: Output::Folder(folder.to_owned()),
+        common: common(loss),
+    })
+}
+
+/// Files with bytes that are nowhere equal.
+fn write_files(folder: &Path, sizes: &[usize]) -> Vec<PathBuf> {
+    let file = |(number, size): (usize, &usize)| {
+        let path = folder.join(format!("file-{number}"));
+        let bytes: Vec<u8> = (0..*size as u64)
+            .map(|at| ((at + number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8)
+            .collect();
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    sizes.iter().enumerate().map(file).collect()
+}
+
+fn assert_equal(files: &[PathBuf], folder: &Path) {
+    for file in files {
+        let arrived = fs::read(folder.join(file.file_name().unwrap())).unwrap();
+        assert!(arrived == fs::read(file).unwrap(), "{} arrived with other bytes", file.display());
+    }
+    assert_eq!(fs::read_dir(folder).unwrap().count(), files.len(), "there is nothing else in the folder");
+}
+
+/// Every transport, with losses of data and answers.
+#[test]
+fn files_arrive_byte_for_byte_under_losses() {
+    let from = tempfile::tempdir().unwrap();
+    let files = write_files(from.path(), &[2_000_003, 0, 1, 100_000]);
+    for scheme in [
+        "reps",
+        "eqds",
+        "strack",
+        "themis-spraying",
+        "dcp",
+        "irn-ar",
+        "rack-tlp",
+        "mp-rdma",
+        "rocev2",
+        "uet-nscc",
+        "uet-rccc",
+        "mptcp",
+    ] {
+        let (to, folder) = (free_address(), tempfile::tempdir().unwrap());
+        let (sent, received) = thread::scope(|scope| {
+            let receiver = scope.spawn(|| receive_at(to, 1, folder.path(), 0.02));
+            (send_to(vec![to], scheme, &files, 0.02), receiver.join().unwrap())
+        });
+        let sent = sent.unwrap_or_else(|error| panic!("{scheme}: {error}")).remove(0);
+        let received = received.unwrap_or_else(|error| panic!("{scheme}: {error}")).remove(0);
+        assert_equal(&files, folder.path());
+        assert_eq!((sent.bytes, received.bytes), (2_100_004, 2_100_004), "{scheme}");
+        assert_eq!(sent.files, received.files, "{scheme}");
+        assert!(sent.lost_on_purpose > 0 && sent.retransmissions > 0, "{scheme}: {sent:?}");
+        let crc = format!("{:08x}", crc32fast::hash(&fs::read(&files[0]).unwrap()));
+        assert!(
+            sent.files.iter().any(|file| file.name == "file-0" && file.crc32 == crc),
+            "{scheme}: {sent:?}"
+        );
+    }
+}
+
+#[test]
+fn several_peers_at_the_same_time() {
+    let (from, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let files = write_files(from.path(), &[700_000]);
+    let name = other.path().join("other");
+    fs::rename(&write_files(other.path(), &[600_000])[0], &name).unwrap();
+    let (a, b) = (free_address(), free_address());
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    thread::scope(|scope| {
+        let two = scope.spawn(|| receive_at(a, 2, folders[0].path(), 0.0));
+        let one = scope.spawn(|| receive_at(b, 1, folders[1].path(), 0.0));
+        let to_one = scope.spawn(|| send_to(vec![a], "uet-rccc", std::slice::from_ref(&name), 0.0));
+        thread::sleep(Duration::from_millis(100));
+        let to_both = send_to(vec![a, b], "reps", &files, 0.0).unwrap();
+        assert_eq!(to_both.iter().map(|sent| sent.bytes).collect::<Vec<_>>(), [700_000, 700_000]);
+        to_one.join().unwrap().unwrap();
+        assert_eq!(two.join().unwrap().unwrap().len(), 2);
+        one.join().unwrap().unwrap();
+    });
+    assert_equal(&[files[0].clone(), name], folders[0].path());
+    assert_equal(&files, folders[1].path());
+}
+
+/// A peer that answers the first line with `line`, and the first line that it got.
+fn fake_receiver(line: &'static str) -> (SocketAddr, thread::JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let answer = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut got = String::new();
+        BufReader::new(stream.try_clone().unwrap()).read_line(&mut got).unwrap();
+        stream.write_all(line.as_bytes()).unwrap();
+        got
+    });
+    (address, answer)
+}
+
+#[test]
+fn a_peer_of_another_version_is_named() {
+    let from = tempfile::tempdir().unwrap();
+    let files = write_files(from.path(), &[1_000]);
+    let newer = "{\"anabranch_live\":999,\"program\":\"9.9.9\",\"content\":{\"new\":true}}\n";
+    for (line, part) in [
+        (newer, "is of another version: anabranch 9.9.9 with transfers of version 999"),
+        ("{\"hello\":1}\n", "is no anabranch live"),
+        ("SSH-2.0-OpenSSH_9.2\n", "is no anabranch live"),
+        ("", "closed the connection before the end"),
+    ] {
+        let (address, answer) = fake_receiver(line);
+        let error = send_to(vec![address], "reps", &files, 0.0).unwrap_err().to_string();
+        assert!(error.contains(part) && error.contains(&address.to_string()), "{error}");
+        let greeting = answer.join().unwrap();
+        assert!(greeting.contains(&format!("\"anabranch_live\":{VERSION},")), "{greeting}");
+    }
+    // A sender of another version: both ends name it. A peer that says nothing before it is no sender.
+    let (to, folder) = (free_address(), tempfile::tempdir().unwrap());
+    thread::scope(|scope| {
+        let receiver = scope.spawn(|| receive_at(to, 1, folder.path(), 0.0));
+        while TcpStream::connect(to).is_err() {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let mut stream = TcpStream::connect(to).unwrap();
+        stream.write_all(newer.as_bytes()).unwrap();
+        let mut answer = String::new();
+        BufReader::new(stream).read_line(&mut answer).unwrap();
+        assert!(answer.contains("Refused") && answer.contains(&format!(":{VERSION},")), "{answer}");
+        let error = receiver.join().unwrap().unwrap_err().to_string();
+        assert!(error.contains("of another version: anabranch 9.9.9"), "{error}");
+    });
+}
+
+#[test]
+fn a_file_that_exists_is_not_overwritten() {
+    let (from, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let files = write_files(from.path(), &[1_000]);
+    fs::write(folder.path().join("file-0"), "mine").unwrap();
+    let to = free_address();
+    let (sent, received) = thread::scope(|scope| {
+        let receiver = scope.spawn(|| receive_at(to, 1, folder.path(), 0.0));
+        (send_to(vec![to], "reps", &files, 0.0), receiver.join().unwrap())
+    });
+    for error in [sent.unwrap_err(), received.unwrap_err()] {
+        assert!(error.to_string().contains("exists already"), "{error}");
+    }
+    assert_eq!(fs::read(folder.path().join("file-0")).unwrap(), b"mine");
+}
