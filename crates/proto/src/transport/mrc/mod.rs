@@ -92,13 +92,9 @@ impl TransportProperties for MrcConfig {
         self.delivery().packets_in_window(window, packet)
     }
 
-    /// The timeout is constant for the first `rto_linear` + 1 rounds, and doubles with each later round.
+    /// The timeout is constant for `rto_linear` rounds more than in `uet`.
     fn timeouts_of_rounds(&self, rounds: f64) -> f64 {
-        let linear = f64::from(self.rto_linear + 1);
-        if rounds <= linear {
-            rounds
-        } else {
-            linear + 2.0 * self.delivery().timeouts_of_rounds(rounds - linear)
-        }
+        let linear = f64::from(self.rto_linear);
+        if rounds <= linear { rounds } else { linear + self.delivery().timeouts_of_rounds(rounds - linear) }
     }
 }

@@ -11,7 +11,7 @@ use crate::pair::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::{CcConfig, ConstantConfig, NsccConfig};
 use anabranch_proto::lb::{LbConfig, MrcLbConfig};
-use anabranch_proto::transport::{Headers, MrcConfig};
+use anabranch_proto::transport::{Headers, MrcConfig, TransportConfig};
 use anabranch_proto::{Size, Span};
 use ends::{MrcReceiverEnd, MrcSenderEnd};
 use proptest::prelude::*;
@@ -84,6 +84,8 @@ fn timeouts_double_after_some() -> Result<(), TestCaseError> {
         let outcome = Run::new(&schedule).finish()?;
         let finished = Time::ZERO + Duration::from_us(us + 8);
         prop_assert_eq!((outcome.timeouts, outcome.finished), (4, finished), "{} at first", linear);
+        let rounds = TransportConfig::Mrc(schedule.transport()).timeouts_of_rounds(4.0);
+        prop_assert_eq!(rounds, us as f64 / 100.0, "{} at first", linear);
     }
     Ok(())
 }
