@@ -64,7 +64,7 @@ impl Job {
 }
 
 impl Shared {
-    /// Carries out one run after the other until none is left.
+    /// Carries out one run after the other until none is left or the runs are cancelled.
     fn work(&self, ended: &Sender<usize>) {
         let Some(RunPlan { order, controls }) = self.started.get() else { return };
         loop {
@@ -174,8 +174,9 @@ impl Job {
         Ok(())
     }
 
-    /// Waits at most `seconds` seconds for the next run to end. Returns the number of the run and true, or false if
-    /// the time has passed; none if all runs have ended. Ctrl-C ends the wait and cancels the runs.
+    /// Waits at most `seconds` seconds for the next run to end. Returns the number of the run and true, or 0 and
+    /// false if the time has passed; none if all runs have ended or the job has not started. Ctrl-C ends the wait and
+    /// cancels the runs.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<(usize, bool)>> {
         let until = now() + Duration::from_secs_f64(seconds.clamp(0.0, 1e9));
         loop {

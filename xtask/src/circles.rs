@@ -12,7 +12,8 @@ use crate::source::Source;
 use modules::Graph;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The circles in every folder of modules, each with the paths that form it.
+/// The circles in every folder of modules, each with the steps of the shortest path from its first module back to
+/// itself.
 pub fn findings(sources: &[Source]) -> Findings {
     let mut packages: BTreeMap<&str, Vec<&Source>> = BTreeMap::new();
     for source in sources {

@@ -43,7 +43,8 @@ struct Release<'a> {
     version: String,
     /// The target triple of this machine. All files are built for this target.
     target: String,
-    /// Cargo's target directory, which is used for releases only.
+    /// Cargo's target directory: one that is used for releases only, or the usual one with another profile than
+    /// [`PROFILE`].
     cargo_target: PathBuf,
     /// The folder of the finished files.
     output: PathBuf,

@@ -46,8 +46,8 @@ struct Stored {
 /// Counts the instructions, and fails if a cost has grown by more than [`TOLERANCE`].
 ///
 /// # Errors
-/// The release build or a run fails, or a cost has grown. Without valgrind the function prints that it skips the
-/// check.
+/// The stored costs cannot be read, the release build or a run fails, or a cost has grown or is not stored. Without
+/// valgrind, or if another compiler built the stored program, the function prints that it skips the check.
 pub fn check(root: &Path) -> Result<()> {
     let text = std::fs::read_to_string(root.join(FILE))
         .with_context(|| format!("{FILE} cannot be read; write: cargo xtask instructions --record"))?;
@@ -68,7 +68,7 @@ pub fn check(root: &Path) -> Result<()> {
 /// Counts the instructions, and writes the costs to the file.
 ///
 /// # Errors
-/// The release build or a run fails, as for [`check`].
+/// The release build or a run fails, or the file cannot be written.
 pub fn record(root: &Path) -> Result<()> {
     let Some(counted) = count(root)? else { return Ok(()) };
     let mut text = format!("{HEAD}compiler = {:?}\n\n[per_hop]\n", compiler::version()?);

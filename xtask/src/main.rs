@@ -164,8 +164,8 @@ fn architecture() -> Result<()> {
     files::check(&root)?;
     shares::check(&root)?;
     api::check(&root)?;
-    // The crate base is also checked alone, because the module of another crate contains only the functions that this
-    // crate uses.
+    // The crate base is also checked alone, because the wasm module of another crate contains only those of its
+    // functions that the other crate uses.
     for package in ["anabranch-base", "anabranch-proto", "anabranch-wire"] {
         purity::check(&root, metadata.target_directory.as_std_path(), package)?;
     }

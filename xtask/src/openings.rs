@@ -1,4 +1,4 @@
-//! Doc comments that begin with a word such as `What` or `Of`. Such a line has no subject, so a reader has to read it
+//! Doc lines that begin with a word such as `What` or `Of`. Such a line has no subject, so a reader has to read it
 //! twice.
 
 use crate::comments;

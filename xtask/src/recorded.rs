@@ -57,7 +57,8 @@ const HEAD: &str = "\
 # anew when something was mended. A fault that stays has a reason: `{ count = 90, reason = \"...\" }`.
 ";
 
-/// Fails if a check finds a violation that is not recorded, or if a recorded violation no longer exists.
+/// Fails if a check finds a violation that is not recorded or larger than recorded, or if a recorded violation no
+/// longer exists or is smaller than recorded.
 pub fn check(root: &Path, checks: &[Check]) -> Result<()> {
     let record = read(root)?;
     let mut wrong = Vec::new();

@@ -187,8 +187,8 @@ pub enum Code {
 
 /// An error or a warning about an input, for people and programs.
 ///
-/// It prints as `perm.toml:7:1: unknown key "lnk" in [topology]` and, on the next line, the text to write instead.
-/// Its debug form is the same, because a `main` that returns errors prints the debug form.
+/// It prints as `perm.toml:7:1: unknown key "lnk" in [topology]` and, if there is a fix, on the next line the text to
+/// write instead. Its debug form is the same, because a `main` that returns errors prints the debug form.
 #[derive(Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Diagnostic {
     /// Whether this is an error or a warning.

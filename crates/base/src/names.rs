@@ -5,8 +5,8 @@
 const LEAST_SIMILARITY: f64 = 0.8;
 
 /// The known name that is most similar to `written`. This is the name with the smallest edit distance, if that
-/// distance is at most a third of the letters; otherwise the name with the highest Jaro-Winkler similarity. None if
-/// no name is similar enough.
+/// distance is at most a third of the letters of the longer name; otherwise the name with the highest Jaro-Winkler
+/// similarity. None if no name is similar enough.
 pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let written = written.to_lowercase();
     let similarity = |name: &str| {

@@ -321,7 +321,8 @@ impl Parameter {
         self.check(&value).ok()
     }
 
-    /// The end of the range that is nearest to a number outside the range. None if the lower end is not a whole number.
+    /// The end of the range that is nearest to a number outside the range. None if the range has no lower end or the
+    /// lower end is not a whole number, or if the value is not a finite number.
     fn nearest_end(&self, value: &ParameterValue) -> Option<ParameterValue> {
         let value = match value {
             ParameterValue::Integer(value) => *value,

@@ -14,15 +14,16 @@ pub enum Purpose {
     EcnMarking = 2,
     /// Losses and bit errors on a link.
     LinkLoss = 3,
-    /// A switch's ECMP salt.
+    /// A switch's ECMP salt, and the base paths of Themis-spraying.
     EcmpSalt = 4,
-    /// The pairs of sender and receiver in a workload.
+    /// The pairs of sender and receiver in a workload, the random placement of jobs, and the seeds of further traffic
+    /// classes.
     WorkloadPairs = 5,
     /// The start times of messages.
     WorkloadArrivals = 6,
     /// The sizes of messages.
     WorkloadSizes = 7,
-    /// The links or switches that a fault selects.
+    /// The links or switches that a selector draws for a fault, a measure or a capture.
     FaultSelection = 8,
     /// An abstract model without packets (balls into bins).
     Model = 9,
@@ -38,7 +39,7 @@ pub enum Purpose {
     PipelinePhases = 14,
     /// A user-defined congestion control.
     CongestionControl = 15,
-    /// A user-defined transport, with one stream for each end of a queue pair.
+    /// A user-defined transport or `mrc`, with one stream for each end of a queue pair.
     Transport = 16,
     /// A user-defined workload, and other draws of user-defined components.
     Registered = 17,
@@ -118,7 +119,7 @@ impl Stream {
         ((u64::from(self.next_u32()) * u64::from(bound)) >> 32) as u32
     }
 
-    /// A uniform integer in `0..=most` by the multiply-shift method (bias below `most / 2^64`).
+    /// A uniform integer in `0..=most` by the multiply-shift method (bias at most `most / 2^64`).
     #[inline]
     pub fn up_to(&mut self, most: u64) -> u64 {
         scaled(self.next_u64(), most)

@@ -102,8 +102,8 @@ impl Parameters {
     /// The value of `name`.
     ///
     /// # Panics
-    /// No parameter of that name and type was declared. The message contains the place of the call. If a factory
-    /// makes the call, the panic ends the run with an error.
+    /// No parameter of that name was declared, or its value is none of the type `T`. The message contains the place
+    /// of the call. If a factory makes the call, the panic ends the run with an error.
     #[track_caller]
     pub fn get<T: ParameterType>(&self, name: &str) -> T {
         let caller = Location::caller();

@@ -62,7 +62,8 @@ pub(crate) fn parse_scaled(
 
 /// The smallest size that is plausible in bytes, because no packet is shorter.
 const LEAST_BYTES: f64 = 64.0;
-/// The largest plausible factor between a number and the example of its key, both in the unit of the example.
+/// A time or rate is plausible in the unit of its key's example if it differs from the example by less than this
+/// factor.
 const FARTHEST: f64 = 1e3;
 
 /// A bare number with the unit that its key's example has, if the number is plausible in that unit. None otherwise,
@@ -80,7 +81,7 @@ pub fn in_unit_of(example: &str, number: f64) -> Option<String> {
 }
 
 /// The replacement for a quantity whose unit has the wrong case. It is converted between bits and bytes: 1 `GBps` is
-/// 8 `Gbps`, 8 `Mb` are 1 `MB`.
+/// 8 `Gbps`, 8 `Mb` are 1 `MB`. A size whose unit is in lower case, such as 8 `mb`, is not converted.
 fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
     let capital = |c: char| c.is_ascii_uppercase();
     let number = match (unit.contains('B'), name.contains('B'), number.parse::<f64>()) {
@@ -148,9 +149,9 @@ fn in_words(number: &str, unit: &str, units: &[(&str, u64)]) -> Option<String> {
 }
 
 /// Prints a value in the largest of `units` in which it is a whole number. If that number has more than `digits`
-/// digits, the value is printed as a decimal fraction of the largest `decimal` unit that it reaches: `106.33904us`
-/// instead of `106339040ps`. With `{:#}`, the form of stored scenarios, the number is always whole. Both forms read
-/// back as the same value.
+/// digits, the value is printed as a decimal fraction of the largest `decimal` unit that it reaches, provided that
+/// this unit is larger: `106.33904us` instead of `106339040ps`. With `{:#}`, the form of stored scenarios, the number
+/// is always whole. Both forms read back as the same value.
 pub(crate) fn print_scaled(
     f: &mut fmt::Formatter<'_>,
     value: u64,

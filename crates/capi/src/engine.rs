@@ -46,7 +46,7 @@ impl Engine {
     /// Builds the engine of a run. Returns it with its first pause, which is at time 0.
     ///
     /// # Errors
-    /// The run cannot be built.
+    /// The run cannot be built, or fails before its first pause.
     pub fn start(point: RunPoint) -> Result<(Engine, Instant), OnlineError> {
         let wrong = |error: anabranch_sim::RunError| OnlineError::Scenario(error.to_string());
         let point = PointInPlace::new(PausablePoint::new(point).map_err(wrong)?);

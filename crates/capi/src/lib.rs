@@ -54,7 +54,7 @@ const FAILED: c_int = -1;
 /// Runs `action`, and stores its error for `anabranch_error`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`], and nothing else uses it at the same time.
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and nothing else uses it at the same time.
 unsafe fn call(
     simulation: *mut Anabranch,
     action: impl FnOnce(&mut Online<Callback>) -> Result<(), OnlineError>,
@@ -141,7 +141,8 @@ pub unsafe extern "C" fn anabranch_new(
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `scenario` and `folder` are null or texts that end with a zero byte; `error` is null or has room for `error_bytes` bytes.
+/// `scenario` and `folder` are null or texts that end with a zero byte; `error` is null or has room for `error_bytes`
+/// bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_new_in(
     scenario: *const c_char,
@@ -181,7 +182,7 @@ pub unsafe extern "C" fn anabranch_new_in(
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`], and is not used after this.
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and is not used after this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_free(simulation: *mut Anabranch) {
     if !simulation.is_null() {
@@ -193,7 +194,7 @@ pub unsafe extern "C" fn anabranch_free(simulation: *mut Anabranch) {
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_send(
     simulation: *mut Anabranch,
@@ -211,7 +212,7 @@ pub unsafe extern "C" fn anabranch_send(
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_send_on(
     simulation: *mut Anabranch,
@@ -238,7 +239,7 @@ pub unsafe extern "C" fn anabranch_send_on(
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_receive(
     simulation: *mut Anabranch,
@@ -258,7 +259,7 @@ pub unsafe extern "C" fn anabranch_receive(
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_schedule(
     simulation: *mut Anabranch,
@@ -278,7 +279,7 @@ pub unsafe extern "C" fn anabranch_schedule(
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_time_ps(simulation: *const Anabranch) -> u64 {
     // SAFETY: guaranteed by the caller.
@@ -288,7 +289,8 @@ pub unsafe extern "C" fn anabranch_time_ps(simulation: *const Anabranch) -> u64 
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`], and neither in use by another thread nor inside `anabranch_run`.
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and neither in use by another thread nor
+/// inside `anabranch_run`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_run(simulation: *mut Anabranch) -> c_int {
     // SAFETY: guaranteed by the caller.
@@ -319,7 +321,7 @@ pub unsafe extern "C" fn anabranch_run(simulation: *mut Anabranch) -> c_int {
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_stop(simulation: *mut Anabranch) {
     // SAFETY: guaranteed by the caller.
@@ -331,7 +333,7 @@ pub unsafe extern "C" fn anabranch_stop(simulation: *mut Anabranch) {
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_ranks(simulation: *const Anabranch) -> u32 {
     // SAFETY: guaranteed by the caller.
@@ -341,7 +343,7 @@ pub unsafe extern "C" fn anabranch_ranks(simulation: *const Anabranch) -> u32 {
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_hosts(simulation: *const Anabranch) -> u32 {
     // SAFETY: guaranteed by the caller.
@@ -351,7 +353,7 @@ pub unsafe extern "C" fn anabranch_hosts(simulation: *const Anabranch) -> u32 {
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_host_rate(simulation: *const Anabranch, host: u32) -> u64 {
     // SAFETY: guaranteed by the caller.
@@ -362,8 +364,8 @@ pub unsafe extern "C" fn anabranch_host_rate(simulation: *const Anabranch, host:
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread; `name` is null or a text that ends
-/// with a zero byte; `value` is null or can be written.
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and is not in use by another thread;
+/// `name` is null or a text that ends with a zero byte; `value` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_counter(
     simulation: *mut Anabranch,
@@ -386,7 +388,7 @@ pub unsafe extern "C" fn anabranch_counter(
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`].
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_warnings(simulation: *const Anabranch) -> *const c_char {
     // SAFETY: guaranteed by the caller.
@@ -396,7 +398,7 @@ pub unsafe extern "C" fn anabranch_warnings(simulation: *const Anabranch) -> *co
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_error(simulation: *const Anabranch) -> *const c_char {
     // SAFETY: guaranteed by the caller.

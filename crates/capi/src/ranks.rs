@@ -11,7 +11,7 @@ pub struct Ranks {
     word: &'static str,
     ranks: Vec<Rank>,
     nvlink: Option<NvLink>,
-    /// Whether some pairs of hosts have no network in common.
+    /// Whether the fabric has several networks, so that some pairs of hosts may have none in common.
     has_gaps: bool,
 }
 
@@ -65,7 +65,8 @@ impl Ranks {
     /// The route from one rank to another.
     ///
     /// # Errors
-    /// There is no route. The error has the reason.
+    /// A rank does not exist, the two ranks are the same, or there is no route between them. The error has the
+    /// reason.
     pub fn way(&self, from: u32, to: u32, fabric: &Built) -> Result<Way, Problem> {
         let word = self.word;
         let (Some(src), Some(dst)) = (self.ranks.get(from as usize), self.ranks.get(to as usize)) else {

@@ -297,8 +297,8 @@ fn the_adapter_for_astra_sim_knows_servers_and_warnings() {
     let network = finished(&program, &rails(""), "received:33554432", &["--logical-dims=4,2"]);
     let nvlink =
         finished(&program, &rails(", nvlink = \"3600Gbps\""), "received:33554432", &["--logical-dims=4,2"]);
-    // In either case, each block crosses between the servers once per step. NVLink makes the other links of the ring
-    // faster.
+    // In either case, two blocks cross between the servers in each step, one in each direction. NVLink makes the
+    // other links of the ring faster.
     assert!(nvlink < network && nvlink > network / 4, "{nvlink}, {network}");
     let measure = "[[measure]]\nlinks = \"host-links\"\nseries = \"queue-depth\"\n";
     let (code, printed) = astra_sim(&program, &(rails("") + measure), "received:33554432", &[]);

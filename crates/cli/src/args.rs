@@ -347,7 +347,7 @@ pub enum ScaleArg {
     Paper,
 }
 
-/// Where results go and how they are made; the same for every command that simulates.
+/// Where results go and how they are made; the same for `run`, `reproduce`, `league` and `find`.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
     /// Simulate on this many threads; the results do not depend on it [default: all cores]

@@ -17,7 +17,8 @@ pub fn is_campaign(folder: &Path) -> bool {
 /// The results in a folder: those of a scenario, or all runs that a campaign has finished so far.
 ///
 /// # Errors
-/// The folder holds neither complete results nor a campaign.
+/// The folder holds neither complete results nor a campaign with a finished run, or the campaign's plan or one of its
+/// runs cannot be read.
 pub fn open(folder: &Path) -> Result<ResultSet, Failure> {
     if !is_campaign(folder) {
         return ResultSet::open(folder).map_err(input);

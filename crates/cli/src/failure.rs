@@ -56,7 +56,8 @@ pub fn unwritable(path: &Path, error: &io::Error, instead: &str) -> Failure {
 /// The text with which the hint of [`unwritable`] ends if a single file is written.
 pub const ANOTHER_FILE: &str = "file that can be written with --out FILE";
 
-/// The operating system's message in plain words, without error numbers.
+/// The cause of an error in plain words, without the error number. A rare cause is given by the operating system's
+/// message.
 pub fn reason(error: &io::Error) -> String {
     use io::ErrorKind as Kind;
     let plain = match error.kind() {

@@ -163,7 +163,7 @@ impl FigureFile {
     /// [`read_figure_under`].
     ///
     /// # Errors
-    /// [`Failure::Input`] with the place of the first error.
+    /// [`Failure::Input`] with the place of the first error, or if the figure has no scenario.
     pub fn read_under(&self, scale: Scale, choice: &[usize]) -> Result<Scenario, Failure> {
         let name = self.path.display().to_string();
         let figure = read_figure_under(&Registry::new(), &name, &self.text, scale, &*self.files(), choice)
@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// The catalogue has every figure, all its ids exist, and the numbers of each paper's figures have no gaps.
+    /// The catalogue has every figure, all its ids exist, and the figure numbers of five papers have no gaps.
     #[test]
     fn the_catalogue_has_every_figure() {
         let catalogue = catalogue();
@@ -311,7 +311,8 @@ mod tests {
         }
     }
 
-    /// Each paper has a figure that varies a setting, and every value resolves to a different scenario.
+    /// Seven papers have a figure that varies a setting, and every value resolves to a scenario that differs from the
+    /// default.
     #[test]
     fn every_value_of_what_is_unsaid_resolves() {
         let mut papers = BTreeSet::new();

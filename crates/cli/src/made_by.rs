@@ -38,8 +38,8 @@ impl MadeBy {
         whole_file::put(&folder.join(MADE_BY), serde_json::to_vec_pretty(self)?)
     }
 
-    /// The running program. It is identified by the length and age of its file, because reading the content would take
-    /// long.
+    /// The running program. It is identified by the length and the modification time of its file, because reading the
+    /// content would take long.
     pub fn this() -> MadeBy {
         let about = std::env::current_exe().and_then(fs::metadata);
         let build = about.map_or_else(

@@ -75,7 +75,7 @@ fn with_nearest_command(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Options of other programs, each with the corresponding option of this program.
+/// Options of other programs, each with its counterpart in this program.
 const OTHER_OPTIONS: [(&str, &str); 8] = [
     ("-o", "--out FOLDER"),
     ("--output", "--out FOLDER"),

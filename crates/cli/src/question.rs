@@ -282,7 +282,7 @@ fn without_units(text: &str) -> String {
 /// The measure of `where`.
 ///
 /// # Errors
-/// [`Failure::Input`] if it is not a measure, or not a measure of each scheme.
+/// [`Failure::Input`] if it is not a measure, refers to no scheme, or names another scheme than `scheme`.
 pub fn measure(find: &Find) -> Result<Condition, Failure> {
     Condition::parse(&find.holds).map_err(|why| {
         let instead = match correction(&find.holds) {

@@ -68,7 +68,7 @@ impl Paper {
 }
 
 /// The setup of each paper under which the most claims of its figures hold. Figures that vary a setting with the same
-/// name have the same value of it.
+/// name have the same value of it, or each has its default.
 pub fn papers(varied: &[VariedFigure]) -> Vec<Paper> {
     let names: BTreeSet<&str> = varied.iter().map(paper_of).collect();
     names.into_iter().map(|name| best_of(name, varied)).collect()

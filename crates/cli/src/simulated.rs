@@ -29,7 +29,7 @@ impl Simulated {
         let mut causes = failed().peekable();
         while let Some((run, cause)) = causes.next() {
             let whole = cause.to_string();
-            // If several runs failed for the same reason, the advice is printed only after the last of them.
+            // Advice that is the same for several runs in a row is printed only after the last of them.
             let is_last = causes.peek().is_none_or(|(_, next)| next.help() != cause.help());
             let shown = match whole.split_once("\n  help: ") {
                 Some((what, _)) if !is_last => what,

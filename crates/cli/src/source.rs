@@ -31,7 +31,7 @@ pub struct Prepared {
 /// Reads a scenario, and from its folder the files to which it refers.
 ///
 /// # Errors
-/// [`Failure::Diagnosed`] with the place of the first error.
+/// [`Failure::Diagnosed`] with the place of the first error, and the error of [`self_contained`].
 pub fn load(written: &ScenarioText, over: &Overrides) -> Result<Prepared, Failure> {
     with_notice(RESOLVING, || {
         let mut over = over.clone();
@@ -128,7 +128,8 @@ const RESOLVING: &str = "resolving the scenario: building its fabrics, their rou
 /// Checks a scenario, prints warnings on standard error, and makes the scenario self-contained.
 ///
 /// # Errors
-/// [`Failure::Diagnosed`] if a fabric or a workload cannot be built, or if there are too many runs.
+/// [`Failure::Diagnosed`] if a fabric or a workload cannot be built, or if there are too many runs, and the error of
+/// [`self_contained`].
 pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
     let examined = scenario.examine()?;
     examined.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));

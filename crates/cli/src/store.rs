@@ -22,8 +22,8 @@ const DIGITS: usize = 16;
 const REPLACED: &str = ".replaced-";
 /// The name of the folder of curves within a folder that is not complete yet.
 const SPOOL: &str = ".spool";
-/// The number of attempts to rename a folder. An attempt fails only if another program has just renamed its folder to
-/// the same name.
+/// The number of attempts to rename a folder. Another attempt follows only if another program has just renamed its
+/// folder to the same name.
 const MOST_ATTEMPTS: u32 = 100;
 /// The minimum age of an abandoned folder before it is removed. It also applies to folders without a lock, because not
 /// every file system shows the locks of other machines.
@@ -55,8 +55,9 @@ pub struct Store {
 pub struct Pending {
     temp: TempDir,
     target: PathBuf,
-    /// A lock that this program holds until it ends. It shows other programs that the folder is in use: a folder
-    /// without a lock was left by a program that was killed. `None` if the file system has no locks.
+    /// A lock that this program holds until the folder is complete or removed. It shows other programs that the
+    /// folder is in use: a folder without a lock was left by a program that was killed. `None` if the file system has
+    /// no locks.
     _lock: Option<File>,
 }
 
@@ -87,10 +88,11 @@ impl Store {
         RunCache::by_name(self.root.join(format!(".kept-{}", item.name)), fresh, names)
     }
 
-    /// Prepares a folder for results. Every possible refusal by the file system occurs here, before the simulation.
+    /// Prepares a folder for results. A folder that cannot be created or written is thus refused before the
+    /// simulation.
     ///
     /// # Errors
-    /// [`Failure::Input`] if the folder cannot be created or is not writable.
+    /// [`Failure::Input`] if the folder cannot be created or is not writable, or if a file has its final name.
     pub fn begin(&self, item: &Item) -> Result<Pending, Failure> {
         fs::create_dir_all(&self.root).map_err(|error| self.refused(&error))?;
         let target = self.target(item);
@@ -108,9 +110,9 @@ impl Store {
         Ok(pending)
     }
 
-    /// Completes the replacement of results that killed programs left unfinished: the newer results are given the final
-    /// name if it is free, and the older results are removed. A failure is not reported, because the older results
-    /// remain.
+    /// Completes the replacement of results that killed programs left unfinished: if the final name is free, the
+    /// newer results get it if they are complete, and the older results otherwise. What then remains is removed. A
+    /// failure is not reported, because the older results remain.
     pub fn recover(&self) {
         let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
         for folder in folders.map(|folder| folder.path()) {
@@ -234,7 +236,7 @@ impl Pending {
             let Err(error) = fs::rename(self.temp.path(), target) else { break };
             let is_taken = target.exists();
             if had_old {
-                // The folder of the other program is newer, so it gets its name back unless the name is in use.
+                // The older folder gets its name back, unless a newer folder of another program has the name now.
                 match fs::rename(&old, target) {
                     Err(_) if is_taken => fs::remove_dir_all(&old)?,
                     moved => moved?,

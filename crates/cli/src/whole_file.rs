@@ -12,7 +12,7 @@ pub const UNFINISHED: &str = ".unfinished-";
 /// directly.
 ///
 /// # Errors
-/// The file cannot be written. An existing file then stays unchanged.
+/// The file cannot be written. An existing regular file then stays unchanged.
 pub fn write(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let there = file.symlink_metadata().ok();
     if there.as_ref().is_some_and(|there| !there.is_file()) {
@@ -41,7 +41,7 @@ pub fn put(file: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     write(file, |out| out.write_all(bytes.as_ref()))
 }
 
-/// A temporary folder in `root`, with the same read permissions as any other folder. It is removed when it is dropped.
+/// A temporary folder in `root`, with the same permissions as any other folder. It is removed when it is dropped.
 ///
 /// # Errors
 /// The folder cannot be created.

@@ -113,7 +113,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     RunResult { parts, ..RunResult::new(run, flows, jobs, Vec::new()) }
 }
 
-/// The totals of a run, which does not yet include ideal times, slowdowns, faults and warnings.
+/// The row of a run, without ideal times, slowdowns, faults and warnings.
 pub(crate) fn run_row(
     network: &Network<'_>,
     totals: &NodeTotals,

@@ -160,7 +160,7 @@ impl AddAssign for Counters {
     }
 }
 
-/// The reason why a run ended before all its messages were acknowledged.
+/// The reason why a run failed or was cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// Nothing new was delivered for longer than the run's stall limit.

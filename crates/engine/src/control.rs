@@ -3,7 +3,8 @@
 use anabranch_base::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Settings of a run that do not change its result, the run's progress, and requests to the run while it goes on.
+/// Settings of a run that do not change what is simulated, the run's progress, and requests to the run while it goes
+/// on.
 #[derive(Debug, Default)]
 pub struct Control {
     /// The number of threads; 0 counts as 1.

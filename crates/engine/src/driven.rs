@@ -323,7 +323,7 @@ impl<'n> DrivenNode<'n> {
     /// Handles a frame that arrives at `port`. Events of the node that come before it are handled first.
     ///
     /// # Errors
-    /// An invariant is broken.
+    /// An invariant is broken, a lossless class has no room for a packet, or a queue pair has more packets than PSNs.
     pub fn arrive(&mut self, time: Time, port: u16, content: &FrameContent) -> Result<(), String> {
         let (frame, kind) = match content {
             FrameContent::Packet(packet) => (Frame::new(*packet, port), event_kind::ARRIVAL),
@@ -343,12 +343,15 @@ impl<'n> DrivenNode<'n> {
     /// Handles the node's events up to `time`, which is included.
     ///
     /// # Errors
-    /// An invariant is broken.
+    /// The errors of [`DrivenNode::arrive`].
     pub fn run_until(&mut self, time: Time) -> Result<(), String> {
         self.run_before(Order::before(Time(time.0 + 1)))
     }
 
     /// Handles the node's events before `time`, and its fault tasks up to `time`, which is included.
+    ///
+    /// # Errors
+    /// The errors of [`DrivenNode::arrive`].
     pub fn run_tasks(&mut self, time: Time) -> Result<(), String> {
         self.run_before(Order::before(time))
     }
@@ -458,7 +461,7 @@ impl<'n> DrivenNode<'n> {
     /// Handles a signal, if it concerns this node.
     ///
     /// # Errors
-    /// An invariant is broken.
+    /// The errors of [`DrivenNode::arrive`].
     pub fn handle(&mut self, signal: &Signal) -> Result<(), String> {
         let here = self.node().0;
         match signal.kind {

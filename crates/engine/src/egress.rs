@@ -371,8 +371,8 @@ impl<F: FreeTimes> Egress<F> {
         at.observer.queued(out.link, at.now, queued);
     }
 
-    /// For each port, the bytes in all its queues. None unless adaptive routing compares these and every port is
-    /// healthy.
+    /// For each port, the bytes in all its queues. None unless adaptive routing compares these and no port is
+    /// impaired.
     #[inline]
     pub fn depths(&self) -> Option<&[u32]> {
         (!self.has_impaired && !self.depths.is_empty()).then_some(&self.depths)

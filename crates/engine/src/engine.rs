@@ -67,7 +67,8 @@ pub struct PointBudget {
 }
 
 impl PointBudget {
-    /// Whether the budget suffices for the `recorded` points and the points of intervals until `now`.
+    /// Whether the budget suffices for the `recorded` points and the points of intervals until `now`. It does if
+    /// nothing is recorded.
     fn fits(&self, recorded: u64, now: Time) -> bool {
         recorded == 0 || recorded as f64 + self.per_second * (now.0 as f64 / 1e12) <= self.most as f64
     }
@@ -214,7 +215,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         })
     }
 
-    /// Runs until every message is acknowledged or the run fails. Then [`check`](Self::check) examines the final state.
+    /// Runs until every message is acknowledged and every computing step is over, or until the run fails. Then
+    /// [`check`](Self::check) examines the final state.
     ///
     /// # Errors
     /// The reason for the early end, or a broken invariant.

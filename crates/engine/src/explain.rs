@@ -70,9 +70,8 @@ impl fmt::Display for Longer {
 type Help = (String, Option<Longer>);
 
 impl Stalled<'_> {
-    /// A help line for each fault that was still in effect, with its effect on the messages under this transport. If no
-    /// fault explains the stall, a line tells how to learn more. The second value has the longest of the limits that
-    /// the lines propose.
+    /// A help line for each fault that was still in effect and explains the stall under this transport. If there is
+    /// none, a line tells how to learn more. The second value has the longest of the limits that the lines propose.
     pub(crate) fn explain(&self) -> (Vec<String>, Option<LongerLimits>) {
         let (lines, longer): (Vec<String>, Vec<Option<Longer>>) = self.lines().into_iter().unzip();
         let stall = longer.iter().flatten().map(|longer| longer.stall).max();
@@ -125,9 +124,9 @@ impl Stalled<'_> {
         Longer { stall, max_time: is_over.then(|| over.rounded_up(2).min(Limits::MAX_TIME)) }
     }
 
-    /// The limits for a run in which a round (a packet or a request, with its ACK) succeeds with probability `chance`.
-    /// The stall limit exceeds the longest likely series of failed rounds, and the end time leaves room for `parts`
-    /// further rounds. None if that end lies beyond [`Limits::MAX_TIME`].
+    /// The limits for a run in which a round (a packet or a request, with its ACK) succeeds with probability
+    /// `chance`. The stall limit exceeds the longest likely series of failed rounds, and the end time leaves room
+    /// until `parts` further rounds have succeeded. None if that end lies beyond [`Limits::MAX_TIME`].
     fn stall_for(&self, chance: f64, parts: u64) -> Option<Longer> {
         if chance >= FREQUENT {
             return Some(self.longer_stall());
@@ -138,7 +137,7 @@ impl Stalled<'_> {
             let time = rto.0 as f64 * timeouts;
             (time < Limits::MAX_TIME.0 as f64).then_some(Duration(time as u64))
         };
-        // The time of so many timeouts that all of them fail with a probability of only `UNLIKELY`.
+        // The time of so many rounds that all of them fail with a probability of only `UNLIKELY`.
         let silence = time(take(libm::log(UNLIKELY) / libm::log(1.0 - chance)))?;
         let stall = silence.max(rto * 20).max(self.limits.stall * 10).rounded_up(2);
         let rest = time(parts as f64 * take(1.0 / chance))?;
@@ -161,12 +160,13 @@ impl Stalled<'_> {
         format!("a loss of {probability:.digits$} or less a link, with {stall}")
     }
 
-    /// The number of full packets in the longest message.
+    /// The length of the longest message in full packets, rounded up.
     fn packets(&self) -> u64 {
         self.longest.div_ceil(self.facts.packet.0.max(1))
     }
 
-    /// The probability that a packet and its ACK are not lost on the longest path.
+    /// The probability that a packet and its ACK are not lost on the longest path, in as many round trips as a packet
+    /// may need.
     fn round_chance(&self) -> f64 {
         let once: f64 = self.losses().map(|(lost, crossings)| libm::pow(1.0 - lost, crossings)).product();
         libm::pow(once, self.round_trips())
@@ -284,7 +284,7 @@ impl Stalled<'_> {
 
     /// The effect of losses on DCP, whose receiver counts packets (section 4.5). A packet that a link loses is not
     /// requested again. Only the coarse timeout repairs the loss: it restarts the whole request, and packets of the
-    /// earlier round no longer count.
+    /// earlier round no longer count. None for other transports.
     fn explain_dcp_rounds(&self, lost: f64, fault: &str, milder: &str) -> Option<Help> {
         if lost <= 0.0 {
             return None;
@@ -311,8 +311,8 @@ impl Stalled<'_> {
         Some((text, longer))
     }
 
-    /// Whether a fault takes ports of hosts from a fabric with planes. No route of such a plane leads to these hosts, and
-    /// the senders see only their own ports.
+    /// Whether a fault takes ports of hosts from a fabric with planes. No route of such a plane leads to these hosts,
+    /// and the senders see only their own ports.
     fn takes_ports_of_planes(&self, number: usize, fault: &FaultSpec) -> bool {
         let is_host = |node: NodeId| node.0 < self.topology.hosts;
         let is_of_host = |link: &LinkId| {

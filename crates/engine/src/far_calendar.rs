@@ -15,7 +15,7 @@ pub struct FarCalendar {
     near: BinaryHeap<Reverse<(Time, u32)>>,
     slab: Vec<Option<FarArrival>>,
     free: Vec<u32>,
-    /// The number of the first bin that no synchronisation window has reached.
+    /// The number of the first bin whose arrivals may be in `bins`. Later arrivals in earlier bins go to `near`.
     horizon: u64,
     /// The non-empty bins, by time divided by 2^[`BIN_BITS`] ps. Each bin consists of chunks.
     bins: BTreeMap<u64, Vec<Vec<FarArrival>>>,

@@ -17,9 +17,9 @@ pub struct FaultSpec {
     /// The duration of the fault from each start on. Without a duration, the fault lasts until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
-    /// The mean number of failures per hour of simulated time, for each selected cable or switch by itself. Failures are
-    /// random from the time `at` on, and each lasts for the duration. Without this rate, there is one failure at each time
-    /// of `at`.
+    /// The mean number of failures per hour of simulated time, for each selected cable or switch by itself. Failures
+    /// are random from the time `at` on, and each lasts for the duration. Without this rate, there is one failure at
+    /// each time of `at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_hour: Option<f64>,
 }
@@ -145,8 +145,8 @@ pub enum FaultKind {
         /// The bytes that the NIC of a host keeps before it pauses its links, or drops data.
         buffer: Bytes,
     },
-    /// The hosts pause their links without interruption, each time for the longest time that a pause frame can state. The
-    /// last pause expires after that time. Only a lossless class obeys.
+    /// The hosts pause their links without interruption, each time for the longest time that a pause frame can state.
+    /// The last pause expires after that time. Only a lossless class obeys.
     PauseStorm {
         /// The hosts.
         hosts: Several<String>,
@@ -206,7 +206,7 @@ impl FaultKind {
         }
     }
 
-    /// The probability of a loss, if the fault loses packets at random.
+    /// The probability of a loss, or of a wrong bit, if the fault loses packets at random.
     pub fn probability(&self) -> Option<f64> {
         match self {
             FaultKind::PacketLoss { probability, .. }
@@ -226,8 +226,8 @@ impl FaultKind {
         self.probability() == Some(0.0)
     }
 
-    /// The switches and links of `topology` that the fault affects. A fault of hosts affects their uplinks, on which they
-    /// send pause frames. Selectors with a share or a number select by the random stream `random`.
+    /// The switches and links of `topology` that the fault affects. A fault of hosts affects their uplinks, on which
+    /// they send pause frames. Selectors with a share or a number select by the random stream `random`.
     ///
     /// # Errors
     /// A selector has no known form, or names nothing on the fabric.

@@ -96,7 +96,8 @@ pub struct FaultHits {
     /// Packets dropped or trimmed by the sending switch, dropped by a slow receiver, or dropped by a PFC watchdog
     /// during a pause storm.
     pub dropped: u64,
-    /// Packets sent at another rate, and data packets that waited for a slow receiver or for a port that a storm paused.
+    /// Packets sent at another rate, and data packets that waited for a slow receiver or for a port that a storm
+    /// paused.
     pub slowed: u64,
     /// The data packets among all the packets above.
     pub data: u64,
@@ -135,7 +136,7 @@ impl FaultPlan {
     /// before `max_time`.
     ///
     /// # Errors
-    /// A selector names nothing on the fabric.
+    /// A selector has no known form, or names nothing on the fabric.
     pub fn new(
         specs: &[FaultSpec],
         (routing_delay, max_time): (Option<Duration>, Duration),
@@ -308,8 +309,8 @@ impl FaultPlan {
             | Effect::SlowReceiver(..)
             | Effect::PauseStorm => p,
         };
-        // All faults share one random number. Each of them owns a part of its range, and the fault whose part contains
-        // the number loses the packet.
+        // All faults that lose packets on the link share one random number. Each of them owns a part of its range,
+        // and the fault whose part contains the number loses the packet.
         let lost = drawn_loss(active().fold(1.0, past), random);
         if let Some(fault) = lost.and_then(|drawn| first_loss(active(), past, drawn)) {
             return Fate::Lost(fault);
@@ -337,7 +338,8 @@ impl FaultPlan {
         health.faults.iter().rfind(slows).map(|fault| fault.fault)
     }
 
-    /// The kind of `link` at `time`, and the time until which it has this kind. Without faults the kind is `otherwise`.
+    /// The kind of `link` at `time`, and the next time at which the kind may change. Without faults the kind is
+    /// `otherwise`.
     pub fn kind_at(&self, link: LinkId, time: Time, otherwise: u16) -> (u16, Time) {
         let Some(health) = self.find(link) else { return (otherwise, Time::NEVER) };
         let (mut kind, mut until) = (health.normal, Time::NEVER);
@@ -438,7 +440,7 @@ impl FaultSpec {
     /// with this seed.
     ///
     /// # Errors
-    /// A selector names nothing on the fabric.
+    /// A selector has no known form, or names nothing on the fabric.
     pub fn targets(
         &self,
         number: usize,

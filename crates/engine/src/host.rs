@@ -81,7 +81,8 @@ pub struct Host {
     /// index in `incoming`.
     closing_receivers: VecDeque<(Time, u32)>,
     round: Round,
-    /// The timers of queue pairs. Each entry has a time and an index in `outgoing`.
+    /// The timers of queue pairs, of the pull pacer and of the reception. Each entry has a time and an index in
+    /// `outgoing`, [`PULLS`] or [`RECEPTION`].
     timers: BinaryHeap<Reverse<(Time, u32)>>,
     /// The ticks at which timeouts fire; none if timers are exact.
     ticks: Option<Box<Ticks>>,
@@ -317,8 +318,8 @@ impl Host {
         sender.sender.payload_range(psn)
     }
 
-    /// The number of data packets that the host's receivers have received for the first time, which is the progress that
-    /// applications see.
+    /// The number of data packets that the host's receivers have received for the first time, which is the progress
+    /// that applications see.
     pub fn fresh_packets(&self) -> u64 {
         let open_qps = self.incoming.iter().filter(|qp| qp.index < DONE);
         let fresh = open_qps.map(|qp| self.receivers[qp.index as usize].fresh_packets());

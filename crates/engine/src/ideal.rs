@@ -34,7 +34,8 @@ pub struct Ideal<'a> {
 struct Tier {
     /// The rate of the fastest link.
     rate: Rate,
-    /// The sum of all rates; only set if packets may take different paths.
+    /// The sum of all rates. In a uniform fabric, it is the rate of one link unless packets or parts of a message may
+    /// take different paths.
     total_rate: u128,
     /// The shortest time after the last bit of a packet has left until the next node may act on the packet. It is the
     /// latency of the link and the switch.

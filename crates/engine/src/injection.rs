@@ -38,7 +38,8 @@ impl Injection {
     /// Whether the injector can be called at the instant `at.now`.
     ///
     /// # Panics
-    /// The injector is not ready, and the run cannot pause. The panic is attributed to the part "injector".
+    /// The injector panics, or it is not ready and the run cannot pause. The panic is attributed to the part
+    /// "injector".
     pub fn is_ready<O>(&mut self, at: &Context<'_, O>) -> bool {
         foreign("injector", || {
             let is_ready = self.injector.is_ready(at.now, &at.effects.injected_ends);

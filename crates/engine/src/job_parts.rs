@@ -102,7 +102,7 @@ fn of_rank<O: Observer>(
     }
 }
 
-/// The start and end of the step that activates a gate, as far as they are known.
+/// The start and end of the step that belongs to a gate, as far as they are known.
 fn step_times<O: Observer>(engine: &Engine<'_, O>, gate: GateId) -> [Option<Time>; 2] {
     let network = engine.network();
     match network.workload.gates[gate.index()].opens {

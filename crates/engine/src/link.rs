@@ -95,7 +95,7 @@ pub struct LinkKindTable<'a> {
     delays: Vec<Duration>,
     sizes: [u16; 2],
     fabric: &'a FabricSpec,
-    /// The facts of a path by one port, by which the sizes of `fabric` go.
+    /// The facts of a path by one port, from which sizes of `fabric` in BDPs and the like follow.
     facts: PathFacts,
 }
 
@@ -153,14 +153,14 @@ impl<'a> LinkKindTable<'a> {
     }
 }
 
-/// For each of `kinds`, the ECN marking of a class's queues and the most bytes of data in them. The class has the settings
-/// `fabric`.
+/// For each of `kinds`, the ECN marking of a class's queues and the most bytes of data in them. The class has the
+/// settings `fabric`.
 pub fn queues_of_class(kinds: &[LinkKind], fabric: &FabricSpec, facts: &PathFacts) -> Vec<(Marking, u32)> {
     let of = |kind: &LinkKind| (marking(fabric, facts, kind.rate), data_limit(fabric, facts, false));
     kinds.iter().map(of).collect()
 }
 
-/// The most bytes of data in a queue. `last_hop` tells whether the link leads to a host.
+/// The most bytes of data in a queue. `last_hop` tells whether the fabric's own settings for links to hosts apply.
 fn data_limit(fabric: &FabricSpec, facts: &PathFacts, last_hop: bool) -> u32 {
     let own = fabric.queue.filter(|_| fabric.shared_buffer.0 == 0);
     own.map_or(u32::MAX, |queue| {

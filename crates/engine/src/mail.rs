@@ -83,10 +83,11 @@ fn blank_block() -> Block {
 #[derive(Default)]
 pub struct Blocks(Vec<Block>);
 
-/// An arena for the arrivals of a synchronisation window. Runs are allocated one after the other and freed together. The
-/// index of an arrival is the number of its block times [`BLOCK`], plus its index within the block. Blocks move between the
-/// windows of a thread. Memory that has just been read is therefore written next, and all windows together use no more
-/// memory than the frames in flight need.
+/// An arena for the arrivals of a synchronisation window. It consists of runs, the ranges of consecutive indexes of
+/// which each [`Mailbox`] is a chain. They are allocated one after the other and freed together. The index of an
+/// arrival is the number of its block times [`BLOCK`], plus its index within the block. Blocks move between the
+/// windows of a thread. Memory that has just been read is therefore written next, and all windows together use no
+/// more memory than the frames in flight need.
 ///
 /// A vector per mailbox would keep the capacity of its fullest window. At a hundred thousand nodes, this would be most
 /// of the memory of a simulation, and the kernel's clearing of that memory would take most of the time of a short
@@ -321,7 +322,8 @@ impl<'m> Outbox<'m> {
 pub struct LinkMail {
     /// The node at which packets arrive, and its port.
     to: (NodeId, u16),
-    /// The slot of the latest arrival. `usize::MAX` before the first arrival, and if the arrival is over a long link.
+    /// The slot of the latest arrival. `usize::MAX` before the first arrival, after [`finish`](Self::finish), and if
+    /// the arrival is over a long link.
     ahead: usize,
     /// The end of that slot's synchronisation window.
     until: u64,
@@ -349,8 +351,8 @@ impl Default for LinkMail {
 
 impl LinkMail {
     /// Sends a packet without telemetry to a node and its port `to`, where it arrives at `time`.
-    /// [`finish`](Self::finish) must be called before another frame is sent to the node, except through another port's
-    /// `LinkMail`.
+    /// [`finish`](Self::finish) must be called before another frame is sent to the node, except by this method, which
+    /// completes the packets of another port itself.
     #[inline(always)]
     pub fn send(&mut self, to: (NodeId, u16), time: Time, packet: &Packet, out: &mut Outbox<'_>) {
         let is_open = time.0 < self.until && self.next < self.end && self.to == to;

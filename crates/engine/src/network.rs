@@ -82,7 +82,8 @@ pub struct Attachment {
     pub port: u16,
 }
 
-/// The value that stands for the plane of a switch if the switch leads to several ports of a host.
+/// The value that stands for the plane of a switch if the switch leads to several ports of a host, or to a port that
+/// some host does not have.
 const ANY_PORT: u32 = u32::MAX;
 
 /// The inputs of a network.
@@ -240,7 +241,7 @@ impl<'a> Network<'a> {
     }
 
     /// The connection to which queue pair `qp` of the engine belongs. A connection is a queue pair of the workload.
-    /// Connection `q` has the engine's queue pairs `q * split` to `(q + 1) * split - 1`.
+    /// Connection `q` has the engine's queue pairs `q * n` to `(q + 1) * n - 1`, where `n` is the scheme's `qps`.
     #[inline]
     pub fn connection(&self, qp: QpId) -> QpId {
         QpId(qp.0 / self.scheme.qps)
@@ -498,8 +499,8 @@ pub fn off_by(nominal: Duration, ppm: u32) -> Duration {
     Duration(u64::try_from((u128::from(nominal.0) * u128::from(ppm)).div_ceil(1_000_000)).unwrap_or(u64::MAX))
 }
 
-/// The smallest size of any frame, in bytes: that of headers, ACKs and pause frames. It is 1 if switch programs or
-/// registered transports create frames of their own.
+/// The size of the shortest frame in bytes: a header without payload, an ACK, another short packet of the transport,
+/// or a pause frame. It is 1 if switch programs or registered transports create frames of their own.
 fn shortest_frame(scheme: &Scheme) -> u64 {
     if scheme.fabric.program.is_some() || matches!(scheme.transport, TransportConfig::Registered(_)) {
         return 1;

@@ -25,7 +25,7 @@ pub struct NodeTotals {
     pub backlogs: Backlogs,
     /// The counters of programs in switches.
     pub programs: BTreeMap<String, u64>,
-    /// The number of ECN-marked packets for each class of switch (`tor`, `leaf`, `esw`).
+    /// The number of ECN-marked packets for each tier of switches, by the tier's name (`tor`, `spine`).
     pub marks_by_class: BTreeMap<String, u64>,
     /// The counters of the traffic classes beyond the first one.
     pub of_classes: Vec<ClassCounts>,

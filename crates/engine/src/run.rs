@@ -154,7 +154,7 @@ fn run_point<O: Observer>(
     }
 }
 
-/// Checks the scheme of a point.
+/// Checks the scheme of a point, and those of its other traffic classes.
 pub(crate) fn check_scheme(point: &RunPoint) -> Result<(), RunError> {
     let refused = |error| RunError::Parameter { scheme: point.scheme.name.clone(), error };
     point.scheme.check().map_err(refused)?;

@@ -50,8 +50,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// The window before the first event, with `ahead` windows after it. All of them are empty, since no event happens in
-    /// them.
+    /// The window before the first event, with `ahead` windows after it. All of them have length 0, so that no event
+    /// happens in them.
     pub fn first(routing: &Routing, ahead: usize) -> Window {
         Window {
             number: 0,
@@ -98,7 +98,7 @@ pub struct Shard<O> {
     hosts: Vec<Host>,
     switches: Vec<Switch>,
     units: Vec<WorkUnit>,
-    /// The next event of each work unit that is not an arrival.
+    /// The next event of each work unit, arrivals excepted.
     next: Vec<Order>,
     /// The earliest `next` of each block of work units. Whole blocks are skipped if they have nothing to do.
     first: Vec<Order>,
@@ -210,7 +210,8 @@ impl<O: Observer> Shard<O> {
     }
 
     /// Resets the pauses of a class that `node` sends by `port`, after its link went down or came up (`up`). Returns
-    /// whether the other end is paused from now on. False if the node belongs to another shard.
+    /// whether the other end is paused from now on. False if the node belongs to another shard, or if it is a host
+    /// and `class` is not 0.
     pub fn settle_pause(&mut self, node: NodeId, (port, class): (u16, u8), up: bool) -> bool {
         match self.position_of[node.index()] {
             Some((NodeIndex::Switch(index), ..)) => {
@@ -336,8 +337,8 @@ impl<O: Observer> Shard<O> {
     }
 }
 
-/// Runs the events of a host from `start` until before `bound`, in their order. `next` is the next one that is not an
-/// arrival.
+/// Runs the events of a host from `start` until before `bound`, in their order. `next` is the host's next event,
+/// arrivals excepted, and is updated.
 #[inline]
 fn run_host<O: Observer>(
     host: &mut Host,

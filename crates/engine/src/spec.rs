@@ -58,7 +58,7 @@ pub struct RunPoint {
     pub files: Arc<BTreeMap<String, String>>,
 }
 
-/// The largest allowed jitter of NICs and of timers.
+/// The largest allowed jitter of NICs and of timers, and the longest allowed interval between timer ticks.
 const LONGEST_JITTER: Duration = Duration::from_us(1_000);
 
 /// The smallest weight or share, since they are stored in units of 2^-16.
@@ -168,8 +168,8 @@ impl Scheme {
         }
     }
 
-    /// Checks each parameter of the scheme and its components against its declaration, and checks that packet sizes fit
-    /// in 16 bits.
+    /// Checks each parameter of the scheme and its components against its declaration, and checks that packet sizes
+    /// fit in 16 bits and that the RTO is above 0.
     ///
     /// # Errors
     /// The first parameter that is out of its range.
@@ -186,8 +186,8 @@ impl Scheme {
         }
     }
 
-    /// Checks the framing and the RTO of any transport, registered ones included: sizes on the wire must fit in 16
-    /// bits.
+    /// Checks the framing and the RTO of any transport, registered ones included: sizes on the wire must be above 0
+    /// and fit in 16 bits, and the RTO must be above 0.
     fn check_packets(&self) -> Result<(), OutOfRange> {
         let most = u64::from(u16::MAX);
         let framing = self.transport.framing();
@@ -452,9 +452,9 @@ parameters! {
 pub struct Limits {
     /// The simulated time after which the run ends.
     pub max_time: Duration,
-    /// The time without new deliveries after which a run with outstanding messages counts as stalled. A retransmission
-    /// timeout and a round trip are added ([`Limits::patience`]). The time during which a temporary fault blocks or
-    /// slows traffic does not count.
+    /// The time without new deliveries after which a run with outstanding messages counts as stalled. Allowances for
+    /// a timer, a round trip and a PFC watchdog are added ([`Limits::patience`]). The time during which a temporary
+    /// fault blocks or slows traffic does not count.
     pub stall: Duration,
     /// Largest number of events.
     pub max_events: u64,

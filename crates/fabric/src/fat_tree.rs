@@ -21,8 +21,8 @@ pub(super) fn build(hosts: u32, tier: &[TierSpec], pod_hosts: u32) -> Result<Top
 /// oversubscribed.
 ///
 /// # Errors
-/// A number of hosts that does not fill the ToRs or the pods, or a quotient h / `oversubscription` that is not a
-/// whole number of ports.
+/// A number of tiers other than 2 or 3, an impossible number of hosts or of hosts per ToR, a number of hosts that
+/// does not fill the ToRs or the pods, or a quotient h / `oversubscription` that is not a whole number of ports.
 pub fn fat_tree_defaults(
     hosts: u32,
     tiers: u32,
@@ -153,7 +153,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Checks that every port of every switch has a peer.
+    /// Checks that every port of every switch has a peer, and that the tree is not too large.
     pub(super) fn check(hosts: u32, tier: &[TierSpec], pod_hosts: u32) -> Result<Shape, ShapeError> {
         let fail = |tier, key, problem: Problem| Err(ShapeError { tier, key, problem });
         check_hosts(hosts).map_err(|problem| ShapeError { tier: 0, key: ShapeKey::Hosts, problem })?;

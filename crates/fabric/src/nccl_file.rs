@@ -57,8 +57,9 @@ struct Nic<'a> {
 /// Reads an NCCL file.
 ///
 /// # Errors
-/// The file is not XML, is a graph file, or is a hint file without GPUs or NICs. Or its NICs or GPUs differ from each
-/// other, or NVLinks connect GPUs directly. The error has the file and the line.
+/// The file is not XML, has another root than `<system>`, or lacks GPUs or NICs; an attribute is missing or wrong; a
+/// GPU, or a plane of a NIC, occurs twice; NICs or GPUs differ from each other, or a NIC has too many ports; or
+/// NVLinks connect GPUs directly. The error has the file and the line.
 pub fn parse_nccl(file: &str, text: &str) -> Result<NcclServer, TopologyError> {
     let document = Document::parse(text).map_err(|error| {
         let line = error.pos().row as usize;

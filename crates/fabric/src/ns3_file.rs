@@ -45,8 +45,8 @@ use lines::{File, Link};
 /// these links. A packet therefore takes one more transmission at that rate at the sender and at the receiver.
 ///
 /// # Errors
-/// The error has the file and the line: counts that do not match, a node that does not exist, a host without a link
-/// or with more than 16, a rate of 0, or a graph that is not connected.
+/// The error has the file and the line. Among others, it is about counts that do not match, a node that does not
+/// exist, a host without a link or with more than 16, a rate of 0, or a graph that is not connected.
 pub fn parse_ns3(file_name: &str, text: &str, switch_latency: Duration) -> Result<Topology, TopologyError> {
     let file = File::read(file_name, text)?;
     let mut is_switch = file.switches()?;
@@ -91,7 +91,8 @@ impl Graph<'_> {
     /// The tier of each node: 0 for a host, 1 for a ToR, and so on; `None` for an NVSwitch.
     ///
     /// # Errors
-    /// A host without a link, or a switch that has no path to a host or too many ports.
+    /// A host without a link, a switch that has too many ports, no path to a host or more than 254 links to the
+    /// nearest switch with hosts, or more routes than are simulated.
     fn tiers(&self) -> Result<Vec<Option<u8>>, TopologyError> {
         let mut neighbours = vec![Vec::new(); self.is_switch.len()];
         for link in &self.links {

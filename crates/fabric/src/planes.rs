@@ -32,8 +32,8 @@ mod tests {
     use crate::parse_ns3;
     use anabranch_base::{Duration, HostId};
 
-    /// The planes of a graph in which hosts 0 and 1 each have a link to switches 2 and 3. Host 1 has them in the
-    /// order `of_second`, and `more` has further lines.
+    /// The planes of a graph in which host 0 has a link to switch 2 and one to switch 3. The links of host 1 lead to
+    /// the switches `of_second`, and `more` has further lines.
     fn planes(of_second: [u32; 2], more: &str) -> Vec<u16> {
         let [a, b] = of_second;
         let links = 4 + more.lines().count();

@@ -4,8 +4,8 @@ use super::{Routing, Topology};
 use anabranch_base::{HostId, NodeId};
 use std::collections::BTreeMap;
 
-/// The number of links of the shortest paths from `src` to `dst`, and the number of these paths over all ports;
-/// `None` if no port of `src` reaches `dst`.
+/// The number of links of the shortest paths from `src` to `dst`, and the number of these paths over all ports of
+/// both; `None` if no port of `src` reaches `dst`.
 pub(super) fn between(t: &Topology, src: HostId, dst: HostId) -> Option<(usize, usize)> {
     let routing = Routing::new(t, &|_| true);
     let mut of_ports = Vec::new();

@@ -41,7 +41,7 @@ pub struct TierSummary {
     pub oversubscription: Option<f64>,
 }
 
-/// The rates of the links of a tier, in bits per second.
+/// The total rates of the links down and up of a tier, in bits per second.
 #[derive(Clone, Copy, Default)]
 struct Rates {
     down: u128,

@@ -105,7 +105,7 @@ impl<S: Stream> Channel<S> {
     /// Writes a value.
     ///
     /// # Errors
-    /// The other end is gone.
+    /// The value cannot be written as JSON, or the other end is gone.
     pub fn send(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');

@@ -20,7 +20,7 @@ pub struct Need {
     pub problem: Option<String>,
 }
 
-/// Tries everything that a testbed needs.
+/// Tries everything that a testbed needs. The frame is sent only if the command and the privileges are there.
 pub fn check() -> Vec<Need> {
     let version = Command::new("ip").arg("-V").output();
     let ip = match version {

@@ -9,7 +9,7 @@ pub enum LiveError {
     /// The run cannot be built.
     #[error(transparent)]
     Run(#[from] Box<RunError>),
-    /// The run uses a feature that the simulator has and real packets do not have here.
+    /// The run uses a feature that only the simulator has, or a parameter of a transfer is wrong.
     #[error("{0}")]
     Unsupported(String),
     /// A node broke an invariant.

@@ -53,7 +53,9 @@ pub struct FrameOnLink<'f> {
 /// Runs a point with exact times.
 ///
 /// # Errors
-/// The point cannot be built, a message was damaged, an invariant is broken, or the run reaches a limit of the point.
+/// The point cannot be built or uses a feature that only the simulator has, a frame cannot be read or written, a
+/// message was damaged, an invariant is broken, or the run reaches a limit of the point or stops before all messages
+/// are finished.
 pub fn exact(point: &RunPoint, built: &Built) -> Result<ExactOutcome, LiveError> {
     exact_observed(point, built, &mut |_| {})
 }

@@ -19,7 +19,7 @@ impl Messages {
     /// Writes a payload of a message of `connection` at its offset. Payloads of delivered messages are duplicates.
     ///
     /// # Errors
-    /// The payload lies outside of its message.
+    /// The message does not exist, or the payload lies outside of it.
     pub fn place(
         &mut self,
         run: &DrivenRun<'_>,

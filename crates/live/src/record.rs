@@ -1,8 +1,8 @@
 //! The record of a live run: the inputs of each node with their times, and its outputs.
 //!
 //! Each process has a file of JSON lines, in the order of its events. A payload follows from its message and offset,
-//! so the record contains only these two, and the other bytes of the frame in hexadecimal digits. Among those bytes is
-//! the ICRC, which covers the payload.
+//! so the record contains only these two, its length, and the other bytes of the frame in hexadecimal digits. Among
+//! those bytes is the ICRC, which covers the payload.
 
 use crate::error::LiveError;
 use crate::node::{Frame, PayloadPlace};
@@ -93,7 +93,8 @@ impl FrameRecord {
         }
     }
 
-    /// The bytes of the frame. None if the record has characters other than hexadecimal digits.
+    /// The bytes of the frame. None if `head` or `tail` has other characters than hexadecimal digits or an odd number
+    /// of them.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         let mut bytes = from_digits(&self.head)?;
         if let Some((message, offset, length)) = self.payload {

@@ -88,7 +88,8 @@ impl LiveOutcome {
 /// Runs a point on real packets.
 ///
 /// # Errors
-/// The point or its links cannot be built, a process dies, a message is damaged, or the run exceeds its limit.
+/// The point or its links cannot be built, a process dies or fails, a message is damaged, the run exceeds its limit,
+/// or the user ends it.
 pub fn live(point: &RunPoint, built: &Built, settings: &Settings<'_>) -> Result<LiveOutcome, LiveError> {
     let (run, topology) = (DrivenRun::new(point, built)?, &built.topology);
     let nodes = LiveNode::all(&run, topology)?;

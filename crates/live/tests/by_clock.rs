@@ -67,7 +67,7 @@ fn messages_arrive_whole_in_nearly_the_simulated_time_and_records_are_replayed()
     }
 }
 
-/// Replays a record, also with other nodes and after changes to the record.
+/// Replays a record, also with another seed and after changes to the record.
 fn check_replay(point: &RunPoint, folder: &Path) {
     let (name, built) = (&point.scheme.name, build(point).unwrap());
     let replayed = replay(point, &built, folder).unwrap_or_else(|error| panic!("{name}: {error}"));

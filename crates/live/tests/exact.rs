@@ -98,8 +98,8 @@ fn a_link_that_is_cut_and_comes_back() {
     ));
 }
 
-/// A scheme of each transport, with messages of 8 hosts that are hard for each: losses, reordering, and a link that is cut
-/// in mid-run.
+/// A scheme of each transport, with messages of 8 hosts under conditions that are hard for all transports: losses,
+/// reordering, and a link that is cut in mid-run.
 fn every_transport(bytes: &str) {
     check(&format!(
         r#"
@@ -126,14 +126,14 @@ fn losses_reordering_and_a_cut_link() {
     every_transport("2MiB");
 }
 
-/// The same with 1 GiB in all. It takes minutes.
+/// The same with 1 GiB per scheme. It takes minutes.
 #[test]
 #[ignore = "takes minutes: cargo test -p anabranch-live --test exact -- --ignored --nocapture"]
 fn a_gibibyte_by_every_transport() {
     every_transport("128MiB");
 }
 
-/// Messages that wait for others, at their own host and at other hosts.
+/// Messages that start when other messages are delivered or acknowledged, at the same host or at another one.
 #[test]
 fn collectives() {
     for algorithm in ["allreduce-ring", "alltoall", "allreduce-double-binary-tree"] {

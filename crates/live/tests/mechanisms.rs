@@ -1,4 +1,4 @@
-//! What each mechanism is for, from the counters of runs whose frames carry bytes.
+//! Tests of the purpose of each mechanism, by the counters of runs whose frames carry bytes.
 
 use anabranch_base::{Duration, NodeId, Time};
 use anabranch_live::{ExactOutcome, exact, exact_observed};

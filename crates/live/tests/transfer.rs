@@ -69,7 +69,7 @@ fn receive_at(
     })
 }
 
-/// Files with bytes that are nowhere equal.
+/// Files of these sizes with pseudo-random bytes.
 fn write_files(folder: &Path, sizes: &[usize]) -> Vec<PathBuf> {
     let file = |(number, size): (usize, &usize)| {
         let path = folder.join(format!("file-{number}"));
@@ -182,7 +182,8 @@ fn a_peer_of_another_version_is_named() {
         let greeting = answer.join().unwrap();
         assert!(greeting.contains(&format!("\"anabranch_live\":{VERSION},")), "{greeting}");
     }
-    // A sender of another version: both ends name it. A peer that says nothing before it is no sender.
+    // A sender of another version: both ends name it. A peer that connects before it and sends nothing is not taken
+    // for a sender.
     let (to, folder) = (free_address(), tempfile::tempdir().unwrap());
     thread::scope(|scope| {
         let receiver = scope.spawn(|| receive_at(to, 1, folder.path(), 0.0));

@@ -84,9 +84,10 @@ pub enum Repr {
     },
     /// Negative acknowledgement. With `sack` and `uet`, the packet with this PSN arrived trimmed and must be
     /// retransmitted. With `go-back-n`, everything from this PSN on must be retransmitted. With `rnic-sr`, all
-    /// packets below this PSN arrived, and at least one beyond it.
+    /// packets below this PSN arrived, and at least one beyond it. With `mp-rdma`, all packets below this PSN
+    /// arrived, and the packet that caused the NACK was dropped by the receiver.
     Nack {
-        /// The PSN. With `go-back-n` and `rnic-sr` it is the ePSN.
+        /// The PSN. With `go-back-n`, `mp-rdma` and `rnic-sr` it is the ePSN.
         psn: u32,
         /// The time at which the packet that caused the NACK left the sender. With `sack`, the NACK does not refer to
         /// later copies of the packet.
@@ -200,9 +201,9 @@ pub enum Repr {
 /// The largest value of the out-of-order counter.
 pub const MAX_OUT_OF_ORDER: u16 = (1 << 12) - 1;
 
-/// Constructors of each packet type, and `with_` methods for its further fields. A constructor sets defaults for all
-/// fields but its arguments, and a `with_` method applies only to the types that have the field. A new field therefore
-/// needs a default and a method here, and no change in code that does not use it.
+/// Constructors of most packet types, and `with_` methods for their further fields. A constructor sets defaults for
+/// all fields but its arguments, and a `with_` method applies only to the types that have the field. A new field
+/// therefore needs a default and a method here, and no change in code that does not use it.
 impl Repr {
     /// The number of bytes of a [`Repr::Custom`], which is the largest for which a packet has room.
     pub const CUSTOM_BYTES: usize = 24;
@@ -405,7 +406,8 @@ impl Repr {
         self
     }
 
-    /// Sets whether the packet that caused this one was marked. Only ACKs and NACKs have this field.
+    /// Sets whether the packet that caused this one was marked. This is for ACKs and NACKs. In a SACK, the mark
+    /// belongs to the cause, and a response of [`Repr::Endpoint`] has it from its constructor.
     #[inline]
     pub const fn with_mark(mut self, was_marked: bool) -> Repr {
         match &mut self {

@@ -99,8 +99,8 @@ pub enum Span {
     /// A number of base RTTs, plus the time of these bytes at the hosts' line rate, for example of bytes that wait in
     /// queues.
     RttAndBytes(f64, Bytes),
-    /// A number of base RTTs, plus the time that a number of full queues ([`PathFacts::queue`]) takes at the hosts'
-    /// line rate.
+    /// A number of base RTTs, plus the time that a number of full queues ([`PathFacts::queue`]) takes at the rate of
+    /// one link of a host.
     RttAndQueues(f64, f64),
 }
 

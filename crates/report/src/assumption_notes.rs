@@ -6,8 +6,9 @@ use crate::points::by_finding;
 use anabranch_base::Duration;
 use anabranch_results::{FaultFacts, PointFacts, ResultSet, RunRow};
 
-/// The largest number of sets of timeouts that a note lists with their sweep points. For more sets, the note gives the
-/// range of the timeouts.
+/// The largest number of sets of timeouts that a note lists with their sweep points, and of groups of schemes that
+/// behaved alike at some points only. For more sets of timeouts, the note gives the range of the timeouts. For more
+/// groups, it gives the number of the others.
 const MOST: usize = 4;
 
 /// The notes on a result set. `points` is its resolved scenario at each point of the sweep.

@@ -22,9 +22,9 @@ pub fn claims_table(figure: &Figure) -> String {
     columns(&["claim", "where", "kind", "paper", "measured", "outcome"], rows)
 }
 
-/// The lines below a claim that could not be evaluated, does not hold, or was not compared with the paper: the error,
-/// the spread of an order's sides, and the finding about the cause. Findings refer to the paper's scale, and say so if
-/// the numbers are from another scale.
+/// The lines below a claim: its error; for an order that was compared with the paper, a note on its seeds; and,
+/// unless the claim was compared with the paper and holds, the finding about the cause. Findings refer to the paper's
+/// scale, and say so if the numbers are from another scale.
 pub(crate) fn explanations(figure: &Figure, claim: &ClaimRow) -> impl Iterator<Item = String> {
     let (error, holds) = match &claim.result {
         ClaimResult::Failed { error } => (Some(error.clone()), false),

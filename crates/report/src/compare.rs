@@ -6,7 +6,7 @@ use crate::verdict::{MOST_IN_HEADLINE, Verdict};
 use anabranch_results::{ResultSet, RunRow, Statistic, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The fields of runs that are compared, if any run has them.
+/// The fields of runs that are compared, unless they are 0 or missing in all runs.
 const QUANTITIES: [&str; 15] = [
     "fct_mean_us",
     "fct_p99_us",
@@ -33,7 +33,8 @@ pub struct Comparison {
     /// The keys of the resolved scenarios whose values differ, each with its value in every set, or `None` if a set
     /// lacks the key.
     pub differences: Vec<(String, Vec<Option<String>>)>,
-    /// The schemes, points and seeds that are not compared because some set lacks them.
+    /// The schemes, points and seeds that are not compared because some set lacks them, and those whose times are not
+    /// compared because messages or jobs did not finish.
     pub left_out: Vec<String>,
     /// The compared quantities.
     pub rows: Vec<ComparedRow>,

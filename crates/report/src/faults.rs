@@ -33,7 +33,8 @@ pub(crate) fn notes(set: &ResultSet, resolved: &[PointFacts]) -> Vec<String> {
 }
 
 /// A note on the time at which routing withdraws failed links, or none if no link goes down. This time largely
-/// determines the cost of a fault. Without `fabric.routing_delay` in the scenario, routing never reacts.
+/// determines the cost of a fault. Without `fabric.routing_delay`, routing never reacts, except that adaptive routing
+/// immediately avoids a switch's own failed ports.
 fn routing(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     let goes_down = |row: &FaultRow| ["link-down", "switch-down", "link-flap"].contains(&&*row.kind);
     if !set.runs.iter().flat_map(|run| &run.faults).any(goes_down) {

@@ -81,7 +81,7 @@ pub(crate) fn dash(index: usize) -> &'static str {
     DASHES[index / COLOURS.len() % DASHES.len()]
 }
 
-/// A time as text with about four digits.
+/// A time as text with about four digits. From 1,000 on it is a whole number.
 pub(crate) fn micros(value: f64) -> String {
     if !value.is_finite() {
         return "-".to_owned();

@@ -66,7 +66,7 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// Whether the folder holds this plan or no plan.
+    /// Whether the folder holds this plan. False if it holds no plan. Another plan is an error.
     fn has_plan(&self, plan: &str) -> Result<bool, DatasetError> {
         let folder = self.folder.clone();
         match fs::read_to_string(folder.join(PLAN)) {

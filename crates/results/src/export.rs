@@ -16,7 +16,8 @@ use std::path::Path;
 /// A null is written as an empty cell, and a number as the shortest text that parses to the same number.
 ///
 /// # Errors
-/// `dir` holds no complete results, or `out` refuses a write ([`ResultsError::Write`]).
+/// `dir` holds no complete results, the table's file cannot be read, or `out` refuses a write
+/// ([`ResultsError::Write`]).
 pub fn write_csv(dir: &Path, table: Table, out: &mut dyn Write) -> Result<(), ResultsError> {
     let name = table.file();
     check_file(dir, name, &read_manifest(dir)?)?;

@@ -107,7 +107,7 @@ pub struct WorkloadFacts {
 pub struct FaultFacts {
     /// The scenario's `kind`, such as `link-down`.
     pub kind: String,
-    /// The selectors of the affected links, for a fault of links.
+    /// The selectors of the affected links or hosts, for a fault of links or hosts.
     pub links: Vec<String>,
     /// The selectors of the affected switches, for a fault of switches.
     pub switches: Vec<String>,

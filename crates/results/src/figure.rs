@@ -6,11 +6,11 @@ use std::fmt;
 /// A figure that was reproduced. It is the content of `figure.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// The name of the figure in commands: `reps/fig02`.
+    /// The name of the figure in commands: `reps/figure-2`.
     pub id: String,
     /// The title of the figure in our words.
     pub title: String,
-    /// The short name and the venue of the paper.
+    /// The paper's name in commands: `reps`.
     pub paper: String,
     /// The figure's number in the paper: `Figure 2`.
     pub figure: String,

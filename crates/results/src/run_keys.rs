@@ -43,7 +43,7 @@ impl RunKeys {
         self
     }
 
-    /// `rows` with these columns added at the end. The first column of `rows` must be the number of the run.
+    /// `rows` with these columns inserted after the first one, which must be the number of the run.
     pub(crate) fn added_to(&self, rows: &RecordBatch) -> Result<RecordBatch, String> {
         let runs: Option<&UInt32Array> = rows.column(0).as_any().downcast_ref();
         let runs = runs.expect("the first column is the number of the run");

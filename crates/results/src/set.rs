@@ -67,8 +67,8 @@ impl ResultSet {
 
     /// The distinct warnings of the runs, each with its schemes and the number of their runs.
     ///
-    /// If the sweep changes a fault, a warning about that fault is left out if the fault affects packets at some
-    /// points.
+    /// If the sweep changes a fault, a warning about a fault has only the schemes all of whose runs give it. Under
+    /// the others, the fault affects packets at some points.
     pub fn run_warnings(&self) -> Vec<SharedWarning> {
         let swept = self.actual().iter().any(|run| run.sweep.keys().any(|key| key.starts_with("fault.")));
         let runs_of = |scheme: &str| self.actual().iter().filter(|run| run.scheme == scheme).count();

@@ -74,9 +74,9 @@ fn uet_parts(format: &Format, bytes: &[u8]) -> Result<Option<(Link, Range<usize>
     Ok((port == uet::UDP_PORT).then_some((link, range)))
 }
 
-/// Trims a data packet to its headers, as a switch does. The payload and the ICRC are cut off. The DSCP becomes that of
-/// a trimmed packet ([`TRIMMED_CLASS`]), or gets DCP's tag. The UDP length does not change. A packet of Ultra Ethernet is cut to
-/// 24 bytes from the UDP header on.
+/// Trims a data packet to its headers, as a switch does. The payload and the ICRC are cut off. The DSCP becomes that
+/// of a trimmed packet ([`TRIMMED_CLASS`]), or gets DCP's tag. The UDP length does not change. A packet of Ultra
+/// Ethernet is cut to 24 bytes from the UDP header on.
 ///
 /// # Errors
 /// The bytes are no data packet in this format. They are not changed.
@@ -207,7 +207,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// Reads the packet of a Write: data, a trimmed packet or a probe.
+    /// Reads the packet of a Write, or of a Send in DCP: data, a trimmed packet or a probe.
     fn read_write(&self, body: &mut Body) {
         let (extension, bth) = (&body.extension, &self.frame.bth);
         let sent_at = self.time(extension);

@@ -30,8 +30,8 @@ const LOW_24: u32 = 0xff_ffff;
 /// headers. The length of this payload, and not [`Packet::wire_bytes`], determines that of the frame.
 ///
 /// # Errors
-/// A number does not fit in its field, these headers have no field for a value, or the frame is longer than an IP
-/// packet may be.
+/// A number does not fit in its field, these headers have no field for a value, the transport with these headers
+/// never sends such a packet, or the frame is longer than an IP packet may be.
 pub fn encode(
     format: &Format,
     route: &Route,

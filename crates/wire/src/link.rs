@@ -1,5 +1,5 @@
-//! The headers before the BTH: Ethernet, IPv4 or IPv6, and UDP to port 4791 (RoCEv2) or 4793 (UET), with the entropy value as
-//! source port.
+//! The headers before the BTH: Ethernet, IPv4 or IPv6, and UDP to port 4791 (RoCEv2) or 4793 (UET), with the entropy
+//! value in the source port.
 
 use crate::error::{Fault, WireError};
 use crate::icrc::{ICRC_BYTES, icrc};

@@ -9,8 +9,9 @@ use anabranch_proto::transport::dcp_reception::Reth;
 pub struct Received<'a> {
     /// The packet. With only the headers of RoCEv2 (`Headers::InOrder`, `Headers::Direct`), times are 0 and each
     /// data packet counts as the only packet of message 0, because such NICs keep these values as their own state. The
-    /// time of a trimmed DCP packet is 0 too. With the headers of Ultra Ethernet (`Headers::Uet`) times are 0, a message's
-    /// number has 16 bits and counts one packet, targets of credit have 24 bits, and received bytes are whole units of 256.
+    /// time of a trimmed DCP packet is 0 too. With the headers of Ultra Ethernet (`Headers::Uet`) times are 0,
+    /// message numbers have 16 bits, each message counts as one packet, targets of credit have 24 bits, and received
+    /// bytes are whole units of 256.
     pub packet: Packet,
     /// The addresses of the packet.
     pub route: Route,

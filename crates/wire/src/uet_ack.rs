@@ -1,5 +1,5 @@
-//! The fields of an ACK of the protocol core `uet`, as its pairs exchange them. The headers that Ultra Ethernet defines are in
-//! [`uet`](crate::uet).
+//! The fields of an ACK that a receiver of the transport `uet` sends to its sender, in a format of this crate. The
+//! headers that Ultra Ethernet defines are in [`uet`](crate::uet).
 //!
 //! | Bytes | Field |
 //! |---|---|

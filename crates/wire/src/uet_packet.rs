@@ -1,8 +1,9 @@
 //! The packets of the transport `uet` with the headers of Ultra Ethernet: Ethernet, IP, UDP to port 4793 with the entropy value as
 //! source port, the packet delivery sublayer ([`PdsHeader`]), and in data packets the semantic sublayer ([`WriteRequest`]).
 //!
-//! A PDC has a number at each of its ends. That at the source has the low 16 bits of the queue pair's number, and that at
-//! the destination the high ones. Times, and the number of packets of a message, are not on the wire.
+//! A PDC has a number at each of its ends. The number at the source is the low 16 bits of the queue pair's number,
+//! and the number at the destination is the high 16 bits. Times, and the number of packets of a message, are not on
+//! the wire.
 
 use crate::bth::u32_of;
 use crate::bytes::Cursor;
@@ -346,7 +347,7 @@ fn control_repr(control: &Control, at: usize) -> Result<(Pdc, Repr), WireError> 
 /// Trims a data packet as a switch does: 24 bytes from the UDP header on are left, and the DSCP says that it was trimmed.
 ///
 /// # Errors
-/// The bytes are no data packet of Ultra Ethernet. They are not changed.
+/// The bytes are no data packet of Ultra Ethernet, or one that is trimmed already. They are not changed.
 pub(crate) fn trim(bytes: &mut Vec<u8>, link: &Link, range: Range<usize>) -> Result<(), WireError> {
     let (header, _) = PdsHeader::read(&bytes[..range.end], range.start)?;
     let is_cut = matches!(link.dscp, TRIMMED_CLASS | TRIMMED_LAST_HOP_CLASS);

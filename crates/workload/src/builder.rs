@@ -9,7 +9,7 @@ pub const MAX_MESSAGES: u32 = 50_000_000;
 /// A builder that collects queue pairs, messages, gates and activations in the order of the calls.
 ///
 /// # Panics
-/// The methods panic if there are more than 2^32 - 1 objects of one type, since ids have 32 bits.
+/// The methods panic if there are more than 2^32 objects of one type, since ids have 32 bits.
 #[derive(Clone, Debug, Default)]
 pub struct WorkloadBuilder {
     workload: Workload,

@@ -144,8 +144,9 @@ impl Workload {
         }
     }
 
-    /// Checks that steps and their gates refer to each other, and that they start messages and steps of their own host
-    /// only.
+    /// Checks that steps and their gates refer to each other, that a step posts and activates only messages and steps
+    /// of its own host, and that a message activates steps only of the host where it ends. A step on an NVLink pipe
+    /// may also activate gates of other hosts.
     fn check_steps(&self) -> Result<(), String> {
         if self.steps.is_empty() && !self.gates.iter().any(|gate| matches!(gate.opens, Opens::Step(_))) {
             return Ok(());

@@ -264,8 +264,8 @@ fn incast(
 /// The largest load. Some overload is a legitimate experiment, but a larger load is probably meant as a percentage.
 pub const MOST_LOAD: f64 = 1.5;
 
-/// Checks that a load is above 0, and that it is not too large together with the other loads. The sum of the other loads is
-/// `beside`, and errors call them `whose`.
+/// Checks that a load is above 0, and that it is not too large together with the other loads. The sum of the other
+/// loads is `beside`, and errors call them `whose`.
 fn share_in_all(key: &'static str, load: f64, whose: &str, beside: f64) -> Result<(), WorkloadError> {
     if load > 0.0 && load + beside <= MOST_LOAD {
         return Ok(());

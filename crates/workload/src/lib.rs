@@ -105,8 +105,8 @@ pub struct JobCollective {
 /// as many activations as it needs, and begins when its processor is free. At its end it posts the gate's messages,
 /// then activates further gates.
 ///
-/// Everything about a step happens on one host: the activations of its gate, the messages that it starts, and the gates that
-/// it activates. Only [`Step::IDLE`] steps and steps on NVLink pipes may activate gates of other hosts.
+/// Everything about a step happens on one host: the activations of its gate, the messages that it starts, and the
+/// gates that it activates. Only [`Step::IDLE`] steps and steps on NVLink pipes may activate gates of other hosts.
 ///
 /// A GPU has two NVLink pipes, each with the total rate of its NVLinks: one for the data that it sends, and one for
 /// the data that it receives. A transfer over NVLink consists of two steps. The first is on the pipe of the sending

@@ -119,7 +119,8 @@ impl WorkloadSpec {
         }
     }
 
-    /// Whether each message starts at a time that does not depend on other messages or on computing.
+    /// Whether the specification shows that each message starts at a time that does not depend on other messages or
+    /// on computing. False for files and user-defined code, whatever their messages are.
     pub fn has_fixed_starts(&self) -> bool {
         match self {
             WorkloadSpec::Permutation { .. }

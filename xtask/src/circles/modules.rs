@@ -110,7 +110,8 @@ impl Modules {
     }
 }
 
-/// The path from the root for `path` as it is written in `module`; none if it begins with a name in this module.
+/// The path from the root for `path` as it is written in `module`; none if it does not begin with `crate`, `self` or
+/// `super`.
 fn absolute(module: &[String], path: &[String]) -> Option<Vec<String>> {
     let mut depth = module.len();
     let mut rest = path;

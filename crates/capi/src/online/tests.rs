@@ -65,7 +65,7 @@ fn chain(scheme: &str, messages: usize) -> (Vec<(u64, Callback)>, Vec<Posted>) {
 }
 
 /// The times of arrival and acknowledgement of each message when the same messages are known before the run starts. A
-/// message after the end of the run keeps each queue pair open, as in the simulation.
+/// message that starts after the end of the run keeps each queue pair open, as in [`chain`].
 fn known_before(scheme: &str, posted: &[Posted]) -> Vec<[u64; 2]> {
     let messages = posted.to_vec();
     let registry = Registry::new().workload("all", [], move |workload, _, _, _| -> Result<(), Refused> {

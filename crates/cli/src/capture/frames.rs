@@ -35,7 +35,8 @@ impl Wire<'_> {
         }
     }
 
-    /// Writes the bytes of a packet. The frame is as long as in the simulator, unless its headers alone are longer.
+    /// Writes the bytes of a packet. The frame is as long as in the simulator, unless its headers alone or the
+    /// shortest Ethernet frame are longer.
     fn packet(&self, packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError> {
         let format = Format::new(self.point.scheme.transport.headers());
         let route = self.route(packet);
@@ -45,8 +46,8 @@ impl Wire<'_> {
         let mut payload = Payload { range: self.range(&packet), memory, bytes: &[] };
         encode(&format, &route, &packet, &payload, out)?;
         if matches!(packet.repr, Repr::Data { .. }) {
-            // A payload of RoCEv2 is padded to whole words of four bytes, so it is rounded down to whole words here. Zeros
-            // then fill up the frame.
+            // A payload of RoCEv2 is padded to whole words of four bytes, so it is rounded down to whole words here.
+            // Zeros then fill up the frame.
             let whole = if matches!(format.headers, Headers::Uet { .. }) { !0 } else { !0b11 };
             payload.bytes = &ZEROS[..simulated.saturating_sub(out.len()) & whole];
             encode(&format, &route, &packet, &payload, out)?;

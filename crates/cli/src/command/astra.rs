@@ -1,9 +1,10 @@
 //! `anabranch run --astra DIR`: every example of a folder of ASTRA-sim, as scenarios.
 //!
-//! An example is a network with a workload of as many NPUs. The system configuration of a network is the one with the
-//! same file name, else one whose name begins with the same word, else any with as many dimensions. Topologies of ns-3
-//! take their dimensions from files of logical dimensions. Systems and groups of ranks that no example uses have an
-//! example of their own.
+//! An example is a network with a workload of as many NPUs, or a network alone if no workload has as many. The system
+//! configuration of a network is the one with the same file name. Otherwise it has as many dimensions, and preferably
+//! a name that begins with the same word; without such a name, none that contains `custom`. Topologies of ns-3 take
+//! their dimensions from files of logical dimensions. Each system that no example uses, and each file of groups of
+//! ranks, has an example of its own if it fits one that has a workload.
 
 use super::simulate::scenario;
 use crate::args::RunArgs;
@@ -32,7 +33,7 @@ struct Files {
     groups: Vec<(String, u64)>,
 }
 
-/// An example, or a file that is part of none.
+/// An example, which has no workload if the folder has none of as many NPUs.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Example {
     network: String,
@@ -47,7 +48,7 @@ struct Example {
 /// Runs every example below `folder`, and prints the CCT of each scheme or the reason why an example cannot run.
 ///
 /// # Errors
-/// A folder that cannot be read or has no examples, Ctrl-C.
+/// A folder that cannot be read or has no examples, Ctrl-C, or a standard output that cannot be written.
 pub fn run(folder: &Path, args: &RunArgs) -> Result<(), Failure> {
     let examples = Files::of(folder)?.examples();
     if examples.is_empty() {

@@ -55,7 +55,7 @@ struct Measured {
 /// Runs each case with each scheme in a separate process.
 ///
 /// # Errors
-/// An unknown case, an unknown scheme, or a run that failed.
+/// An unknown case, an unknown scheme, a run that failed, or a standard output that cannot be written.
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let pairs = chosen(&args.cases, &args.schemes)?;
     let mut rows = Vec::new();

@@ -18,7 +18,7 @@ use std::path::Path;
 type RunStatus = Option<Result<(), RunFailure>>;
 
 /// Carries out the runs of a scenario that the campaign's folder does not contain yet. Each run is stored in its own
-/// subfolder.
+/// subfolder. With `--status` or `--slurm`, nothing is run.
 ///
 /// # Errors
 /// Bad input, a folder of another campaign, runs that failed, Ctrl-C. Finished runs stay stored, and the same command
@@ -148,8 +148,8 @@ fn claimed(folder: &Path, session: &Session) -> Result<Dataset, Failure> {
     })
 }
 
-/// Carries out `runs` on `threads` threads (`None` means one per core). Each result is passed to `ended`, which
-/// stores it.
+/// Carries out `runs` on `threads` threads (`None` means one per core). The outcome of each run that was neither
+/// interrupted nor panicked is passed to `ended`, which stores a result.
 fn carry_out(
     session: &Session,
     runs: &[usize],

@@ -15,7 +15,7 @@ use serde_json::json;
 /// Resolves and builds a scenario, and prints its size, cost and resolved text.
 ///
 /// # Errors
-/// Bad input, with its place.
+/// Bad input, with its place if it has one, or a standard output that cannot be written.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let written = source::open(&args.scenario)?;
     let prepared = source::load(&written, &Overrides::default())?;

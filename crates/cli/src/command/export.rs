@@ -12,7 +12,7 @@ use std::path::Path;
 /// Writes a table of stored results.
 ///
 /// # Errors
-/// The folder holds no complete results, or the file cannot be written.
+/// The folder is that of a campaign or holds no complete results, or the output cannot be written.
 pub fn export(args: &ExportArgs) -> Result<(), Failure> {
     let FormatArg::Csv = args.format;
     let table = match args.table {

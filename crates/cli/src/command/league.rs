@@ -16,7 +16,7 @@ use anabranch_sim::scenario::{Figure, Scale, Scenario, Scheme, setups};
 use serde_json::json;
 use std::fs;
 
-/// Runs every scheme in every scenario of the league, and writes the page that ranks them.
+/// Runs every scheme in the chosen scenarios of the league, and writes the page that ranks the schemes.
 ///
 /// # Errors
 /// An unknown scenario, a folder that cannot be written, Ctrl-C. A run that failed is part of the result: a scheme that
@@ -154,7 +154,7 @@ fn choose(wanted: &[String]) -> Result<Vec<FigureFile>, Failure> {
     Ok(all)
 }
 
-/// The scenario of a file, with `seeds` instead of its own seeds if there are any.
+/// The scenario of a file, with `seeds` instead of its own seeds unless `seeds` is empty.
 fn scenario(file: &FigureFile, figure: Figure, seeds: &[u64]) -> Result<Scenario, Failure> {
     let mut scenario =
         figure.scenario.ok_or_else(|| Failure::Input(format!("{}: it has no scenario", file.id)))?;

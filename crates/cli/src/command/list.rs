@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 /// Prints a list of names that a scenario or a command can use.
 ///
 /// # Errors
-/// `--state` is given for a list without hardware state, or standard output cannot be written.
+/// An option or a name is given that the list does not have, or standard output cannot be written.
 pub fn list(args: &ListArgs) -> Result<(), Failure> {
     if args.state && args.what != Listing::Schemes {
         return Err(Failure::Input(
@@ -133,8 +133,8 @@ fn show(what: &str, rows: Vec<(String, String)>, as_json: bool) -> Result<(), Fa
     print(&rows.iter().map(|(name, title)| format!("{name:width$}  {title}\n")).collect::<String>())
 }
 
-/// Prints the hardware state of each scheme: of its load balancer and its transport in the NIC, and of its program in a
-/// switch.
+/// Prints the hardware state of each scheme: of its load balancer, its transport and its congestion control in the
+/// NIC, and of its program in a switch.
 fn state(as_json: bool) -> Result<(), Failure> {
     let mut text = String::new();
     let mut rows = Vec::new();

@@ -17,7 +17,7 @@ pub fn completions(shell: Shell) -> Result<(), Failure> {
     print(&String::from_utf8_lossy(&text))
 }
 
-/// Prints the manual page, with every command and its options.
+/// Prints the manual page, with every command that is not hidden, and its options.
 ///
 /// # Errors
 /// Standard output cannot be written.

@@ -17,8 +17,8 @@ use serde_json::json;
 /// Runs figures and prints the outcomes of their claims.
 ///
 /// # Errors
-/// An unknown figure, a folder that cannot be written, a run that failed, Ctrl-C. A claim that does not hold is not an
-/// error.
+/// No figure or an unknown one, a folder that cannot be written, a run that failed, Ctrl-C. A claim that does not
+/// hold is not an error.
 pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let scale = match args.scale {
         ScaleArg::Quick => Scale::Quick,
@@ -174,8 +174,8 @@ fn text(figure: &Figure, done: &Simulated) -> String {
     text + "\n"
 }
 
-/// A summary of the outcomes: `7 claims: 5 hold, 1 direction-only, 1 differ`. At the quick scale it has only the number
-/// of claims, because outcomes at that scale do not count.
+/// A summary of the outcomes: `7 claims: 5 hold, 1 direction-only, 1 differ`. At the quick scale it has only the
+/// number of claims and of those that could not be evaluated, because outcomes at that scale do not count.
 fn summary(claims: &[ClaimRow], scale: Scale) -> String {
     let failed = claims.iter().filter(|row| matches!(row.result, ClaimResult::Failed { .. })).count();
     let failed = if failed == 0 { String::new() } else { format!(", {failed} could not be evaluated") };

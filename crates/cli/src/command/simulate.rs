@@ -1,4 +1,4 @@
-//! The common part of `run`, `reproduce` and `league`: it simulates unless the results are stored already, and stores
+//! The common part of the commands that store results: it simulates unless the results are stored already, and stores
 //! the results.
 
 use crate::args::OutputArgs;
@@ -35,8 +35,8 @@ impl Job<'_> {
     /// Simulates the job, or returns its stored results.
     ///
     /// # Errors
-    /// The folder of results cannot be used. Failed and stopped runs are not errors, because they are part of the
-    /// result.
+    /// The folder of results cannot be used, or `simulate` or `figure` fails. Failed and stopped runs are not errors,
+    /// because they are part of the result.
     pub fn perform(&self, output: &OutputArgs) -> Result<Simulated, Failure> {
         let store = Store::at(&output.folder);
         if !output.fresh

@@ -8,7 +8,8 @@ use crate::{interrupt, one_run, timeline};
 use anabranch_sim::Control;
 use std::path::PathBuf;
 
-/// Simulates the first run of a scenario, or the run of a given scheme and seed, and writes its timeline.
+/// Simulates the first run of a scenario, or the first one with a given scheme, a given seed or both, and writes its
+/// timeline.
 ///
 /// # Errors
 /// Bad input, a run that failed, a file that cannot be written, Ctrl-C.

@@ -146,7 +146,8 @@ fn a_buffer_below_the_headroom_is_answered_with_a_range() {
             refused.lines().find_map(|line| line.trim().strip_prefix("write: ")?.strip_suffix(" in [find]"));
         let offered = offered.unwrap_or_else(|| panic!("no range:\n{refused}"));
         assert!(offered.starts_with("smallest = [\"") && offered.ends_with(others), "{offered}");
-        // The message proposes no smaller value, because such a value would be refused.
+        // Below the answer, the message proposes no range to try, because its values would be refused. If the
+        // proposal was a range, the message says so.
         let text = ask(offered).0.expect(0).stdout;
         let is_range = offered.matches(',').count() == 1;
         assert_eq!(

@@ -295,7 +295,8 @@ fn queries_of_the_book_run() {
     place.write("load.toml", scenario);
     assert_eq!(place.run(&["run", "load.toml"]).code, Some(0));
     place.run(&["campaign", "load.toml", "--out", "runs"]).expect(0);
-    // The folder also has results of another sweep, results without a sweep, and a folder without swept results.
+    // The place also has results of another sweep and results without a sweep. A second place has only results
+    // without a sweep.
     place.write(
         "other.toml",
         scenario.replace("\"workload.load\" = [0.2, 0.4]", "\"topology.link\" = [\"100Gbps\"]"),

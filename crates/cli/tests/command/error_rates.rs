@@ -100,8 +100,8 @@ fn check_says_which_links_lose_how_much_and_which_lines_say_so() {
     assert!(!text.contains("\nfault.") && !text.contains("without faults"), "{text}");
 }
 
-/// A fault of the scenario on these links replaces the file's error rate, so that the loss can be swept. The resolved
-/// scenario contains the loss once.
+/// A fault of the scenario that selects its links by the file's error rate replaces this rate, so that the loss can
+/// be swept. The resolved scenario contains the loss once.
 #[test]
 fn a_fault_that_names_the_error_rate_takes_its_place() {
     let place = place("0.001", "");

@@ -446,7 +446,8 @@ fn with_one_seed(place: &Place, figures: &Path) {
 }
 
 /// Runs every figure of the project at its quick scale. Outcomes at this scale say nothing about the paper, but the
-/// mechanisms must be visible: REPS avoids a slow uplink, and Table 1 agrees with the state that the code keeps.
+/// mechanisms must be visible: REPS avoids a slow uplink, and Table 1 of its paper agrees with the state that the
+/// code keeps.
 #[test]
 fn every_figure_runs_at_quick_scale_and_every_claim_is_judged() {
     let place = Place::new();

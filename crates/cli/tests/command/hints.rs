@@ -5,8 +5,8 @@ use crate::common::{Place, SMALL, edited};
 /// A fault that loses packets on one cable, to which tests append further lines.
 const LOSS: &str = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/up:0\"\nprobability = 0.01\n";
 
-/// Checks `wrong`, which must be refused with a line that contains `offered`. Then checks `wrong` with the line
-/// `written` replaced by the proposed one, and returns the resolved scenario.
+/// Checks `wrong`, which must be refused with a proposal that begins with `offered`. Then checks `wrong` with
+/// `written` replaced by `offered`, and returns the resolved scenario.
 #[track_caller]
 fn followed(wrong: &str, written: &str, offered: &str) -> String {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Tests of `anabranch list schemes --state`, and of schemes with programs in `anabranch check`.
+//! Tests of `anabranch list` and `anabranch docs`, and of schemes with programs in `anabranch check`.
 
 use crate::common::{Place, SMALL, edited};
 

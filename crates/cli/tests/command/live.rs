@@ -20,7 +20,7 @@ fn begin(place: &Place, args: &[&str]) -> Child {
 /// A receiver that listens.
 fn begin_receiver(place: &Place, at: &str, more: &[&str]) -> Child {
     let child = begin(place, &[&["live", "receive", "--listen", at], more].concat());
-    // A connection would be that of a sender, and the port is in use once the receiver listens.
+    // The port cannot be bound once the receiver listens. A connection to it would be taken for that of a sender.
     while TcpListener::bind(at).is_ok() {
         sleep(Duration::from_millis(20));
     }

@@ -4,7 +4,7 @@ use crate::common::Place;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// A scenario with enough simultaneous traffic for ECN marks, pauses and trimmed packets, and with a link that loses
+/// A scenario with enough simultaneous traffic for ECN marks, pauses and trimmed packets, and with links that lose
 /// packets.
 const INCAST: &str = r#"
 schemes = ["pfc-ecmp", "rocev2-4qp", "reps", "dcp", "strack", "eqds", "themis-spraying", "irn-ar", "mp-rdma"]
@@ -44,7 +44,7 @@ fn decoded(place: &Place, file: &str) -> Vec<String> {
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// The packets that each scheme sends, by BTH opcode, AETH syndrome and MAC control opcode.
+/// Kinds of packets that each scheme sends, by BTH opcode, AETH syndrome and MAC control opcode.
 const EXPECTED: &[(&str, &[&str])] = &[
     // The scheme sends Writes in order, ACKs, NACKs, CNPs, and pause frames.
     ("pfc-ecmp", &["6//", "7//", "8//", "17/31/", "17/96/", "129//", "//0x0101"]),

@@ -237,7 +237,7 @@ fn a_rate_that_slows_no_link() {
     );
     check_warns(&rate("800Gbps"), &["rate = \"800Gbps\" slows none of them: the links have 400Gbps"]);
     check_warns(&rate("100Gbps"), &[]);
-    // The value is the start of a sweep.
+    // In a sweep, it suffices that another value slows the links.
     let swept = format!("{}[sweep]\n\"fault.0.rate\" = [\"400Gbps\", \"100Gbps\"]\n", rate("400Gbps"));
     check_warns(&swept, &[]);
 }

@@ -48,7 +48,8 @@ fn it_runs_and_the_command_says_that_nothing_crosses_the_network() {
     assert!(warnings.iter().any(|warning| warning.as_str().unwrap().contains(SAYS)), "{warnings:?}");
 }
 
-/// A sweep over tensor parallelism also runs the point at which the group fills a server.
+/// A sweep over the ranks of a group or of a server runs all its points, also those at which no message crosses the
+/// network.
 #[test]
 fn a_sweep_over_tensor_parallelism_passes_the_size_of_a_server() {
     let place = place(&[2, 4, 8]);

@@ -10,7 +10,8 @@ use std::collections::{BinaryHeap, VecDeque};
 pub trait FreeTimes {
     /// Whether the node has a single port.
     fn is_one_port(&self) -> bool;
-    /// Adds the time at which `port` becomes free. The time is the present plus the delay of `class`.
+    /// Adds the time at which `port` becomes free. The time is the present plus the delay of `class`, or any time if
+    /// that is [`DelayClass::NONE`].
     fn push(&mut self, class: DelayClass, time: Time, port: u16);
     /// The sort key of the next event at which a port becomes free, [`Order::NEVER`] if there is none.
     fn first(&self) -> Order;
@@ -106,7 +107,7 @@ impl FreeTimes for HostPorts {
 pub struct DelayQueues {
     queues: [VecDeque<Key>; DelayClass::MAX],
     rest: BinaryHeap<Reverse<Key>>,
-    /// The first key of each queue, and of the heap.
+    /// The first key of each queue, which `queues` does not contain, and that of the heap.
     heads: [Key; DelayClass::MAX + 1],
     /// The smallest of `heads`.
     first: Key,
@@ -117,7 +118,7 @@ type Key = u64;
 const PORT_BITS: u32 = 16;
 const NEVER: Key = u64::MAX;
 
-/// A time of 281.5 seconds (2^48 ps), which no run reaches. Events after it do not happen.
+/// A time of 281.5 seconds (2^48 - 1 ps), which no run reaches. Events after it do not happen.
 pub const LAST_TIME: Time = Time((1 << (64 - PORT_BITS)) - 1);
 const _: () = assert!(crate::spec::Limits::MAX_TIME.0 < LAST_TIME.0);
 

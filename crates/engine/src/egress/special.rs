@@ -90,7 +90,7 @@ impl<F: FreeTimes> Egress<F> {
         let out = &mut self.ports[usize::from(port)];
         let kind = &at.network.link_kinds[usize::from(out.link_kind)];
         let takes = kind.class(frame.packet.wire_bytes).serialisation;
-        // Before the first packet is sent, `busy_until` is 0.
+        // Before the first packet is sent, `busy_until` is 0, so a packet at time 0 would seem to follow another one.
         if at.now > Time::ZERO && at.now.since(out.busy_until) < takes {
             return false;
         }
@@ -223,7 +223,7 @@ impl<F: FreeTimes> Egress<F> {
                         self.transmit_general(port, &header, Some(leaves), false, at);
                     }
                     None => {
-                        // The next packet is sent as if this one had not existed.
+                        // The dropped packet takes no time on the link.
                         self.drop_packet(port, frame, at);
                         if self.has_work(port) {
                             // The next packet is sent a picosecond later, since a node has at most one event of this

@@ -9,7 +9,7 @@ impl FaultPlan {
         faults.iter().filter(|fault| matches!(fault.effect, Effect::SlowReceiver(..) | Effect::PauseStorm))
     }
 
-    /// Whether the host that sends on `uplink` is a slow receiver or storms at any time.
+    /// Whether the host that sends on `uplink` is a slow receiver or storms at some time.
     pub fn has_host_fault(&self, uplink: LinkId) -> bool {
         self.of_host(uplink).next().is_some()
     }

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 /// An hour in picoseconds.
 const HOUR: f64 = 3_600e12;
 
-/// The times before `max_time` at which a fault begins. With a failure rate, each cable or switch fails by itself after
-/// exponentially distributed times. The first such time counts from the start of the fault, and each later one from the end
-/// of the previous failure.
+/// The times at which a fault begins: its times in the scenario, or with a failure rate random times before
+/// `max_time`. With a failure rate, each cable or switch fails by itself after exponentially distributed times. The
+/// first such time counts from the start of the fault, and each later one from the end of the previous failure.
+/// Without a duration, each fails at most once.
 pub(super) fn begins(
     spec: &FaultSpec,
     fault: u16,

@@ -27,7 +27,8 @@ impl Schedule {
         if last < self.from {
             return false;
         }
-        // The last interval that begins at or before `last`. All earlier intervals end before that one begins.
+        // The last interval that begins at or before `last`. All earlier intervals end before that one begins, so
+        // only its end is compared with `first`.
         let began = Time(last.0 - last.since(self.from).0 % period.0);
         first < (began + down_for).min(self.until)
     }

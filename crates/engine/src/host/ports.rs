@@ -42,8 +42,8 @@ pub(super) struct PortsNow {
 }
 
 impl PortsNow {
-    /// Whether the sender's next packet would have to wait, since it must use the only port of its queue pair and that
-    /// port is busy.
+    /// Whether the sender's next packet would have to wait, since it must use the only port of its queue pair and
+    /// that port cannot send now.
     #[inline]
     pub fn hold_back(&self, slot: &SenderSlot) -> bool {
         let number = match self.several.choice {
@@ -65,7 +65,7 @@ impl SeveralPorts {
     }
 
     /// The port that `number` selects: `number` modulo the number of ports. If the NIC fails over and this port is not
-    /// in the mask `up`, another port of the mask is selected.
+    /// in the mask `up`, another port of the mask is selected, if it has one.
     fn port_by(&self, number: u32, up: u16) -> u16 {
         let ports = u32::from(self.ports);
         let port = (number % ports) as u16;

@@ -78,8 +78,8 @@ impl Host {
     }
 
     /// Handles the delivery or acknowledgement of a message of queue pair `qp`, or of a part of one, and starts the
-    /// messages and steps that this makes ready. Returns false if the transport reports a wrong message, which fails
-    /// the run.
+    /// messages and steps that this makes ready. Returns false if the transport reports a message of another
+    /// connection or one that has already ended, which fails the run.
     pub(super) fn end_message<O: Observer>(
         &mut self,
         message: MessageId,
@@ -163,7 +163,8 @@ impl Host {
         let step = &network.workload.steps[number as usize];
         let mut begin = now;
         if step.is_receiving() {
-            // The data of this step began to arrive one latency after the sending GPU began to send it.
+            // The sending GPU has just finished, and the data began to arrive one latency after that GPU began to
+            // send it.
             begin = Time((now + step.latency).0.saturating_sub(step.takes.0));
         }
         if step.is_serial() {

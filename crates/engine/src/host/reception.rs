@@ -1,8 +1,8 @@
 //! The reception of a host with a fault of the host itself: a slow receiver, or a NIC that storms with pauses.
 //!
 //! Data that a slow receiver has not taken yet waits in a buffer of its NIC. Once the buffer is full, the NIC pauses
-//! its links, and resumes them when two full packets fit again. Data that still arrives after that goes into the
-//! headroom. In a lossy class the NIC drops data that does not fit.
+//! its links, and resumes them when two full packets fit again or nothing waits. Data that still arrives after that
+//! goes into the headroom. In a lossy class the NIC drops data that does not fit.
 
 use super::{Host, RECEPTION};
 use crate::context::Context;
@@ -38,7 +38,7 @@ pub(super) struct Reception {
     headroom: u64,
     /// The bytes by which `held` must be below `buffer` before the NIC resumes its links.
     resume: u64,
-    /// Whether the buffer was full, and `held` has not fallen by `resume` below the limit since then.
+    /// Whether `held` has exceeded `buffer`, and has since then neither fallen by `resume` below it nor to 0.
     full: bool,
     /// The time at which the host has taken the oldest data. [`Time::NEVER`] if none waits.
     taken_at: Time,
@@ -59,7 +59,7 @@ struct PortPauses {
 }
 
 impl Reception {
-    /// The reception of `host`. None if the host never has such a fault.
+    /// The reception of `host`. None if the host never has a fault of its own.
     pub fn new(network: &Network<'_>, host: HostId) -> Option<Reception> {
         let links = || network.topology.links_of(host.into()).map(LinkId);
         let first = links().next().filter(|_| links().any(|link| network.faults.has_host_fault(link)))?;
@@ -88,7 +88,7 @@ impl Reception {
         })
     }
 
-    /// The time of the next timer event after `now`. None before the first event.
+    /// The time of the next timer event after `now`, which is none before the first event.
     fn next(&self, network: &Network<'_>, now: Option<Time>) -> Time {
         let of_port =
             |port: &PortPauses| network.faults.next_change_of_host(port.link, now).min(port.refresh);

@@ -40,7 +40,7 @@ impl Totals {
     }
 }
 
-/// Statistics of a queue pair, as its sender knows them.
+/// Statistics of a queue pair. All but `lost` are counted by its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QpStats {
     /// Data packets sent again.

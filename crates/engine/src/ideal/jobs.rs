@@ -56,8 +56,8 @@ impl Bottleneck {
     }
 }
 
-/// A resource at some nodes: its index in [`UnloadedTimes::leads`], the nodes, and the ports of the ToR if only some of them
-/// belong to the resource.
+/// A resource at some nodes: its index in [`UnloadedTimes::leads`], the nodes, and the ports of the ToR if only some
+/// of them belong to the resource.
 type Place<'a> = (usize, &'a [NodeId], &'a [u16]);
 
 /// A host and its ToRs.
@@ -124,7 +124,8 @@ impl Ideal<'_> {
         let (starts, chain) = starts(workload, job, gates, &mut unloaded);
         let mut order: Vec<u32> = (0..starts.len() as u32).collect();
         order.sort_by_key(|&message| starts[message as usize]);
-        // The places are, per host, the sending and the receiving link, and per set of ToRs their uplinks and downlinks.
+        // The places are, per host, the sending and the receiving link, and per set of ToRs their uplinks and
+        // downlinks.
         let mut places: BTreeMap<Place<'_>, (Bottleneck, u128)> = BTreeMap::new();
         for message in order {
             let (start, of) = (starts[message as usize], unloaded(job.messages.start + message));
@@ -297,7 +298,7 @@ impl<'w> JobGates<'w> {
         self.workload.gates_of(&self.workload.steps[step as usize])
     }
 
-    /// The gate that each message and step of the job activates.
+    /// The gates that the messages and steps of the job activate, once for each activation.
     fn activated(self) -> impl Iterator<Item = GateId> {
         let by_messages = self.job.messages.clone().flat_map(move |message| self.activations(message));
         let by_steps = self.job.steps.clone().flat_map(move |step| self.activated_by_step(step));

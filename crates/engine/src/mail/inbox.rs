@@ -88,7 +88,7 @@ impl Inbox {
         }
     }
 
-    /// Sorts the keys by part of the synchronisation window, first by counting and then by insertion.
+    /// Sorts the keys, first by counting into parts of the synchronisation window and then by insertion.
     #[inline]
     fn sort(&mut self) {
         let Inbox { keys, unsorted, ends, .. } = self;

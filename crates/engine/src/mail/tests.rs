@@ -368,7 +368,7 @@ impl TestMail {
         Ok(())
     }
 
-    /// Whether any synchronisation window that has slots has mail.
+    /// Whether any later synchronisation window that has slots has mail.
     fn has_mail(&self) -> bool {
         let empty = |ahead: usize| {
             let window = self.number + ahead as u64;
@@ -377,12 +377,12 @@ impl TestMail {
         !(1..self.ends.len()).all(empty)
     }
 
-    /// If no synchronisation window has mail, jumps to the first arrival over a long link, or to `otherwise` if there
-    /// is none.
+    /// Jumps to the first arrival over a long link, or to `otherwise` if there is none. No later synchronisation
+    /// window may have mail.
     fn jump(&mut self, otherwise: u64, length: u64) {
         let first = self.far.iter().map(|far| far.arrival.time.0).min().unwrap_or(otherwise);
         let first = first.max(self.ends[0]);
-        // Before it jumps, the engine checks each window that has slots.
+        // Before it jumps, the engine checks each window that has slots, so that the number rises by as many.
         self.number += self.ends.len() as u64;
         self.ends.fill(first);
         (0..self.ends.len()).for_each(|_| self.advance(length));

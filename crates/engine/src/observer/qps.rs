@@ -29,7 +29,7 @@ impl QpSelector {
     /// The queue pairs of a workload that has `count` of them, each once, in the order of their numbers.
     ///
     /// # Errors
-    /// A number exceeds the largest one in the workload.
+    /// The workload has no queue pairs, or a number exceeds the largest one in the workload.
     pub fn qps(&self, count: usize) -> Result<Vec<QpId>, SelectorError> {
         let fail = |problem: Problem| Err(SelectorError { selector: self.text.clone(), problem });
         let Some(most) = (count as u64).checked_sub(1) else {
@@ -53,7 +53,7 @@ impl QpSelector {
         Ok(qps)
     }
 
-    /// The selector without the numbers above `most`.
+    /// The selector without the numbers above `most`, or `most` itself if none is left.
     fn within(&self, most: u64) -> String {
         let parts: Vec<String> = self
             .ranges

@@ -48,8 +48,8 @@ impl Switch {
     }
 
     /// Runs the events of the switch from `start` until before `end` port by port, if its ports share nothing in that
-    /// time. At the end, `at.now` is the time of the latest event. Returns false without doing anything if the switch
-    /// must run its events in their order.
+    /// time. At the end, `at.now` is the time of the latest event. Returns false without running an event if the
+    /// switch must run its events in their order.
     #[inline]
     pub fn run_by_port<'m, O: Observer>(
         &mut self,
@@ -105,8 +105,9 @@ impl Switch {
         true
     }
 
-    /// Sorts the arrivals by egress port, at a switch with a shared buffer. Returns true if three conditions hold: no
-    /// threshold is crossed in any order of events, all ports may send, and each arrival is a packet with a route.
+    /// Sorts the arrivals by egress port, at a switch with a shared buffer or PFC. Returns true if three conditions
+    /// hold: no threshold is crossed in any order of events, no port is paused or has a pending pause frame, and each
+    /// arrival is a packet with a route.
     fn open_calm<'m, const ONE_PORT: bool, O: Observer>(
         &mut self,
         inbox: &mut PortInbox<'m>,

@@ -97,8 +97,8 @@ impl Switch {
         }
     }
 
-    /// Sends a packet of a class beyond the first one by `port` if its link is free. Otherwise the packet is queued,
-    /// trimmed or dropped.
+    /// Sends a packet of a class beyond the first one by `port` if its link is free and, for data, the class is not
+    /// paused. Otherwise the packet is queued, trimmed or dropped.
     fn forward_in<O: Observer>(&mut self, class: u8, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let control = frame.packet.is_control();
         let (is_paused, held) = (self.egress.is_paused(port, class), self.egress.bytes_of(port, class));

@@ -47,7 +47,7 @@ pub struct Switch {
     /// The times at which the ports become free, if the ports are simulated independently of each other in at least
     /// some synchronisation windows.
     by_port: Option<Box<PortTimes>>,
-    /// PFC accounting of the lossless class, if there is one.
+    /// PFC accounting of the first traffic class, if that class is lossless.
     pfc: Option<Box<SwitchPfc>>,
     /// The traffic classes beyond the first one, if there are any.
     classes: Option<Box<SwitchClasses>>,
@@ -71,7 +71,7 @@ pub struct Switch {
 
 /// The inputs for the switches of a run.
 pub struct SwitchPlan {
-    /// The lossless class.
+    /// PFC accounting of the first traffic class, if that class is lossless.
     pub pfc: Option<PfcPlan>,
     /// For each traffic class beyond the first one, its PFC accounting if it is lossless.
     pub class_pfc: Vec<Option<PfcPlan>>,
@@ -314,7 +314,7 @@ impl Switch {
         }
     }
 
-    /// Takes the next packet that `port` may send out of its queue, and releases the packet's charge in the buffer.
+    /// Removes the next packet that `port` may send from its queue, and releases the packet's charge in the buffer.
     #[inline]
     fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<SlotHandle> {
         let taken = self.egress.dequeue(port, at)?;
@@ -373,8 +373,8 @@ impl Switch {
         }
     }
 
-    /// Charges a data packet to the shared buffer before it waits at `port`. Returns false if there is no room, which
-    /// fails the run in a lossless class, or if the PFC watchdog drops the data of the port.
+    /// Charges a data packet to the shared or lossless buffer before it waits at `port`. Returns false if there is no
+    /// room, which fails the run in a lossless class, or if the PFC watchdog drops the data of the port.
     // Not inlined, so that its callers stay small in fabrics without a shared buffer.
     #[inline(never)]
     fn charge<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {

@@ -88,7 +88,7 @@ fn sizes(topology: &Topology, routing: &Routing) -> Vec<usize> {
 }
 
 /// The member of an ECMP group of `n` for a packet at a switch of `tier`. The hash is linear in the entropy value, so
-/// XOR with the same bits changes the choice of every flow in the same way.
+/// if `n` is a power of two, XOR with the same bits changes the choice of every flow in the same way.
 pub fn choice(packet: &Packet, salt: u64, tier: u8, n: usize) -> usize {
     let flow = ((u64::from(packet.qp.0) << 32) | u64::from(packet.dst.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut hash = flow ^ salt;
@@ -97,8 +97,8 @@ pub fn choice(packet: &Packet, salt: u64, tier: u8, n: usize) -> usize {
     if n.is_power_of_two() { hash as usize & (n - 1) } else { hash as usize % n }
 }
 
-/// A carry-less product, as in CRCs, which is linear over XOR. Each tier has its own polynomial, so that tiers choose
-/// independently.
+/// A carry-less product, as in CRCs, which is linear over XOR. Tier 1, tier 2 and the tiers above have different
+/// polynomials, so that these choose independently.
 fn linear(ev: u16, tier: u8) -> u32 {
     let polynomial: u32 = match tier {
         1 => 0x1_1021,
@@ -106,7 +106,9 @@ fn linear(ev: u16, tier: u8) -> u32 {
         _ => 0x1_a097,
     };
     let product = (0..16).filter(|bit| (ev >> bit) & 1 == 1).fold(0, |sum, bit| sum ^ (polynomial << bit));
-    // These are the middle bits of the product, which depend on every bit of the entropy value.
+    // The lowest 8 bits of the product are left out, since bit 0 depends on one bit of the entropy value alone. Each
+    // of bits 8 to 15, from which a choice among 2 to 256 ports follows if their number is a power of 2, depends on
+    // at least two.
     product >> 8
 }
 

@@ -17,7 +17,8 @@ use anabranch_base::{Duration, LinkId, NodeId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The number that stands for the timers of pauses among the ports that become free.
+/// The number that stands in place of a port for the timers of pauses, in the queue of the times at which ports
+/// become free.
 pub(super) const PAUSE_TIMERS: u16 = u16::MAX;
 
 /// A stormed port is paused for more than this percentage of an interval (sonic-swss PR #3036; 80 % before).
@@ -84,7 +85,8 @@ impl Watchdog {
 }
 
 impl PauseTimers {
-    /// The timers of a switch. None if it has no watchdog, and none of its hosts ever sends pauses.
+    /// The timers of a switch. None without a lossless class, and if the switch has no watchdog and none of its hosts
+    /// ever sends pauses.
     pub fn new(network: &Network<'_>, node: NodeId) -> Option<PauseTimers> {
         let watchdog = Watchdog::of(network.scheme.fabric.pfc.as_ref()?);
         let lasts = |link: LinkId| {

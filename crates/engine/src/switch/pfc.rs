@@ -86,7 +86,7 @@ pub enum PfcError {
         /// The last of the existing classes, which is at the top or the edge of the fabric.
         last: String,
     },
-    /// The buffer of a switch is smaller than the sum of its headrooms.
+    /// The buffer of a switch leaves no byte to share beside its headrooms.
     #[error(
         "the headrooms of the ports of {switch} take {}, more than its buffer of {} \
          (fabric.pfc.headroom_apart = true reserves them on top of the buffer)",
@@ -171,9 +171,9 @@ impl PfcPlan {
     /// The empty buffers of all switches.
     ///
     /// # Errors
-    /// A buffer is smaller than the sum of its headrooms, or `spec` names a class of switches that the fabric does not
-    /// have. Headrooms that are too small are no error here but in [`check_headrooms`], because a run with them shows
-    /// the losses.
+    /// A buffer leaves no byte to share beside its headrooms, or `spec` names a class of switches that the fabric
+    /// does not have. Headrooms that are too small are no error here but in [`check_headrooms`], because a run with
+    /// them shows the losses.
     pub fn new(spec: &PfcSpec, topology: &Topology, facts: &PathFacts, ppm: u32) -> Result<Self, PfcError> {
         let clip = |bytes: Bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX);
         check_classes(spec, topology)?;

@@ -389,7 +389,8 @@ impl Switch {
 
     fn send_emitted<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let Some(attached) = self.attached() else { return };
-        // A packet that is sent without waiting passes the egress hook, and that hook may emit more packets.
+        // A packet that is sent without waiting passes the egress hook, and that hook may emit more packets, so the
+        // list is taken out first.
         let mut out = std::mem::take(&mut attached.out);
         for Emitted { packet, held } in out.drain(..) {
             let from = match held {
@@ -473,8 +474,8 @@ impl Switch {
         }
     }
 
-    /// The egress port of a packet. If the program has chosen one, it is that port. Otherwise the routing of the fabric
-    /// decides.
+    /// The egress port of a packet. If the program has chosen one of several equal-cost ports and routing has not
+    /// withdrawn it, it is that port, except with source routing. Otherwise the routing of the fabric decides.
     #[inline(never)]
     pub(super) fn choose<O>(
         &mut self,

@@ -121,7 +121,7 @@ pub fn clos_defaults(kind: ClosKind, input: &ClosInput) -> Result<ClosSpec, Topo
     Ok(spec)
 }
 
-/// The numbers that do not depend on others. All other numbers are 0.
+/// The numbers that do not depend on the size of the network. The other numbers are 0.
 fn given(kind: ClosKind, input: &ClosInput) -> ClosSpec {
     let nics = input.nics.unwrap_or(8);
     let uplink = input.uplink.unwrap_or(match kind {
@@ -198,10 +198,11 @@ fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result
     Ok(())
 }
 
-/// The number of servers of a segment: the largest divisor of the number of servers for which the NICs on a leaf do not
-/// exceed a limit. If no divisor gives as few segments as the limit permits, it is the limit, and the last segment is not
-/// full. With `radix`, the limit follows from the ports of a leaf. Without `radix`, HPN and DCN+ take the limit from the
-/// paper, and the other kinds have the limit [`LEAF_NICS`], or no limit if the network has one tier.
+/// The number of servers of a segment: the largest divisor of the number of servers for which the NICs on a leaf do
+/// not exceed a limit. If no divisor gives as few segments as the limit permits, the segments have as many servers as
+/// the limit permits, and the last one is not full. With `radix`, the limit follows from the ports of a leaf. Without
+/// `radix`, HPN and DCN+ take the limit from the paper, and the other kinds have the limit [`LEAF_NICS`], or no limit
+/// if the network has one tier.
 fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
     let nics = match (kind, input.radix) {
         (ClosKind::Hpn, None) => HPN_SEGMENT,
@@ -315,7 +316,7 @@ fn one_of(key: &str, oversubscription: Option<f64>, uplinks: u32) -> Result<u32,
     Err(TopologyError::shape(key, Problem::with_text(message, format_args!("nothing: leave {key} out"))))
 }
 
-/// Checks that the input sets no uplinks, as a network of one tier has none.
+/// Checks that the input sets nothing about uplinks, spines and cores, as a network of one tier has none.
 fn without_uplinks(input: &ClosInput) -> Result<(), TopologyError> {
     let keys = [
         ("oversubscription", input.oversubscription.is_some()),

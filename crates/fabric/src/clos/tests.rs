@@ -39,8 +39,8 @@ fn ports(t: &Topology) -> [usize; 3] {
     [1, 2, 3].map(of)
 }
 
-/// The number of links of the shortest paths between two hosts, and the number of these paths over all ports of the
-/// source; `None` if no port reaches the destination.
+/// The number of links of the shortest paths between two hosts, and the number of these paths over all ports of both;
+/// `None` if no port of the source reaches the destination.
 fn paths(t: &Topology, src: u32, dst: u32) -> Option<(usize, usize)> {
     crate::shortest_paths::between(t, HostId(src), HostId(dst))
 }
@@ -96,14 +96,14 @@ fn the_last_segment_may_have_fewer_servers() {
     let segment = |kind, servers: u32, radix: Option<u32>| {
         clos_defaults(kind, &ClosInput { radix, ..input(servers) }).unwrap().segment
     };
-    // Equal segments go before, where there are no more of them.
+    // Equal segments are preferred if this does not increase the number of segments.
     assert_eq!(
         [31, 48, 100, 127, 33].map(|servers| segment(ClosKind::Rails, servers, None)),
         [31, 24, 25, 32, 32]
     );
     assert_eq!([127, 128].map(|servers| segment(ClosKind::MultiPlane, servers, None)), [4, 4]);
     assert_eq!(segment(ClosKind::DcnPlus, 17, None), 16);
-    // Three tiers, and a plane of its own for each port.
+    // A network of three tiers, and one in which each port of a NIC has its own plane.
     let large = ClosInput { servers: 511, tiers: Some(3), ..pod };
     assert_eq!((tiers(&built(ClosKind::Rails, large.clone())), large.radix), ([128, 128, 64], Some(64)));
     let planes = built(ClosKind::MultiPlane, input(10));

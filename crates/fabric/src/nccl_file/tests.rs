@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// A server of two GPUs below a PCI switch with two NICs each.
+/// A server with two PCI switches, each of which has one NIC and one GPU.
 const SERVER: &str = r#"<system version="1">
   <cpu numaid="0">
     <pci busid="0000:01:00.0" class="0x060400">

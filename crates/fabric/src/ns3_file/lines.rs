@@ -195,7 +195,7 @@ impl<'a> File<'a> {
     /// Whether each node is a switch.
     ///
     /// # Errors
-    /// The line of switches does not list each switch exactly once.
+    /// The line of switches is missing, or it does not list as many different nodes as the header counts switches.
     pub(super) fn switches(&self) -> Result<Vec<bool>, TopologyError> {
         let Header { nodes, switches: count, line: header, .. } = self.header;
         let mut is_switch = vec![false; nodes as usize];

@@ -23,8 +23,9 @@ impl File<'_> {
     /// is a server of its own.
     ///
     /// # Errors
-    /// GPUs that do not fill their servers, links from NVSwitches to other switches, GPUs whose NVLinks differ, or
-    /// GPUs of one server that are not connected by NVSwitches.
+    /// GPUs that do not fill their servers, links from NVSwitches to other switches, NVLinks with an error rate,
+    /// NVSwitches without links, GPUs whose NVLinks differ, or GPUs of one server that are not connected by
+    /// NVSwitches.
     pub(super) fn take_servers(
         &self,
         is_switch: &[bool],

@@ -60,7 +60,7 @@ fn tiers_follow_the_distance_to_the_nearest_tor() {
     assert!(chain(256).unwrap_err().contains("switch 257 is more than 254 links away"));
 }
 
-/// A mistake in [`GOOD`], and the error text about it.
+/// Mistakes in [`GOOD`]: a text in it, the text that replaces it, and the error.
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("7 3 8", "7 3", "g.txt:1: this line has 2 columns; it must have 3: nodes switches links (HPCC), 4: "),
     ("7 3 8", "7 x 8", "g.txt:1: \"x\" is not the number of switches"),
@@ -93,7 +93,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("2us 0", "2us", "g.txt:6: this line has no error rate (node node rate latency error-rate)"),
 ];
 
-/// A mistake in [`GOOD`], and an error text about it that proposes no replacement.
+/// Mistakes in [`GOOD`] as in [`MISTAKES`], but with an error that proposes no replacement.
 const WITHOUT_HINT: &[(&str, &str, &str)] = &[
     ("1 0 100", "1 9 100", "g.txt:3: there is no node 9: line 1 counts 7, numbered 0 to 6"),
     ("3 3 1600", "x 3 1600", "g.txt:11: \"x\" is not a node's number, a whole number from 0"),

@@ -288,7 +288,7 @@ proptest! {
     }
 }
 
-/// Two planes with four ToRs and two spines each, and servers of 2 NICs, 2 servers per segment.
+/// Two planes with four ToRs and one spine each, and servers of 2 NICs, 2 servers per segment.
 fn cluster() -> Topology {
     let rate = Rate::from_gbps(200);
     let input = ClosInput {

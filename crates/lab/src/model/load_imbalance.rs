@@ -77,9 +77,9 @@ mod tests {
         found.iter().sum::<f64>() / found.len() as f64
     }
 
-    /// The expected value is computed by hand: with m balls in n bins, a bin has m/n balls on average, with a
-    /// standard deviation of the square root of m/n. The most loaded of 32 bins is about 2.07 standard deviations
-    /// above the mean, the expected maximum of 32 normal numbers.
+    /// The expected value is computed by hand: with 32 x `evs` balls in 32 bins, a bin has `evs` balls on average,
+    /// with a standard deviation of about the square root of `evs`. The most loaded of 32 bins is about 2.07 standard
+    /// deviations above the mean, the expected maximum of 32 normal numbers.
     #[test]
     fn the_most_loaded_uplink_is_two_deviations_above_the_mean() {
         let seeds: Vec<u64> = (1..=50).collect();

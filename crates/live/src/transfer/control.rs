@@ -67,7 +67,7 @@ pub enum FromSender {
 /// A message from a receiver, after its greeting.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum FromReceiver {
-    /// So many messages have been written.
+    /// This number of messages has been written.
     Written(u64),
     /// A file has arrived whole.
     Stored(Stored),
@@ -112,7 +112,7 @@ impl Control {
     /// Connects to a receiver.
     ///
     /// # Errors
-    /// Nobody listens there.
+    /// Nobody listens there, or the connection has ended already.
     pub fn connect(to: SocketAddr, silence: RealDuration) -> Result<(Control, SocketAddr), LiveError> {
         let stream = TcpStream::connect_timeout(&to, CONNECT).map_err(|error| {
             LiveError::Broken(format!(
@@ -159,7 +159,7 @@ impl Control {
     /// The content of the peer's greeting, once it has arrived.
     ///
     /// # Errors
-    /// The peer is gone, is of another version, or speaks another protocol.
+    /// The peer is gone or silent for too long, is of another version, or speaks another protocol.
     pub fn greeting<T: DeserializeOwned>(&mut self) -> Result<Option<T>, LiveError> {
         self.read()?;
         let Some(value) = self.waiting.pop_front() else { return Ok(None) };
@@ -198,7 +198,7 @@ impl Control {
     pub fn send(&mut self, message: &impl Serialize) -> Result<(), LiveError> {
         self.signed_ns = monotonic_ns();
         let Err(error) = self.channel.send(message) else { return Ok(()) };
-        // Its last words say why it ended.
+        // A peer that fails sends the reason before it ends.
         self.waiting.extend(self.channel.receive::<Value>().unwrap_or_default());
         let words = self.waiting.iter().find_map(|value| value.get("Failed")?.as_str());
         let why = words.map_or_else(|| format!("is gone: {error}"), |words| format!("reports: {words}"));
@@ -221,7 +221,7 @@ impl Control {
     /// The next message that has arrived.
     ///
     /// # Errors
-    /// The peer is gone, or the message is unknown.
+    /// The peer is gone or silent for too long, or the message is unknown.
     pub fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, LiveError> {
         if self.waiting.is_empty() {
             self.read()?;

@@ -92,7 +92,7 @@ impl Codec {
     /// Reads a datagram that arrives at host `dst`. Its payload is then in [`payload`](Self::payload).
     ///
     /// # Errors
-    /// The datagram is damaged, or no packet.
+    /// The datagram is damaged or no packet, or its queue pair is not one of the transfer.
     pub fn decode(
         &mut self,
         (now, dst): (Time, HostId),

@@ -34,7 +34,7 @@ impl Endpoints {
     /// The endpoints of a transfer.
     ///
     /// # Errors
-    /// A parameter is unknown or out of its range.
+    /// A parameter is unknown or out of its range, or the scheme uses a feature that only the simulator has.
     pub fn new(parameters: &TransferParameters) -> Result<Endpoints, LiveError> {
         let TransferParameters { qps, message_bytes, .. } = *parameters;
         if !(1..=MOST_QPS).contains(&qps) || !(1..=LARGEST_MESSAGE).contains(&message_bytes) {

@@ -1,9 +1,9 @@
 //! Files and streams between two addresses, with the transports of the cores and without dilation.
 //!
 //! A sender and a receiver agree over a TCP connection (`control`), and the files follow in UDP packets (`datagram`)
-//! between the senders and receivers of the cores (`endpoints`). A file is cut into messages of equal size, which take
-//! turns on the queue pairs. The receiver writes each packet at its offset in its message, and each message at its offset
-//! in the file (`sink`).
+//! between the senders and receivers of the cores (`endpoints`). A file is cut into messages of equal size (the last
+//! one may be shorter), which take turns on the queue pairs. The receiver writes each packet at its offset in its
+//! message, and each message at its offset in the file (`sink`).
 
 mod control;
 mod datagram;
@@ -127,7 +127,7 @@ pub struct Statistics {
     pub bytes: u64,
     /// The time from the first packet to the end in seconds.
     pub seconds: f64,
-    /// The bytes of files per second, in bits.
+    /// The bits of the files per second.
     pub goodput_bps: f64,
     /// Data packets: sent by a sender, for the first time or again; received by a receiver.
     pub data_packets: u64,

@@ -26,8 +26,9 @@ const RECEIVED_AT_ONCE: usize = 8;
 /// Receives files until as many senders as expected have finished.
 ///
 /// # Errors
-/// The address cannot be used, a file cannot be written or arrived damaged, or a sender is gone, silent or of another
-/// version. With several senders, the others are still served first.
+/// The address cannot be used, a file cannot be written or arrived damaged, a sender is gone, silent or of another
+/// version, or the user interrupted the transfers. If one of several senders fails, the others are still served
+/// first.
 pub fn receive(settings: &ReceiveSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
     let at = settings.listen;
     let listener = TcpListener::bind(at).map_err(system(&format!("the receiver cannot listen at {at}")))?;

@@ -35,8 +35,8 @@ const RECEIVED_AT_ONCE: usize = 8;
 /// Sends files to one or more receivers.
 ///
 /// # Errors
-/// A parameter is wrong, a file cannot be read, a receiver is gone, silent or of another version, or a file arrived
-/// damaged.
+/// A parameter is wrong, a file cannot be read, a receiver is gone, silent or of another version, a file arrived
+/// damaged, or the user interrupted the transfer.
 pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
     let mut sessions = Vec::new();
     for to in &settings.to {
@@ -333,7 +333,8 @@ fn wait(sessions: &mut [Session], nic: &Nic) {
         let now = session.now();
         let mut due = session.next_timeout();
         if !nic.is_free(now) {
-            // Half of the time by which packets may leave early makes a batch.
+            // Packets may leave up to `EARLY` before their times by the rate. After a wait until this time, the
+            // packets of the next `EARLY` therefore make a batch.
             due = due.min(nic.free_at);
         }
         ns = ns.min(due.since(now).0 / 1000);

@@ -38,7 +38,7 @@ pub struct Sink {
 /// A file that arrives.
 struct Arriving {
     name: String,
-    /// The number of messages, the length and the CRC-32, once the sender knows them.
+    /// The number of messages, the length and the CRC-32, once the sender has reported them.
     end: Option<(u32, u64, u32)>,
     /// The file in a folder, and its path.
     file: Option<(File, PathBuf)>,
@@ -206,7 +206,7 @@ impl Sink {
     /// Removes the files that did not become whole.
     pub fn abandon(&mut self) {
         for (_, part) in self.files.values().filter_map(|file| file.file.as_ref()) {
-            // It says by its name that it is not whole.
+            // An error is ignored, because the file's name shows that it is not whole.
             let _ = remove_file(part);
         }
         self.files.clear();

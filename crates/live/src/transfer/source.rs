@@ -86,7 +86,7 @@ impl Source {
         }
     }
 
-    /// The length of all inputs. None if one of them is a stream.
+    /// The length of all inputs. None if one of them is not a regular file.
     pub fn length(&self) -> Option<u64> {
         let of = |input: &Input| match input {
             Input::File(path) => {

@@ -173,7 +173,8 @@ pub struct Dcqcn {
     /// The next expiry of the alpha timer; under [`AlphaDecay::Packets`], the time from which on every event decays
     /// alpha.
     alpha_due: Time,
-    /// Whether a CNP arrived since the last expiry of the alpha timer.
+    /// Whether a CNP other than the first one arrived since the last expiry of the alpha timer. It is always false in
+    /// the form of the paper.
     cnp_for_alpha: bool,
     line_rate: f64,
     min_rate: f64,

@@ -68,8 +68,8 @@ pub struct TelemetryReport<'a> {
 }
 
 interface! {
-    /// A congestion control, built-in or user-defined. There is one for each queue pair. Its parameters may have the same
-    /// types as those of a [`LoadBalancer`](crate::lb::LoadBalancer).
+    /// A congestion control, built-in or user-defined. There is one for each queue pair. Its parameters may have the
+    /// same types as those of a [`LoadBalancer`](crate::lb::LoadBalancer).
     pub trait CongestionControl: Send for each of AnyCc by each_cc {
         /// The number of bytes, headers included, that may be in flight: sent, and neither acknowledged nor declared
         /// lost. With nothing in flight, the built-in transports send a packet however small the window is (except

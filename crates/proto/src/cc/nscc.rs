@@ -2,9 +2,9 @@
 //! 3-82), read in a translation and in implementers' digests.
 //!
 //! The window counts bytes and follows the queueing delay. Acknowledged bytes add up to an increase, which is applied
-//! after eight packets or a round trip. A marked packet whose delay reaches the target cuts the window if the average
-//! delay is above the target, at most once per round trip. If a period delivered few bytes, "quick adapt" sets the
-//! window to these bytes, which is needed in an incast.
+//! after more than eight packets or after a round trip. A marked packet whose delay reaches the target cuts the
+//! window if the average delay is above the target, at most once per round trip. If a period delivered few bytes,
+//! "quick adapt" sets the window to these bytes, which is needed in an incast.
 //!
 //! Not built: the receiver's penalty (step 3), by which a slow host requests a smaller window. The text does not say when
 //! a host requests it. [`NsccRules::Htsim`] reproduces differences of the public simulator (uet-htsim), and docs/uet.md
@@ -232,7 +232,8 @@ impl NsccConfig {
         }
     }
 
-    /// The rules and samples of uet-htsim. Quick adapt also acts at four times the target if switches trim.
+    /// The rules and samples of uet-htsim. Quick adapt also acts above a delay of four times the target, even though
+    /// switches trim.
     pub fn htsim() -> Self {
         let qa_threshold = Some(Span::Rtt(3.0));
         NsccConfig { qa_threshold, average: NsccAverage::Htsim, rules: NsccRules::Htsim, ..Self::spec() }

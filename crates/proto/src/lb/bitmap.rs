@@ -92,7 +92,7 @@ pub struct Bitmap {
     stride: u32,
     /// The number of turns left in the round.
     turns: u32,
-    /// The times and entropy values of the packets that were sent in the last RTO.
+    /// The times and entropy values of the packets that were sent in the last RTO, at most `remembered`.
     sent: VecDeque<(Time, u16)>,
     rto: Duration,
     config: BitmapConfig,
@@ -327,7 +327,8 @@ mod tests {
         ack(&mut lb, 200, true);
     }
 
-    /// Each packet reduces a single penalty by one, however many values it skips, even if all values have penalties.
+    /// Each packet reduces at most one penalty, and by one, however many values it skips. If all values have
+    /// penalties, it reduces one.
     #[test]
     fn one_penalty_ebbs_a_packet() {
         let mut lb = sender(&CONFIG);

@@ -70,8 +70,8 @@ interface! {
         /// not. Divided by the size of a packet, it gives the packets per round trip. A congestion control that
         /// controls only a rate may have a window that never limits.
         fn next_ev(&mut self, now: Time, window: u64) -> u16;
-        /// Passes the ports of the NIC to the load balancer, before [`next_ev`](Self::next_ev). This is called only if the
-        /// NIC has several ports.
+        /// Passes the ports of the NIC to the load balancer, before [`next_ev`](Self::next_ev). This is called only
+        /// if the NIC has several ports.
         fn see_ports(&mut self, ports: NicPorts) {
             let _ = ports;
         }

@@ -155,7 +155,8 @@ mod tests {
         lb.handle_timeout(at(1), None);
     }
 
-    /// The state consists of 64 penalties of 4 bits, three numbers of the round, and 256 entropy values of 6 bits.
+    /// The state consists of 64 penalties of 4 bits, three numbers of the round of 6 bits, and 256 entropy values of
+    /// 6 bits.
     #[test]
     fn state_is_as_listed() {
         let config = MixedConfig { evs: 64, buffer: 256, ..CONFIG };

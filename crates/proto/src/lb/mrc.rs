@@ -145,7 +145,7 @@ impl MrcLb {
         lb
     }
 
-    /// Number of entropy values that are not retired.
+    /// Number of entropy values that are neither retired nor denied.
     pub fn available(&self) -> u32 {
         self.available
     }
@@ -210,8 +210,9 @@ impl MrcLb {
         (position < u32::from(self.per_plane)).then(|| plane * self.per_plane + position as u16)
     }
 
-    /// The next plane in turn whose port is free and that has usable entropy values. If there is no such plane, planes
-    /// with busy ports are considered, and then those without usable entropy values.
+    /// The next plane in turn whose port is free and that has usable entropy values. If there is no such plane,
+    /// planes with busy ports are considered, then those without usable entropy values, and then those whose port at
+    /// the receiver is down.
     #[inline]
     fn next_plane(&mut self) -> u16 {
         if self.ports.count == 1 {

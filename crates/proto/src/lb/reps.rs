@@ -148,7 +148,7 @@ pub struct Reps {
     number_of_valid: u8,
     explore_counter: u8,
     is_freezing: bool,
-    /// The number of packets for which an entry is used.
+    /// The number of packets in a row for which an entry is used: 1 if entropies are used in turn.
     lifespan: u8,
     /// The number of packets that have used the oldest valid entry so far.
     used: u8,

@@ -63,8 +63,9 @@ impl SackCause {
     }
 }
 
-/// The message number of DCP's packets in the order of posting (MSN, 24 bits), and the number of the sender's timeouts
-/// for that message so far (sRetryNo, 8 bits). This type takes four bytes, so that a packet has 48.
+/// The number of the request to which a packet of DCP belongs, in the order of posting (MSN, 24 bits), and the number
+/// of the sender's timeouts for that request so far (sRetryNo, 8 bits). This type takes four bytes, so that a packet
+/// has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Msn(u32);
 
@@ -81,7 +82,7 @@ impl Msn {
         Msn(number << 8 | retry as u32)
     }
 
-    /// The message's number on its queue pair, from 0.
+    /// The request's number on its queue pair, from 0.
     #[inline]
     pub const fn number(self) -> u32 {
         self.0 >> 8

@@ -8,7 +8,7 @@ pub(super) struct Marking {
     pub kmin: u64,
     /// Queue length in bytes above which every packet is marked.
     pub kmax: u64,
-    /// Probability of a mark just below `kmax`. The probability rises linearly from 0 at `kmin`.
+    /// Probability of a mark at `kmax`. The probability rises linearly from 0 at `kmin`.
     pub pmax: f64,
     /// The random stream for ECN marking.
     pub random: Stream,

@@ -29,7 +29,7 @@ fn repeated(batch: u32, span: Duration) -> Vec<(Time, u32)> {
 /// times as much.
 #[test]
 fn one_fetch_for_each_packet_makes_four_gigabits() {
-    // The first packet is available after 2 us, and the last one at the end of the span.
+    // Fetched one by one, packets are available after 2 us, 4 us and so on, the last of the span after 200 us.
     let span = Duration::from_us(201);
     let one_by_one = repeated(1, span);
     let expected: Vec<(Time, u32)> = (0..100).map(|i| (us(2 * (i + 1)), i as u32)).collect();

@@ -153,9 +153,9 @@ fn a_late_header_of_an_earlier_round_asks_for_nothing() {
     assert_eq!(receiver.take(&data(1, 10, 3, 0, 1)), (vec![ack(1)], vec![10]), "without PSN 2");
 }
 
-/// A choice of this implementation: packets of later messages carry retry number 0. If the number belonged to the queue
-/// pair, message 1 would begin with number 1 of message 0, and its own first timeout would have number 1 again. PSN 1
-/// would then be counted twice and complete the message.
+/// A choice of this implementation: packets of later messages carry retry number 0. If the number belonged to the
+/// queue pair, message 1 would begin with number 1 of message 0, and its own first timeout would have number 1 again.
+/// PSN 2 would then be counted twice and complete message 1 without PSN 3.
 #[test]
 fn later_messages_carry_no_retry_number() {
     let mut sender = narrowed(config(), 3 * PACKET);
@@ -213,7 +213,7 @@ fn later_rounds_take_longer() {
     assert_eq!(time_out(&mut sender), last + RTO);
 }
 
-/// The reason for the longer timeouts: a receiver that missed 256 rounds would count the packets of the next round
+/// The reason for the longer timeouts: a receiver that missed 255 rounds would count the packets of the next round
 /// together with the old ones. Retry numbers distinguish up to 127 rounds, for which a sender takes more than six
 /// million RTOs.
 #[test]
@@ -243,7 +243,8 @@ fn retry_numbers_do_not_go_round_unheard() {
     assert_eq!(receiver.take(&data(0, 10, 3, 0, sent as u8)), (vec![ack(1)], vec![10]));
 }
 
-/// A sender that splits messages into requests of `packets` packets, of which the receiver tracks four.
+/// A sender whose requests have at least `packets` packets, a quarter of its window. The receiver tracks four
+/// requests.
 fn split(packets: u64) -> DcpSender {
     windowed(DcpConfig { tracked_messages: 4, ..config() }, 4 * packets * PACKET)
 }
@@ -305,8 +306,8 @@ fn a_round_has_what_was_sent_and_is_not_acknowledged() {
     assert_eq!(send(&mut sender, us(4_002)), rest);
     answer(&mut sender, us(4_003), header_only(7, 3, 1));
     assert_eq!(send(&mut sender, us(4_003)), [(7, 3, 1)]);
-    // The timeout retransmits everything that was sent, including the rest of the message, and request 2 for the third
-    // time.
+    // The timeout retransmits everything that was sent, including the rest of the message, and requests 2 and 3 for
+    // the third time.
     time_out(&mut sender);
     let third: Vec<_> =
         send(&mut sender, us(8_010)).into_iter().map(|(psn, _, retry)| (psn, retry)).collect();

@@ -122,7 +122,8 @@ mod receiving {
         assert_eq!(receiver.answers(us(110), &marked(0)), [ack(2, true, 0), Repr::Cnp]);
     }
 
-    /// The mark that arrives at 30 us, within the interval, causes one CNP, with the first packet after 50 us.
+    /// The CNP interval ends at 60 us, 50 us after the first CNP. With `trailing_cnp`, the mark at 30 us causes one
+    /// CNP, with the first packet that arrives after the interval.
     #[test]
     fn a_trailing_cnp_tells_of_a_mark_within_the_interval() {
         for trailing_cnp in [false, true] {

@@ -22,7 +22,7 @@ mod reaction_point {
     /// Rate and target rate in Gb/s, and alpha.
     type State = (f64, f64, f64);
 
-    /// A flow whose congestion control is cloned before each query, which shows that queries change nothing.
+    /// A flow with DCQCN. Each call is made on a clone of the congestion control, which then replaces it.
     #[derive(Clone)]
     struct Flow(Dcqcn);
 

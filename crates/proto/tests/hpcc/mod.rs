@@ -141,10 +141,11 @@ fn steps_of_the_algorithm() {
         ((8, 80_000, 0, 401, 500), (0.8, 100_000.0, 100_000.0, 0)),
         // U equals eta, so it is not below eta.
         ((8, 95_000, 0, 501, 600), (0.95, 100_000.0, 100_000.0, 0)),
-        // With a standing queue of 100,000 B, u = 2.
+        // A queue of 100,000 B counts once two reports in a row contain it. Then u = 2.
         ((8, 100_000, 100_000, 520, 610), (1.0, 95_040.0, 100_000.0, 0)),
         ((8, 100_000, 100_000, 601, 700), (2.0, 47_540.0, 47_540.0, 0)),
-        // If the queue is reported again within the round trip, the sender does not react to it again.
+        // Within the round trip, W follows from the same reference with each report, so that the second report of the
+        // queue has no further effect.
         ((1, 12_500, 100_000, 620, 710), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
         ((1, 12_500, 100_000, 640, 720), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
         // After a go-back-N restart, the acknowledged PSN (701) may exceed the next PSN (650). A second such report

@@ -219,7 +219,8 @@ fn only_new_acknowledgements_put_the_timeout_off() {
     assert_eq!(sender.next_timeout(), Some(us(160)));
 }
 
-/// After a restart no PSN counts as sent. But earlier packets may have been lost, and they still occupy the window.
+/// After a restart no PSN counts as sent. But earlier packets may have been lost and still occupy the window, so the
+/// timer runs.
 #[test]
 fn a_sender_that_went_back_and_has_not_sent_yet_has_a_timeout() {
     let mut sender = busy(2);

@@ -151,7 +151,7 @@ fn the_window_grows_fast_after_a_window_without_queueing() {
 }
 
 /// Quick adapt acts after a trim, if a period of base RTT plus target delivered less than MaxWnd / 8. Until the bytes
-/// that were then in flight are answered, ACKs and NACKs have no further effect.
+/// that were then in flight are answered, marked ACKs and NACKs have no further effect.
 #[test]
 fn a_trim_in_a_poor_period_sets_the_window_to_what_it_delivered() {
     let mut source = Source::new(&NsccConfig::spec());

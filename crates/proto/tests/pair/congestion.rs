@@ -70,7 +70,8 @@ pub fn slowest_packet(cc: &CcConfig, facts: &PathFacts) -> Duration {
     }
 }
 
-/// The parameters that the DCQCN paper recommends (section 5.2).
+/// The parameters that the DCQCN paper recommends (section 5.2). It specifies neither the hyper increase nor the
+/// lowest rate.
 fn paper_dcqcn(window: u64) -> DcqcnConfig {
     DcqcnConfig {
         g: 1.0 / 256.0,

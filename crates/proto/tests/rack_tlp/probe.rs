@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// RFC 8985, section 7: the last packet is retransmitted two smoothed RTTs after it was sent.
+/// RFC 8985, section 7: the last packet is retransmitted two smoothed RTTs after the last ACK.
 #[test]
 fn a_lost_tail_is_found_by_a_probe() {
     let mut sender = Sender::with(4);

@@ -3,7 +3,7 @@
 use super::*;
 
 /// DCP, section 6.3: the reordering window is an RTT. A retransmission is therefore sent two RTTs after the packet,
-/// which is one RTT after the packets behind it are acknowledged.
+/// which is one RTT after its ACK would have arrived.
 #[test]
 fn a_lost_packet_is_sent_again_a_round_trip_late() {
     let mut sender = Sender::with(10);

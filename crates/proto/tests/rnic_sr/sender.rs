@@ -36,7 +36,7 @@ fn send(sender: &mut RnicSrSender, now: Time) -> Vec<(u32, bool)> {
         .collect()
 }
 
-/// Checks the PSNs that are sent now, of which only the last one may request an ACK.
+/// Checks the PSNs that are sent now. The last one must request an ACK, and no other may.
 #[track_caller]
 fn asks_at_the_end(sent: Vec<(u32, bool)>, psns: impl IntoIterator<Item = u32>) {
     let psns: Vec<u32> = psns.into_iter().collect();

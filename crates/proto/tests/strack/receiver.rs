@@ -98,7 +98,8 @@ fn a_probe_is_answered_from_its_base() {
     assert_eq!(probe(1), (3, 1, bits([0, 1, 3]), 2), "below the ePSN all have arrived");
     assert_eq!(probe(60), (3, 60, bits([10]), 2));
     assert_eq!(probe(200), (3, 200, 0, 2));
-    // PSNs 4 and 70 are not yet reported. Their segment follows in the next SACK, two packets later.
+    // PSNs 4 and 70 are not yet reported. The segment of the lower one, PSN 4, follows in the next SACK, two packets
+    // later.
     assert_eq!(sacks(&mut receiver, [200]), []);
     assert_eq!(sacks(&mut receiver, [201]), [(3, 3, bits([1]), 4)]);
 }
@@ -119,8 +120,8 @@ fn the_lowest_psn_since_the_last_sack_chooses_the_segment() {
     assert_eq!(sacks(&mut receiver, [1]), [(4, 4, bits([59, 60]), 0)]);
 }
 
-/// The arrival of a duplicate is none of the four conditions. Its bytes count among the bytes that arrived since the last
-/// SACK, but not among the received bytes.
+/// The arrival of a duplicate is by itself none of the four conditions. Its bytes count among the bytes that arrived
+/// since the last SACK, but not among the received bytes.
 #[test]
 fn a_copy_is_dropped_without_an_answer_of_its_own() {
     let mut receiver = receiver();

@@ -206,7 +206,8 @@ fn a_full_store_gives_up_who_is_idle() {
     assert_eq!((loops(&mut tables, 1), tables.next_install()), (1, Some(us(4_100))));
 }
 
-/// A quiet flow is not idle: if its entry were reused, its packets that still loop could be overtaken by later ones.
+/// A flow without CNPs is not idle while it recovers: if its entry were reused, its packets that still loop could be
+/// overtaken by later ones.
 #[test]
 fn a_flow_that_still_recovers_keeps_its_entry() {
     let rules = Throttling { recovery: Recovery::Rate, ..PAPER };

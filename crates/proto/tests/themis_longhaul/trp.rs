@@ -310,10 +310,10 @@ fn a_lost_packet_does_not_keep_those_behind_it() {
     assert_eq!(left[1..], [(2, ns(501_000 + 3 * 105)), (3, ns(501_000 + 3 * 105 + 5))]);
 }
 
-/// Go-back-N retransmits packet 1. It arrives after packet 0 was released, and is therefore forwarded immediately, so that
-/// the flow is back to normal. The copies that still loop return in the order 3, 1, 2, and 3 must not leave before 2. If the
-/// flow's registers are in the store, they show that 2 follows 1. A slot of the cache is free by then, so that each copy
-/// makes all its loops.
+/// Go-back-N retransmits packet 1. It arrives after packet 0 was released, and is therefore forwarded immediately, so
+/// that the flow is back to normal. The copies that still loop return in the order 1, 3, 2, and 3 must not leave
+/// before 2. If the flow's registers are in the store, they show that 2 follows 1. A slot of the cache is free by
+/// then, so that each copy makes all its loops.
 #[test]
 fn what_was_sent_again_opens_no_gap() {
     for (store, psns) in [(true, [0, 1, 2, 1, 3]), (false, [0, 1, 1, 2, 3])] {

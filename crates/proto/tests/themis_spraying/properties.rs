@@ -1,5 +1,6 @@
 //! Properties that hold for every sequence of packet arrivals without losses between the receiver's ToR and the
-//! receiver, with failure handling off (sections 4.2 to 4.4). Section 7 states the limits that the paper claims.
+//! receiver (sections 4.2 to 4.4). Failure handling is off, except in the test that turns parts of Themis on and off.
+//! Section 7 states the limits that the paper claims.
 
 use crate::themis_spraying::fabric::*;
 use crate::themis_spraying::tor::PAPER;
@@ -93,7 +94,8 @@ fn no_nack_is_forwarded_for_a_packet_that_was_only_late() {
     });
 }
 
-/// All kinds of network faults may occur, failures are handled, and any part of Themis may be left out.
+/// All kinds of network faults except losses at the last hop may occur, and any part of Themis, failure handling
+/// included, may be left out.
 #[test]
 fn everything_is_delivered_once_in_order() {
     let parts = (any::<[bool; 4]>(), 1u32..20, 0u32..40);

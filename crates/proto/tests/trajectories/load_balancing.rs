@@ -269,10 +269,10 @@ fn ops() {
     ");
 }
 
-/// A packet takes the path of an ACK, marked or not. Each ACK serves one packet, and the oldest is used first. A packet
-/// takes a random path when no ACK is left, as in the first window, and after a timeout. Here every packet that may
-/// probe does so: at 9 us, and again 8 us later, a packet takes a random path instead of its own. The random paths are
-/// those of `ops` below, but a draw for a probe skips two of them.
+/// A packet takes the path of an ACK, marked or not. Each ACK serves one packet, and the oldest is used first. A
+/// packet takes a random path when no ACK is left, as in the first window, and after a timeout. Here every packet
+/// that may probe does so: at 9 us, and again 8 us later, a packet takes a random path instead of its own. The random
+/// paths are those of `ops` above with 65,536 entropy values, but a draw for a probe skips two of them.
 #[test]
 fn mp_rdma() {
     let config =

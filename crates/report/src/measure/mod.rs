@@ -74,8 +74,8 @@ impl Measure {
     /// Computes the measure from results.
     ///
     /// # Errors
-    /// The measure names a scheme, parameter, series or extra number that the results lack, needs messages that did not
-    /// finish, or divides by zero.
+    /// The measure names a scheme, parameter, series or extra number that the results lack, needs messages that did
+    /// not finish, needs a curve that does not settle or a bin without messages, or divides by zero.
     pub fn evaluate(&self, set: &ResultSet) -> Result<ClaimValue, MeasureError> {
         self.evaluate_indexed(&Index::new(set))
     }

@@ -266,7 +266,7 @@ fn unsettled(
     )
 }
 
-/// The error for messages whose number of retransmissions is not known.
+/// The error for messages whose number of retransmissions or timeouts is not known.
 fn unattributed(at: usize, run: &RunRow, missing: usize, all: usize) -> Result<f64, ErrorAt> {
     let (scheme, seed) = (&run.scheme, run.seed);
     ErrorAt::new(

@@ -18,9 +18,9 @@ use serde_json::{Value as Json, json};
 const WIDE_TIMES: f64 = 3.0;
 /// The largest number of schemes that the caption names as furthest from the common order.
 const NAMED: usize = 3;
-/// The smallest number of schemes for which a rank correlation is meaningful.
+/// The smallest number of schemes with one path choice for which the caption gives their own rank correlation.
 const ENOUGH: usize = 6;
-/// The smallest correlation for which there is a common order from which a scheme can deviate.
+/// The smallest absolute value of a correlation for which there is a common order from which a scheme can deviate.
 const AN_ORDER: f64 = 0.6;
 
 /// A scheme that is ranked, or that is the only one to finish.

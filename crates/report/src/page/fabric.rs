@@ -1,5 +1,5 @@
-//! The picture of the fabric: tiers of switches in each plane, with their cables, and where faults and the longest queue
-//! are. Large tiers have as many boxes as fit, so that a picture has the same size for any fabric.
+//! The picture of the fabric: tiers of switches in each plane, with their cables, and where faults and the longest
+//! queue are. Large tiers have as many boxes as fit, so that a picture has the same size for any fabric.
 
 use super::markup::escape;
 use crate::labels::bytes;
@@ -77,8 +77,8 @@ fn hot(facts: &FabricFacts, link: &str) -> Option<Hot> {
     (tier < facts.planes[plane].tiers.len()).then_some(Hot { plane, tier })
 }
 
-/// The planes that have a picture: those with a fault or the longest queue, and the first one of the others, which is also
-/// returned by itself.
+/// The planes that have a picture: all, if there are at most [`MOST_PLANES`]. Otherwise they are the first few of
+/// those with a fault or the longest queue, and the first one of the others, which is also returned by itself.
 fn shown(facts: &FabricFacts, hot: Option<Hot>) -> (Vec<usize>, usize) {
     let all = 0..facts.planes.len();
     if all.len() <= MOST_PLANES {
@@ -153,7 +153,8 @@ fn cables(svg: &mut String, tier: &TierFacts, lower: u32, top: u32) {
     let mut lines = Vec::new();
     let ends: Vec<u32> = centres(lower).collect();
     let starts: Vec<u32> = centres(tier.switches).collect();
-    // The cables of a single lower box per switch are drawn straight, all others as a full mesh.
+    // If each lower node has one cable, and there are more boxes below than above, each lower box has one line.
+    // Otherwise the lines form a full mesh.
     let is_mesh = tier.cables > lower || ends.len() <= starts.len();
     for (place, start) in starts.iter().enumerate() {
         for (number, end) in ends.iter().enumerate() {

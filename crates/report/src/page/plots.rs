@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The largest number of points in a scatter plot of messages, over all curves.
 const MAX_CLOUD: usize = 20_000;
 
-/// The plots that a figure specifies, or else those for which the results have data.
+/// The plots of what a search measured. Without any, the plots that a figure specifies, or else those for which the
+/// results have data.
 pub(super) fn of(index: &Index<'_>) -> Vec<Plot> {
     let compared = index.set.answer.as_ref().and_then(|answer| answer.measured.as_ref());
     let looked_for = swept(index.set).into_iter();

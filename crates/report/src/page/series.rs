@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_CURVES: usize = 48;
 /// The largest number of points in all scatter plots of a panel.
 const MAX_CLOUD: usize = 20_000;
-/// The largest number of time bins of a scatter plot. Each bin keeps the same number of points.
+/// The largest number of time bins of a scatter plot. All bins keep the same number of points, or all that they have.
 const STRETCHES: usize = 400;
 
 /// Points as (microseconds, value).

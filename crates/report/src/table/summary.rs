@@ -61,7 +61,8 @@ impl Summary {
     }
 }
 
-/// The summary of all runs. A column that contains only zeros is replaced by a note.
+/// The summary of all runs. A column of losses, marks or retransmissions that contains only zeros is replaced by a
+/// note.
 pub(crate) fn summary(set: &ResultSet) -> Summary {
     summary_of(set, &by_point(groups(set)), false)
 }
@@ -74,7 +75,8 @@ fn by_point(mut groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
     groups
 }
 
-/// The unit that all columns of times share, or none if some times would lose digits in the same unit.
+/// The unit that all columns of times share, which is that of the largest mean. None if the smallest mean is below
+/// 100 µs, since it would lose digits in that unit.
 fn shared_unit(groups: &[Group<'_>]) -> Option<TimeUnit> {
     let means: Vec<f64> =
         FRONT_COLUMNS.iter().chain(&JOB_COLUMNS).flat_map(|(_, cells)| cells.means(groups)).collect();

@@ -26,8 +26,8 @@ pub(super) struct NumberFormat {
 }
 
 impl NumberFormat {
-    /// The format for these means. All times in a sentence have one unit: that of the largest mean, or that of the
-    /// smallest mean if it is below 100 µs and would lose digits.
+    /// The format for these means. All times in a sentence have one unit: that of the largest mean. If the smallest
+    /// mean is below 100 µs, it is that of the smallest mean, which would lose digits in milliseconds.
     pub(super) fn for_means(means: impl Iterator<Item = f64> + Clone, quantity: Quantity) -> Self {
         let least = means.clone().fold(f64::INFINITY, f64::min);
         let most = means.fold(0.0, f64::max);

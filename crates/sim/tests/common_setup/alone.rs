@@ -52,7 +52,7 @@ const WARNED_BEFOREHAND: [&str; 8] = [
 /// hosts send as with `dcqcn`.
 const OF_SITES: [&str; 4] = ["themis-longhaul", "pnp-only", "trp-only", "bicc"];
 
-/// A scenario with one message from host 0 to host `to` over `topology`, for every scheme.
+/// A scenario with one message from host 0 to host `to` over `topology`, for these schemes.
 fn scenario_of(topology: &str, to: u32, bytes: u64, schemes: &[&str]) -> Scenario {
     scenario_with(topology, to, bytes, schemes, "")
 }

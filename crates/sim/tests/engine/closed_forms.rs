@@ -18,7 +18,8 @@ fn alone(bytes: u64, hops: u64, ps_a_byte: u64, latency: u64) -> u64 {
 const AT_100G: u64 = 80;
 const AT_400G: u64 = 20;
 
-/// Runs one flow on `topology` with every scheme. The simulated and the ideal FCT must be `expected` ps.
+/// Runs one flow on `topology` with each of the schemes `reps`, `ops` and `ecmp`. The simulated and the ideal FCT
+/// must be `expected` ps.
 fn assert_fct(topology: &str, files: &Named<'_>, matrix: &str, expected: u64) {
     assert_alone(topology, files, matrix, Alone { fct: expected, ideal: expected });
 }

@@ -360,8 +360,8 @@ fn a_degraded_link_takes_its_rate_exactly() {
     assert_eq!(fct(false, "0us"), Some(halved));
     // If the fault affects both directions, the last ACK also takes longer.
     assert_eq!(fct(true, "0us"), Some(halved + A));
-    // If the fault begins midway, each bit is sent at the rate that applies at that time, so the rest of the packet that is
-    // being sent also takes twice as long.
+    // If the fault begins midway, each bit is sent at the rate that applies at that time, so the rest of the packet
+    // that is being sent also takes twice as long.
     let at = 30 * US;
     let before = (1..=packets).filter(|&i| *on_last_link(i).start() < at).count() as u64;
     assert!(before > 80 && before < 90);

@@ -23,7 +23,7 @@ fn alone(schemes: &str, qps: u32, topology: &str, files: &Named<'_>, dst: u32, b
 
 const SCHEMES: &str = "\"reps\", \"ops\", \"ecmp\"";
 
-/// A fabric of two tiers with upper links of `up` Gb/s. It has 128 hosts at 400 Gb/s and 16 uplinks per ToR.
+/// A fabric of two tiers with upper links of `up` Gb/s. It has 128 hosts at 400 Gb/s, 16 ToRs and 8 uplinks per ToR.
 fn two_tiers(up: u64) -> String {
     format!(
         "kind = \"fat-tree\"\nhosts = 128\ntiers = 2\n[[topology.tier]]\nlink = \"400Gbps\"\nlink_latency = \"500ns\"\n\
@@ -45,8 +45,8 @@ fn parts_on_several_queue_pairs_are_not_faster() {
     }
 }
 
-/// The uplinks are slower than the links of hosts, but spraying uses all 16 of them. No run may be faster than the ideal
-/// FCT.
+/// The uplinks are slower than the links of hosts, but spraying uses all 8 of them. No run may be faster than the
+/// ideal FCT.
 #[test]
 fn spraying_over_slower_uplinks_is_not_faster() {
     for (up, bytes) in
@@ -63,8 +63,8 @@ fn spraying_over_slower_uplinks_is_not_faster() {
     for [fct, ideal] in alone("\"ecmp\"", 1, &two_tiers(100), &[], 127, 100 * PAYLOAD) {
         assert_eq!(fct, ideal);
     }
-    // 16 links of 100 Gb/s together are faster than a host's link, which is therefore the bottleneck. Packets sometimes
-    // wait for one of the 16 links.
+    // 8 links of 100 Gb/s together are faster than a host's link, which is therefore the bottleneck. Packets
+    // sometimes wait for one of the 8 links.
     let [fct, ideal] = alone("\"ops\"", 1, &two_tiers(100), &[], 127, 4_000_000)[0];
     let at_line_rate = (4_000_000 / PAYLOAD) * FULL * 20;
     assert!(ideal > at_line_rate && ideal < at_line_rate + 10 * US && fct < 2 * ideal, "{fct}, {ideal}");
@@ -109,8 +109,8 @@ fn between_hosts_that_are_joined_a_packet_is_sent_twice_more() {
     }
 }
 
-/// A ring AllReduce on eight hosts in a ring of 100 Gb/s uses one of the two links of each host. In 14 steps it sends 100
-/// full packets each over that link, in messages of 25 packets, so that only the link limits it.
+/// A ring AllReduce on eight hosts in a ring of 100 Gb/s uses one of the two links of each host. In 14 steps it sends
+/// 100 full packets each over that link, in messages of 25 packets, so that only the link limits it.
 #[test]
 fn a_ring_between_joined_hosts_has_the_rate_of_one_link() {
     let links: String = (0..8).map(|host| format!("{host} {} 100Gbps 500ns 0\n", (host + 1) % 8)).collect();

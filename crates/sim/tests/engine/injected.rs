@@ -54,7 +54,8 @@ impl Injector for AtRandom {
     }
 }
 
-/// A scenario with faults on a link of an idle host, which make synchronisation windows end there.
+/// A scenario. With `cut`, it has faults on the link of an idle host, which make synchronisation windows end at the
+/// times of the faults.
 fn text(scheme: &str, cut: bool) -> String {
     let fault = |at: u32| {
         format!(

@@ -97,8 +97,8 @@ fn lossy(scheme: &str, probability: f64, limits: &str) -> Result<RunResult, RunE
     attempt(&points(&text, &[])[0])
 }
 
-/// A run that stalls under losses finishes with the limits that its first hint proposes, or else with the lower loss
-/// rate that this hint also proposes.
+/// A run that stalls under losses finishes with the limits that its first hint proposes, and with the lower loss rate
+/// if this hint proposes one.
 #[test]
 fn the_first_hint_of_a_run_that_stalls_under_losses_lets_it_end() {
     let value = |help: &str, key: &str| {

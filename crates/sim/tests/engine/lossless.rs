@@ -191,7 +191,8 @@ fn a_link_that_fails_forgets_its_pause() {
 /// may arrive before the pause is in effect again.
 #[test]
 fn a_pause_that_still_holds_holds_after_a_repair() {
-    // The last packet arrives at 54 T, and packets from the trunk leave from 80 T on.
+    // The last packet from the trunk arrives at about 55 T, and the port to host 6 is free for such packets from
+    // about 83 T on. The fault lies between, at about 63 T to 64 T.
     let fault = trunk_down(worst::FIRST + 56 * T, worst::FIRST + 57 * T);
     assert_lossless_after(worst::attempted(None, true, &fault));
 }
@@ -269,13 +270,13 @@ fn a_run_waits_for_the_repair_of_a_link() {
 }
 
 /// The worst case for a trunk's headroom: a full packet in the other direction starts exactly when the second switch
-/// decides to pause, and no packet from the trunk leaves in the meantime.
+/// decides to pause, and no packet from the trunk leaves the second switch before the pause is in effect.
 ///
-/// The trunk and the hosts run at 100 Gb/s. Hosts 7 to 10 fill the port to host 6 with 80 packets, which take until 80
-/// T. Then 40 packets of host 0 arrive over the trunk, one per T: 20 fit, and the 21st triggers XOFF. By hand, the
-/// pause frame takes effect `latency + switch + T (the packet before it) + frame + latency = 7 T + 160 ps` after the
-/// end of that packet's transmission. Until then, 8 further packets begin. The headroom therefore needs 9 packets in
-/// total, which is 37,350 B and not one byte less.
+/// The trunk and the hosts run at 100 Gb/s. Hosts 7 to 10 fill the port to host 6 with 80 packets, which take 80 T to
+/// leave. In the meantime, 40 packets of host 0 arrive over the trunk, one per T: 20 fit, and the 21st triggers XOFF.
+/// By hand, the pause frame takes effect `latency + switch + T (the packet before it) + frame + latency = 7 T + 160
+/// ps` after the end of that packet's transmission. Until then, 8 further packets begin. The headroom therefore needs
+/// 9 packets in total, which is 37,350 B and not one byte less.
 pub mod worst {
     use super::*;
 

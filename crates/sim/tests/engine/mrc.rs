@@ -40,9 +40,10 @@ fn down(links: &[String]) -> String {
     format!("[[fault]]\nkind = \"link-down\"\nlinks = {links:?}\nat = \"0us\"\n")
 }
 
-/// An upper limit of the time that a sender alone on a path needs to fill it, in microseconds. NSCC's window has at least a
-/// packet, and must grow to a BDP. The fast increase adds 0.25 B times the BDP over 150 KB for each byte that is
-/// acknowledged, so that the window grows by this factor in each round trip. One more round trip ends the message.
+/// An upper limit of the time that a sender alone on a path needs to fill it, in microseconds. NSCC's window has at
+/// least a packet, and must grow to a BDP. The fast increase adds 0.25 B times the BDP over 150 KB for each byte that
+/// is acknowledged, so that each round trip multiplies the window by 1 plus this number. One more round trip ends the
+/// message.
 fn time_to_fill(base_rtt_us: f64, bdp: f64, packet: f64) -> f64 {
     let growth = 1.0 + 0.25 * bdp / 150e3;
     let (mut window, mut round_trips) = (packet, 1.0);
@@ -269,8 +270,9 @@ bytes = "8MB"
     );
 }
 
-/// Switches serve one plane, so their queues and thresholds in BDP follow the rate of a port. Before they did, queues held
-/// eight times as much, and the incast had more than 5,000 timeouts of packets that only waited.
+/// Switches serve one plane, so their queues and thresholds in BDP follow the rate of a port. If they followed the
+/// rate of the NIC, queues would hold eight times as much, and the incast would have more than 5,000 timeouts of
+/// packets that only wait.
 ///
 /// Switches trim whatever they lose here, so that no loss must be inferred. With the rule of the scheme (1.5 windows of
 /// packets out of order), 5 % of the retransmissions are of packets that were not lost, and the incast takes 6 % longer:

@@ -126,7 +126,8 @@ bytes = "500KB"
         );
         finish_one(&text, &[]).run
     };
-    // The thresholds of the setup are from 9 to 35 packets. Of ten packets that wait, at most nine stay when one leaves.
+    // The thresholds of the setup, from 9 to 35 packets, would mark nothing: of ten packets that wait, at most nine
+    // stay when one leaves.
     let usual = run("\"*.fabric.ecn_kmin\" = \"2packets\"\n\"*.fabric.ecn_kmax\" = \"8packets\"");
     assert_eq!(usual.peak_queue_bytes, 10 * FULL);
     assert!(usual.ecn_marks > 0);

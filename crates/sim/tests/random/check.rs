@@ -211,7 +211,8 @@ fn check_rows(point: &RunPoint, result: &RunResult) -> Result<(), String> {
 /// Checks that no flow is faster than the lower bound of these tests, nor than its ideal FCT.
 fn check_speed(point: &RunPoint, result: &RunResult) -> Result<(), String> {
     let built = anabranch_sim::build(point).map_err(|e| e.to_string())?;
-    // Fast clocks shorten all times except latencies, and shorten each packet at each hop by up to another picosecond.
+    // Fast clocks shorten all times except latencies, and each packet at each hop by up to another picosecond, for
+    // which 100 ps are subtracted.
     let ppm = u64::from(point.scheme.fabric.clock_ppm);
     let least = |time: u64| if ppm == 0 { time } else { time - time.div_ceil(1_000_000) * ppm - 100 };
     for flow in &result.flows {
@@ -289,8 +290,8 @@ fn half_down(point: &RunPoint) -> bool {
     point.faults.iter().any(half)
 }
 
-/// Whether a run may reach a limit. Any run may reach a small limit. Only a run with much data to send or a lasting
-/// fault may reach a safety limit.
+/// Whether a run may reach a limit. Any run may reach a small limit, or the longest time that can be simulated. Only
+/// a run with much data to send or a lasting fault may reach the other limits on events and time.
 fn may_reach(point: &RunPoint, limit: &str, run_end: &RunResult) -> bool {
     match limit {
         "max_events" => point.limits.max_events < MOST_EVENTS || run_end.run.packet_hops > MOST_EVENTS / 20,

@@ -112,7 +112,7 @@ fn two_tiers(dice: &mut Dice) -> Fabric {
         latencies(dice)
     );
     if dice.chance(15) {
-        // The upper tiers have different links.
+        // The links of the upper tier have a rate of their own.
         let _ = writeln!(text, "[[topology.tier]]\n[[topology.tier]]\nlink = \"{}\"", rate(dice));
     }
     Fabric {

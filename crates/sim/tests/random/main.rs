@@ -1,7 +1,7 @@
 //! Random scenarios as users could write them, and properties that hold for each.
 //!
 //! `ANABRANCH_CASE=17` runs only the case of seed 17 and prints it. `ANABRANCH_CASES=1000..2000` runs the cases of
-//! these seeds. `ANABRANCH_SHOW=1` prints the cases that were refused or ended early, with the reason.
+//! these seeds. `ANABRANCH_SHOW=1` prints the cases that are refused, end early or are wrong, with the reason.
 
 mod check;
 mod dice;

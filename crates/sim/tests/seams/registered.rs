@@ -337,7 +337,7 @@ fn what_a_workload_does_wrong_is_an_error() {
     }
 }
 
-/// A program that changes entropy values by the path map, if there is one.
+/// A program that changes entropy values by the path map.
 struct Steering(Vec<u16>);
 
 impl Program for Steering {

@@ -467,6 +467,7 @@ fn examples_are_jobs() {
     let built = gpt.points().unwrap().remove(0);
     let workload = anabranch_sim::build(&built).unwrap_or_else(|error| panic!("{error}")).workload;
     assert_eq!(workload.jobs[0].hosts.len(), 128);
-    // There are 40 layers and the embedding, 8 rings of 16 ranks each, and 30 blocks of 5 chunks per rank.
+    // 40 layers and the embedding are reduced one by one, in 8 rings of 16 ranks. Each time, a rank sends 30 blocks
+    // of 5 chunks.
     assert_eq!(workload.messages.len(), 8 * 16 * 30 * (40 * 5 + 5));
 }

@@ -111,8 +111,8 @@ fn a_packet_of_a_send_has_ssn() {
     assert_eq!((found, payload), (headers, vec![9]));
 }
 
-/// Footnote 6: 14 + 20 + 8 + 12 + 3 = 57 bytes remain. The tag and the IP length change, and no other byte does
-/// (section 5).
+/// Footnote 6: 14 + 20 + 8 + 12 + 3 = 57 bytes remain. The tag, the IP length and with them the IP checksum change,
+/// and no other byte does (section 5).
 #[test]
 fn trimming_leaves_57_bytes() {
     assert_eq!(HEADER_ONLY_BYTES, 57);

@@ -70,7 +70,7 @@ fn the_icrc_covers_payload_and_padding() {
 
 const QP: QpId = QpId(0x0a0b0c - 256);
 
-/// The second packet of message 5, with 4 bytes. A full packet carries 1,000.
+/// The second packet of message 5, with 4 bytes. A full packet carries 1,000 bytes.
 fn data() -> (Packet, Payload<'static>) {
     let repr = Repr::data(0x0112_2334).with_message(MessageId(5), 2).with_ack_now(true);
     let range = PayloadRange {

@@ -21,7 +21,8 @@ pub enum Algorithm {
     /// AllReduce on two binary trees, each with half of the buffer. A node sends to its parent the sum of its own data
     /// and its children's data, and the root sends the result down. `bytes` is the buffer of each rank.
     ///
-    /// The trees are those of NCCL: an inner node of one tree is a leaf of the other.
+    /// The trees are those of NCCL: an inner node of one tree is a leaf of the other, except that one rank is an
+    /// inner node of both if N is odd.
     AllreduceDoubleBinaryTree,
     /// Rabenseifner's AllReduce. Recursive halving reduces the data, and recursive doubling distributes the result.
     /// `bytes` is the buffer of each rank.
@@ -38,10 +39,10 @@ pub enum Algorithm {
     /// AllReduce. Finally, each server distributes the result. Within a server, each rank sends to every other rank, or
     /// once to the NVLink switch if that reduces and multicasts (NVLS). `bytes` is the buffer of each rank.
     AllreduceHierarchical,
-    /// AllReduce with the algorithm and protocol that NCCL chooses for the size ([`nccl`](super::nccl)). The algorithm
-    /// is a ring, a double binary tree, or reduction by the servers' NVLink switches if they support it (NVLS and
-    /// NVLSTree, which are [`AllreduceHierarchical`](Algorithm::AllreduceHierarchical) here). A protocol adds the bytes of its flags
-    /// and has no other effect. `bytes` is the buffer of each rank.
+    /// AllReduce with the algorithm and protocol that NCCL chooses for the size ([`nccl`](super::nccl)). The
+    /// algorithm is a ring, a double binary tree, or reduction by the servers' NVLink switches if they support it
+    /// (NVLS and NVLSTree, which are [`AllreduceHierarchical`](Algorithm::AllreduceHierarchical) here). A protocol
+    /// adds the bytes of its flags and has no other effect. `bytes` is the buffer of each rank.
     AllreduceNccl,
     /// AllGather on a ring in N-1 steps. `bytes` is the result, of which each rank has its own block at the start.
     AllgatherRing,

@@ -16,8 +16,8 @@ fn shares(layout: &Layout, bytes: u64) -> (Vec<Vec<u32>>, Blocks) {
 /// NCCL's buffers (`NCCL_STEPS`).
 const SWITCH_DEPTH: usize = 8;
 
-/// Adds the steps of the collective. In each server, the first ranks have one share of the buffer each. Further ranks have
-/// none.
+/// Adds the steps of the collective. In each server, the first ranks have one share of the buffer each. Further ranks
+/// have none.
 pub(super) fn plan(planner: &mut Planner, layout: &Layout, bytes: u64, chunk: u64) {
     let (servers, shares) = shares(layout, bytes);
     if layout.has_switch() {

@@ -50,7 +50,8 @@ pub struct Cluster {
     pub nodes: u32,
     /// The channels of rings and trees.
     pub channels: Channels,
-    /// The channels of NVLS. Each is led by a different GPU of the server. None if the NVLink switch cannot reduce.
+    /// The channels of NVLS. Each is led by a different GPU of the server. None if the NVLink switch cannot reduce,
+    /// or if there would be fewer than two channels.
     pub switched: Option<Channels>,
 }
 
@@ -154,7 +155,7 @@ impl Cluster {
     }
 
     /// The predicted time of an AllReduce in µs. `None` for combinations that NCCL does not have (NVLS with another
-    /// protocol than Simple, or without a switch that reduces), and for other algorithms.
+    /// protocol than Simple, or without channels of NVLS), and for other algorithms.
     pub fn allreduce_us(&self, algorithm: Algorithm, protocol: Protocol, bytes: u64) -> Option<f64> {
         let data = bytes as f64 / 1e3;
         let (latency, bandwidth) = match (algorithm, self.switched) {
@@ -298,7 +299,8 @@ mod tests {
         let two = servers(2, true);
         assert_eq!((two.ranks, two.nodes), (16, 2));
         assert_eq!(two.channels, Channels { count: 16.0, speed: 24.0 });
-        // The speed is the highest one in NCCL's table below 370.8 / 9 = 41.2 GB/s.
+        // Each GPU leads one of the 8 channels, which uses twice its speed there, and carries the other 7. The speed
+        // is thus the highest one in NCCL's table below 370.8 / 9 = 41.2 GB/s.
         assert_eq!(two.switched, Some(Channels { count: 8.0, speed: 40.0 }));
         let one = servers(1, true);
         // Six channels of 60 GB/s fit into 370.8 GB/s, and each is split into two channels of half the speed.

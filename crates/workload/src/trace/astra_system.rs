@@ -125,7 +125,7 @@ impl System {
         })
     }
 
-    /// The steps of a part of a collective among all ranks. Each has the algorithm, the dimension (`None` for all
+    /// The phases of a part of a collective among all ranks. Each has the algorithm, the dimension (`None` for all
     /// ranks), and the bytes as the algorithm defines them.
     fn phases(&self, usual: Algorithm, bytes: u64) -> Result<Vec<Phase>, Problem> {
         let Some(kind) = KEYS.iter().position(|(name, _)| *name == usual.collective()) else {
@@ -373,7 +373,8 @@ impl Graph {
     }
 
     /// Adds a phase of a part of a collective, among each of `groups`. A rank enters the first phase when it would
-    /// enter the whole collective, and each later phase after the previous one. It also waits for the preceding part.
+    /// enter the whole collective, and each later phase after the previous one. It also waits for the nodes `ahead`:
+    /// the same phase of the part that is `active` parts earlier.
     fn add_phase(
         &mut self,
         (collective, whole): (&Collective, &NodeOfRank),

@@ -103,7 +103,8 @@ pub fn is_text(text: &str) -> bool {
 /// Reads an output of [`to_text`].
 ///
 /// # Errors
-/// A line is malformed. The error has the expected form and a replacement.
+/// A line is malformed, `replicate` does not fit the number of ranks, or the nodes contradict each other. The error
+/// of a line has the expected form and a replacement.
 pub fn parse(
     file: &str,
     text: &str,

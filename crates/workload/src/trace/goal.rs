@@ -103,8 +103,8 @@ struct Reader {
     rank: Option<(u32, bool)>,
     /// The node of each label of the rank that is being read.
     labels: BTreeMap<String, u32>,
-    /// The dependencies of the rank that is being read. Each has the waiting label, the label for which it waits, whether it
-    /// waits for the start (`irequires`) rather than the end, and the line.
+    /// The dependencies of the rank that is being read. Each has the waiting label, the label for which it waits,
+    /// whether it waits for the start (`irequires`) rather than the end, and the line.
     waits: Vec<(String, String, bool, u32)>,
 }
 

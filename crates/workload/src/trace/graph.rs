@@ -157,8 +157,9 @@ impl Graph {
     /// Checks the graph, and returns its pairs of sends and receives.
     ///
     /// # Errors
-    /// A send has no receive, a receive has no send or another length than its send, nodes wait for each other, or
-    /// there are too many messages.
+    /// A send or a receive names a rank that does not exist, a send goes to its own rank or has no bytes, a send has
+    /// no receive, a receive has no send or another length than its send, nodes wait for each other, or there are no
+    /// messages or too many.
     pub fn check(&self, naming: Naming<'_>) -> Result<Pairs, WorkloadError> {
         let pairs = self.match_sends(naming)?;
         self.check_order(&pairs, naming)?;

@@ -142,7 +142,7 @@ impl TraceSpec {
         })
     }
 
-    /// The names of the job's files.
+    /// The names of the job's trace file and of its system file, if it has one.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         [Some(self.file.as_str()), self.system.as_deref()].into_iter().flatten()
     }

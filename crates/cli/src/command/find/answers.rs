@@ -32,8 +32,8 @@ pub(super) fn answers<'a>(find: &Find, lanes: &'a [Lane<'a>]) -> Vec<SchemeAnswe
 }
 
 /// The position of the value that the most demanding seed needs: the largest of the seeds' smallest values, or the
-/// smallest of their largest values. None if a seed has no answer. A seed for which the condition holds at both ends
-/// needs no particular value.
+/// smallest of their largest values. A seed for which the condition holds at both ends needs no particular value.
+/// None if another seed has no value, or if no seed needs one.
 pub(super) fn hardest<'l, 's: 'l>(find: &Find, lanes: impl Iterator<Item = &'l Lane<'s>>) -> Option<f64> {
     let mut places = Vec::new();
     for lane in lanes {
@@ -69,7 +69,7 @@ impl<'a> SchemeAnswer<'a> {
         found.find(|(lane, ..)| lane.search.place() == place).map(|(_, value, fails)| (value, fails))
     }
 
-    /// The range of the values that the seeds need, or none if a seed has no answer.
+    /// The range of the values that the seeds need. None if [`hardest`] is none.
     pub(super) fn over_seeds(&self, find: &Find) -> Option<String> {
         hardest(find, self.lanes.iter().copied())?;
         let found: Vec<String> = self.found().iter().map(|(_, value, _)| plain(value)).collect();

@@ -195,7 +195,7 @@ fn run_searches<'a>(
     }))
 }
 
-/// The completed searches, their runs, and the first failure.
+/// The searches, all their runs, and the first failure.
 fn ended(lanes: Vec<Lane<'_>>) -> (Vec<Lane<'_>>, Vec<Run>, Option<Failure>) {
     let (mut done, mut runs, mut failure) = (Vec::new(), Vec::new(), None);
     for mut lane in lanes {

@@ -1,4 +1,5 @@
-//! Notes on parameters that a search changes in addition to its own.
+//! Notes on parameters that a search changes in addition to its own, on headroom, and on schemes that the parameter
+//! does not affect.
 
 use super::answers::SchemeAnswer;
 use super::words::plain;
@@ -45,9 +46,9 @@ pub(super) fn followers_note(
     Some(format!("Over the whole range these follow {} and move with it: {changes}. {hold}.", find.parameter))
 }
 
-/// The value of the first scheme's answer, and lines for `[set]`. The lines hold some of the parameters that change
-/// with the searched one (`moved`) at their values for that answer, so that the answer stays valid. The result is none
-/// if no answer was found.
+/// The value of the answer of the first scheme in `moved`, and lines for `[set]`. The lines hold some of the
+/// parameters that change with the searched one (`moved`) at their values for that answer, so that the answer stays
+/// valid. The result is none if no parameter changes with the searched one, or if that scheme has no answer.
 pub(super) fn overrides_to_hold(
     find: &Find,
     moved: &[DerivedChange],

@@ -15,7 +15,7 @@ use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate, Span, in_unit_of};
 
 /// The default of `resolution`, the relative distance between values at which a bisection ends.
 const RESOLUTION: f64 = 0.02;
-/// The factors by which a suggested range is wider.
+/// The factors between an end of the range and the other end of a range that is suggested beyond it.
 const WIDER: [f64; 3] = [10.0, 5.0, 2.0];
 /// The number of halvings of a range (7 values) after which the condition is assumed to fail everywhere in it.
 const RANGE_HALVINGS: usize = 3;
@@ -436,7 +436,7 @@ impl Find {
         }
     }
 
-    /// The middle of two positions; none if they are adjacent.
+    /// The middle of two positions; none if they are adjacent, or in a range not further apart than the resolution.
     pub(in crate::scenario) fn between(&self, one: f64, other: f64) -> Option<f64> {
         let (low, high) = (one.min(other), one.max(other));
         let Values::Range { low: first, high: last, spelling, .. } = &self.values else {

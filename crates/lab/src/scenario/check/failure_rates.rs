@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 const MOST_FAILURES: f64 = 1e6;
 /// The expected number of failures below which most runs have none.
 const FEWEST: f64 = 0.5;
-/// The expected number of failures with which most runs have one.
+/// The expected number of failures with which most runs have at least one.
 const SOME: f64 = 3.0;
 /// The largest permitted number of failures per hour.
 const FASTEST: f64 = 3.6e9;
@@ -48,7 +48,7 @@ fn hours(time: Duration) -> f64 {
     time.0 as f64 / 3_600e12
 }
 
-/// A warning about failures that are so rare that hardly any run has one, even if it lasts as long as permitted.
+/// A warning about failures that are so rare that most runs have none, even if they last as long as permitted.
 /// `soonest` is the earliest possible end of a run.
 pub(super) fn rare(
     (number, spec): (usize, &FaultSpec),

@@ -44,7 +44,7 @@ use anabranch_workload::{Fabric, Workload, WorkloadError, WorkloadSpec};
 use built::{BuiltFabric, selector_stream};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The longest permitted RTT, because longer times come near the limit of a clock in picoseconds.
+/// The longest permitted RTT. Timeouts are multiples of the RTT, and the clock in picoseconds ends after 213 days.
 const LONGEST_RTT: Duration = Duration(3_600 * 1_000_000_000_000);
 
 /// The largest number of kinds of links. The engine can number 65,536, and faults may add some.
@@ -57,7 +57,8 @@ const MOST_NAMED: usize = 8;
 /// sweep that begins with the minimum.
 const AT_LEAST: [&str; 2] = ["fabric.pfc.buffer", "fabric.pfc.headroom"];
 
-/// A workload with this number of messages at one seed is assumed to have at least one message at every seed.
+/// A part of a workload with this number of messages, or of incasts, at one seed is assumed to have at least one
+/// message at every seed.
 const SURELY_SOME: u32 = 100;
 
 /// The findings about a valid scenario.

@@ -19,11 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The findings at the points examined so far.
 #[derive(Default)]
 pub(in crate::scenario) struct WithoutEffect {
-    /// For each fault that sets a rate of links, the slowest and the fastest of these links at any point.
+    /// For each fault that sets a rate of links, the slowest and the fastest of these links at the first point.
     rates: BTreeMap<usize, (Rate, Rate)>,
     /// For each fault that sets a rate of links, whether it slows a link at some point.
     slows: BTreeMap<usize, bool>,
-    /// For each fault that sets the rate of only one direction of a cable, the name of its links.
+    /// For each fault that sets a rate of links, the first of its selectors that names only one direction of a cable,
+    /// if there is one.
     one_way: BTreeMap<usize, String>,
     /// For each fault, the times at which it begins, at each point.
     begins: BTreeMap<usize, BTreeSet<Vec<Duration>>>,

@@ -76,7 +76,7 @@ impl<'a> Buffer<'a> {
         if two_packets <= self.size {
             return Some(self.wrong("fabric.pfc.resume", problem, format!("\"{two_packets}\"")));
         }
-        // The buffer is too small for any XON threshold.
+        // The buffer is smaller than two packets, the suggested `resume`, so a larger buffer is suggested.
         let enough = round_up(Bytes(resume.0.max(ENOUGH_PACKETS * facts.packet.0)));
         Some(match self.class {
             Some(PfcClass { switches, .. }) => self.wrong(
@@ -118,7 +118,7 @@ impl<'a> Buffer<'a> {
     }
 }
 
-/// The length, in packets, of the suggested buffer if the present one is too small for thresholds.
+/// The smallest length, in packets, of the suggested buffer if the present one is too small for thresholds.
 const ENOUGH_PACKETS: u64 = 100;
 
 /// The size rounded up to a whole number of B, KB, MB or GB. From 100 KB on, at least three digits remain.

@@ -1,6 +1,7 @@
 //! Warnings about queues and windows that do not fit their scheme: too short for a packet or for their own
 //! thresholds, or too long for a timeout. Other warnings are about balancers without a choice of paths, about a
-//! `shared_alpha` without a shared buffer, and about delay targets that no packet reaches.
+//! `shared_alpha` without a shared buffer, about NSCC without trimming, and about delay targets that no packet
+//! reaches.
 
 use crate::scenario::check::pfc::round_up;
 use crate::scenario::read::source_map::Origin;
@@ -318,8 +319,8 @@ impl Look<'_> {
     }
 }
 
-/// A queue that is long enough for a packet and for the thresholds of its scheme, given that a queue of `holds` bytes
-/// is not.
+/// A queue that is long enough for a packet and for the thresholds of its scheme. None if a queue of `holds` bytes is
+/// long enough, or if none of the lengths that are tried is.
 fn longer(scheme: &Scheme, on: &Topology, facts: &PathFacts, holds: Bytes) -> Option<Bytes> {
     let does = |bytes: Bytes| {
         let mut fabric = scheme.fabric.clone();
@@ -338,9 +339,9 @@ fn longer(scheme: &Scheme, on: &Topology, facts: &PathFacts, holds: Bytes) -> Op
     tried.find(|bytes| *bytes > holds && does(*bytes))
 }
 
-/// The largest number of queues in which a packet may wait one after another. The paths of fat trees, Clos networks,
-/// dragonflies and fabrics of several data centres have fewer switches. The paths of a large torus or graph may have
-/// more.
+/// The number of queues in which the check assumes that a packet may wait, one after another. The paths of fat trees,
+/// Clos networks, dragonflies and fabrics of several data centres have fewer switches. The paths of a large torus or
+/// graph may have more.
 const MOST_QUEUES: u64 = 8;
 
 /// The largest number of doublings of a queue that are tried.

@@ -6,7 +6,7 @@ use anabranch_base::{Diagnostic, Time};
 use anabranch_engine::Limits;
 use anabranch_workload::{Start, Workload, WorkloadSpec};
 
-/// Rejects a workload with a message that starts later than any run can last, whatever its limits.
+/// Rejects a workload with a message that does not start before the longest possible run ends, whatever the limits.
 pub(in crate::scenario) fn check(
     spec: &WorkloadSpec,
     workload: &Workload,

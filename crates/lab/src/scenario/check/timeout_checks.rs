@@ -1,4 +1,4 @@
-//! Warnings about times in a scenario that are shorter than a packet's round trip, or than a run.
+//! Warnings about times in a scenario that do not exceed a packet's round trip, or that are shorter than a run.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -8,8 +8,8 @@ use anabranch_proto::PathFacts;
 use anabranch_workload::Workload;
 use std::collections::BTreeMap;
 
-/// The findings so far. For each scheme (none for a limit) and parameter, its value and the round trip that is
-/// longer.
+/// The findings so far. For each scheme (none for a limit) and parameter, its value and the round trip that it does
+/// not exceed.
 #[derive(Default)]
 pub(in crate::scenario) struct TooShort {
     found: BTreeMap<(Option<String>, &'static str), (String, LongRoundTrip)>,
@@ -17,7 +17,7 @@ pub(in crate::scenario) struct TooShort {
     soonest: Duration,
 }
 
-/// A round trip that is longer than a timeout or a limit.
+/// A round trip that a timeout or a limit does not exceed.
 struct LongRoundTrip {
     rtt: Duration,
     /// The queue pair with this round trip, the number of queue pairs whose round trip is too long, and the number of

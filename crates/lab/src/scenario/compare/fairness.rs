@@ -61,7 +61,7 @@ pub struct DerivedChange {
 /// The row for the action of overloaded switches.
 const OVERLOAD: &str = "overload action";
 /// The row for the memory of a switch that data may use. It follows from [`OVERLOAD`] and from the parameters of
-/// queues and buffers, so it is shown but never compared.
+/// queues and buffers, so it is shown, but a difference in it never counts as unexplained.
 const BUFFER: &str = "buffer";
 /// The rows for the initial and the maximum window of a queue pair. Each is the smaller of the windows of the
 /// congestion control and of the transport, whatever the parameters are called.
@@ -76,7 +76,8 @@ const MOST_NAMED: usize = 4;
 
 impl Scenario {
     /// The comparison of the schemes' setups. The differences are those at the first point of the sweep. The sentence
-    /// also names the first point at which other parameters differ. `facts` are those of [`Scenario::examine`].
+    /// also names each point at which further parameters differ for the first time. `facts` are those of
+    /// [`Scenario::examine`].
     pub fn ground(&self, facts: &[Vec<PathFacts>]) -> Ground {
         let points = self.schemes_by_point();
         let mut grounds = points.iter().zip(facts).map(|((sweep, schemes), facts)| {
@@ -220,15 +221,15 @@ impl Known {
         }
     }
 
-    /// Whether this value and `other` may be shown as one value. This is so if they are equal, or if they have the same rule
-    /// and the same displayed digits. For example, another packet length may change a BDP too little to be visible in three
-    /// digits.
+    /// Whether this value and `other` may be shown as one value. This is so if they are equal, or if they have the
+    /// same rule and the same displayed digits. For example, another packet length may change a BDP too little to be
+    /// visible in three digits.
     fn looks_like(&self, other: &Known) -> bool {
         self.is(other) || (self.written == other.written && self.shown == other.shown)
     }
 
-    /// Whether this value and `other` count as equal in the comparison: they have the same displayed value, or the same rule
-    /// and a difference of at most [`LITTLE`].
+    /// Whether this value and `other` count as equal in the comparison: they have the same displayed value, or the
+    /// same rule and a difference of at most [`LITTLE`].
     fn stands_with(&self, other: &Known) -> bool {
         let little = || {
             let (Some(amount), Some(its)) = (self.amount, other.amount) else { return false };
@@ -359,7 +360,8 @@ fn flatten(at: &str, value: &toml::Value, found: &mut impl FnMut(String, String)
     }
 }
 
-/// A parameter's value on the fabric of `facts`, converted to bytes, a time or a rate if it is relative (`2bdp`, `5rtt`).
+/// A parameter's value on the fabric of `facts`. A size, a time or a rate is also given as a number, even if it is
+/// relative (`2bdp`, `5rtt`).
 fn known(text: &str, facts: &PathFacts) -> Known {
     let size = || {
         let size = text.parse::<Threshold>().ok()?.on(facts, Some(facts.queue));

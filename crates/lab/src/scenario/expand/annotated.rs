@@ -104,7 +104,8 @@ fn in_units(seen: &[&PathFacts], value: &str, rounds: bool, of_port: bool) -> Ve
     without_repeats(seen.iter().filter_map(on).collect())
 }
 
-/// The comment for a fabric without `routing_delay`. `rest` begins with the lines of the fabric.
+/// The comment for a fabric without `routing_delay`; empty for another one. `rest` begins with the lines of the
+/// fabric.
 fn routing_comment(rest: &std::str::Lines<'_>) -> String {
     let its = || rest.clone().take_while(|line| !line.starts_with('['));
     if its().any(|line| line.starts_with("routing_delay = ")) {

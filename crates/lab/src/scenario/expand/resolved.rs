@@ -19,7 +19,7 @@ const MOST_RUNS: usize = 100_000;
 /// A scenario in which every default is explicit.
 ///
 /// Two scenarios are equal if their contents are equal, wherever these were written. With a sweep, `schemes`,
-/// `topology`, `workload` and `faults` are those of its first point.
+/// `topology`, `workload`, `classes` and `faults` are those of its first point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// The title, one line.

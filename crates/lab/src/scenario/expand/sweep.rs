@@ -176,8 +176,8 @@ impl Sweep<'_> {
         }
     }
 
-    /// The whole line of `[sweep]` in which the swept value at `at` is corrected by `fix`; none if `fix` is not about
-    /// a value.
+    /// The whole line of `[sweep]` in which the swept value at `at` is corrected by `fix`. None if no swept value is
+    /// there, if `fix` is not about a value, or if it changes both the path and the value.
     fn whole_line(&self, at: (usize, usize), fix: &Fix) -> Option<Fix> {
         let mut swept = self.axes.iter().flat_map(|axis| axis.iter().map(move |swept| (swept, axis.len())));
         let (((key, nodes), together), place) = swept.find_map(|swept| {

@@ -49,7 +49,8 @@ impl Key {
         matches!(self.is, KeyType::Table(_) | KeyType::Tables(_))
     }
 
-    /// An example of the value as it is written: the declared example, or else the default.
+    /// An example of the value as it is written: the declared example, or else the default. If there is neither, the
+    /// example is `true` for a Boolean and `...` for any other type.
     pub fn example(&self) -> &'static str {
         self.known_example().unwrap_or("...")
     }

@@ -10,7 +10,7 @@ use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Problem, Rate, Span
 /// The units of times, in picoseconds.
 const TIME_UNITS: [(&str, f64); 5] = [("ps", 1.0), ("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12)];
 
-/// A number without a unit: `1`, or `"1"`.
+/// A number without a unit, `1` or `"1"`, that is above 0 and below a million.
 fn bare_number(node: &Node) -> Option<f64> {
     let number = match &node.item {
         Item::Leaf(toml::Value::String(text)) => text.trim().parse().ok()?,
@@ -207,7 +207,7 @@ impl<'a> Table<'a> {
         Err(self.wrong(key, format!("{key} must be above 0"), Fix::set(key, self.example(key))))
     }
 
-    /// The tables of the array at `key`. Their names are like `[[fault]] 1`.
+    /// The tables of the array at `key`. Each of them is called `[[name]]`, such as `[[fault]]`.
     ///
     /// # Errors
     /// The value is not an array of tables.
@@ -223,7 +223,8 @@ impl<'a> Table<'a> {
     /// A word from a closed list.
     ///
     /// # Errors
-    /// The word is missing or not in the list. The error names the nearest one.
+    /// The word is missing or not in the list. The error names the nearest word, or all words if none is near or none
+    /// was written.
     pub(in crate::scenario) fn word<T: Copy>(&self, key: &str, known: &[(&str, T)]) -> Result<T, Diagnostic> {
         self.word_or_alias(key, known, &[])
     }
@@ -231,7 +232,8 @@ impl<'a> Table<'a> {
     /// A word from a closed list, or an alias of such a word. Errors list only the words, not the aliases.
     ///
     /// # Errors
-    /// The word is missing or unknown. The error names the nearest one.
+    /// The word is missing or unknown. The error names the nearest word, or all words if none is near or none was
+    /// written.
     pub(in crate::scenario) fn word_or_alias<T: Copy>(
         &self,
         key: &str,

@@ -220,7 +220,8 @@ fn of_share(table: &Table, link: Option<Rate>, error: Diagnostic) -> Diagnostic 
     error.with_fix(help)
 }
 
-/// The key `both_directions`, which must not contradict names of links that already give the direction.
+/// The key `both_directions`, which must not be false if a name of links begins with `cable:`, which means both
+/// directions.
 fn both_directions(table: &Table, links: &Several<String>) -> Result<Option<bool>, Diagnostic> {
     let both: Option<bool> = table.get("both_directions")?;
     let cable = links.0.iter().find(|name| name.trim().starts_with("cable:"));

@@ -56,9 +56,9 @@ const MOST_RANKS: u64 = 1 << 20;
 /// The largest number of channels, which is that of NCCL.
 const MOST_CHANNELS: u64 = 64;
 
-/// Reads the servers of a job from the table `server` of the table with this name, if there is one. Without the key
-/// `ranks`, the servers are those of the topology. The number of their GPUs is then returned as well, and values of
-/// NVLink that the topology gives are the defaults.
+/// Reads the servers of a job from the table `server` in `table`, if there is one; errors call `table` by `name`.
+/// Without the key `ranks`, the servers are those of the topology. The number of their GPUs is then returned as well,
+/// and values of NVLink that the topology gives are the defaults.
 pub(in crate::scenario) fn read(
     cx: &Context,
     (table, name): (&Table, &str),

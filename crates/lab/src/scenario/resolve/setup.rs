@@ -3,9 +3,9 @@
 //!
 //! A setup has the same parts as a scheme: `[transport]`, `[cc]`, `[lb]` and `[fabric]`. A value directly in
 //! `[transport]` applies to every transport that has such a parameter, and a value in `[transport.irn]` only to that
-//! kind. `[lossless]`, `[trimming]` and `[dropping]` contain such parts too, for schemes whose switches pause, trim or drop.
-//! The table of a kind with `-credit` after it is for schemes of this kind with a table `credit`.
-//! `[fabric.pfc]` applies to schemes that pause, and `queue` to the others.
+//! kind. `[lossless]`, `[trimming]` and `[dropping]` contain such parts too, for schemes whose switches pause, trim
+//! or drop. The table of a kind with `-credit` after it is for schemes of this kind with a table `credit`.
+//! `[fabric.pfc]` applies to schemes that pause, and `queue` and `full_queue` to the others.
 //!
 //! A setup has the values of its base, except for those that it sets itself. The base of the papers' setups is
 //! `common`, so that every scheme can run with every setup.
@@ -152,7 +152,7 @@ impl Setup {
         Ok(Setup { name: table.get("name")?.unwrap_or(default), stack })
     }
 
-    /// The parameters that the setup gives only to fabrics that pause or trim: `transport.rto`.
+    /// The parameters that the setup gives to fabrics by whether they pause, trim or drop, such as `transport.rto`.
     pub(in crate::scenario) fn of_layers(&self) -> BTreeSet<String> {
         let layers =
             self.stack.iter().flat_map(|layer| LAYERS.iter().filter_map(|name| table_at(layer, name)));

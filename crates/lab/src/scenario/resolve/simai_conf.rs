@@ -30,8 +30,8 @@ pub(in crate::scenario) fn is_file(setup: &str) -> bool {
 /// The setup from a file, for a topology.
 ///
 /// # Errors
-/// The error has the line: a value that is missing or malformed, ECN marking that is off, or a link rate without
-/// thresholds for ECN marking.
+/// The error has the line: a value that is missing or malformed, ECN marking that is off, a link rate without
+/// thresholds for ECN marking, or thresholds that contradict each other.
 pub(in crate::scenario) fn read(name: &str, text: &str, on: &Topology) -> Result<Setup, Diagnostic> {
     let conf = Conf { name, lines: lines(text) };
     let payload: u64 = conf.needed("PACKET_PAYLOAD_SIZE", "9000")?;

@@ -17,7 +17,7 @@ pub(in crate::scenario) struct Context<'a> {
     read: RefCell<BTreeMap<String, String>>,
 }
 
-/// The number of ranks after a missing one for which files are still looked up.
+/// The files of ranks are still looked up if the rank is less than this number above a missing one.
 const FURTHER_RANKS: usize = 64;
 
 impl<'a> Context<'a> {
@@ -65,7 +65,7 @@ impl<'a> Context<'a> {
     /// text exists already, as in a stored scenario, it is used. The text includes the groups of the file `groups`.
     ///
     /// # Errors
-    /// There is no file of rank 0, or a file has an error.
+    /// A file is missing, cannot be read or has an error, or `name` is that of the file of one rank.
     pub(in crate::scenario) fn files_of_ranks(
         &self,
         table: &Table,

@@ -21,7 +21,8 @@ fn family(part: &str) -> &str {
     part.strip_prefix("mix.").unwrap_or(part)
 }
 
-/// A part of this kind as TOML. A built-in part has all its parameters, a registered part none.
+/// A part of this kind as TOML. A built-in part has all parameters that are required or have a default, and a
+/// registered part has none.
 fn part_of_kind(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     let part = family(part);
     if plugins.has_kind(part, kind) {
@@ -121,8 +122,8 @@ fn near_part(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     })
 }
 
-/// The error for a setting that leaves a part of a scheme incomplete: text in place of the part's table, a new kind
-/// without its parameters, or a parameter of another registered kind. None for other values.
+/// The error for a setting that leaves a part of a scheme incomplete: text or a table without a kind in place of the
+/// part's table, a new kind without its parameters, or a parameter of another registered kind. None for other values.
 pub(in crate::scenario) fn incomplete_part(
     plugins: &Plugins,
     scheme: &Scheme,

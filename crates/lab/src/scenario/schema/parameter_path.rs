@@ -72,7 +72,8 @@ pub(in crate::scenario) fn path_of(key: &str, values: &[toml::Value]) -> Option<
         let takes_all = |parameter: &Parameter| values.iter().all(|value| coerce(parameter, value).is_ok());
         declared.iter().any(|parameter| parameter.name() == path && takes_all(parameter))
     };
-    // The next criterion is the distance from the root, then the order of [`PARTS`], in which the fabric is first.
+    // The first criterion is whether the values are accepted, the second one the distance from the root, and the
+    // third one the order of [`PARTS`], in which the fabric is first.
     let rank = |path: &&&str| {
         let part = PARTS.iter().position(|part| path.split('.').next() == Some(part));
         (!accepts(path), path.matches('.').count(), part.unwrap_or(PARTS.len()))

@@ -50,7 +50,7 @@ fn the_command_line_is_checked_too() {
     );
 }
 
-/// The hint for text that is not TOML, and the part of the error text about it.
+/// Lines of [`GOOD`] and replacements that are not TOML, each with a part of the error text and with the hint.
 #[test]
 fn what_is_no_toml_is_answered_with_what_is() {
     for (from, to, part, help) in [
@@ -68,7 +68,8 @@ fn what_is_no_toml_is_answered_with_what_is() {
     }
 }
 
-/// Values in `[set]` of a wrong form, each with the suggested value, which is valid.
+/// Values in `[set]` of a wrong form, each with the suggested value, which is valid, or with the list of valid
+/// values.
 #[test]
 fn a_value_is_offered_in_the_unit_and_the_words_of_its_parameter() {
     for (key, written, offered) in [

@@ -22,7 +22,7 @@ fn attempt(settings: &str) -> Result<Scenario, Diagnostic> {
     scenario.check().map(|_| scenario)
 }
 
-/// Wrong settings in line 10, each with the whole error text.
+/// Wrong settings, each of which is line 10 of its scenario, with the whole error text.
 const CASES: &[(&str, &str)] = &[
     (
         r#""hpcc.cc.eta" = 0.0"#,

@@ -59,8 +59,8 @@ fn a_scheme_of_ones_own_may_have_a_mix() {
     assert!(said.contains("mix.every must be 2 to 65536, not 1"), "{said}");
 }
 
-/// Wrong settings, of which the first is in line 11, each with the whole error text. In the texts, `KINDS` stands for
-/// the kinds of load balancers.
+/// Wrong settings, each of which is line 11 of its scenario, with the whole error text. In the texts, `KINDS` stands
+/// for the kinds of load balancers.
 const CASES: &[(&str, &str)] = &[
     (
         r#""reps.mix.every" = 10"#,

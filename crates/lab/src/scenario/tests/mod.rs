@@ -1,4 +1,4 @@
-//! Tests of round trips, sweeps, settings and figures. Bad input has a separate file.
+//! Tests of round trips, sweeps, settings and figures. Bad input has separate files.
 
 mod bad_input;
 mod bad_input_cases;
@@ -75,7 +75,7 @@ pub(in crate::scenario) fn scenario(text: &str) -> Scenario {
     scenario
 }
 
-/// A scenario with the setup of a paper. The numbers of its lines do not change.
+/// A scenario with the setup of a paper, unless it has a setup itself. The numbers of its lines do not change.
 pub(in crate::scenario) fn on(setup: &str, text: &str) -> String {
     let said = text.contains("[setup]");
     if said { text.to_owned() } else { format!("{text}\n[setup]\nbase = {setup:?}\n") }

@@ -237,11 +237,12 @@ fn reported_files_are_read_or_answered_in_their_format() {
         assert!(said.starts_with(says), "{case}: {said}");
         assert!(!said.contains("file = "), "{case}: {said}");
     }
-    // The first line of the file gives the number of flows that the simulators read.
+    // The first line of the file gives the number of flows that the simulators read, so that further flows are no
+    // error.
     assert_eq!(of_case(&peers, "27-hints/f-more.toml"), None);
 }
 
-/// Hosts at four switches in a row, whose cables have `rates` different error rates.
+/// `rates` hosts at four switches in a row. The cable of each host has an error rate of its own.
 fn lossy(rates: u32) -> String {
     let (hosts, per_switch) = (rates, rates.div_ceil(4));
     let mut text = format!("{} 4 {}\n", hosts + 4, hosts + 3);

@@ -1,5 +1,5 @@
 //! Tests of checks before a run: numbers that are too large for the engine, such as the packets of a queue pair, and
-//! errors in messages that only seeds after the first one have.
+//! workloads that have no message with a seed after the first one.
 
 use crate::scenario::tests::{folder, on};
 use crate::scenario::*;

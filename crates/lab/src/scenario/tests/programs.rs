@@ -27,7 +27,7 @@ fn good(text: &str) -> Scenario {
     attempt(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// Wrong settings, of which the first is in line 11 of the scenario, each with the whole error text.
+/// Wrong settings, each of which begins in line 11 of its scenario, with the whole error text.
 const CASES: &[(&str, &str)] = &[
     (
         r#""themis-spraying.fabric.program_at" = "core:100%""#,

@@ -23,7 +23,7 @@ fn said(text: &str) -> String {
         .to_string()
 }
 
-/// A setting in line 10, with the whole error text.
+/// Settings, each in line 10 of its scenario, with the whole error text.
 const CASES: &[(&str, &str)] = &[
     (
         r#""reps.fabric.pfc.alpha" = 0.125"#,

@@ -137,8 +137,8 @@ fn rto_rules_follow_the_fabric() {
     let reps = scheme("reps").unwrap();
     let TransportConfig::Sack(sack) = &reps.transport else { panic!("{reps:?}") };
     assert_eq!(sack.rto.to_string(), "2rtt+5queue");
-    // With the queue of the setup, the RTO of every scheme is two base RTTs plus the time for five queues: 5 MB, or
-    // 160 MB if ports pause.
+    // With the queue of the setup, the RTO of every scheme for one data centre is two base RTTs plus the time for
+    // five queues: 5 MB, or 160 MB if ports pause.
     let names: Vec<String> = schemes().into_iter().map(|listing| listing.name.to_owned()).collect();
     let here = |name: &&String| !["themis-longhaul", "pnp-only", "trp-only", "bicc"].contains(&name.as_str());
     let of = on_ground(&format!("{:?}", names.iter().filter(here).collect::<Vec<_>>()), "");

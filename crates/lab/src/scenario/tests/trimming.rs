@@ -22,7 +22,7 @@ fn attempt(text: &str) -> Result<Scenario, Diagnostic> {
     scenario.check().map(|_| scenario)
 }
 
-/// Wrong settings in line 11, each with the whole error text.
+/// Wrong settings, each in line 11 of its scenario, with the whole error text.
 const CASES: &[(&str, &str)] = &[
     (
         r#""dcp.fabric.wrr" = {}"#,

@@ -17,7 +17,7 @@ load = 0.5
 duration = "1ms"
 "#;
 
-/// Lines from 11 on, each with the whole error text.
+/// Texts that follow [`HEAD`], from line 11 on, each with the whole error text.
 const CASES: &[(&str, &str)] = &[
     (
         r#"incast = { degree = 32, bytes = "64KB", load = 0.1 }"#,

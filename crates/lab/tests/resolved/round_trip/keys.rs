@@ -101,7 +101,7 @@ type Beside = &'static [(&'static str, &'static str)];
 /// A case of a key in its section's base: the values of the key, and the changes of the base that the key needs.
 #[derive(Default)]
 struct Case {
-    /// Values in addition to the example, of which at least one is not the default.
+    /// Values in addition to the example. At least one of them, or the example, is not the default.
     others: &'static [&'static str],
     /// Keys that must be present with these values, which replace the values of the base.
     with: Beside,

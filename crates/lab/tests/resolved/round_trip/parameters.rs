@@ -36,8 +36,9 @@ fn table_of(parameter: &Parameter) -> &str {
 }
 
 /// Settings that each give a parameter of a part this value, or leave the parameter out if there is no value. Each
-/// setting has the path below the scheme and the value. The first setting sets only the parameter. The others set a
-/// table that contains the parameter, with all that the table requires.
+/// setting has the path below the scheme and the value. If there is a value, and the parameter is in no list, the
+/// first setting sets only the parameter. The others set a table that contains the parameter, with all that the table
+/// requires.
 fn settings(
     part: &str,
     kind: Option<&str>,

@@ -40,7 +40,8 @@ pub(super) struct Counts {
     pub held_packets: u64,
     /// Number of times that a TAIL released packets.
     pub flushed_by_tail: u64,
-    /// Number of times that the timer released packets because the TAIL had not arrived.
+    /// Number of epochs whose TAIL had not arrived when the timer expired, or when a packet of a later epoch arrived
+    /// while packets were held.
     pub flushed_by_timeout: u64,
     pub max_held_bytes: u64,
     pub max_reorder_queues: u64,

@@ -57,8 +57,9 @@ parameters! {
 
 /// The program of a single switch, in both roles.
 ///
-/// It processes only data between ToRs, and all other packets pass unchanged. A trimmed packet counts as lost: it
-/// overtakes data in the control queues, so it indicates nothing about the arrival of earlier packets.
+/// It processes only data between ToRs, and the packets that the programs of other ToRs send to it. All other packets
+/// pass unchanged. A trimmed packet counts as lost: it overtakes data in the control queues, so it indicates nothing
+/// about the arrival of earlier packets.
 pub struct Conweave {
     source: Source,
     destination: Destination,

@@ -98,7 +98,7 @@ struct CacheSlot {
 }
 
 impl CacheSlot {
-    /// Whether the last CNP of the slot is longer ago than `expiry`.
+    /// Whether the slot holds a throttled flow, and its last CNP is longer ago than `expiry`.
     fn has_expired(&self, now: Time, expiry: Option<Duration>) -> bool {
         self.state.status != FlowStatus::Normal
             && expiry.is_some_and(|expiry| now.since(self.state.cnp_time) > expiry)

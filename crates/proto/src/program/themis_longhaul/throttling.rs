@@ -4,9 +4,9 @@
 //! - `cnp_num % alpha == 1` is read as `cnp_num = 1 (mod alpha)`, which differs only for alpha = 1: every CNP then
 //!   counts. The printed test would never be true again, so that an alpha that was halved to 1 would end all
 //!   throttling. Halving stops at 1.
-//! - In the printed form, alpha catches up with the count. If it starts at 5, it is 7 at the seventh CNP, and from then
-//!   on the test holds for every CNP (8 % 7, 9 % 8, ...). The text of section V-B describes the opposite, a growth that
-//!   slows down. [`Growth`] offers both.
+//! - In the printed form, alpha catches up with the count. If it starts at 5, it is 7 after the seventh CNP, and from
+//!   then on the test holds for every CNP (8 % 7, 9 % 8, ...). The text of section V-B describes the opposite, a
+//!   growth that slows down. [`Growth`] offers both.
 //! - Algorithm 1 never lowers `loop_num`. Appendix D gives the packets of a recovering flow one loop, so that they stay
 //!   behind looping packets. But packets return in the order of the queue, not of PSNs, so that a packet with one loop
 //!   would be released before an older one with more loops left. Therefore a recovering flow's packets still get

@@ -67,7 +67,7 @@ impl NotificationPoint {
         NotificationPoint { interval, last: None, held_back: false, due: None }
     }
 
-    /// Whether the interval is 0. The transport's ACKs then take the place of CNPs.
+    /// Whether the interval is 0. Except in `dcp`, there are then no CNPs, and ACKs echo the marks in their place.
     #[inline]
     pub fn is_off(&self) -> bool {
         self.interval == Duration::ZERO

@@ -165,7 +165,7 @@ impl Flow {
 }
 
 /// The methods of [`Sender`](super::interface::Sender) that a sender passes to its `flow` unchanged: the methods on
-/// messages, and, if only the pacer delays packets, those on pacing.
+/// messages, the load balancer and the counters, and, if only the pacer delays packets, those on pacing.
 macro_rules! forward_to_flow {
     (messages, pacing) => {
         forward_to_flow!(messages);

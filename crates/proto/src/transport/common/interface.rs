@@ -82,8 +82,8 @@ interface! {
         fn watches_ports(&self) -> bool {
             false
         }
-        /// Tells the receiver the ports of its NIC, before [`handle_packet`](Self::handle_packet). This is called only if
-        /// the NIC has several ports and the receiver [`watches_ports`](Self::watches_ports).
+        /// Tells the receiver the ports of its NIC, before [`handle_packet`](Self::handle_packet). This is called
+        /// only if the NIC has several ports and the receiver [`watches_ports`](Self::watches_ports).
         fn see_ports(&mut self, ports: NicPorts) {
             let _ = ports;
         }

@@ -213,9 +213,10 @@ impl Sender for DcpSender {
         packet
     }
 
-    /// Whether the queue pair's turn continues after the last packet (DCP, section 4.3, Tx path). The turn continues if
-    /// the next full packet fits the quota, belongs to the turn's WQEs, and is admitted by the window. Fetched
-    /// retransmissions count in the quota, and new data follows them in the same turn.
+    /// Whether the queue pair's turn continues after the last packet (DCP, section 4.3, Tx path). The turn continues
+    /// if a full packet fits the quota, and if either a retransmission waits, or the next new packet belongs to the
+    /// turn's WQEs and is admitted by the window. Retransmissions count in the quota, and new data follows them in
+    /// the same turn.
     #[inline]
     fn holds_turn(&self) -> bool {
         self.holds_turn
@@ -458,8 +459,8 @@ impl DcpSender {
         Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
-    /// Whether the timer runs. It does if the oldest request was sent completely in this round, and no packet of it
-    /// waits for retransmission.
+    /// Whether the timer runs. It does if the oldest request was sent completely, all packets of a new round were
+    /// sent, and no packet of the oldest request waits in the RetransQ.
     #[inline]
     fn is_timed(&self) -> bool {
         self.current > 0 && self.repeat_next == self.repeat_end && self.oldest_waiting == 0

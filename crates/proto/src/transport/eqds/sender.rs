@@ -22,7 +22,8 @@ pub struct EqdsSender {
     window: u32,
     /// The last target that was sent to the receiver.
     announced: u32,
-    /// The time of that announcement or of the last answer. A sender without credit waits an RTO from this time.
+    /// The time of that announcement, of the last answer, or of the last timeout without credit. A sender without
+    /// credit waits an RTO from this time.
     waiting_since: Time,
     rto: Duration,
     ends: Ends,
@@ -124,7 +125,7 @@ impl Sender for EqdsSender {
                 }
             }
             _ => {
-                // This is the first answer: a window is in flight, and from now on only pulls let data be sent (htsim,
+                // At the first answer a window is in flight, and from then on only pulls let data be sent (htsim,
                 // `clearSpeculativeCredit`).
                 self.speculative = 0;
                 self.sack.handle_packet(now, packet);

@@ -79,7 +79,8 @@ impl Receiver for GoBackNReceiver {
             Repr::Data { psn, sent_at, .. } | Repr::Trimmed { psn, sent_at, .. } if psn < self.expected => {
                 self.due = Some(PendingAnswer::Ack(Cause::new(packet, sent_at)));
             }
-            // A trimmed packet leaves a gap, as an out-of-order packet does.
+            // The payload of a trimmed packet is missing, and an out-of-order packet shows that an earlier one is
+            // missing. Both cause a NACK.
             Repr::Data { sent_at, .. } | Repr::Trimmed { sent_at, .. } => {
                 if self.nacked.is_none_or(|last| now.since(last) >= self.nack_interval) {
                     self.nacked = Some(now);

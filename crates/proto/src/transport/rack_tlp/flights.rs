@@ -8,8 +8,8 @@ pub(super) struct Flights {
     /// The records by PSN, from `lowest` on.
     packets: VecDeque<Flight>,
     lowest: u32,
-    /// Transmissions in the order of sending. If a packet was sent again, lost or SACKed since then, its entry is
-    /// removed when it reaches the front.
+    /// Transmissions in the order of sending. If a packet was sent again, lost or acknowledged since then, its entry
+    /// is removed when it reaches the front.
     order: VecDeque<(Time, u32)>,
 }
 

@@ -110,8 +110,9 @@ impl Sender for RnicSrSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or
-    /// for a paced packet, which is tried again when the rate may have risen.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight,
+    /// for a packet that waits for the blocked path, or for a paced packet, which is tried again when the rate may
+    /// have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let rto = if self.flow.unacked < self.flow.next { self.since + self.rto } else { Time::NEVER };
@@ -162,9 +163,9 @@ impl RnicSrSender {
         self.flow.next < self.flow.messages.end() && self.windows_allow()
     }
 
-    /// Themis-spraying, footnote 5: the window is the largest distance between a sent PSN and an unacknowledged one, so
-    /// that a bitmap with this number of bits covers it. The congestion control's window admits packets by the rule of
-    /// the ns-3 RDMA simulators, one of which the paper uses ([`Flow::window_allows`]).
+    /// Themis-spraying, footnote 5: the distance between a sent PSN and an unacknowledged one stays below the window,
+    /// so that a bitmap with one bit per packet of the window covers them. The congestion control's window admits
+    /// packets by the rule of the ns-3 RDMA simulators, one of which the paper uses ([`Flow::window_allows`]).
     #[inline]
     fn windows_allow(&self) -> bool {
         self.flow.next - self.flow.unacked < self.window_packets && self.flow.window_allows(self.in_flight)

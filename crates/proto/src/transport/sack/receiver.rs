@@ -137,8 +137,9 @@ impl SackReceiver {
         ack
     }
 
-    /// The PSN of bit 0 of an ACK for all packets since the last ACK. It is 63 below the highest of these packets, but
-    /// not below the ePSN, since the cumulative PSN acknowledges everything below that.
+    /// The PSN of bit 0 of an ACK for all packets since the last ACK. It is 63 below the highest of these packets (47
+    /// if ACKs carry entropy values), but not below the ePSN, since the cumulative PSN acknowledges everything below
+    /// that.
     ///
     /// ACKs get lost, and while a gap exists, the cumulative PSN of later ACKs does not repeat their content. Therefore
     /// the bits look back: the ACKs of the next 63 PSNs repeat the content of an ACK, and at the latest the closing of
@@ -152,7 +153,7 @@ impl SackReceiver {
     #[inline]
     fn base(&self) -> u32 {
         let base = self.unacked_high.saturating_sub(self.span - 1).max(self.arrivals.expected);
-        // The bits of carried entropy values start at the same PSN.
+        // The bits of carried entropy values start at the same PSN, and some of these packets may be below the ePSN.
         if self.echoes_all_evs { base.min(self.unacked_low) } else { base }
     }
 

@@ -47,7 +47,7 @@ pub struct SackSender {
     lost: VecDeque<u32>,
     /// The first message with unacknowledged packets. It is stored inline, so that most queue pairs follow no pointer.
     first: OutgoingMessage,
-    /// Acknowledged PSNs at or above `unacked`.
+    /// Acknowledged PSNs above `unacked`.
     acked: PsnSet,
     /// The time at which each PSN was last sent, indexed by PSN modulo the length of the vector.
     sent_at: Vec<Time>,
@@ -59,8 +59,8 @@ pub struct SackSender {
     /// The messages after the first one, in PSN order.
     later: VecDeque<OutgoingMessage>,
     lost_set: PsnSet,
-    /// Retransmitted PSNs with the times of their retransmission, in the order of sending. Acknowledged ones are
-    /// removed when they reach the front.
+    /// Retransmitted PSNs with the times of their retransmission, in the order of sending. Entries are removed at the
+    /// front if their PSN was acknowledged, declared lost or retransmitted again.
     resent: VecDeque<(u32, Time)>,
     /// Unacknowledged PSNs that were retransmitted at least once.
     resent_set: PsnSet,

@@ -56,7 +56,7 @@ pub struct StrackSender {
     /// Whether the congestion control sets a rate, which `pacer` enforces.
     paces: bool,
     outgoing: Outgoing,
-    /// Acknowledged PSNs at or above `unacked`.
+    /// Acknowledged PSNs above `unacked`.
     acked: PsnSet,
     cc: AnyCc,
     lb: AnyLb,

@@ -193,7 +193,7 @@ impl Grants {
         self.target = self.target.max(target).saturating_add(self.packet);
     }
 
-    /// Handles a request. If all demand of the source was granted already, the last pull was lost and is repeated.
+    /// Handles a request. If the requested demand was granted already, the last pull was lost and is repeated.
     pub fn handle_request(&mut self, target: u32) {
         self.target = self.target.max(target);
         self.repeats = self.granted >= target;

@@ -186,7 +186,7 @@ impl Receiver for UetReceiver {
         }
     }
 
-    /// The next ACK or NACK to send, if one is due.
+    /// The next ACK or NACK, repeated pull, or request or response of MRC to send, if one is due.
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some((base, trigger)) = self.early.take() {

@@ -63,7 +63,7 @@ pub struct UetSender {
     has_reverse_evs: bool,
     copies: Copies,
     outgoing: Outgoing,
-    /// Acknowledged PSNs at or above `unacked`.
+    /// Acknowledged PSNs above `unacked`.
     acked: PsnSet,
     cc: AnyCc,
     lb: AnyLb,
@@ -186,8 +186,9 @@ impl Sender for UetSender {
         self.outgoing.payload_range(psn)
     }
 
-    /// The next packet, if there is one and if window and rate allow it now. A probe comes first, then lost packets in
-    /// the order of their PSNs, then new packets.
+    /// The next packet, if there is one and if window and rate allow it now. A packet without data (a probe, a
+    /// request or a response) comes first, then lost packets in the order of their PSNs, then new packets. Without
+    /// credit, a request for credit takes the place of a data packet.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.has_control

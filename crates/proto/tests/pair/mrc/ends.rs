@@ -17,8 +17,9 @@ pub struct MrcSenderEnd {
     planned: Vec<Planned>,
     payload: Vec<u64>,
     posted: u32,
-    /// Number of PSNs that were sent, and the PSNs that a SACK has acknowledged.
+    /// Number of PSNs that were sent.
     sent: u32,
+    /// The PSNs that an ACK has acknowledged, cumulatively or selectively.
     acked: BTreeSet<u32>,
     retransmissions: u64,
     /// Number of requests of the receiver that are not answered.

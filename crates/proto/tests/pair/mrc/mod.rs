@@ -28,8 +28,8 @@ fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// If no rule infers losses from gaps, a gap is not taken for a loss and no packet waits for a timeout, whatever the
-/// delays, duplicates and marks.
+/// On a path that loses nothing, and with no rule that infers losses from gaps, nothing is retransmitted and no
+/// timeout expires, whatever the delays, duplicates and marks.
 #[test]
 fn a_path_that_loses_nothing_sees_no_retransmission() {
     check(harmless_schedule(), |schedule| {

@@ -131,7 +131,7 @@ fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
             late.push(other);
         }
     }
-    // Packet 101 reveals the loss of packet 100, which is retransmitted a round trip later.
+    // Packet 101 reveals the loss of packet 100, which is retransmitted a round trip after packet 101 was sent.
     let round = schedule.path.longest_round().0 / schedule.path.wire.0;
     prop_assert_eq!(late, vec![101 + round]);
     Ok(())

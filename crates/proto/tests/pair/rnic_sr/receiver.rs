@@ -63,8 +63,8 @@ impl Receiving for CheckedReceiver {
         while self.arrived.contains(&self.expected) {
             self.expected += 1;
         }
-        // All PSNs that the ePSN passes with this packet. The last packets of messages among these PSNs complete their
-        // messages, and a packet that requested an ACK causes an immediate ACK.
+        // All PSNs that the ePSN passes with this packet. The last packets of messages among these PSNs complete
+        // their messages. An ACK is sent immediately if the highest PSN that requested one is among them.
         let passed = before..self.expected;
         let whole: Vec<usize> = self.planned[before as usize..self.expected as usize]
             .iter()

@@ -75,7 +75,7 @@ fn acks(carry_evs: bool, packets: &[Packet], order: &[usize], marked: &[usize]) 
     answers
 }
 
-/// The calls of the load balancer when these ACKs arrive at 1000 ns.
+/// The calls of the load balancer when the ACKs of [`acks`], except those at the positions `lost`, arrive at 1000 ns.
 fn heard(
     carry_evs: bool,
     packets: u64,

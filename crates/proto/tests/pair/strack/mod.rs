@@ -71,8 +71,9 @@ fn a_window_below_sack_bytes_waits_for_nothing() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A single lost packet is the only one that is retransmitted, without a timeout. The packets behind it reveal the gap
-/// within the time of a window. If too few packets follow, a probe does (section 3.3.2).
+/// A single lost packet is retransmitted without a timeout. It is the only one if every packet has a SACK. With
+/// coalesced SACKs, up to `sack_every` packets are retransmitted. The packets behind it reveal the gap within the
+/// time of a window. If too few packets follow, a probe does (section 3.3.2).
 #[test]
 fn one_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> {
     for (sack_every, window) in [(1, 20), (1, 80), (1, 4), (8, 20)] {
@@ -209,7 +210,8 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<StrackEnd
                 let most = Duration((path.wire * (tolerated + 1)).0 - 1);
                 path.jitter = path.jitter.min(most);
             }
-            // The packet at the ePSN was sent before the ePSN rose to it, and its SACK is sent when it arrives.
+            // The RTO need only exceed one round trip. The packet at the ePSN was sent before the ePSN rose to it,
+            // and its SACK is sent when it arrives, so that the ePSN advances again within a round trip.
             let longer = Duration(path.longest_round().0 + 1);
             // On a path that keeps the order, a probe arrives after everything that was sent before it. On other paths,
             // its answer must not indicate a loss.

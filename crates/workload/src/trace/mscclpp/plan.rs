@@ -160,7 +160,8 @@ impl Plan {
     /// Reads a file.
     ///
     /// # Errors
-    /// A line is malformed. The error has the expected form and a replacement.
+    /// The file is no plan, or is one of an older MSCCL++, it has no GPUs, or a buffer has more than 2^24 chunks. The
+    /// error has the remedy, except for too many chunks.
     pub fn parse(file: &str, text: &str) -> Result<Plan, WorkloadError> {
         if let Some(line) = text.lines().position(|line| line.contains("\"inputChunks\"")) {
             let what = "it is a plan of an older MSCCL++, whose keys are others (inputChunks for input_chunks); \

@@ -270,7 +270,8 @@ fn claim(table: &Table) -> Result<ClaimSpec, Diagnostic> {
     })
 }
 
-/// Reads the key `paper` of a claim. Its form depends on the kind of the claim; for an order it is not a number.
+/// Reads the key `paper` of a claim. Its form depends on the kind of the claim. None for the kind `zero`, and for an
+/// order, whose names [`order`] reads.
 fn paper_value(table: &Table, kind: ClaimKind) -> Result<Option<ClaimValue>, Diagnostic> {
     match kind {
         ClaimKind::Order => Ok(None),

@@ -149,7 +149,7 @@ impl Drawable {
     /// Rejects a plot that would be empty.
     ///
     /// # Errors
-    /// The first name that no run will have.
+    /// The first name that no run will have, or a kind of plot for which the runs have no data.
     pub(in crate::scenario) fn check(&self, table: &Table, spec: &PlotSpec) -> Result<(), Diagnostic> {
         match spec.kind {
             PlotKind::Line | PlotKind::Bar => known(table, "y", &spec.y, &self.numbers)?,

@@ -36,7 +36,7 @@ pub fn schemes() -> Vec<SchemeListing> {
 /// The scheme with this name on the setup `common`.
 ///
 /// # Errors
-/// There is no such scheme. The error suggests the nearest name. The error's `file` is empty, because only the caller
+/// There is no such scheme. The error proposes what to write instead. Its `file` is empty, because only the caller
 /// knows where the name was written.
 pub fn scheme(name: &str) -> Result<Scheme, Diagnostic> {
     scheme_on(name, COMMON)
@@ -45,8 +45,8 @@ pub fn scheme(name: &str) -> Result<Scheme, Diagnostic> {
 /// The scheme with this name on a setup.
 ///
 /// # Errors
-/// There is no such scheme or no such setup. The error suggests the nearest name. The error's `file` is empty, because
-/// only the caller knows where the name was written.
+/// There is no such scheme or no such setup, or the scheme does not fit the setup. The error proposes what to write
+/// instead. Its `file` is empty, because only the caller knows where the name was written.
 pub fn scheme_on(name: &str, setup: &str) -> Result<Scheme, Diagnostic> {
     let draft = built_in(name).ok_or_else(|| {
         let (message, help) = unknown(name, &[]);

@@ -28,7 +28,8 @@ use std::sync::Arc;
 /// scenario and seed give the same results.
 ///
 /// # Panics
-/// A registration panics if its name is already used or not valid, or if it declares a parameter twice.
+/// A registration panics if its name is already used or not valid, if it declares a parameter twice or one whose name
+/// is not valid or is `kind`, or if a transport declares a parameter that every transport has with another type.
 #[derive(Clone, Default)]
 pub struct Registry {
     pub(in crate::scenario) plugins: Plugins,

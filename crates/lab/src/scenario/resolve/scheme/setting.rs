@@ -254,7 +254,7 @@ pub(in crate::scenario) fn accepts(scheme: &Scheme, path: &str) -> bool {
     has(scheme, path) && !(OF_QUEUES_THAT_DROP.contains(&path) && scheme.fabric.pfc.is_some())
 }
 
-/// Parameters of the fabric that have no effect with PFC.
+/// Parameters of queues that drop or trim, which a lossless class does not have.
 pub(in crate::scenario) const OF_QUEUES_THAT_DROP: [&str; 4] =
     ["fabric.queue", "fabric.shared_buffer", "fabric.shared_alpha", "fabric.full_queue"];
 

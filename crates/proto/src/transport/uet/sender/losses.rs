@@ -74,7 +74,7 @@ impl UetSender {
         }
     }
 
-    /// Whether so many bytes out of order mean loss. uet-htsim limits the windows that they must exceed to MaxWnd.
+    /// Whether so many bytes out of order mean loss. uet-htsim limits the windows that they must reach to MaxWnd.
     #[inline]
     fn is_far(&self, late: u64) -> bool {
         let windows = (self.loss_windows * self.cc.window() as f64) as u64;
