@@ -57,8 +57,7 @@ const MOST_NAMED: usize = 8;
 /// sweep that begins with the minimum.
 const AT_LEAST: [&str; 2] = ["fabric.pfc.buffer", "fabric.pfc.headroom"];
 
-/// A part of a workload with this number of messages, or of incasts, at one seed is assumed to have at least one
-/// message at every seed.
+/// A part of a workload with this number of messages or incasts at one seed is assumed to have one at every seed.
 const SURELY_SOME: u32 = 100;
 
 /// The findings about a valid scenario.
