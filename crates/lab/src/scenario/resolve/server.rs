@@ -46,7 +46,7 @@ impl TopologyServers {
 fn without_nvlink(table: &Table) -> Diagnostic {
     let message =
         format!("{} has no \"link\", the rate of NVLink, and takes none from [topology]", table.name);
-    let latency = if table.node("link_latency").is_some() { "" } else { " and link_latency = \"500ns\"" };
+    let latency = if table.node("link_latency").is_some() { "" } else { " and link_latency = \"50ns\"" };
     let help = format!("link = \"3600Gbps\"{latency} (18 NVLinks of an H100, one direction)");
     Diagnostic { code: Code::MissingKey, ..table.wrong("link", message, help) }
 }

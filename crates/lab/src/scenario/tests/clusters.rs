@@ -271,8 +271,8 @@ fn names_and_units_of_nvidia_are_refused_with_those_of_here() {
         scenario(&text.replace(written, fixed)).check().unwrap();
     }
     let error = refused(&of_gpus("", ring));
-    assert!(error.contains("link = \"3600Gbps\" and link_latency = \"500ns\""), "{error}");
-    let both = ring.replace("{}", "{ link = \"3600Gbps\", link_latency = \"500ns\" }");
+    assert!(error.contains("link = \"3600Gbps\" and link_latency = \"50ns\""), "{error}");
+    let both = ring.replace("{}", "{ link = \"3600Gbps\", link_latency = \"50ns\" }");
     scenario(&of_gpus("", &both)).check().unwrap();
     let error = refused(&of_gpus(nvlink, ring).replace("\"reps\"", "\"uet\""));
     assert!(error.contains("write: one of \"uet-nscc\", \"uet-nscc-bitmap\""), "{error}");
