@@ -12,6 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions, remove_file, rename};
 use std::io::{ErrorKind, stdout};
+use std::mem;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -205,11 +206,17 @@ impl Sink {
 
     /// Removes the files that did not become whole.
     pub fn abandon(&mut self) {
-        for (_, part) in self.files.values().filter_map(|file| file.file.as_ref()) {
+        self.files.clear();
+    }
+}
+
+/// A file that does not become whole is removed, whatever ends its transfer.
+impl Drop for Arriving {
+    fn drop(&mut self) {
+        if let Some((_, part)) = &self.file {
             // An error is ignored, because the file's name shows that it is not whole.
             let _ = remove_file(part);
         }
-        self.files.clear();
     }
 }
 
@@ -232,19 +239,19 @@ impl Arriving {
         Ok(())
     }
 
-    fn finish(self, number: u32) -> Result<Stored, LiveError> {
-        let (found, (_, bytes, crc)) = (self.crc.finalize(), self.end.unwrap_or_default());
+    fn finish(mut self, number: u32) -> Result<Stored, LiveError> {
+        let (found, (_, bytes, crc)) = (mem::take(&mut self.crc).finalize(), self.end.unwrap_or_default());
         if (found, self.bytes) != (crc, bytes) {
             return Err(LiveError::Broken(format!(
                 "{} arrived with other bytes than were sent: {} bytes with CRC-32 {found:08x}, not {bytes} with {crc:08x}",
                 self.name, self.bytes
             )));
         }
-        if let Some((_, part)) = self.file {
+        if let Some((_, part)) = self.file.take() {
             let renamed = rename(&part, part.with_file_name(&self.name));
             renamed.map_err(system(&format!("{} cannot be written", self.name)))?;
         }
-        Ok(Stored { number, name: self.name, bytes, crc32: format!("{crc:08x}") })
+        Ok(Stored { number, name: mem::take(&mut self.name), bytes, crc32: format!("{crc:08x}") })
     }
 }
 
@@ -288,6 +295,10 @@ mod tests {
         sink.end(0, (1, 2, crc32fast::hash(&[1, 3])));
         let error = sink.next_whole().unwrap_err().to_string();
         assert!(error.contains("other bytes than were sent"), "{error}");
-        assert!(folder.path().join("a.part").exists() && !folder.path().join("a").exists());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the damaged file is removed");
+        sink.begin(2, "b".to_owned()).unwrap();
+        assert!(folder.path().join("b.part").exists());
+        drop(sink);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left that is not whole");
     }
 }
