@@ -37,7 +37,7 @@ pub use exact::{ExactOutcome, FrameOnLink, exact, exact_observed};
 pub use lateness::Lateness;
 pub use namespaces::remove_left_behind;
 pub use node::{Arrived, Frame, LiveNode, PayloadPlace};
-pub use plan::{Work, check_size};
+pub use plan::{Work, check_run};
 pub use replay::{Replayed, replay};
 pub use testbed::{LATE_ONE_IN, Links, LiveOutcome, Settings, live};
 pub use transfer::{

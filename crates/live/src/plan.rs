@@ -2,7 +2,8 @@
 
 use crate::error::LiveError;
 use anabranch_base::Time;
-use anabranch_sim::topology::Topology;
+use anabranch_sim::scenario::RunPoint;
+use anabranch_sim::{Built, DrivenRun};
 
 /// The most hosts of a testbed.
 const MOST_HOSTS: u32 = 32;
@@ -81,12 +82,15 @@ pub(crate) fn two_digits(number: f64) -> u32 {
     ((number / unit).ceil() * unit) as u32
 }
 
-/// Checks that a testbed can have this fabric.
+/// Checks that a testbed can carry a run, before its simulation and its namespaces take time.
 ///
 /// # Errors
-/// It has too many hosts or switches.
-pub fn check_size(topology: &Topology) -> Result<(), LiveError> {
-    let (hosts, nodes) = (topology.hosts, topology.nodes());
+/// The fabric has too many hosts or switches, or the run has a part that only the simulator has.
+pub fn check_run(point: &RunPoint, built: &Built) -> Result<(), LiveError> {
+    if let Some(what) = DrivenRun::new(point, built)?.left_out() {
+        return Err(LiveError::Unsupported(what.to_owned()));
+    }
+    let (hosts, nodes) = (built.topology.hosts, built.topology.nodes());
     if hosts <= MOST_HOSTS && nodes <= MOST_NODES {
         return Ok(());
     }

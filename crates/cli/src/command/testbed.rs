@@ -39,6 +39,7 @@ pub fn testbed(args: &TestbedArgs) -> Result<(), Failure> {
     };
     let written = source::open(path)?;
     let prepared = source::load(&written, &over)?;
+    prepared.points.iter().try_for_each(check_run)?;
     if let Some(folder) = &args.record {
         record::begin(folder, &prepared)?;
     }
@@ -98,13 +99,18 @@ fn check(args: &TestbedArgs) -> Result<(), Failure> {
     }
 }
 
+/// Refuses a point that a testbed cannot carry. All points are checked first, so that no result of another is lost.
+fn check_run(point: &RunPoint) -> Result<(), Failure> {
+    let named = describe(&point.scheme.name, point.seed, &point.sweep);
+    let built = anabranch_sim::build(point).map_err(|error| Failure::Run(format!("{named}: {error}")))?;
+    anabranch_live::check_run(point, &built).map_err(|error| Failure::Input(format!("{named}: {error}")))
+}
+
 /// Simulates a point, then runs it on real packets.
 fn run_both(point: &RunPoint, args: &TestbedArgs, record: Option<&Path>) -> Result<Pair, Failure> {
     let named = describe(&point.scheme.name, point.seed, &point.sweep);
     let failed = |what: &dyn std::fmt::Display| Failure::Run(format!("{named}: {what}"));
     let built = anabranch_sim::build(point).map_err(|error| failed(&error))?;
-    anabranch_live::check_size(&built.topology)
-        .map_err(|error| Failure::Input(format!("{named}: {error}")))?;
     let controls = [Control { threads: 1, ..Control::default() }];
     let begin = clock::now();
     let ran = pass_on_interrupts(&controls, || guarded(|| anabranch_sim::run(point, &controls[0])));

@@ -202,8 +202,9 @@ fn what_a_testbed_cannot_do_is_said_with_a_way_out() {
     );
     let large = place.run(&["testbed", "large.toml", "--sockets"]).expect(2).stderr;
     assert!(large.contains("64 hosts") && large.contains("`hosts = 8` in [topology]"), "{large}");
-    let hpcc = place.run(&["testbed", "s.toml", "--scheme", "hpcc", "--sockets"]).expect(2).stderr;
+    let hpcc = place.run(&["testbed", "s.toml", "--scheme", "dcp,hpcc", "--sockets"]).expect(2).stderr;
     assert!(hpcc.contains("telemetry of switches (INT)"), "{hpcc}");
+    assert!(!hpcc.contains("dilation"), "nothing has run before: {hpcc}");
     let none = place.run(&["replay", "nowhere"]).expect(2).stderr;
     assert!(none.contains("is no record") && none.contains("testbed SCENARIO --record DIR"), "{none}");
     place.run(&["testbed"]).expect(2);
