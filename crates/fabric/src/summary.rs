@@ -122,8 +122,8 @@ impl Topology {
         u64::try_from(rate).ok().map(Rate)
     }
 
-    /// The network of each switch, numbered from 0. Two switches that are connected by any number of links are in one
-    /// network.
+    /// The network of each switch, numbered from 0. Two switches are in one network if a path over switches connects
+    /// them.
     pub fn networks(&self) -> Vec<u32> {
         let mut network = vec![u32::MAX; self.switches.len()];
         let mut count = 0;

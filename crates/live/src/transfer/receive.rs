@@ -81,7 +81,7 @@ struct Session {
     running: Option<Running>,
     sink: Option<Sink>,
     begin_ns: u64,
-    /// The length of the files so far. None if one of them is a stream.
+    /// The total length of the files that the sender has announced so far. None if one of them is a stream.
     expected: Option<u64>,
     stored: Vec<Stored>,
     files: u32,

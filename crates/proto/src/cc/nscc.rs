@@ -3,8 +3,9 @@
 //!
 //! The window counts bytes and follows the queueing delay. Acknowledged bytes add up to an increase, which is applied
 //! after more than eight packets or after a round trip. A marked packet whose delay reaches the target cuts the
-//! window if the average delay is above the target, at most once per round trip. If a period delivered few bytes,
-//! "quick adapt" sets the window to these bytes, which is needed in an incast.
+//! window if the average delay is above the target, at most once per round trip. If a packet was trimmed
+//! or its delay is above a threshold, and the period delivered few bytes, "quick adapt" sets the window to these bytes,
+//! which is needed in an incast.
 //!
 //! Not built: the receiver's penalty (step 3), by which a slow host requests a smaller window. The text does not say when
 //! a host requests it. [`NsccRules::Htsim`] reproduces differences of the public simulator (uet-htsim), and docs/uet.md
@@ -159,9 +160,9 @@ pub struct NsccConstants {
     pub gamma: f64,
     /// max_md_jump: the least share of the window that a decrease leaves.
     pub max_decrease: f64,
-    /// adjust_bytes: 8 MTU.
+    /// adjust_bytes: the acknowledged bytes after which the added increase is applied early (8 MTU).
     pub adjust_bytes: u64,
-    /// adjust_period: config_base_rtt.
+    /// adjust_period: the time after which the added increase is applied in any case (config_base_rtt).
     pub adjust_period: Duration,
     /// qa_gate: quick adapt applies if a period delivered fewer bytes than MaxWnd divided by two to this power.
     pub qa_gate: u32,

@@ -133,7 +133,8 @@ fn direct_recovery_loops_no_more_at_once() {
     run(&rules, &rows);
 }
 
-/// Only the PSN that directly follows the last one needs no loop: not the same PSN, and not a higher one. PSNs wrap.
+/// A packet is forwarded without a loop only if its PSN directly follows that of the last packet sent. The same PSN, a
+/// lower one, or one further ahead loops. PSNs wrap.
 #[test]
 fn only_the_packet_right_behind_the_last_one_needs_no_loop() {
     let late = Time::ZERO + Duration::from_us(501);

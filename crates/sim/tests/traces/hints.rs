@@ -189,7 +189,7 @@ const NOT_FOLLOWED: &[(&str, &str)] = &[
     ("msccl.rs", "it is no XML"),
 ];
 
-/// The functions by which readers construct a problem, its correction, or both.
+/// The texts in the source code of the file readers that stand before the text of a problem or of its correction.
 const CALLS: [&str; 5] =
     ["Problem::with_text(", "Problem::with_value(", "Fix::text(", "Fix::value(", "message = format!("];
 

@@ -162,7 +162,8 @@ impl TraceSpec {
         }
     }
 
-    /// Divides the collectives of a graph as the file `system` defines.
+    /// Divides the collectives of a graph over the dimensions of the network, with the algorithms of the file `system`.
+    /// Does nothing without this file.
     fn divide<'a>(
         &self,
         graph: &mut Graph,

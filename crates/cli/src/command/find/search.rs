@@ -252,8 +252,8 @@ impl<'a> Searches<'a> {
     }
 }
 
-/// The result of `read` for a run whose scheme is given the name that `where` uses. It is none for a run in which a
-/// message or job did not finish.
+/// Calls `read` with the results of one run, in which the scheme is renamed to the name that `where` uses. The result is
+/// none if a message or job of the run did not finish.
 fn with_results<T>(ran: &mut RunOutcome, read: impl FnOnce(&ResultSet) -> T) -> Option<T> {
     let row = &ran.result.run;
     if row.flows_finished < row.flows || row.jobs_finished < row.jobs {
