@@ -100,12 +100,13 @@ fn a_link_that_is_cut_and_comes_back() {
 
 /// A scheme of each transport, with messages of 8 hosts under conditions that are hard for all transports: losses,
 /// reordering, and a link that is cut in mid-run.
-fn every_transport(bytes: &str) {
+#[test]
+fn losses_reordering_and_a_cut_link() {
     check(&format!(
         r#"
         schemes = ["reps", "rocev2", "themis-spraying", "irn-ar", "rack-tlp", "strack", "dcp", "eqds", "mp-rdma", "uet-nscc", "mrc"]
         {FABRIC}
-        workload = {{ kind = "permutation", bytes = "{bytes}", cross_tor = true }}
+        workload = {{ kind = "permutation", bytes = "2MiB", cross_tor = true }}
         set = {{ "*.fabric.routing_delay" = "50us", "*.transport.rto" = "500us" }}
         [[fault]]
         kind = "packet-loss"
@@ -119,18 +120,6 @@ fn every_transport(bytes: &str) {
         duration = "200us"
         "#
     ));
-}
-
-#[test]
-fn losses_reordering_and_a_cut_link() {
-    every_transport("2MiB");
-}
-
-/// The same with 1 GiB per scheme. It takes minutes.
-#[test]
-#[ignore = "takes minutes: cargo test -p anabranch-live --test exact -- --ignored --nocapture"]
-fn a_gibibyte_by_every_transport() {
-    every_transport("128MiB");
 }
 
 /// Messages that start when other messages are delivered or acknowledged, at the same host or at another one.

@@ -185,7 +185,7 @@ impl Receiver<'_> {
             if let Err(error) = &handled {
                 // A sender that is gone hears nothing more.
                 let _ = session.control.send(&FromReceiver::Failed(error.to_string()));
-                session.sink.iter_mut().for_each(Sink::abandon);
+                session.sink = None;
             }
             let lost = session.running.as_ref().map_or(0, |running| running.losses.count);
             session.statistics.lost_on_purpose = lost;

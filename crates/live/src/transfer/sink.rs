@@ -203,11 +203,6 @@ impl Sink {
     pub fn bytes(&self) -> u64 {
         self.files.values().map(|file| file.bytes).sum()
     }
-
-    /// Removes the files that did not become whole.
-    pub fn abandon(&mut self) {
-        self.files.clear();
-    }
 }
 
 /// A file that does not become whole is removed, whatever ends its transfer.
