@@ -4,7 +4,6 @@
 use anabranch_lab::scenario::{Files, Scale, read_figure};
 use libfuzzer_sys::fuzz_target;
 
-/// A file system without files.
 struct NoFiles;
 
 impl Files for NoFiles {

@@ -43,7 +43,6 @@ fn returned<T>(answer: PyResult<T>) -> T {
 
 struct InPython(Py<PyAny>);
 
-/// A time in picoseconds, converted to microseconds.
 fn micros(ps: u64) -> f64 {
     ps as f64 / 1e6
 }

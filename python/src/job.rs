@@ -40,7 +40,6 @@ struct RunPlan {
     controls: Vec<Control>,
 }
 
-/// This instant of real time.
 #[expect(clippy::disallowed_methods, reason = "wall times and waits; no result depends on them")]
 fn now() -> Instant {
     Instant::now()

@@ -123,7 +123,6 @@ fn run(program: &Path, case: &[&str]) -> Result<Counted> {
     Ok(Counted { instructions: of(&said, "Collected :")?, hops: of(&printed, "\"packet_hops\":")? })
 }
 
-/// The whole number after the text `before`.
 fn number_after(text: &str, before: &str) -> Option<u64> {
     let rest = text.split_once(before)?.1.trim_start();
     rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok()

@@ -130,7 +130,6 @@ fn dependencies(root: &Path) -> Result<()> {
     step(cargo(root).args(["deny", "--offline", "check", "advisories"]))
 }
 
-/// Whether cargo-deny has a database of advisories.
 fn has_advisories() -> bool {
     let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let cargo_home = cargo_home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
@@ -173,7 +172,6 @@ fn architecture() -> Result<()> {
     Ok(())
 }
 
-/// The folder of the workspace.
 fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest.parent().expect("xtask is a folder of the workspace").to_owned()
@@ -197,7 +195,6 @@ fn step(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether a program is installed.
 fn is_available(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 const OPENINGS: [&str; 5] = ["What", "Those", "The same", "Of", "How"];
 
-/// The doc lines that begin in this way, by crate.
+/// The doc lines that begin with one of [`OPENINGS`], by crate.
 pub fn findings(sources: &[Source]) -> Findings {
     let mut found = Findings::new();
     for source in sources {
@@ -24,7 +24,7 @@ pub fn findings(sources: &[Source]) -> Findings {
     found
 }
 
-/// The share of these lines in each crate, as a table.
+/// The share of such doc lines in each crate, as a table.
 pub fn table(sources: &[Source]) -> String {
     let mut counts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     for source in sources {

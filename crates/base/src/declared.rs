@@ -20,7 +20,7 @@ pub trait Declared {
     /// Checks each value against its declaration.
     ///
     /// # Errors
-    /// The first value that is out of its range.
+    /// The first value that its declaration does not permit.
     fn check(&self) -> Result<(), OutOfRange>
     where
         Self: Sized,
@@ -288,7 +288,7 @@ macro_rules! kinds {
             /// here, because they were already checked when they were read.
             ///
             /// # Errors
-            /// The first value that is out of its range.
+            /// The first value that its declaration does not permit.
             pub fn check(&self) -> Result<(), $crate::OutOfRange> {
                 $( $(
                     if let $name::$variant(config) = self {

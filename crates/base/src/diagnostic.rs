@@ -64,14 +64,12 @@ impl Fix {
     }
 }
 
-/// A fix in words.
 impl From<String> for Fix {
     fn from(text: String) -> Fix {
         Fix::Text { text }
     }
 }
 
-/// A fix in words.
 impl From<&str> for Fix {
     fn from(text: &str) -> Fix {
         Fix::text(text)
@@ -118,14 +116,12 @@ impl Problem {
     }
 }
 
-/// A problem without a fix.
 impl From<String> for Problem {
     fn from(message: String) -> Problem {
         Problem { message, fix: None }
     }
 }
 
-/// A problem without a fix.
 impl From<&str> for Problem {
     fn from(message: &str) -> Problem {
         Problem::from(message.to_owned())

@@ -207,7 +207,8 @@ impl Parameter {
         self.unit
     }
 
-    /// The range in words, such as `1 to 32`, or the permitted words; empty if only the type limits the value.
+    /// The range in words, such as `1 to 32`, or the first rule if there is no range, or the permitted words. Empty
+    /// if only the type limits the value.
     pub fn range(&self) -> String {
         match (&self.range, self.choices) {
             (Some(range), _) => range.clone(),
@@ -321,8 +322,7 @@ impl Parameter {
         self.check(&value).ok()
     }
 
-    /// The end of the range that is nearest to a number outside the range. None if the range has no lower end or the
-    /// lower end is not a whole number, or if the value is not a finite number.
+    /// The end of the range nearest to a number outside it. Only ranges whose lower end is a whole number have one.
     fn nearest_end(&self, value: &ParameterValue) -> Option<ParameterValue> {
         let value = match value {
             ParameterValue::Integer(value) => *value,
@@ -367,7 +367,6 @@ mod tests {
         assert_eq!(error, "must be 0 to 65535, not 70000".into());
     }
 
-    /// The replacement that is offered for a value.
     fn instead(parameter: &Parameter, value: impl Into<ParameterValue>) -> Option<String> {
         parameter.validate(&value.into()).unwrap_err().instead.map(|value| value.unquoted())
     }

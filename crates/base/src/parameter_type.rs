@@ -38,7 +38,6 @@ impl ParameterValue {
         }
     }
 
-    /// The type in words, for error messages.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             ParameterValue::Bool(_) => "true or false",
@@ -182,7 +181,6 @@ impl From<ValueError> for Problem {
     }
 }
 
-/// A broken rule, in words that follow the parameter's name.
 impl From<String> for ValueError {
     fn from(message: String) -> ValueError {
         ValueError::rule(message)

@@ -19,17 +19,17 @@ pub enum Purpose {
     /// The pairs of sender and receiver in a workload, the random placement of jobs, and the seeds of further traffic
     /// classes.
     WorkloadPairs = 5,
-    /// The start times of messages.
+    /// The start times of messages, and of the ranks of a collective.
     WorkloadArrivals = 6,
     /// The sizes of messages.
     WorkloadSizes = 7,
     /// The links or switches that a selector draws for a fault, a measure or a capture.
     FaultSelection = 8,
-    /// An abstract model without packets (balls into bins).
+    /// An abstract model without packets, such as balls into bins.
     Model = 9,
     /// A switch's choices among equal-cost ports.
     PortChoice = 10,
-    /// A program in a switch.
+    /// A program in a switch, and the selection of the switches that have one.
     Program = 11,
     /// The start times of incasts beside background traffic.
     IncastArrivals = 12,

@@ -42,7 +42,6 @@ impl Rate {
     }
 }
 
-/// The number as a `u64`, or the largest `u64` if the number is larger.
 const fn saturated(number: u128) -> u64 {
     if number > u64::MAX as u128 { u64::MAX } else { number as u64 }
 }

@@ -126,7 +126,6 @@ impl Drop for PointInPlace {
     }
 }
 
-/// The state that the caller and its injector share.
 #[derive(Default)]
 struct Mailbox {
     /// The instant of the present pause, until the caller has received it.
@@ -140,7 +139,6 @@ struct Mailbox {
     due: Option<Time>,
 }
 
-/// An injector that leaves the decisions to the caller.
 struct CallerInjector {
     mailbox: Arc<Mutex<Mailbox>>,
 }

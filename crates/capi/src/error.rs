@@ -1,4 +1,4 @@
-/// An error, with a hint for its correction.
+/// An error of a call. Its text contains a hint for the correction where one is known.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum OnlineError {
     /// The scenario is wrong, or the run failed.

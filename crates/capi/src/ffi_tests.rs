@@ -7,7 +7,6 @@ const SCENARIO: &CStr = c"schemes = [\"reps\"]
 topology = { kind = \"single-switch\", hosts = 3, link = \"100Gbps\", link_latency = \"1us\" }
 ";
 
-/// The state that a test shares with its callbacks.
 struct Shared {
     simulation: *mut Anabranch,
     times: Vec<u64>,
@@ -29,7 +28,6 @@ extern "C" fn note(argument: *mut c_void) {
     unsafe { (*shared).times.push(anabranch_time_ps((*shared).simulation)) };
 }
 
-/// Records the time and sends another message.
 extern "C" fn forward(argument: *mut c_void) {
     note(argument);
     let shared: *mut Shared = argument.cast();
@@ -41,7 +39,6 @@ extern "C" fn forward(argument: *mut c_void) {
     }
 }
 
-/// The last error of a simulation.
 fn error_of(simulation: *const Anabranch) -> String {
     // SAFETY: the simulation is null or alive, and the text is copied before the next call.
     unsafe { CStr::from_ptr(anabranch_error(simulation)) }.to_str().unwrap().to_owned()
@@ -106,7 +103,6 @@ fn null_is_an_error_and_no_fault() {
     }
 }
 
-/// Ends the run, and posts a message for the next run.
 extern "C" fn stop(argument: *mut c_void) {
     note(argument);
     let shared: *mut Shared = argument.cast();
@@ -118,7 +114,6 @@ extern "C" fn stop(argument: *mut c_void) {
     }
 }
 
-/// Runs the simulation within a callback.
 extern "C" fn nest(argument: *mut c_void) {
     note(argument);
     let shared: *mut Shared = argument.cast();
@@ -198,7 +193,6 @@ fn an_error_is_cut_to_the_room_that_there_is() {
     assert!(unsafe { anabranch_new(c"schemes = 1".as_ptr(), room.as_mut_ptr(), 0) }.is_null());
 }
 
-/// An error is cut between two characters, so that the remaining text is UTF-8 whatever the buffer's length.
 #[test]
 fn an_error_is_cut_between_characters() {
     let scenario =
@@ -216,7 +210,6 @@ fn an_error_is_cut_between_characters() {
     assert!(cuts > 3, "some characters have several bytes");
 }
 
-/// Extreme numbers from a caller give errors, and never reveal a defect of the library.
 #[test]
 fn extreme_numbers_are_errors_and_no_defects() {
     let mut shared = Shared::new();

@@ -37,7 +37,6 @@ pub struct Anabranch {
     online: Online<Callback>,
     /// The error of the last failed call.
     error: CString,
-    /// The warnings about the scenario, one after the other.
     warnings: CString,
     /// Whether `anabranch_run` must return after the present callback.
     stops: bool,
@@ -46,7 +45,6 @@ pub struct Anabranch {
 /// The queue pair number that gives a message its own queue pair: `ANABRANCH_OWN_QUEUE_PAIR` in C.
 const OWN_QUEUE_PAIR: u64 = u64::MAX;
 
-/// The result of a successful call.
 const SUCCESS: c_int = 0;
 /// The result of a failed call. `anabranch_error` returns its error.
 const FAILED: c_int = -1;
@@ -78,14 +76,12 @@ fn guarded<T>(action: impl FnOnce() -> Result<T, OnlineError>) -> Result<T, Stri
     }
 }
 
-/// The error for a panic in this library.
 fn panic_message(panic: &(dyn Any + Send)) -> String {
     let what = panic.downcast_ref::<String>().map(String::as_str);
     let what = what.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
     format!("internal error, a defect of anabranch: {what}")
 }
 
-/// A C string of `what`, cut at its first zero byte.
 fn text(what: &str) -> CString {
     let until = what.bytes().position(|byte| byte == 0).unwrap_or(what.len());
     CString::new(&what[..until]).unwrap_or_default()
@@ -112,7 +108,6 @@ unsafe fn text_from<'a>(text: *const c_char, what: &str) -> Result<Option<&'a st
     text.map(Some).map_err(|_| OnlineError::Call(format!("{what} is not UTF-8")))
 }
 
-/// The version of this package, for C.
 const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
     Ok(version) => version,
     Err(_) => panic!("the version has a zero byte"),

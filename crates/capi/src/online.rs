@@ -23,7 +23,6 @@ pub struct Online<C> {
     max_time: Duration,
     now: Time,
     engine: Engine,
-    /// The time at which the engine pauses.
     engine_at: Time,
     /// Whether no message is in flight at `engine_at`. The engine then stays at that time, while scheduled callbacks
     /// advance the current time.
@@ -42,7 +41,6 @@ pub struct Online<C> {
     matches: BTreeMap<(u32, u32, u64), Match<C>>,
 }
 
-/// The state of a message.
 struct State<C> {
     bytes: u64,
     on_sent: Option<C>,
@@ -80,7 +78,7 @@ impl<C> Online<C> {
     /// 1). The files that the scenario names are in `folder`.
     ///
     /// # Errors
-    /// The scenario is wrong.
+    /// The scenario is wrong, or the run fails before its first pause.
     pub fn new(scenario: &str, folder: Option<PathBuf>) -> Result<Self, OnlineError> {
         let Opened { point, warnings } = open(scenario, folder)?;
         let max_time = point.limits.max_time;
@@ -298,7 +296,6 @@ impl<C> Online<C> {
         Ok(())
     }
 
-    /// Checks the arguments of a call, and returns the route of its message.
     fn check(&self, call: &str, from: u32, to: u32, bytes: u64) -> Result<Way, OnlineError> {
         let wrong = |problem: Problem| {
             OnlineError::Call(problem.prefixed(format_args!("{call} from {from} to {to}: ")).to_string())
@@ -321,7 +318,7 @@ impl<C> Match<C> {
     }
 }
 
-/// Checks that a message and its receive have the same length. Errors call a rank `word`.
+/// `word` is `host` or `GPU`.
 fn check_length(
     word: &str,
     (from, to, tag): (u32, u32, u64),

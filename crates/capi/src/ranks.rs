@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 /// The ranks of a fabric.
 pub struct Ranks {
-    /// The word for a rank in error messages.
     word: &'static str,
     ranks: Vec<Rank>,
     nvlink: Option<NvLink>,

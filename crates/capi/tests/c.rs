@@ -11,7 +11,6 @@ use std::process::{Command, Output};
 const FEW: (u32, u64) = (8, 100 * 4096);
 const MANY: (u32, u64) = (64, 4 * 4096);
 
-/// A scenario for these ranks: few hosts on one switch, or many hosts on two tiers.
 fn fabric(scheme: &str, ranks: u32) -> String {
     let kind = if ranks > 8 { "fat-tree" } else { "single-switch" };
     format!(
@@ -19,12 +18,10 @@ fn fabric(scheme: &str, ranks: u32) -> String {
     )
 }
 
-/// The folder with the library that cargo builds for this test.
 fn library_folder() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
-/// A program in C that is compiled and linked with the library. `None` if there is no C compiler.
 fn compiled(source: &Path, into: &Path) -> Option<PathBuf> {
     compiled_by("cc", &["-std=c99"], source, into)
 }

@@ -241,7 +241,6 @@ pub struct RunArgs {
     pub output: OutputArgs,
 }
 
-/// The error text for invalid seeds.
 const A_SEED: &str = "a seed is a whole number of 0 or more";
 
 fn one_seed(text: &str) -> Result<u64, &'static str> {
@@ -260,7 +259,6 @@ fn seed(text: &str) -> Result<u64, Problem> {
     })
 }
 
-/// Parses a share such as `3/8` as two numbers.
 fn share(text: &str) -> Result<(usize, usize), String> {
     let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
     parts
@@ -276,7 +274,6 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 /// that several combinations share counts once.
 pub const MOST_RUNS_TOGETHER: usize = 512;
 
-/// Examples of `anabranch reproduce`, and the rule for the outcomes of claims.
 fn reproduce_help() -> String {
     let rule: String = claims::RULE.iter().map(|(name, rule)| format!("  {name:<15} {rule}\n")).collect();
     format!(

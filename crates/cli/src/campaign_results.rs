@@ -6,7 +6,6 @@ use anabranch_results::{Dataset, ResultSet};
 use anabranch_sim::scenario::{Overrides, read};
 use std::path::Path;
 
-/// The file of the plan in a campaign's folder.
 const PLAN: &str = "plan.toml";
 
 /// Whether a folder is that of a campaign.
@@ -56,7 +55,6 @@ pub fn open(folder: &Path) -> Result<ResultSet, Failure> {
     Ok(whole)
 }
 
-/// Appends the runs in `part` to `whole`.
 fn add(whole: &mut ResultSet, mut part: ResultSet) {
     let before = whole.runs.len() as u32;
     part.flows.iter_mut().for_each(|flow| flow.run += before);

@@ -54,14 +54,13 @@ pub struct Capture<'c> {
     most: u64,
     /// The number of frames so far, over all nodes.
     count: &'c AtomicU64,
-    /// The flag that requests the end of the run.
     cancel: &'c AtomicBool,
     sent: Vec<Sent>,
     /// The lowest PSN of each message and request that was sent.
     firsts: Firsts,
 }
 
-/// Properties of each link that the recorder needs.
+/// Both lists are indexed by link.
 struct Links {
     of_host: Vec<bool>,
     wanted: Vec<bool>,

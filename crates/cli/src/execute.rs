@@ -56,7 +56,6 @@ impl Outcome {
         Outcome { set: ResultSet { missing: vec![run], ..ResultSet::default() }, ..Outcome::default() }
     }
 
-    /// Adds the results of a run.
     fn push(&mut self, ran: RunOutcome, add: fn(&mut ResultSet, RunResult) -> u32) {
         let run = add(&mut self.set, ran.result);
         self.set.filed.extend(ran.filed.map(|filed| FiledCurves { run, ..filed }));
@@ -171,7 +170,6 @@ pub fn one_alone(
 }
 
 impl RunEnd {
-    /// The goodput of a run that finished, if it was recorded.
     fn goodput(&self) -> Option<Curve> {
         match self {
             RunEnd::Done(ran) => ran.goodput(),
@@ -332,7 +330,6 @@ struct Panic {
     place: String,
 }
 
-/// The message of a panic without text.
 const NO_MESSAGE: &str = "no message";
 
 /// The panics so far, on all threads. The panic that [`guarded`] catches may have begun on another thread.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
-/// A line for each component: servers, planes, tiers, cables and bisection.
+/// The components of a fabric as text, line by line.
 pub fn lines(topology: &Topology) -> String {
     let (summary, mut text) = (topology.summary(), String::new());
     if let Some(servers) = &topology.servers {
@@ -78,7 +78,6 @@ fn ports(tier: &TierSummary) -> String {
     format!("with ports: {}{}", ways.join(", "), ratio.unwrap_or_default())
 }
 
-/// A range as text: `8`, or `2 to 8`.
 fn between(counts: &RangeInclusive<u16>) -> String {
     match counts.start() == counts.end() {
         true => counts.end().to_string(),

@@ -134,7 +134,7 @@ impl FigureFile {
         title.unwrap_or_default().to_owned()
     }
 
-    /// Whether the figure varies a setting that its paper does not specify.
+    /// Whether the figure's file lists settings that its paper does not specify.
     pub fn has_unsaid(&self) -> bool {
         let table: Option<toml::Table> = self.text.parse().ok();
         table.is_some_and(|table| table.contains_key("unsaid"))
@@ -180,7 +180,6 @@ impl FigureFile {
         FigureFile { text: text.into(), ..self.clone() }.read(scale)
     }
 
-    /// The files in the folder of the figure's file.
     fn files(&self) -> Box<dyn Files> {
         let folder = self.path.parent().unwrap_or(Path::new("")).to_owned();
         if self.built_in { Box::new(Embedded(folder)) } else { Box::new(Folder(folder)) }
@@ -291,7 +290,6 @@ mod tests {
         }
     }
 
-    /// The catalogue has every figure, all its ids exist, and the figure numbers of five papers have no gaps.
     #[test]
     fn the_catalogue_has_every_figure() {
         let catalogue = catalogue();
@@ -311,8 +309,8 @@ mod tests {
         }
     }
 
-    /// Seven papers have a figure that varies a setting, and every value resolves to a scenario that differs from the
-    /// default.
+    /// Seven papers have a figure that lists settings which its paper does not specify. Every value of a varied setting
+    /// resolves to a scenario that differs from the default.
     #[test]
     fn every_value_of_what_is_unsaid_resolves() {
         let mut papers = BTreeSet::new();

@@ -135,7 +135,6 @@ fn row(run: &RunRow) -> Value {
     row
 }
 
-/// A run that failed or never ran.
 fn missing_row(run: &MissingRun) -> Value {
     json!({
         "scheme": run.scheme,

@@ -15,7 +15,6 @@ pub const MADE_BY: &str = "made-by.json";
 pub struct MadeBy {
     version: String,
     build: String,
-    /// The command line.
     #[serde(default)]
     command: Option<String>,
     /// The date in UTC.

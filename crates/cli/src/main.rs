@@ -105,7 +105,6 @@ fn with_meant_option(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The error about a missing argument, with the values that the argument may have.
 fn with_choices(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return error };
     if error.kind() != ErrorKind::MissingRequiredArgument {

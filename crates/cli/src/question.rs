@@ -23,12 +23,11 @@ pub struct Condition {
     text: String,
     /// The measures at the ends, in their order in the text.
     references: Vec<Reference>,
-    /// The comparison that reports show. It is present only if one side of it is a measure that does not refer to the
-    /// ends.
+    /// The comparison that reports show. It is present only if the text is a single comparison, and one side of it
+    /// is a measure of a scheme that does not refer to the ends.
     sides: Option<Sides>,
 }
 
-/// The two sides of a comparison.
 struct Sides {
     /// The measured side, as text.
     measured: String,
@@ -83,8 +82,8 @@ impl Condition {
         text
     }
 
-    /// Both sides of the comparison as text, the measured one first. The result is `None` if the text is not a single
-    /// comparison, or if neither side is a measure of a scheme.
+    /// Both sides of the comparison as text, the measured one first. The result is `None` if the text is not a
+    /// single comparison, or if neither side is a measure of a scheme that does not refer to the ends.
     pub fn words(&self) -> Option<[&str; 2]> {
         self.sides.as_ref().map(|sides| [&*sides.measured, self.text[sides.bound.clone()].trim()])
     }
@@ -189,7 +188,6 @@ fn sides_of(text: &str) -> Option<Sides> {
     Some(Sides { measured: text[measured].to_owned(), measure, bound })
 }
 
-/// The range of a part of the text without spaces at its ends.
 fn within(text: &str, part: Range<usize>) -> Range<usize> {
     let from = part.end - text[part.clone()].trim_start().len();
     from..from + text[part].trim().len()
@@ -213,7 +211,7 @@ fn correction(text: &str) -> Option<String> {
     [Some(plain), Some(of_scheme), named].into_iter().flatten().find(is_one)
 }
 
-/// The text with percentiles, fractions and the ends of the range in the notation of the measure language.
+/// The text with percentiles, percentages and the ends of the range in the notation of the measure language.
 fn in_our_words(text: &str) -> String {
     let ours = [
         ("p999", "p99.9"),

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 /// The number of this form of records. It changes when older ones can no longer be replayed.
 const FORMAT: u32 = 1;
 
-/// The description of a recorded run.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct RunFile {
     format: u32,
@@ -82,7 +81,7 @@ fn run_folder(folder: &Path, number: usize) -> PathBuf {
 /// Reads a record: its scenario, and the folder of each recorded run with the number of its point.
 ///
 /// # Errors
-/// The folder is not a record, or is a record of another version of the program that cannot be replayed.
+/// The folder is no record that this version of the program can read and replay.
 pub fn open(folder: &Path) -> Result<(Prepared, Vec<(usize, PathBuf)>), Failure> {
     let scenario = folder.join(SCENARIO);
     if !scenario.is_file() {

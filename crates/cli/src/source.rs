@@ -122,7 +122,6 @@ impl ScenarioText {
     }
 }
 
-/// The notice that is shown while a large fabric or sweep is built.
 const RESOLVING: &str = "resolving the scenario: building its fabrics, their routes and what they carry";
 
 /// Checks a scenario, prints warnings on standard error, and makes the scenario self-contained.
@@ -180,7 +179,6 @@ fn read_text(path: &Path) -> Result<String, String> {
     text_of(read_file(path)?)
 }
 
-/// Reads a file of limited size.
 fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let file = std::fs::File::open(path).map_err(|error| reason(&error))?;
     let about = file.metadata().map_err(|error| reason(&error))?;

@@ -98,7 +98,6 @@ pub fn perfetto(point: &RunPoint, result: &RunResult) -> Vec<u8> {
 
 struct Writer {
     trace: Trace,
-    /// The number of tracks so far.
     tracks: u64,
     end: Time,
 }

@@ -55,8 +55,8 @@ impl Backlogs {
         self.counts[step_of(bytes)] += 1;
     }
 
-    /// The smallest number of bytes that `percent` percent of the packets did not exceed, rounded up by at most a
-    /// sixteenth. None if there were no packets.
+    /// The smallest number of bytes that at least `percent` percent of the packets did not exceed, rounded up by at
+    /// most a sixteenth. None if there were no packets.
     pub fn percentile(&self, percent: u64) -> Option<u64> {
         let all: u64 = self.counts.iter().sum();
         let rank = (all * percent).div_ceil(100).max(1);

@@ -27,7 +27,6 @@ pub struct Board<'a> {
     steps: Vec<[AtomicU64; 2]>,
 }
 
-/// A message that was added after the run began, with its progress.
 struct AddedMessage {
     message: Message,
     /// The times of posting, delivery and acknowledgement.
@@ -122,7 +121,6 @@ impl<'a> Board<'a> {
         of_workload.or_else(|| self.added(message).map(|added| &added.message))
     }
 
-    /// One of the times of a message.
     #[inline]
     fn time(&self, message: MessageId, which: usize) -> &AtomicU64 {
         let times = match which {

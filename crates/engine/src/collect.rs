@@ -247,8 +247,6 @@ fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<Faul
     (0..u16::MAX).zip(&point.faults).map(row).collect()
 }
 
-/// Warnings about faults that hit no packet of the run or no data packet, or whose last times lie after the end of the
-/// run.
 fn faults_without_effect(run: &RunRow, point: &RunPoint) -> Vec<RunWarning> {
     let warning = |(row, spec): (&FaultRow, &FaultSpec)| {
         let late: Vec<String> =

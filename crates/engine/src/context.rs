@@ -13,8 +13,7 @@ use anabranch_proto::{IntStack, Packet, Repr};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
-/// The data that a handler reads besides its node's own state, and the places for its output. Each thread has one
-/// context per synchronisation window.
+/// The data that a handler reads besides its node's own state, and the places for its output.
 pub struct Context<'w, O> {
     /// The time of the event.
     pub now: Time,
@@ -169,7 +168,7 @@ pub enum Failure {
     NothingLeft,
     /// A limit of the scenario was reached. The text is the limit's key.
     Limit(&'static str),
-    /// Observers have recorded more points than the run may have.
+    /// The curves have more points than the run may have.
     TooManyPoints,
     /// A queue pair has more packets than PSNs.
     OutOfPsns(QpId),

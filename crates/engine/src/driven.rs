@@ -256,7 +256,6 @@ pub struct DrivenNode<'n> {
     network: &'n Network<'n>,
     routing: Arc<Routing>,
     node: AnyNode,
-    /// The time of the latest event.
     now: Time,
     /// The time up to which the tasks of the fault plan are done.
     agenda_done: Option<Time>,

@@ -65,7 +65,6 @@ pub struct Port {
 const _: () = assert!(size_of::<Port>() == 64);
 
 impl Port {
-    /// An idle port of a healthy link of kind 0.
     fn new(link: LinkId, peer: NodeId, peer_port: u16, weight: u32) -> Self {
         Port {
             busy_until: Time::ZERO,
@@ -99,8 +98,8 @@ impl Port {
         self.data_bytes + self.control_bytes
     }
 
-    /// Whether control goes first if both queues wait and data is not paused (DCP, section 4.2: weighted round robin).
-    /// Otherwise the result is true and the balance is reset to 0, as deficit round robin resets the deficit of an
+    /// Whether control goes first, by weighted round robin (DCP, section 4.2). Unless both queues wait and data is
+    /// not paused, the result is true and the balance is reset to 0, as deficit round robin resets the deficit of an
     /// empty queue.
     #[inline]
     fn weigh(&mut self, waits: [bool; 2]) -> bool {
@@ -160,7 +159,6 @@ impl Port {
         self.ahead <= 0
     }
 
-    /// Takes the next packet that may be sent.
     #[inline]
     fn dequeue(&mut self, pool: &Pool) -> Option<SlotHandle> {
         let control_waits = !self.control.is_empty();
@@ -199,13 +197,10 @@ pub struct Egress<F> {
     last_data: Vec<Time>,
     /// For each port, the bytes in all its queues. Empty unless adaptive routing compares these.
     depths: Vec<u32>,
-    /// Whether some port is impaired.
     has_impaired: bool,
     /// The random streams of ports whose links have random losses.
     losses: Vec<(u16, Stream)>,
-    /// The jitter of the NIC, if the node is a host with jitter.
     jitter: Option<Box<Jitter>>,
-    /// The clock of the device, if clocks are inexact.
     clock: Option<Box<Clock>>,
     /// The queues of traffic classes beyond the first one, if there are any.
     pub classes: Option<Box<ClassQueues>>,
@@ -487,7 +482,8 @@ fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     at.observer.sent(out.link, at.now, until, &frame.packet);
 }
 
-/// A data packet trimmed to its header before the port `out`. None if switches do not trim, and for other packets.
+/// A data packet trimmed to its header before the port `out`. None if switches do not trim, or if the packet is not a
+/// data packet.
 pub fn trimmed(out: &Port, packet: &Packet, network: &Network<'_>) -> Option<Packet> {
     packet.cut(network.queues.trimmed_bytes?, network.is_host(out.peer))
 }

@@ -16,7 +16,7 @@ pub(crate) fn selector_stream(seed: u64, number: usize) -> Stream {
 /// A warning for each measure of `point` that has no point above 0 among `rows`, unless 0 is a meaningful result.
 ///
 /// # Errors
-/// A selector names nothing on this fabric.
+/// A selector has no known form, or names nothing on this fabric.
 pub(crate) fn empty_measures(
     point: &RunPoint,
     topology: &Topology,

@@ -157,7 +157,7 @@ impl<'a> EngineInputs<'a> {
     /// The network of the run, with the index of the kind of each link.
     ///
     /// # Errors
-    /// A fault names no link or switch of this fabric.
+    /// A selector of a fault has no known form, or names nothing that the fault can affect.
     pub fn network(&mut self) -> Result<(Network<'a>, Vec<u16>), SelectorError> {
         let EngineInputs { topology, scheme, facts, limits, seed, .. } = *self;
         let sizes = [facts.packet.0 as u16, scheme.transport.framing().ack.0 as u16];
@@ -190,7 +190,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// An engine before its first event.
     ///
     /// # Errors
-    /// A fault names no link or switch of this fabric.
+    /// A selector of a fault has no known form, or names nothing that the fault can affect.
     pub fn new(mut inputs: EngineInputs<'a>, observer: O) -> Result<Self, SelectorError> {
         let patience = longest_patience(inputs.limits, (inputs.scheme, &inputs.facts), &inputs.classes);
         let state = RunState::new(patience, inputs.switches.wants_qps());
@@ -293,7 +293,6 @@ impl<'a, O: Observer> Engine<'a, O> {
         lock(&self.state).outcome.take().unwrap_or(Err(Failure::Cancelled))
     }
 
-    /// Runs the nodes of one thread through the present synchronisation window.
     fn work(&self, thread: usize) {
         let window = self.window.read().unwrap_or_else(PoisonError::into_inner);
         let mut shard = lock(&self.shards[thread]);
@@ -430,7 +429,6 @@ fn totals<O>(shards: &[MutexGuard<'_, Shard<O>>]) -> Counters {
     })
 }
 
-/// The packets hit by each fault, over all shards.
 fn hits_of<O>(shards: &[MutexGuard<'_, Shard<O>>]) -> Hits {
     shards.iter().fold(Hits::default(), |mut sum, shard| {
         sum += &shard.effects.hits;
@@ -447,7 +445,6 @@ fn latest<O>(shards: &[MutexGuard<'_, Shard<O>>]) -> Time {
     shards.iter().map(|shard| shard.latest).max().unwrap_or(Time::ZERO)
 }
 
-/// The failure that is first in the order (time, node).
 fn first_failure<O>(shards: &mut [MutexGuard<'_, Shard<O>>]) -> Option<(Time, Failure)> {
     let failures = shards.iter_mut().filter_map(|shard| shard.effects.failure.take());
     failures.min_by_key(|(time, node, _)| (*time, *node)).map(|(time, _, failure)| (time, failure))

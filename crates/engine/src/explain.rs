@@ -13,7 +13,8 @@ use std::path::Path;
 const SHORTER: &str = "give the fault a shorter duration";
 const LEAVES: &str = "take a balancer that leaves a path that loses (reps)";
 
-/// If each round succeeds with at least this probability, the limits of [`Stalled::longer_stall`] are long enough.
+/// If a round (a packet or a request, with its ACK) succeeds with at least this probability, the limits of
+/// [`Stalled::longer_stall`] are long enough.
 const FREQUENT: f64 = 0.9;
 /// The probability with which a round succeeds at the loss rate that the advice proposes. A run easily outlasts such
 /// losses.
@@ -28,7 +29,6 @@ pub(crate) struct Stalled<'a> {
     pub window: u64,
     /// The number of queue pairs per connection.
     pub qps: u32,
-    /// The load balancer of the run's scheme.
     pub balancer: &'a LbConfig,
     /// The hosts of an unacknowledged message that has no path left, and the number of such messages.
     pub cut_off: Option<([HostId; 2], usize)>,
@@ -36,12 +36,10 @@ pub(crate) struct Stalled<'a> {
     pub routing_delay: Option<Duration>,
     /// Whether entropy values name routes, which never change.
     pub source_routed: bool,
-    /// The faults of the run.
     pub faults: &'a [FaultSpec],
     pub topology: &'a Topology,
     /// The file of the fabric, if it is read from a file.
     pub file: Option<&'a str>,
-    /// The limits of the run.
     pub limits: &'a Limits,
     /// Facts of the fabric's longest path.
     pub facts: &'a PathFacts,

@@ -230,7 +230,7 @@ impl FaultKind {
     /// they send pause frames. Selectors with a share or a number select by the random stream `random`.
     ///
     /// # Errors
-    /// A selector has no known form, or names nothing on the fabric.
+    /// A selector has no known form, or names nothing that the fault can affect.
     pub fn targets(&self, topology: &Topology, random: &mut Stream) -> Result<FaultTargets, SelectorError> {
         let mut targets = FaultTargets::default();
         let (names, both) = self.names();

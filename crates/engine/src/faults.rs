@@ -42,7 +42,7 @@ pub enum Task {
     Purge(NodeId, u16),
     /// The link went down or came up, and both its ends set the same pause state.
     SettlePause(LinkId),
-    /// Routing is updated. From now on it uses the links that were up at this time.
+    /// Routing is updated to the links that were up at the given time.
     Reroute(Time),
 }
 
@@ -136,7 +136,7 @@ impl FaultPlan {
     /// before `max_time`.
     ///
     /// # Errors
-    /// A selector has no known form, or names nothing on the fabric.
+    /// A selector has no known form, or names nothing that its fault can affect.
     pub fn new(
         specs: &[FaultSpec],
         (routing_delay, max_time): (Option<Duration>, Duration),
@@ -440,7 +440,7 @@ impl FaultSpec {
     /// with this seed.
     ///
     /// # Errors
-    /// A selector has no known form, or names nothing on the fabric.
+    /// A selector has no known form, or names nothing that its fault can affect.
     pub fn targets(
         &self,
         number: usize,

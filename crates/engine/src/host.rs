@@ -67,11 +67,8 @@ const PORT: u16 = 0;
 pub struct Host {
     id: HostId,
     egress: Egress<HostPorts>,
-    /// The choice among the ports of the NIC, if it has several.
     several: Option<Box<SeveralPorts>>,
-    /// The queue pairs on which the host sends.
     outgoing: Vec<Outgoing>,
-    /// The queue pairs on which the host receives.
     incoming: Vec<Incoming>,
     senders: Vec<SenderSlot>,
     receivers: Vec<AnyReceiver>,
@@ -101,11 +98,8 @@ pub struct Host {
     /// For each traffic class and destination, the state of the connection that finished last, if the next connection
     /// inherits it.
     cached_states: BTreeMap<(u8, HostId), CachedState>,
-    /// The pacer of pulls, if receivers grant credit.
     pulls: Option<Box<Pulls>>,
-    /// The reception, if the host is a slow receiver or storms at any time.
     reception: Option<Box<Reception>>,
-    /// The senders of traffic classes beyond the first one, if there are any.
     classes: Option<Box<HostClasses>>,
     /// Whether the host has a reception or classes, so that its NIC takes the slow path ([`Host::serve_special`]).
     is_special: bool,
@@ -282,13 +276,11 @@ impl Host {
         &mut self.egress
     }
 
-    /// Replaces each receiver by the result of `with`.
     #[cfg(test)]
     pub fn replace_receivers(&mut self, with: impl Fn(AnyReceiver) -> AnyReceiver) {
         self.receivers = std::mem::take(&mut self.receivers).into_iter().map(with).collect();
     }
 
-    /// Replaces each sender by the result of `with`.
     #[cfg(test)]
     pub fn replace_senders(&mut self, with: impl Fn(AnySender) -> AnySender) {
         let slots = std::mem::take(&mut self.senders).into_iter();
@@ -335,7 +327,6 @@ impl Host {
         self.outgoing.iter().filter(|qp| qp.index < DONE)
     }
 
-    /// Handles a packet for a receiver.
     // With two callers, the compiler would not inline this function, which handles every data packet.
     #[inline(always)]
     fn handle_data<O: Observer>(&mut self, frame: &Frame, stack: Option<&IntStack>, at: &mut Context<'_, O>) {

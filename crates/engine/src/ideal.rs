@@ -216,7 +216,8 @@ impl<'a> Ideal<'a> {
         latest
     }
 
-    /// The parts of a message, one for each queue pair. Their lengths differ by at most one byte, and none is empty.
+    /// The parts of a message, one for each queue pair, but at most one per byte. Their lengths differ by at most
+    /// one byte.
     fn parts(&self, bytes: u64) -> Vec<MessageParts> {
         let parts = bytes.clamp(1, self.split);
         let (each, longer) = (bytes / parts, bytes % parts);
@@ -311,7 +312,6 @@ impl<'a> Ideal<'a> {
         tiers
     }
 
-    /// A tier that consists of a single link.
     fn tier(&self, link: LinkId) -> Tier {
         let delay = |node: NodeId| self.topology.switch(node).map_or(Duration::ZERO, |switch| switch.latency);
         let port = &self.topology.ports[link.index()];

@@ -24,7 +24,6 @@ impl ComputeIntervals {
         ComputeIntervals(merged)
     }
 
-    /// The computing time between `from` and `to`.
     fn within(&self, from: Time, to: Time) -> Duration {
         let first = self.0.partition_point(|span| span[1] <= from);
         let during = self.0[first..].iter().take_while(|span| span[0] < to);

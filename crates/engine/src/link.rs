@@ -255,7 +255,6 @@ pub struct Marking {
 }
 
 impl Marking {
-    /// No marks.
     const NEVER: Marking = Marking { kmin: u32::MAX, kmax: u32::MAX, pmax: 0 };
 
     /// Whether a packet that leaves `queued` bytes behind is ECN-marked.

@@ -37,7 +37,6 @@ pub struct WindowMail {
     window: u64,
     /// The mailbox of each destination node.
     boxes: Vec<Mailbox>,
-    /// Storage for the contents of the mailboxes.
     room: ArrivalArena,
     /// The nodes with an arrival, each once.
     touched: Vec<NodeId>,
@@ -152,7 +151,6 @@ impl Mailbox {
         prefetch(&block[(self.next % BLOCK) as usize]);
     }
 
-    /// Makes room for an arrival of `window`.
     #[inline(always)]
     fn make_room(
         &mut self,
@@ -255,8 +253,8 @@ pub struct Outbox<'m> {
 }
 
 impl<'m> Outbox<'m> {
-    /// An outbox that writes into `slots`, the mail of the following synchronisation windows. `ends` are the ends of
-    /// the present window and of these, and blocks come from `free`.
+    /// An outbox that writes into `slots`, the mail of the following synchronisation windows. `ends` has the end of
+    /// the present window and then those of the windows of `slots`. Blocks come from `free`.
     pub fn new(
         ends: &[Time],
         slots: SmallVec<[&'m mut WindowMail; MAX_WINDOWS_AHEAD]>,

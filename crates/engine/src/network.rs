@@ -52,7 +52,6 @@ pub struct Network<'a> {
     slots: Vec<[u32; 2]>,
     /// The connections that were added after the run began. Their numbers follow those of the workload.
     added: boxcar::Vec<AddedConnection>,
-    /// The ECMP salts of switches.
     salts: Vec<u64>,
     /// The full length of a synchronisation window of the engine. See [`lookahead`].
     pub window: Duration,
@@ -65,7 +64,6 @@ pub struct Network<'a> {
 /// The facts of the path from one host to another.
 pub type OwnPath<'a> = Box<dyn Fn(HostId, HostId) -> PathFacts + Send + Sync + 'a>;
 
-/// A connection that was added after the run began.
 struct AddedConnection {
     ends: Qp,
     /// The [`slots`](Network::slots) of the connection's first queue pair. The slots of the connection's other queue
@@ -406,7 +404,6 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The attachment of a packet's destination in the plane of the switch with this index.
     #[inline(never)]
     fn attachment_in_plane(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<Attachment> {
         match self.plane_of[switch as usize] {

@@ -13,7 +13,7 @@ pub fn prefetch<T>(reference: &T) {
     let _ = reference;
 }
 
-/// Prefetches the first `lines` cache lines of `reference`.
+/// Prefetches the first `lines` cache lines of `reference`, or all of them if it has fewer.
 #[inline]
 pub fn prefetch_lines<T>(reference: &T, lines: usize) {
     #[cfg(target_arch = "x86_64")]

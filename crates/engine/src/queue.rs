@@ -27,7 +27,6 @@ parameter_choices!(
 #[derive(Default)]
 pub struct Pool {
     slots: Vec<Slot>,
-    /// The indexes of the free slots.
     free: Vec<u32>,
 }
 
@@ -49,7 +48,8 @@ pub struct Fifo {
 }
 
 impl Pool {
-    /// The number of slots in use, which is that of the frames in all queues.
+    /// The number of slots in use: the frames in all queues, and the frames that have left a queue but still occupy
+    /// their slot.
     pub fn used(&self) -> u64 {
         (self.slots.len() - self.free.len()) as u64
     }

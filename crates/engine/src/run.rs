@@ -52,8 +52,8 @@ pub fn run_injected(
     with_panic_context(point, || run_point(point, control, Some(injection), |_| NoObserver, drop))
 }
 
-/// A [`run()`] with an observer, which does not affect the result. If the run fails, the observer has the events until
-/// then.
+/// A [`run()`] with an observer, which does not affect the result. If the run stalls, deadlocks, reaches a limit of
+/// the scenario or is cancelled, the observer has the events until then.
 ///
 /// # Errors
 /// As for [`run()`].
@@ -94,8 +94,9 @@ pub(crate) fn with_panic_context<T>(
     })
 }
 
-/// Runs a point with an observer of the caller, which `caller_observer` creates. `give_back` gets that observer at the
-/// end, even if the run fails.
+/// Runs a point with an observer of the caller, which `caller_observer` creates. `give_back` gets that observer when
+/// the engine has ended, even if the run has failed. It is not called after an error before the start of the engine,
+/// or if curves with a point per interval ended the run.
 fn run_point<O: Observer>(
     point: &RunPoint,
     control: &Control,
@@ -154,7 +155,6 @@ fn run_point<O: Observer>(
     }
 }
 
-/// Checks the scheme of a point, and those of its other traffic classes.
 pub(crate) fn check_scheme(point: &RunPoint) -> Result<(), RunError> {
     let refused = |error| RunError::Parameter { scheme: point.scheme.name.clone(), error };
     point.scheme.check().map_err(refused)?;
@@ -165,7 +165,6 @@ pub(crate) fn check_scheme(point: &RunPoint) -> Result<(), RunError> {
     })
 }
 
-/// The ideal times under the scheme of a point.
 pub(crate) fn ideal<'a>(point: &RunPoint, fabric: &'a Built) -> Arc<Ideal<'a>> {
     ideal_of(&point.scheme, fabric)
 }
@@ -205,7 +204,6 @@ pub(crate) fn engine_inputs<'a>(
     })
 }
 
-/// The inputs of the traffic classes beside the first one.
 fn class_inputs<'a>(point: &'a RunPoint, fabric: &'a Built) -> Vec<ClassInputs<'a>> {
     let inputs = |(class, &first_connection): (&'a ClassTraffic, &u32)| {
         let ideal = ideal_of(&class.scheme, fabric);
@@ -221,7 +219,6 @@ fn class_inputs<'a>(point: &'a RunPoint, fabric: &'a Built) -> Vec<ClassInputs<'
     point.other_classes().zip(&fabric.first_connections).map(inputs).collect()
 }
 
-/// Publishes the totals of the workload to `control`.
 fn publish_totals(point: &RunPoint, fabric: &Built, control: &Control) {
     let messages = &fabric.workload.messages;
     control.flows_total.store(messages.len() as u64, Ordering::Relaxed);
@@ -230,7 +227,6 @@ fn publish_totals(point: &RunPoint, fabric: &Built, control: &Control) {
     control.packets_total.store(of_messages.sum(), Ordering::Relaxed);
 }
 
-/// The plan for the switches: the lossless class, the programs and the weights.
 pub(crate) fn switch_plan(
     point: &RunPoint,
     fabric: &Built,
@@ -254,7 +250,6 @@ fn series_rows(series: SeriesObserver, topology: &Topology, end: Time) -> Vec<Se
     series.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
 }
 
-/// The nodes at which the hooks of registered observers are called.
 fn hook_nodes(point: &RunPoint, built: &Built) -> Arc<HookNodes> {
     HookNodes::of(&built.topology, &built.workload, point.scheme.qps)
 }
@@ -309,7 +304,6 @@ pub fn build(point: &RunPoint) -> Result<Built, RunError> {
     Ok(built)
 }
 
-/// Builds the fabric and the routes of a point, with an empty workload.
 pub(crate) fn build_fabric(point: &RunPoint) -> Result<Built, RunError> {
     let text = |name: &str| point.files.get(name).map(String::as_str);
     let topology = anabranch_fabric::build(&point.topology, point.topology.file().and_then(text))?;
@@ -356,7 +350,6 @@ fn series_observer(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, 
     Ok((observer, points))
 }
 
-/// A run whose engine is ready, with the parts of its point.
 pub(crate) struct RunContext<'a> {
     pub point: &'a RunPoint,
     pub fabric: &'a Built,
@@ -365,7 +358,7 @@ pub(crate) struct RunContext<'a> {
     pub control: &'a Control,
 }
 
-/// The state of a run that ended early, for the error.
+/// The state of a run at its end, for the error if the run failed.
 struct EarlyEnd {
     at: Time,
     /// The number of connections. `packets` is the number of data packets of all messages.
@@ -380,7 +373,7 @@ struct EarlyEnd {
 }
 
 impl RunContext<'_> {
-    /// Runs the engine and collects the results. `series` makes the curves from the observer and the end of the run.
+    /// `series` makes the curves from the observer and the end of the run.
     fn finish<O: Observer>(
         &self,
         mut engine: Engine<'_, O>,
@@ -437,7 +430,6 @@ impl RunContext<'_> {
         }
     }
 
-    /// The error of a run that failed. `result` has the results until then.
     fn error(&self, failure: Failure, early: EarlyEnd, result: RunResult) -> RunError {
         let (point, at) = (self.point, early.at);
         let unfinished = result.run.flows - result.run.flows_finished;
@@ -465,7 +457,6 @@ impl RunContext<'_> {
         }
     }
 
-    /// The error of a stalled run, with an explanation by its faults.
     fn stalled(&self, reason: StallReason, early: EarlyEnd, result: RunResult) -> RunError {
         let (point, scheme) = (self.point, &self.point.scheme);
         let facts = &scheme.fabric.facts(self.ideal.path_facts());

@@ -14,8 +14,8 @@ pub enum RunError {
     /// The run was cancelled.
     #[error("stopped")]
     Cancelled,
-    /// Messages are unfinished, and nothing new has been delivered for longer than the run's patience (the stall
-    /// limit, a retransmission timeout and a round trip), or no event is left.
+    /// Messages are unfinished, and nothing new has been delivered for longer than [`Limits::patience`], or no event
+    /// is left.
     #[error("{}", RunFailure::Stalled {
         at_us: at.as_us(),
         reason: reason.clone(),

@@ -71,7 +71,7 @@ impl Window {
 pub enum NodeTask {
     /// The switch drops all packets in its queues because of the fault with this number.
     Purge(u16),
-    /// A data class of this port is paused (`true`) or resumed (`false`).
+    /// `Pause(port, class, stop)`: the data class of the port is paused (`true`) or resumed (`false`).
     Pause(u16, u8, bool),
 }
 
@@ -90,7 +90,6 @@ enum WorkUnit {
     Cluster(Cluster),
 }
 
-/// The number of work units in a block.
 const BLOCK: usize = u64::BITS as usize;
 
 /// The nodes of one thread, and the state that they share.
@@ -102,8 +101,7 @@ pub struct Shard<O> {
     next: Vec<Order>,
     /// The earliest `next` of each block of work units. Whole blocks are skipped if they have nothing to do.
     first: Vec<Order>,
-    /// For each node of the fabric, its index in this shard, its work unit and its position in the work unit. None for nodes
-    /// of other shards.
+    /// Indexed by the number of the node. None for nodes of other shards.
     position_of: Vec<Option<(NodeIndex, u32, u32)>>,
     inbox: Inbox,
     port_scratch: PortScratch,
@@ -111,7 +109,6 @@ pub struct Shard<O> {
     active: Vec<u32>,
     /// For each block of work units, a bit mask of the units with an arrival in the present synchronisation window.
     called: Vec<u64>,
-    /// The arrivals over long links.
     far_calendar: FarCalendar,
     /// Packets and pause frames that were sent over long links in the last synchronisation window.
     pub sent_far: Vec<FarArrival>,
@@ -265,9 +262,9 @@ impl<O: Observer> Shard<O> {
         self.far_calendar.packets()
     }
 
-    /// Runs the shard's nodes through the synchronisation window `window`. Arrivals come from `sources`. Sent packets
-    /// go into `slots`, which belong to the following windows. A shard that [has paused](Self::is_paused) continues in
-    /// the same window at the next call.
+    /// Runs the shard's nodes through the synchronisation window `window`. Arrivals come from `sources`. Frames that
+    /// are sent, except over long links, go into `slots`, which belong to the following windows. A shard that [has
+    /// paused](Self::is_paused) continues in the same window at the next call.
     pub fn run<'w>(
         &'w mut self,
         network: &'w Network<'w>,
@@ -358,7 +355,6 @@ fn run_host<O: Observer>(
     assert!(stays, "a gate across hosts outside of a cluster");
 }
 
-/// Runs the events of a switch from `start` until before `bound`, in their order.
 #[inline]
 fn run_switch<O: Observer>(
     switch: &mut Switch,
@@ -372,13 +368,10 @@ fn run_switch<O: Observer>(
     node::run(switch, inbox, (sources, far), bound, at);
 }
 
-/// The earliest of `orders`.
 fn first_of(orders: &[Order]) -> Order {
     orders.iter().fold(Order::NEVER, |first, order| first.min(*order))
 }
 
-/// Does the tasks of nodes at the start of a synchronisation window, before their events. Receivers whose senders are
-/// done learn the time of their end, programs in switches get notices, and nodes do the tasks of faults.
 fn start_window<O: Observer>(
     (hosts, switches): (&mut [Host], &mut [Switch]),
     position_of: &NodeLocations,
@@ -414,7 +407,6 @@ fn start_window<O: Observer>(
     }
 }
 
-/// Sets the bits of the units to which `nodes` belong.
 #[inline]
 fn mark_called(called: &mut [u64], position_of: &NodeLocations, nodes: impl Iterator<Item = NodeId>) {
     for node in nodes {
@@ -442,7 +434,6 @@ fn find_active(called: &mut [u64], (first, next): (&[Order], &[Order]), bound: O
     }
 }
 
-/// Updates the next event of every work unit and the earliest one of every block, without arrivals.
 fn update_all(
     units: &[WorkUnit],
     (hosts, switches): (&[Host], &[Switch]),
@@ -455,7 +446,6 @@ fn update_all(
     next.chunks(BLOCK).zip(first.iter_mut()).for_each(|(next, first)| *first = first_of(next));
 }
 
-/// Updates the earliest event, without arrivals, of each block with a work unit that has run.
 #[inline]
 fn update_first(first: &mut [Order], next: &[Order], active: &[u32]) {
     for units in active.chunk_by(|one, other| *one as usize / BLOCK == *other as usize / BLOCK) {
@@ -464,8 +454,8 @@ fn update_first(first: &mut [Order], next: &[Order], active: &[u32]) {
     }
 }
 
-/// Prefetches data of the next work units while another one runs. For the unit after the next, this is the node itself.
-/// For the next unit, it is the data to which the node points.
+/// Prefetches data of the next work units while another one runs. For the unit after the next, if that is a host,
+/// this is the node itself. For the next unit, it is the data to which the node points.
 #[inline]
 fn prefetch_ahead(
     units: &[WorkUnit],
@@ -508,7 +498,7 @@ impl WorkUnit {
     }
 }
 
-/// Reports to the observer the victim flows of the pauses that have just begun at a switch.
+/// Reports to the observer the number of victim flows of each pause that has just begun at a switch.
 fn count_victims<O: Observer>(
     switches: &mut [Switch],
     position_of: &NodeLocations,

@@ -186,8 +186,7 @@ impl Scheme {
         }
     }
 
-    /// Checks the framing and the RTO of any transport, registered ones included: sizes on the wire must be above 0
-    /// and fit in 16 bits, and the RTO must be above 0.
+    /// Checks the framing and the RTO of any transport, registered ones included.
     fn check_packets(&self) -> Result<(), OutOfRange> {
         let most = u64::from(u16::MAX);
         let framing = self.transport.framing();
@@ -386,9 +385,9 @@ impl FabricSpec {
         })
     }
 
-    /// The most bytes that a data queue can hold before packets are dropped or trimmed, on a path with these facts. If
-    /// the only occupied queue of a switch is this one, it gets the share `alpha / (1 + alpha)` of a shared buffer.
-    /// None in a lossless class.
+    /// The most bytes that a data queue can hold before packets are dropped or trimmed, on a path with these facts,
+    /// except at ports with a `last_hop_queue`. If the only occupied queue of a switch is this one, it gets the share
+    /// `alpha / (1 + alpha)` of a shared buffer. None in a lossless class.
     pub fn longest_queue(&self, facts: &PathFacts) -> Option<Bytes> {
         let own = self.queue?.on(&facts.of_port());
         Some(match self.shared_buffer.0 {
@@ -397,9 +396,9 @@ impl FabricSpec {
         })
     }
 
-    /// The facts of a path, with the length of a full queue at these switches. With PFC, the length is that of the
-    /// whole shared buffer, since all of it may be queued ahead of a packet. It is `pfc.buffer` without scaling, even
-    /// if the switches differ.
+    /// The facts of a path, with the length of a full queue at these switches. Without `queue` but with PFC, the
+    /// length is that of the whole buffer, since all of it may be queued ahead of a packet. It is `pfc.buffer`
+    /// without scaling, even if the switches differ.
     pub fn facts(&self, path: PathFacts) -> PathFacts {
         let pauses = || self.pfc.as_ref().map(|pfc| pfc.buffer);
         let queue = self.queue.map(|queue| queue.on(&path.of_port())).or_else(pauses);

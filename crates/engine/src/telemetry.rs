@@ -14,7 +14,6 @@ use anabranch_proto::{IntStack, Packet, Repr};
 pub struct Telemetry {
     /// The record with number `n` is `records[n - 1]`.
     records: Vec<IntStack>,
-    /// The numbers of the free records.
     free: Vec<u32>,
     /// The records of packets that the switch program holds. Each entry has the packet's queue pair, PSN and time of
     /// sending, and the number of its record.

@@ -55,7 +55,6 @@ impl AstraShape {
 /// The number of bits per second in one GB/s of ASTRA-sim.
 const GIGABYTE: f64 = (8_u64 << 30) as f64;
 
-/// The largest number of NPUs of a network.
 const MOST_NPUS: u64 = 1 << 17;
 
 /// Whether a file of this name is read as a network of ASTRA-sim.
@@ -127,7 +126,8 @@ pub fn parse_astra(file: &str, text: &str) -> Result<AstraNetwork, TopologyError
 /// Reads the logical dimensions of ASTRA-sim's ns-3 backend: `{"logical-dims": ["8", "2"]}`.
 ///
 /// # Errors
-/// The text is another kind of file, or has a dimension that is not a whole number from 1. The error has the line.
+/// The text is another kind of file, lacks the list, or has a dimension that is not a whole number from 1. The error
+/// has the line.
 pub fn parse_logical_dims(file: &str, text: &str) -> Result<Vec<u32>, TopologyError> {
     let document = YamlDocument::read(file, text)?;
     let dims = document.list("logical-dims", "[\"8\", \"2\"]")?;
@@ -177,7 +177,7 @@ impl AstraNetwork {
     /// switch's other links.
     ///
     /// # Errors
-    /// The network has more links or switches than can be simulated.
+    /// The network has more links, more routes, or more ports of a switch than can be simulated.
     pub(super) fn topology(&self, file: &str, switch_latency: Duration) -> Result<Topology, TopologyError> {
         let hosts = self.npus();
         let switch = |tier: u8, index: u32, latency| Switch { tier, index, latency, file_id: None };
@@ -210,7 +210,6 @@ impl AstraNetwork {
         Ok(Topology { dims: self.sizes(), ..topology })
     }
 
-    /// The number of NPUs of each dimension.
     fn sizes(&self) -> Vec<u32> {
         self.dims.iter().map(|dim| dim.npus).collect()
     }

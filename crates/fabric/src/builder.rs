@@ -16,7 +16,6 @@ pub struct TopologyBuilder {
     /// Tier and latency of each switch, in the order of the calls.
     switches: Vec<(u8, Duration)>,
     hosts: u32,
-    /// The cable of each host port.
     ports: Vec<HostPort>,
     links: Vec<Link>,
     servers: Option<Servers>,

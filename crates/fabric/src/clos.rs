@@ -1,7 +1,7 @@
 //! Clos networks of servers: rail-optimised clusters, Clos networks in several planes, Alibaba's HPN and DCN+.
 //!
 //! Servers are grouped into segments. The NICs of a segment are connected to its leaves (ToRs) by rail or by server.
-//! All leaves of a pod, or all leaves of a rail, share a group of spines. Cores connect the groups.
+//! In each plane, all leaves of a pod, or all leaves of a rail, share a group of spines. Cores connect the groups.
 
 mod check;
 mod defaults;
@@ -143,7 +143,6 @@ impl ClosSpec {
     }
 }
 
-/// Builds the fabric after checking its numbers.
 pub(super) fn build(kind: ClosKind, spec: &ClosSpec) -> Result<Topology, TopologyError> {
     check(kind, spec)?;
     let shape = Shape::new(kind, spec);
@@ -205,7 +204,6 @@ fn servers(spec: &ClosSpec) -> Servers {
     servers
 }
 
-/// The number of switches in each part of the network.
 struct Shape {
     planes: u32,
     /// The number of leaves in one segment and plane.
@@ -252,7 +250,6 @@ impl Shape {
         [self.leaves, self.spines, self.cores].map(|count| count.saturating_mul(self.planes))
     }
 
-    /// The number of leaves that share a group of spines.
     fn group_leaves(&self) -> u32 {
         self.leaves / self.groups
     }
@@ -264,7 +261,6 @@ impl Shape {
             + spines * u64::from(spec.core_uplinks)
     }
 
-    /// The leaf of a NIC's port.
     fn leaf(&self, kind: ClosKind, spec: &ClosSpec, host: u32, port: u32) -> u32 {
         let (server, rail) = (host / spec.nics, host % spec.nics);
         let plane = if kind.has_planes() { port } else { 0 };
@@ -276,7 +272,6 @@ impl Shape {
         plane * self.leaves + server / spec.segment * self.segment_leaves + in_segment
     }
 
-    /// The spines to which a leaf is connected.
     fn spines_of(&self, spec: &ClosSpec, leaf: u32) -> std::ops::Range<u32> {
         let (plane, leaf) = (leaf / self.leaves, leaf % self.leaves);
         let group = match spec.spine_group() {

@@ -48,7 +48,6 @@ pub fn check_cross_dc(spec: &CrossDcSpec) -> Result<(), TopologyError> {
     check_limits(spec)
 }
 
-/// Checks the limits on ports, links and routes, which depend on several numbers.
 fn check_limits(spec: &CrossDcSpec) -> Result<(), TopologyError> {
     let [dcs, tors, leaves, hosts] = [spec.dcs, spec.tors, spec.leaves, spec.hosts_per_tor].map(u64::from);
     for (key, switch, ports, fewer) in [

@@ -95,7 +95,6 @@ impl Dependencies {
         Dependencies { first, onward: vec![0; words as usize] }
     }
 
-    /// Adds the routes from the ToRs `senders` to the ToR `destination`.
     fn add(&mut self, topology: &Topology, routing: &Routing, destination: u32, senders: &BTreeSet<u32>) {
         let mut open: Vec<u32> = senders.iter().copied().collect();
         let mut seen = senders.clone();
@@ -114,7 +113,6 @@ impl Dependencies {
         }
     }
 
-    /// The links over which packets that arrive on `link` continue.
     fn after(&self, topology: &Topology, link: LinkId) -> Vec<LinkId> {
         let peer = topology.ports[link.index()].peer;
         if peer.0 < topology.hosts {
@@ -200,7 +198,6 @@ mod tests {
         parse_ns3("g", &text, Duration::ZERO).unwrap()
     }
 
-    /// Checks that each link leads to the switch that the next one leaves.
     fn assert_circle(t: &Topology) {
         let circle = circle(t).expect("a circle");
         for (link, next) in circle.iter().zip(circle.iter().cycle().skip(1)) {

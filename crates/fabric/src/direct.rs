@@ -9,10 +9,8 @@ use super::{Switch, Topology};
 use anabranch_base::{Duration, Fix, NodeId, Problem, Rate};
 use serde::{Deserialize, Serialize};
 
-/// The largest number of dimensions of a torus.
 const MOST_DIMENSIONS: usize = 8;
 
-/// The rates and latencies of a network of directly connected switches.
 #[derive(Clone, Debug, PartialEq)]
 struct Direct {
     hosts_per_switch: u32,
@@ -158,7 +156,7 @@ struct Size {
 
 impl Direct {
     /// Checks the rates, the ports and the limits on the size. `key` is the key that determines the size, and
-    /// `smaller` tells how to reduce it.
+    /// `smaller` proposes a reduction.
     fn check(&self, size: &Size, key: &str, smaller: &str) -> Result<(), TopologyError> {
         check_rate("link", self.link)?;
         check_rate("host_link", self.host_link)?;
@@ -208,7 +206,6 @@ impl Direct {
     }
 }
 
-/// Builds a torus after checking its numbers.
 pub(super) fn build_torus(spec: &TorusSpec) -> Result<Topology, TopologyError> {
     spec.check()?;
     let mut joined = Vec::new();
@@ -226,7 +223,6 @@ pub(super) fn build_torus(spec: &TorusSpec) -> Result<Topology, TopologyError> {
     Ok(spec.direct().build(spec.hosts(), joined.into_iter()))
 }
 
-/// Builds a full mesh after checking its numbers.
 pub(super) fn build_full_mesh(spec: &FullMeshSpec) -> Result<Topology, TopologyError> {
     spec.check()?;
     let switches = spec.tors;

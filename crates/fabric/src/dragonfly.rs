@@ -107,7 +107,6 @@ impl DragonflySpec {
     }
 }
 
-/// Builds the fabric after checking its numbers.
 pub(super) fn build(spec: &DragonflySpec) -> Result<Topology, TopologyError> {
     spec.check()?;
     let (hosts, a, h, g) = (spec.hosts(), spec.routers, spec.global_links, spec.router_groups);

@@ -2,7 +2,7 @@
 
 use anabranch_base::{Problem, Refused};
 
-/// An error in a topology that cannot be built or read. Its text names the place and proposes a value that fits.
+/// An error in a topology that cannot be built or read. Its text names the place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
     /// A malformed topology file.
@@ -38,12 +38,10 @@ impl From<Refused> for TopologyError {
 }
 
 impl TopologyError {
-    /// An error at `key` of the scenario's topology.
     pub(super) fn shape(key: &str, problem: impl Into<Problem>) -> TopologyError {
         TopologyError::Shape { key: format!("topology.{key}"), problem: problem.into() }
     }
 
-    /// An error at `line` of `file`.
     pub(super) fn file(file: &str, line: usize, problem: impl Into<Problem>) -> TopologyError {
         TopologyError::File { file: file.to_owned(), line, problem: problem.into() }
     }

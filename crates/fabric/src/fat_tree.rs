@@ -7,7 +7,6 @@ use super::{Switch, Topology};
 use crate::TierSpec;
 use anabranch_base::{Duration, NodeId, Problem, Rate};
 
-/// Builds the tree after checking that every port has a peer.
 pub(super) fn build(hosts: u32, tier: &[TierSpec], pod_hosts: u32) -> Result<Topology, TopologyError> {
     let shape = Shape::check(hosts, tier, pod_hosts)
         .map_err(|e| TopologyError::shape(&e.scenario_key(), e.problem))?;
@@ -116,7 +115,6 @@ pub(super) enum ShapeKey {
     Bundle,
 }
 
-/// A contradiction between the numbers of a shape.
 #[derive(Debug)]
 pub(super) struct ShapeError {
     /// The tier, from 0, to which the key belongs.
@@ -126,7 +124,6 @@ pub(super) struct ShapeError {
 }
 
 impl ShapeError {
-    /// The key as it is written in a resolved scenario.
     fn scenario_key(&self) -> String {
         let of_tier = |name: &str| format!("tier[{}].{name}", self.tier);
         match self.key {
@@ -141,7 +138,6 @@ impl ShapeError {
     }
 }
 
-/// The number of switches in each part of a tree.
 #[derive(Debug)]
 pub(super) struct Shape {
     pods: u32,
@@ -276,7 +272,6 @@ fn check_hosts(hosts: u32) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks the numbers of one tier, without those that depend on other tiers.
 fn check_tier(t: usize, spec: &TierSpec, top: bool) -> Result<(), ShapeError> {
     let fail = |key, problem: Problem| Err(ShapeError { tier: t, key, problem });
     if spec.link.0 == 0 {
@@ -314,7 +309,6 @@ fn check_tier(t: usize, spec: &TierSpec, top: bool) -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// Checks that the number of ports down of tier `t` equals the number of cables from the tier below.
 fn check_down(t: usize, spec: &TierSpec, below: u32, of_what: &str) -> Result<(), ShapeError> {
     let needed = u64::from(below) * u64::from(spec.bundle);
     let have = u64::from(spec.radix_down);
@@ -336,7 +330,6 @@ fn check_down(t: usize, spec: &TierSpec, below: u32, of_what: &str) -> Result<()
     Err(ShapeError { tier: t, key: ShapeKey::RadixDown, problem })
 }
 
-/// Checks that the ports up of tier `t` are a multiple of the bundle.
 fn check_up(t: usize, spec: &TierSpec, bundle: u32) -> Result<(), ShapeError> {
     if spec.radix_up.is_multiple_of(bundle) {
         return Ok(());

@@ -80,7 +80,7 @@ pub struct Topology {
     pub port_base: Vec<u32>,
     /// Every port, by node and port number. A switch has its ports down (to hosts or lower tiers) first, then the
     /// others (up, or to a switch of the same tier), both in the order of the nodes at the other end. A host has its
-    /// ports in the order of the planes, or of the lines of a file.
+    /// ports in the order of the planes, of the lines of a file, or of the calls of a builder.
     pub ports: Vec<Port>,
     /// The node number of each host in an imported file, ascending; empty without such a file.
     pub host_file_ids: Vec<u32>,

@@ -3,8 +3,8 @@
 //! The elements are `system > cpu > pci > gpu > nvlink` and `... > nic > net`. A `net` is a port. Ports with the same
 //! `rail` belong to one NIC; without `rail`, the ports of one `nic` element do. The ports of a NIC are ordered by
 //! `plane`, or else by their number `dev`. NICs are ordered by `rail`, or else by the smallest `dev` of their ports.
-//! A GPU uses the NIC with which it shares the longest path of PCI elements. If several GPUs have the same nearest
-//! NICs, these GPUs use the NICs in turn.
+//! A GPU uses the NIC with which it shares the longest path of elements. If several GPUs have the same nearest NICs,
+//! these GPUs use the NICs in turn.
 
 #[cfg(test)]
 mod tests;
@@ -46,7 +46,6 @@ fn nvlink_mbps(sm: u64) -> u64 {
     }
 }
 
-/// A NIC under construction.
 struct Nic<'a> {
     /// The value of `rail`, or else the smallest `dev` of the ports.
     order: u64,
@@ -133,13 +132,11 @@ impl<'a> Reader<'a> {
         number.map(Some).ok_or_else(|| self.at(node, format!("{name} is a whole number, not {word:?}")))
     }
 
-    /// The value of a numeric attribute that the element must have.
     fn needed(&self, node: Node, name: &str) -> Result<u64, TopologyError> {
         let tag = node.tag_name().name();
         self.number(node, name)?.ok_or_else(|| self.at(node, format!("{name} of this {tag} is missing")))
     }
 
-    /// The GPUs by their number `dev`.
     fn gpus(&self, root: Node<'a, 'a>) -> Result<Vec<Node<'a, 'a>>, TopologyError> {
         let mut gpus = BTreeMap::new();
         for gpu in root.descendants().filter(|node| node.has_tag_name("gpu")) {
@@ -238,7 +235,6 @@ fn shared_depth(gpu: Node, net: Node) -> usize {
     net.ancestors().skip(1).filter(|node| of_gpu.contains(&node.range().start)).count()
 }
 
-/// The NIC of each GPU.
 fn gpu_nics(gpus: &[Node], nics: &[Nic]) -> Vec<u32> {
     let nearest = |gpu: &Node| -> Vec<u32> {
         let depths: Vec<usize> = nics.iter().map(|nic| shared_depth(*gpu, nic.ports[0].1)).collect();

@@ -75,8 +75,6 @@ impl Topology {
         })
     }
 
-    /// The longest of the paths from the ToRs in `from` to every ToR. Among paths that take equally long, the first
-    /// source and the last destination win.
     fn farthest(&self, routing: &Routing, ends: &[Ends], from: std::ops::Range<u32>) -> Vec<LinkId> {
         let mut longest = (Duration::ZERO, Vec::new());
         for source in from {
@@ -124,7 +122,6 @@ impl Topology {
     }
 }
 
-/// A port of a host.
 type HostPort = (HostId, u16);
 
 /// The host ports of a ToR that may be the start or the end of the longest path.

@@ -286,7 +286,6 @@ impl Search {
     }
 }
 
-/// The positions of the bits that are set.
 fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;

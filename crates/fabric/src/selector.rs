@@ -149,7 +149,7 @@ impl Selector {
     /// Reads a selector.
     ///
     /// # Errors
-    /// The text has none of the forms. The error lists the forms.
+    /// The text has none of the forms, or a number or share that is out of its range.
     pub fn parse(text: &str) -> Result<Selector, SelectorError> {
         text.parse()
     }
@@ -159,12 +159,12 @@ impl Selector {
         self.cable || !matches!(self.form, Form::Ports { .. } | Form::Between(..))
     }
 
-    /// The directed links that the selector names in `topology`, ascending and distinct. The links of a tier are those
-    /// in upward direction; with the prefix `cable:`, they are those in both directions. Only forms with a share or a
-    /// number draw from `random`; they select distinct cables.
+    /// The directed links that the selector names in `topology`, ascending and distinct. The links of a tier are
+    /// those in upward direction; with the prefix `cable:`, they are those in both directions. Only forms with a
+    /// share or a number draw from `random`; they select distinct cables.
     ///
     /// # Errors
-    /// The topology does not have such a link, or the selector names switches.
+    /// The topology has no such link or not enough of them, or the selector names switches.
     pub fn links(&self, topology: &Topology, random: &mut Stream) -> Result<Vec<LinkId>, SelectorError> {
         let links = match &self.form {
             Form::All => Ok((0..topology.links()).map(LinkId).collect()),

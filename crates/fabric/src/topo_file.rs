@@ -85,7 +85,6 @@ pub fn parse_topo(file_name: &str, text: &str) -> Result<TopologySpec, TopologyE
     Ok(TopologySpec::FatTree { hosts, tier, pod_hosts })
 }
 
-/// A file, divided into blocks of keys and values.
 struct File<'a> {
     name: &'a str,
     header: Block<'a>,

@@ -20,10 +20,10 @@ pub enum FromNodes {
     Progress {
         /// Number of acknowledged messages and ended steps together.
         ended: u64,
-        /// The time of the last of these events.
+        /// The time of the last of these acknowledgements and ends.
         last_end: Time,
     },
-    /// A node failed.
+    /// A node or its record failed, for this reason.
     Failed(String),
     /// The results, at the end.
     Report(Box<NodesReport>),
@@ -62,7 +62,7 @@ pub enum ToNodes {
 
 /// A stream of bytes in both directions.
 pub trait Stream: Read + Write {
-    /// Lets calls wait, or not.
+    /// Sets whether reads and writes wait.
     fn let_wait(&self, waits: bool) -> io::Result<()>;
 }
 
@@ -82,7 +82,6 @@ impl Stream for TcpStream {
 pub struct Channel<S = UnixStream> {
     stream: S,
     buffer: Vec<u8>,
-    /// Whether the other end is gone.
     closed: bool,
 }
 
@@ -92,7 +91,6 @@ impl<S: Stream> Channel<S> {
         Channel { stream, buffer: Vec::new(), closed: false }
     }
 
-    /// The stream.
     pub fn stream(&self) -> &S {
         &self.stream
     }
@@ -116,7 +114,7 @@ impl<S: Stream> Channel<S> {
     /// Reads the values that have arrived, without waiting.
     ///
     /// # Errors
-    /// The stream cannot be read, or a line is no such value.
+    /// The stream cannot be read, or a line is not the JSON of a `T`.
     pub fn receive<T: DeserializeOwned>(&mut self) -> io::Result<Vec<T>> {
         self.stream.let_wait(false)?;
         let mut part = [0; 1 << 14];

@@ -44,7 +44,7 @@ pub fn check() -> Vec<Need> {
     needs
 }
 
-/// Sends a frame between the two hosts of a testbed, to see whether it arrives.
+/// Sends a frame from a host to the switch of a testbed, to see whether it arrives.
 fn one_frame() -> Result<(), LiveError> {
     let text = "schemes = [\"reps\"]\nseeds = [1]\ntopology = { kind = \"fat-tree\", hosts = 2, hosts_per_tor = 2, link = \"100Gbps\" }\n\
                 workload = { kind = \"permutation\", bytes = \"4KB\" }";

@@ -21,7 +21,6 @@ use std::ops::Range;
 
 const MAGIC: u16 = 0xab47;
 const TRAILER_BYTES: usize = 12;
-/// The priority in pause frames.
 const PAUSED_PRIORITY: u8 = 3;
 
 /// Converts the frames of one node.
@@ -43,8 +42,9 @@ pub struct Read {
 impl Codec {
     /// A codec for the packets of a run.
     pub fn new(run: &DrivenRun<'_>) -> Self {
-        // Every packet has all fields, so that NICs need no state about those that standard headers leave out. Times have
-        // 32 bits: with ticks of a picosecond they wrap after 4.3 ms, and with longer ones after eight round trips.
+        // Every packet has all fields, so that NICs need no state about those that standard headers leave out. Times
+        // have 32 bits: with ticks of a picosecond they wrap after 4.3 ms, and with longer ticks after more than five
+        // round trips.
         let tick = Duration((run.base_rtt().0 >> 29).max(1));
         Codec { format: Format { tick, ..Format::new(Headers::Extended) }, psns: Vec::new() }
     }
@@ -124,7 +124,6 @@ impl Codec {
         Ok(Read { content: FrameContent::Packet(packet), acts, payload })
     }
 
-    /// Stores the PSN of a packet as the latest one of its queue pair.
     fn note(&mut self, packet: &Packet) {
         let Some(psn) = psn_of(packet) else { return };
         let QpId(qp) = packet.qp;
@@ -135,7 +134,8 @@ impl Codec {
     }
 }
 
-/// The PSN from which the PSNs of later packets of the queue pair can be restored. Packets without one leave it as it is.
+/// The PSN from which the PSNs of later packets of the queue pair can be restored. None if the packet has no such
+/// PSN.
 pub fn psn_of(packet: &Packet) -> Option<u32> {
     match packet.repr {
         Repr::Data { psn, .. } | Repr::Trimmed { psn, .. } => Some(psn),

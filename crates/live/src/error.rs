@@ -9,10 +9,11 @@ pub enum LiveError {
     /// The run cannot be built.
     #[error(transparent)]
     Run(#[from] Box<RunError>),
-    /// The run uses a feature that only the simulator has, or a parameter of a transfer is wrong.
+    /// The run uses a feature that only the simulator has, or needs more than the machine provides, or a parameter of
+    /// a transfer is wrong.
     #[error("{0}")]
     Unsupported(String),
-    /// A node broke an invariant.
+    /// A node broke an invariant, a process or a peer failed, or a replay departs from its record.
     #[error("{0}")]
     Broken(String),
     /// A frame cannot be read or written.
@@ -37,7 +38,7 @@ pub enum LiveError {
         /// The hash of the sent bytes.
         expected: String,
     },
-    /// The run did not end within its limit.
+    /// The run did not end within its limit, or no event is left before all messages are finished.
     #[error("{0}")]
     Limit(String),
     /// The user ended the run.

@@ -109,13 +109,11 @@ struct Exact<'r, 'o> {
     topology: &'r Topology,
     nodes: Vec<LiveNode<'r>>,
     in_flight: InFlight,
-    /// The number of frames sent so far.
     frames: u64,
     observe: &'o mut dyn FnMut(FrameOnLink<'_>),
 }
 
 impl Exact<'_, '_> {
-    /// The time of the next event or arrival.
     fn next(&self) -> Option<Time> {
         let own = self.nodes.iter().map(|node| node.driven().next_time()).min();
         let arrival = self.in_flight.first_key_value().map(|(arrival, _)| arrival.time);
@@ -142,7 +140,6 @@ impl Exact<'_, '_> {
         Ok(())
     }
 
-    /// Passes on the frames and signals that a node has sent.
     fn pass_on(&mut self, index: usize) -> Result<(), LiveError> {
         self.send(index)?;
         let mut signals: Vec<Signal> = self.nodes[index].take_signals().collect();
@@ -156,7 +153,6 @@ impl Exact<'_, '_> {
         Ok(())
     }
 
-    /// Puts the frames that a node has sent on their links.
     fn send(&mut self, index: usize) -> Result<(), LiveError> {
         let (node, run, topology) = (self.nodes[index].node(), self.run, self.topology);
         let (in_flight, frames, observe) = (&mut self.in_flight, &mut self.frames, &mut self.observe);

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 pub struct Messages {
     /// The bytes received so far of each message that is not yet delivered, by connection and message.
     arriving: BTreeMap<(QpId, MessageId), Vec<u8>>,
-    /// The hash of each delivered message.
     delivered: BTreeMap<MessageId, blake3::Hash>,
 }
 

@@ -15,15 +15,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-/// The beginning of the names of namespaces.
 const PREFIX: &str = "anabranch-";
 /// The folder in which `ip netns` keeps namespaces.
 const FOLDER: &str = "/run/netns";
-/// Clock ticks per second, the unit in which `/proc` gives the start of a process. It is the same on all machines.
+/// Clock ticks per second (USER_HZ), the unit in which `/proc` gives the start of a process. It is 100 on x86 and
+/// Arm.
 const TICKS_PER_SECOND: u64 = 100;
-/// The largest error of times from different clocks.
+/// Allowance for the comparison of a process's age with a file's age: `/proc/uptime` is read in whole seconds.
 const CLOCK_ERROR: Duration = Duration::from_secs(2);
-/// The MTU of links, which is larger than any packet.
+/// The MTU of links in bytes, which is larger than any packet.
 const MTU: u32 = 9500;
 
 /// The namespaces of a testbed.
@@ -35,11 +35,11 @@ impl Namespaces {
     /// Creates a namespace for each node and a veth pair for each cable.
     ///
     /// # Errors
-    /// The process has too few rights, or `ip` is not installed.
+    /// `ip` is not installed, or it fails, for example for lack of rights.
     pub fn build(topology: &Topology) -> Result<Namespaces, LiveError> {
         let nodes = topology.nodes();
         let names: Vec<String> = (0..nodes).map(|node| name(topology, NodeId(node))).collect();
-        // From here on, a failure removes what exists so far.
+        // If a later step fails, dropping `built` removes the namespaces that exist.
         let built = Namespaces { names };
         let mut lines: String = built.names.iter().map(|name| format!("netns add {name}\n")).collect();
         for link in (0..topology.links()).map(LinkId) {
@@ -68,7 +68,7 @@ impl Namespaces {
     /// The sockets of all ports of all nodes.
     ///
     /// # Errors
-    /// The process has too few rights.
+    /// A namespace cannot be entered, or a socket cannot be opened, for example for lack of rights.
     pub fn sockets(&self, topology: &Topology) -> Result<Vec<Vec<OwnedFd>>, LiveError> {
         let own =
             File::open("/proc/thread-self/ns/net").map_err(|error| namespace_error("the process", error))?;
@@ -88,7 +88,7 @@ impl Namespaces {
     /// Moves this thread into the namespace of a node.
     ///
     /// # Errors
-    /// The process has too few rights.
+    /// There is no such namespace, or the process has too few rights.
     pub fn enter(&self, node: usize) -> Result<(), LiveError> {
         let name = &self.names[node];
         let file = File::open(Path::new(FOLDER).join(name)).map_err(|error| namespace_error(name, error))?;
@@ -110,7 +110,7 @@ fn name(topology: &Topology, node: NodeId) -> String {
     }
 }
 
-/// Removes the namespaces of processes that were killed before they could remove them. Returns the number of removed
+/// Removes the namespaces of processes that were killed before they could remove them. Returns the number of these
 /// namespaces.
 pub fn remove_left_behind() -> usize {
     let Ok(entries) = std::fs::read_dir(FOLDER) else { return 0 };
@@ -163,7 +163,6 @@ fn remove(names: &[String]) {
     }
 }
 
-/// Runs `ip` with these arguments and input.
 fn ip(arguments: &[&str], input: &str) -> Result<(), LiveError> {
     let refused = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => LiveError::Unsupported(

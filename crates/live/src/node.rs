@@ -76,7 +76,7 @@ impl<'r> LiveNode<'r> {
         Ok(run.nodes()?.into_iter().map(live).collect())
     }
 
-    /// The node.
+    /// The number of the node.
     pub fn node(&self) -> NodeId {
         self.node.node()
     }
@@ -201,8 +201,7 @@ impl<'r> LiveNode<'r> {
                 self.parts.remember(key, part);
                 part
             }
-            // The message was acknowledged between the event that sent this copy and its departure. A node that is late
-            // handles its own events and the arrival of an acknowledgement one right after the other.
+            // The message was acknowledged between the event that sent this copy and the departure of the copy.
             None => self.parts.of(key).ok_or_else(missing)?,
         };
         self.payload.resize(bytes.into(), 0);

@@ -5,7 +5,6 @@ use anabranch_base::Time;
 use anabranch_sim::scenario::RunPoint;
 use anabranch_sim::{Built, DrivenRun};
 
-/// The most hosts of a testbed.
 const MOST_HOSTS: u32 = 32;
 /// The most nodes of a testbed, which have a network namespace each.
 const MOST_NODES: u32 = 96;
@@ -73,7 +72,7 @@ impl Work {
     }
 }
 
-/// A number rounded up to two digits.
+/// A number rounded up to two significant digits.
 pub(crate) fn two_digits(number: f64) -> u32 {
     let mut unit = 1.0;
     while number / unit > 99.0 {
@@ -85,7 +84,8 @@ pub(crate) fn two_digits(number: f64) -> u32 {
 /// Checks that a testbed can carry a run, before its simulation and its namespaces take time.
 ///
 /// # Errors
-/// The fabric has too many hosts or switches, or the run has a part that only the simulator has.
+/// The point cannot be built, the fabric has too many hosts or switches, or the run has a part that only the
+/// simulator has.
 pub fn check_run(point: &RunPoint, built: &Built) -> Result<(), LiveError> {
     if let Some(what) = DrivenRun::new(point, built)?.left_out() {
         return Err(LiveError::Unsupported(what.to_owned()));

@@ -67,7 +67,7 @@ pub struct FrameRecord {
     /// The message of the payload, its offset in the message, and its length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<(u32, u64, u16)>,
-    /// The bytes after the payload.
+    /// The bytes after the payload, in hexadecimal digits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tail: String,
 }

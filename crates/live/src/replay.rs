@@ -15,7 +15,7 @@ use std::path::Path;
 /// The extent of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
-    /// The processes of the run.
+    /// Number of processes of the run.
     pub processes: usize,
     /// Number of frames and signals that nodes received, plus the number of times at which they handled events that
     /// they had scheduled themselves.
@@ -88,7 +88,6 @@ pub fn replay(point: &RunPoint, built: &Built, folder: &Path) -> Result<Replayed
     Ok(sum)
 }
 
-/// The error about a node that sends something else than in the record.
 fn departure(place: &str, node: &LiveNode<'_>, recorded: Option<&Entry>, found: Option<&Entry>) -> LiveError {
     let shown = |entry: Option<&Entry>| match entry {
         None => "nothing".to_owned(),

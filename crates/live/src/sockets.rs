@@ -6,8 +6,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Size of a socket's buffer in bytes: room for a hundred full queues, including the kernel's own data about each
-/// frame.
+/// Size of a socket's buffer in bytes, which includes the kernel's own data about each frame.
 const BUFFER: usize = 64 << 20;
 /// Size of a socket's buffer in bytes in runs without privileges.
 const SMALL_BUFFER: usize = 200 << 10;
@@ -47,7 +46,7 @@ pub fn packet_socket(interface: &str) -> io::Result<OwnedFd> {
 /// The two ends of a link without a network interface, for runs without privileges.
 ///
 /// # Errors
-/// The process has too many open files.
+/// A socket cannot be created, for example because the process has too many open files.
 pub fn pair() -> io::Result<[OwnedFd; 2]> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let (a, b) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)?;
@@ -59,7 +58,7 @@ pub fn pair() -> io::Result<[OwnedFd; 2]> {
     Ok([a, b])
 }
 
-/// The number of frames that the kernel dropped because the socket was full.
+/// Number of frames that the kernel dropped because the socket was full, since the last call.
 pub fn kernel_drops(fd: &OwnedFd) -> u64 {
     let mut stats = [0_u32; 2];
     let mut length = size_of_val(&stats) as libc::socklen_t;

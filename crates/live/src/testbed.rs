@@ -159,7 +159,6 @@ struct Child {
     pid: Pid,
     /// The nodes, in words for messages.
     name: String,
-    /// The numbers of its nodes.
     nodes: Vec<u32>,
     channel: Channel,
     is_ready: bool,
@@ -273,7 +272,6 @@ impl Processes {
         let _ = poll(&mut fds, PollTimeout::from(100_u16));
     }
 
-    /// Handles the messages of the processes.
     fn handle_messages(&mut self, run: &DrivenRun<'_>) -> Result<(), LiveError> {
         for index in 0..self.children.len() {
             let child = &mut self.children[index];
@@ -297,7 +295,6 @@ impl Processes {
         Ok(())
     }
 
-    /// Passes a signal of one process to the others that it concerns.
     fn pass_on(&mut self, from: usize, signal: &Signal, run: &DrivenRun<'_>) -> Result<(), LiveError> {
         let (hosts, notifies) = (self.hosts, run.notifies_switches());
         for (index, child) in self.children.iter_mut().enumerate() {
@@ -365,7 +362,6 @@ pub fn groups(run: &DrivenRun<'_>, topology: &Topology) -> Vec<Vec<u32>> {
     groups
 }
 
-/// Runs the nodes of a process with their sockets.
 fn serve<'r>(
     run: &'r DrivenRun<'r>,
     here: Vec<(LiveNode<'r>, Vec<OwnedFd>)>,

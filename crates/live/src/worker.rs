@@ -24,7 +24,8 @@ const LONGEST_FRAME: usize = 1 << 16;
 /// The longest wait without looking at the clock.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 
-/// A frame on an emulated link: the time of its arrival, its number, and the node, the port and the bytes.
+/// A frame on an emulated link: the time of its arrival, its number, the index and the port of the sending node, and
+/// its bytes.
 type FrameOnLink = (Time, u64, usize, u16, Vec<u8>);
 
 /// The nodes of one process with their sockets.
@@ -35,12 +36,9 @@ pub struct Worker<'r> {
     sockets: Vec<Vec<OwnedFd>>,
     channel: Channel,
     clock: Clock,
-    /// The frames that have been sent and are still on emulated links.
     on_links: BinaryHeap<Reverse<FrameOnLink>>,
     sent: u64,
-    /// Reusable memory for the frames that a node has just sent.
     leaving: Vec<Frame>,
-    /// Reusable memory for a frame that arrives.
     buffer: Vec<u8>,
     recorder: Option<Recorder>,
     ended: u64,
@@ -147,7 +145,6 @@ impl<'r> Worker<'r> {
         Ok(())
     }
 
-    /// Passes arrived frames to their nodes.
     fn receive(&mut self) -> Result<(), LiveError> {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.resize(LONGEST_FRAME, 0);
@@ -186,7 +183,6 @@ impl<'r> Worker<'r> {
         self.pass_on(index)
     }
 
-    /// Handles the events of nodes that are due.
     fn run_nodes(&mut self) -> Result<(), LiveError> {
         for index in 0..self.nodes.len() {
             let (due, now) = (self.nodes[index].driven().next_time(), self.clock.now());
@@ -205,7 +201,6 @@ impl<'r> Worker<'r> {
         Ok(())
     }
 
-    /// Puts the frames that a node has sent on emulated links, and passes its signals on.
     fn pass_on(&mut self, index: usize) -> Result<(), LiveError> {
         let mut frames = std::mem::take(&mut self.leaving);
         self.nodes[index].take_frames(|frame| frames.push(frame))?;
@@ -227,7 +222,6 @@ impl<'r> Worker<'r> {
         Ok(())
     }
 
-    /// Passes a signal to the nodes of this process.
     fn handle(&mut self, signal: &Signal) -> Result<(), LiveError> {
         for index in 0..self.nodes.len() {
             self.nodes[index].handle(signal)?;
@@ -239,7 +233,6 @@ impl<'r> Worker<'r> {
         Ok(())
     }
 
-    /// Handles the messages of the parent.
     fn handle_messages(&mut self) -> Result<(), LiveError> {
         for message in self.channel.receive::<ToNodes>().map_err(|error| channel_error(&error))? {
             match message {
@@ -251,7 +244,6 @@ impl<'r> Worker<'r> {
         Ok(())
     }
 
-    /// Writes an event of a node to the record, if there is one.
     fn record(&mut self, index: usize, event: impl FnOnce() -> Event) -> Result<(), LiveError> {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
         recorder.write(&Entry { node: self.nodes[index].node().0, event: event() })

@@ -7,7 +7,6 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// The runs of a scenario.
 fn points(text: &str) -> Vec<RunPoint> {
     let scenario = read("test.toml", text, &NoFiles, &Overrides::default());
     scenario.unwrap_or_else(|error| panic!("{error}\n{text}")).points().unwrap()
@@ -58,7 +57,7 @@ fn messages_arrive_whole_in_nearly_the_simulated_time_and_records_are_replayed()
     for point in points(text) {
         let name = &point.scheme.name;
         let folder = tempfile::tempdir().unwrap();
-        // The dilation is small. The times of this run are not compared.
+        // At this small dilation nodes may act late, so the times of the run are not compared.
         let live = by_clock(&point, 2_000, folder.path());
         let simulated = run(&point, &Control::default()).unwrap().run;
         assert_eq!((live.checked, live.row.flows_finished), (simulated.flows, simulated.flows), "{name}");

@@ -5,7 +5,6 @@ use anabranch_sim::results::RunRow;
 use anabranch_sim::scenario::{NoFiles, Overrides, RunPoint, read};
 use anabranch_sim::{Control, build, run};
 
-/// The runs of a scenario.
 fn points(text: &str) -> Vec<RunPoint> {
     let scenario = read("test.toml", text, &NoFiles, &Overrides::default());
     scenario.unwrap_or_else(|error| panic!("{error}\n{text}")).points().unwrap()
@@ -157,7 +156,6 @@ fn two_data_centres() {
     );
 }
 
-/// Runs with telemetry, traffic classes or host faults are refused, because only the simulator has them.
 #[test]
 fn what_only_the_simulator_has_is_refused() {
     let class = "[[class]]\nname = \"storage\"\nscheme = \"rocev2\"\n[class.workload]\nkind = \"permutation\"\nbytes = \"1KiB\"";

@@ -43,7 +43,7 @@ fn late_copies(point: &RunPoint) -> usize {
         }
     }
     let host = &mut nodes[source];
-    // Some timers only find that it is too early.
+    // Some timers, when they expire, only check that the timeout is not due yet. A millisecond later it is due.
     let late = host.driven().next_time() + Duration::from_us(1_000);
     for (port, frame) in &kept {
         host.receive(late, *port, &frame.bytes).unwrap();

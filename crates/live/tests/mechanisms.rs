@@ -7,13 +7,11 @@ use anabranch_sim::results::RunRow;
 use anabranch_sim::scenario::{NoFiles, Overrides, RunPoint, read};
 use anabranch_wire::{Entropy, RoceFrame, opcode};
 
-/// The runs of a scenario.
 fn points(text: &str) -> Vec<RunPoint> {
     let scenario = read("test.toml", text, &NoFiles, &Overrides::default());
     scenario.unwrap_or_else(|error| panic!("{error}\n{text}")).points().unwrap()
 }
 
-/// The row of each run. All messages arrive whole.
 fn rows(text: &str) -> Vec<RunRow> {
     let run = |point: &RunPoint| {
         let ExactOutcome { row, checked, .. } = exact(point, &build(point).unwrap())
@@ -73,7 +71,8 @@ fn dcp_sends_again_exactly_what_was_trimmed_and_no_timeout_expires() {
     }
 }
 
-/// An uplink at two fifths of its rate makes packets late. Without the program their NACKs reach the senders.
+/// An uplink at two fifths of its rate makes packets late. Without Themis-spraying, the NACKs of these packets reach
+/// their senders.
 #[test]
 fn themis_spraying_lets_no_nack_of_a_late_packet_through() {
     let rows = rows(

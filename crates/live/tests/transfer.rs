@@ -1,4 +1,4 @@
-//! Files between two addresses of this machine, by every transport.
+//! Files between two addresses of this machine, by a scheme of each transport except `mrc`.
 
 use anabranch_live::{
     CommonSettings, Input, LiveError, Output, Progress, ReceiveSettings, SendSettings, Statistics,
@@ -69,7 +69,6 @@ fn receive_at(
     })
 }
 
-/// Files of these sizes with pseudo-random bytes.
 fn write_files(folder: &Path, sizes: &[usize]) -> Vec<PathBuf> {
     let file = |(number, size): (usize, &usize)| {
         let path = folder.join(format!("file-{number}"));
@@ -90,7 +89,7 @@ fn assert_equal(files: &[PathBuf], folder: &Path) {
     assert_eq!(fs::read_dir(folder).unwrap().count(), files.len(), "there is nothing else in the folder");
 }
 
-/// Every transport, with losses of data and answers.
+/// A scheme of each transport except `mrc`, with losses of data and answers.
 #[test]
 fn files_arrive_byte_for_byte_under_losses() {
     let from = tempfile::tempdir().unwrap();

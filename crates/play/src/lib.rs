@@ -40,7 +40,6 @@ pub fn complete(before: &str, after: &str) -> String {
     json!({ "replaced": replaced, "list": list.into_iter().map(row).collect::<Vec<_>>() }).to_string()
 }
 
-/// An error or a warning with its place, as JSON.
 fn diagnostic(error: &Diagnostic) -> Json {
     let Diagnostic { span, message, .. } = error;
     json!({ "line": span.line, "column": span.column, "message": message, "help": error.help() })
@@ -64,8 +63,8 @@ fn overrides() -> Overrides {
     Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..Overrides::default() }
 }
 
-/// The number of hosts of the first run, and an estimate of the number of data packets of all runs. The estimate
-/// multiplies the data packets of the first run by the number of runs.
+/// The number of hosts of the first run, and an estimate of the data packets of all runs: those of the first run,
+/// times the number of runs.
 fn sizes(session: &Session) -> Result<(u32, u64), Diagnostic> {
     let Some(first) = session.points().first() else { return Ok((0, 0)) };
     let built = anabranch_sim::build(first).map_err(|error| without_place(error.to_string()))?;
@@ -73,7 +72,6 @@ fn sizes(session: &Session) -> Result<(u32, u64), Diagnostic> {
     Ok((built.topology.hosts, a_run.saturating_mul(session.points().len() as u64)))
 }
 
-/// A diagnostic about the scenario as a whole.
 fn without_place(message: String) -> Diagnostic {
     let span = Span { file: FILE_NAME.to_owned(), line: None, column: None };
     Diagnostic::warning(span, message, None)
@@ -94,7 +92,7 @@ impl Runs {
         read_text(text).map(Runs).map_err(|error| error.to_string())
     }
 
-    /// The number of runs, including those without faults.
+    /// The number of runs, including the baselines: the runs with faults, repeated without them.
     pub fn runs(&self) -> usize {
         self.0.points().len()
     }

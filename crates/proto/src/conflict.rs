@@ -21,7 +21,6 @@ impl Conflict {
         Conflict { parameter, message, fix: Fix::value(value.to_string()), others: Vec::new() }
     }
 
-    /// Adds a parameter that is part of the conflict.
     pub(crate) fn involving(mut self, other: impl Into<String>) -> Conflict {
         self.others.push(other.into());
         self

@@ -43,9 +43,9 @@ pub enum Repr {
         /// The time at which this copy left the sender. The receiver echoes it, so that a retransmission does not lead
         /// to a wrong RTT.
         sent_at: Time,
-        /// Whether the packet requests an immediate ACK, since the sender can send nothing more until this packet is
-        /// acknowledged. With `dcp`, it is whether the packet's request is signalled, that is, has a CQE (AckReq of the
-        /// BTH).
+        /// Whether the packet requests an immediate ACK, for example because the sender can send nothing more until
+        /// this packet is acknowledged. With `dcp`, it is whether the packet's request is signalled, that is, has a
+        /// CQE (AckReq of the BTH).
         ack_now: bool,
         /// Timestamps that programs in switches exchange. They are 0 when a host sends the packet.
         stamps: u32,
@@ -67,8 +67,8 @@ pub enum Repr {
     },
     /// Selective acknowledgement.
     Ack {
-        /// ePSN: the receiver has every PSN below this one. With `dcp`, it is the eMSN, for the requests of the send
-        /// queue.
+        /// ePSN: the receiver has every PSN below this one. With `dcp`, it is the eMSN: the receiver has every
+        /// request of the send queue below this one.
         cumulative: u32,
         /// The PSN of bit 0 of `received`.
         base: u32,
@@ -82,17 +82,17 @@ pub enum Repr {
         /// `sent_at` of the packet that caused this ACK.
         sent_at: Time,
     },
-    /// Negative acknowledgement. With `sack` and `uet`, the packet with this PSN arrived trimmed and must be
+    /// Negative acknowledgement. With `sack`, `eqds` and `uet`, the packet with this PSN arrived trimmed and must be
     /// retransmitted. With `go-back-n`, everything from this PSN on must be retransmitted. With `rnic-sr`, all
     /// packets below this PSN arrived, and at least one beyond it. With `mp-rdma`, all packets below this PSN
     /// arrived, and the packet that caused the NACK was dropped by the receiver.
     Nack {
         /// The PSN. With `go-back-n`, `mp-rdma` and `rnic-sr` it is the ePSN.
         psn: u32,
-        /// The time at which the packet that caused the NACK left the sender. With `sack`, the NACK does not refer to
-        /// later copies of the packet.
+        /// The time at which the packet that caused the NACK left the sender. With `sack`, `eqds` and `uet`, the NACK
+        /// does not refer to later copies of the packet.
         sent_at: Time,
-        /// `sack` and `uet`: whether the last switch before the receiver trimmed the packet.
+        /// `sack`, `eqds` and `uet`: whether the last switch before the receiver trimmed the packet.
         last_hop: bool,
         /// `uet`: whether the trimmed packet was marked.
         marked: bool,
@@ -144,8 +144,8 @@ pub enum Repr {
         /// `sent_at` of the packet that caused the ACK.
         sent_at: Time,
     },
-    /// Requests an immediate SACK (STrack, section 3.3.2). The probe queues with data, so that it experiences the same
-    /// delay. A probe of `uet` instead has the priority of an ACK.
+    /// Requests an immediate SACK (STrack, section 3.3.2). The probe queues with data, so that it experiences the
+    /// same delay. A probe of `uet` (but not of `mrc`) instead has the priority of an ACK.
     Probe {
         /// The PSN at which the requested bitmap starts.
         base: u32,
@@ -154,13 +154,14 @@ pub enum Repr {
         /// Whether the probe has the priority of an ACK.
         is_control: bool,
     },
-    /// Credit (EQDS). The sender may send one packet for each pull by which this number exceeds the highest number that
-    /// it has received.
+    /// Credit of the receiver (EQDS, and RCCC of `uet`). The sender may send as much as this number exceeds the
+    /// highest number that it has received.
     Pull {
-        /// Number of packets granted so far, retransmissions included.
+        /// The credit granted in total, retransmissions included: in packets with `eqds`, in units of 256 B with
+        /// `uet`.
         number: u32,
     },
-    /// Request to send (EQDS): a sender without credit announces its demand.
+    /// Request to send (EQDS, and RCCC of `uet`): a sender without credit announces its demand.
     Rts {
         /// The number of the last pull for which the sender has data.
         target: u32,

@@ -168,7 +168,6 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// The ring agrees with a plain set over a range that slides and widens.
         #[test]
         fn agrees_with_a_plain_set(start in 0u32..500, steps in prop::collection::vec(step(), 1..200)) {
             let (mut ring, mut plain, mut low) = (PsnSet::new(), BTreeSet::new(), start);

@@ -209,7 +209,6 @@ fn multiple(text: &str, unit: &str) -> Option<Result<f64, ValueError>> {
     Some(if number > 0.0 { Ok(number) } else { Err(ValueError::rule("must be above 0")) })
 }
 
-/// A size in BDPs or packets.
 fn relative_size(text: &str) -> Option<Result<Size, ValueError>> {
     let bdp = multiple(text, "bdp").map(|n| n.map(Size::Bdp));
     bdp.or_else(|| multiple(text, "packets").map(|n| n.map(Size::Packets)))

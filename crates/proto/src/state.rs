@@ -5,7 +5,7 @@ use serde::Serialize;
 /// A piece of hardware state that an algorithm keeps for a queue pair.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StateField {
-    /// The name in the paper.
+    /// The name, as in the paper if the paper names the field.
     pub name: &'static str,
     /// Number of bits of one instance.
     pub bits: u32,

@@ -176,7 +176,6 @@ fn identical_schemes(set: &ResultSet) -> Option<String> {
     (!texts.is_empty()).then(|| format!("The same {}.", texts.join(" | ")))
 }
 
-/// The sets of schemes that behaved alike in each run of these groups.
 fn identical_among<'a>(groups: &[&Group<'a>]) -> Vec<Vec<&'a str>> {
     let did = |run: &RunRow| {
         let times = [run.fct_mean_us, run.fct_max_us, run.cct_mean_us, run.cct_max_us, run.completion_us];

@@ -107,7 +107,7 @@ fn beside_its_measure(error: &MeasureError) -> String {
 ///
 /// # Errors
 /// There is a pair instead of a number or a number instead of a pair, or the paper's number is not a finite one above
-/// 0.
+/// 0 although the kind needs one.
 pub fn outcome(kind: ClaimKind, paper: ClaimValue, measured: ClaimValue) -> Result<Outcome, String> {
     let whole = |holds| if holds { Outcome::Holds } else { Outcome::Differs };
     match (kind, paper, measured) {

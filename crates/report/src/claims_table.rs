@@ -67,7 +67,6 @@ pub(crate) fn measured_and_outcome(figure: &Figure, claim: &ClaimRow) -> (String
     }
 }
 
-/// A claim's number as text for people.
 pub(crate) fn claim_value(kind: ClaimKind, value: ClaimValue) -> String {
     match (kind, value) {
         (ClaimKind::Order, ClaimValue::Number(number)) => {

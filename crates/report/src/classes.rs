@@ -4,8 +4,8 @@ use crate::groups::{Group, groups};
 use crate::labels::{count, duration};
 use anabranch_results::{FlowRow, ResultSet, RunRow, Statistic};
 
-/// A line for each class beside the first one: its flows under each compared scheme, with their slowdowns, and its drops
-/// and pauses, as means over runs.
+/// A line for each class other than `main`: its slowdowns under each compared scheme, and its drops and pauses as
+/// means over runs.
 pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     let groups = groups(set);
     let classes = set.actual().iter().find_map(classes).unwrap_or_default();

@@ -58,7 +58,8 @@ pub struct ComparedRow {
 }
 
 impl ComparedRow {
-    /// Whether set number `place` equals the first set in every seed.
+    /// Whether set number `place` equals the first set, by its mean and, if they are known, by the ratios of all
+    /// seeds.
     fn is_as_the_first(&self, place: usize) -> bool {
         let by_seed = match self.ratios[place - 1] {
             Some(Ratio { over_seeds: Some(over), .. }) => over == [1.0, 1.0],
@@ -244,7 +245,6 @@ fn digits(number: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// The letter of a set in the table and in sentences.
 fn letter(place: usize) -> char {
     char::from(b'A' + (place % 26) as u8)
 }

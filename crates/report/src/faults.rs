@@ -106,7 +106,6 @@ pub(crate) fn is_active_at_end(set: &ResultSet, run: &RunRow, baseline: Option<&
     })
 }
 
-/// The note on a fault, or none if the runs do not have it.
 fn note(groups: &[&Group<'_>], fault: u32, at_point: &str) -> Option<String> {
     let mut by_scheme: Vec<(&str, Vec<&FaultRow>)> = Vec::new();
     for group in groups {

@@ -63,14 +63,12 @@ pub(crate) fn at_points(names: &[String], all: usize) -> String {
     format!("at {} of {all} sweep points ({shown}{more})", names.len())
 }
 
-/// One group for each run, in the order of the runs.
 pub(crate) fn each_run(set: &ResultSet) -> Vec<Group<'_>> {
     let runs = set.actual().iter().enumerate();
     runs.map(|(index, run)| Group { scheme: &run.scheme, sweep: &run.sweep, indices: vec![index], set })
         .collect()
 }
 
-/// The schemes in the order of their first runs.
 pub(crate) fn schemes(set: &ResultSet) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for run in set.actual() {

@@ -23,7 +23,6 @@ pub(crate) struct Index<'a> {
     problem: RefCell<Option<String>>,
 }
 
-/// A series of a run, with its points.
 struct CachedSeries {
     run: usize,
     name: String,
@@ -96,7 +95,6 @@ impl<'a> Index<'a> {
         self.problem.borrow().clone()
     }
 
-    /// The series that were measured in a run.
     pub(crate) fn series_names(&self, run: usize) -> impl Iterator<Item = &'a str> {
         let mut names: Vec<&str> = self.series[run].keys().copied().collect();
         names.extend(self.filed[run].into_iter().flat_map(FiledCurves::names).map(|(series, _)| series));
@@ -112,7 +110,7 @@ impl<'a> Index<'a> {
     }
 }
 
-/// Rows grouped by entity.
+/// One item for each stretch of adjacent rows of an entity, so that an entity may have several.
 fn by_entity(rows: &[&SeriesRow]) -> Vec<CurvePoints> {
     let stretch = |rows: &[&SeriesRow]| CurvePoints {
         entity: Arc::from(rows[0].entity.as_str()),

@@ -1,6 +1,5 @@
 //! Numbers and names as text for people: units on axes, thousands separators in tables.
 
-/// The label of a column or series on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Label {
     /// The name: `Queue depth`.
@@ -12,7 +11,6 @@ pub(crate) struct Label {
 }
 
 impl Label {
-    /// The name with the unit, for an axis.
     pub(crate) fn axis(&self) -> String {
         match self.unit {
             "" => self.name.clone(),
@@ -140,7 +138,7 @@ pub(crate) fn half_width(value: f64) -> String {
     }
 }
 
-/// The size of a queue as text with a unit: `1.25 MB`.
+/// A number of bytes as text with a unit: `1.25 MB`.
 pub(crate) fn bytes(value: f64) -> String {
     match value {
         _ if value >= 1e9 => format!("{} GB", three(value / 1e9)),

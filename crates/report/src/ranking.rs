@@ -12,7 +12,6 @@ pub(crate) struct Quantity {
     pub field: &'static str,
     /// The short name for sentences: `CCT`.
     pub short: &'static str,
-    /// The full name of the quantity.
     pub long: &'static str,
     /// Whether the quantity is a time in microseconds. Otherwise it is a ratio.
     pub is_time: bool,
@@ -348,7 +347,6 @@ fn is_unhit(run: &RunRow, baseline: Option<&RunRow>, quantity: Quantity) -> bool
     !run.faults.is_empty() && is_spared && is_whole(run) && !is_slower.unwrap_or(false)
 }
 
-/// Whether all messages and jobs finished.
 fn is_whole(run: &RunRow) -> bool {
     run.flows_finished >= run.flows && run.jobs_finished >= run.jobs
 }

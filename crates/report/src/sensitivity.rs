@@ -22,7 +22,6 @@ pub fn unsaid_table(figure: &Figure) -> String {
     text
 }
 
-/// The headings of the table's columns.
 pub(crate) const HEAD: [&str; 6] = ["claim", "kind", "paper", "the figure's own", "span", "holds under"];
 
 /// A claim as text.
@@ -38,7 +37,6 @@ pub(crate) struct Row {
     pub holds: String,
 }
 
-/// A row for each claim.
 pub(crate) fn rows(figure: &Figure, unsaid: &Sensitivity) -> Vec<Row> {
     let number = |kind, number: f64| match kind {
         ClaimKind::Order => if number == 1.0 { "true" } else { "false" }.to_owned(),

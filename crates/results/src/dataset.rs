@@ -38,7 +38,8 @@ pub enum DatasetError {
 
 impl Dataset {
     /// Reserves `folder` for the runs of `plan`, a resolved scenario that refers to the files `inputs`. The folder is
-    /// created if it does not exist. Several machines may do this at the same time, because they write the same content.
+    /// created if it does not exist. Several machines may do this at the same time, because they write the same
+    /// content.
     ///
     /// # Errors
     /// The folder holds the runs of another plan, or is not writable.

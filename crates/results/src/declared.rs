@@ -102,7 +102,6 @@ pub(crate) const fn numbers<const N: usize>(declared: &[&'static [Column]]) -> [
     names
 }
 
-/// The number of columns that hold numbers.
 pub(crate) const fn count_numbers(declared: &[&'static [Column]]) -> usize {
     let (mut field, mut count) = (0, 0);
     while field < declared.len() {
@@ -131,7 +130,6 @@ pub(crate) trait CellType: Cell {
     const NULLABLE: bool = false;
 }
 
-/// Implements [`Cell`] and [`CellType`] for whole numbers and for optional whole numbers.
 macro_rules! whole_numbers {
     ($($type:ty: $kind:ident),*) => { $(
         impl Cell for $type {
@@ -206,7 +204,6 @@ impl CellType for bool {
     const KIND: ColumnType = ColumnType::Bool;
 }
 
-/// Implements [`Cell`] and [`CellType`] for text types.
 macro_rules! texts {
     ($($type:ty),*) => { $(
         impl Cell for $type {

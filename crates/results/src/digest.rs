@@ -75,7 +75,6 @@ impl BytesDigest {
     }
 }
 
-/// Adds the columns of a row that are part of the digest and satisfy `part`.
 fn add_columns(hash: &mut Encoder, row: &impl Columns, part: fn(&Column) -> bool) {
     row.visit(&mut |column, cell| {
         if column.digest && part(column) {

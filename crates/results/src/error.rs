@@ -82,7 +82,6 @@ pub enum ResultsError {
     },
 }
 
-/// The error for a file at `path` whose content is not the content that was written.
 #[cfg(feature = "files")]
 pub(crate) fn damaged(path: &Path, why: String) -> ResultsError {
     ResultsError::Damaged { path: path.to_owned(), why }

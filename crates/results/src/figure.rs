@@ -361,12 +361,11 @@ impl ClaimResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The number is within the tolerance.
+    /// The number is within the tolerance or satisfies the paper's bound.
     Holds,
-    /// The number is outside the tolerance, but on the same side of 1 as the paper's number.
+    /// The number misses, but is on the side of 1 that the paper's number states.
     DirectionOnly,
-    /// The number is outside the tolerance. It is not on the same side of 1 as the paper's number, or the claim is of a
-    /// kind that has no direction (`value`, `zero` and `order`).
+    /// Anything else.
     Differs,
 }
 

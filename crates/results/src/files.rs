@@ -44,10 +44,10 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The format of the files. 5: the fields of runs that were JSON are columns, and all rows have the keys of their run.
-/// 6: baselines, ideal CCTs, recovery, peak queues, and missing runs. 7: data packets that faults hit. 8: each point of
-/// a curve has `baseline`, and faults are numbered from 0, as in the paths of keys. 12: facts. 13: warnings of runs and
-/// causes of failures are values. 14: bandwidths of collectives.
+/// The number of the file format. Changes, by number: 5: the fields of runs that were JSON are columns, and all rows
+/// have the keys of their run. 6: baselines, ideal CCTs, recovery, peak queues, and missing runs. 7: data packets
+/// that faults hit. 8: each point of a curve has `baseline`, and faults are numbered from 0, as in the paths of keys.
+/// 12: facts. 13: warnings of runs and causes of failures are values. 14: bandwidths of collectives.
 const FORMAT: u64 = 14;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
@@ -238,7 +238,6 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    /// Adds to each run of the folder its warnings.
     fn give_warnings(&self, runs: &mut [RunRow]) {
         for (run, warnings) in runs.iter_mut().zip(&self.run_warning_values) {
             run.warnings.clone_from(warnings);
@@ -418,7 +417,6 @@ fn decode_parquet<R: Row>(path: &Path, bytes: Vec<u8>) -> Result<Vec<R>, Results
     Ok(rows)
 }
 
-/// The batches of a Parquet file in memory.
 fn batches(
     path: &Path,
     bytes: Vec<u8>,

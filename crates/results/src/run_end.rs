@@ -169,8 +169,8 @@ impl SharedWarning {
         SharedWarning { warning: warning.clone(), packets: [warning.packets(); 2], schemes: Vec::new() }
     }
 
-    /// Adds the warning of a run of `scheme`, which has `of_runs` runs. Returns false, and adds nothing, if `warning` is not
-    /// like the warning of this entry.
+    /// Adds the warning of a run of `scheme`, which has `of_runs` runs. Returns false, and adds nothing, if `warning`
+    /// is not like the warning of this entry.
     pub(crate) fn add(&mut self, warning: &RunWarning, scheme: &str, of_runs: usize) -> bool {
         if !self.warning.is_like(warning) {
             return false;

@@ -85,12 +85,11 @@ impl ColumnNames {
         Ok(ColumnNames(own.into_iter().map(|name| name.to_lowercase()).collect()))
     }
 
-    /// Reserves the names of `keys` and of the declared columns of all tables except that of the faults.
     pub(crate) fn reserving_keys(keys: &RunKeys) -> Result<ColumnNames, String> {
         ColumnNames::reserving(&keys.0)
     }
 
-    /// The name `name`, with a prefix if it is in use already.
+    /// The name `name`, prefixed with `what.` until no other column has it.
     pub(crate) fn unique(&mut self, what: &str, name: &str) -> String {
         let mut name = name.to_owned();
         while !self.0.insert(name.to_lowercase()) {

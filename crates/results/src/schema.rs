@@ -62,10 +62,10 @@ columns! {
         /// Time from the first start to the last completion.
         #[column("us", digest)]
         pub completion_us: f64,
-        /// Jobs of a collective workload.
+        /// Jobs of the workload: collectives, or jobs from traces.
         #[column("jobs", digest)]
         pub jobs: u64,
-        /// Jobs whose messages all finished.
+        /// Jobs of which all messages, computations and transfers over NVLink finished.
         #[column("jobs")]
         pub jobs_finished: u64,
         /// Mean collective completion time of the jobs that finished. It is 0 if no job finished.
@@ -196,10 +196,10 @@ impl RunRow {
 
     /// The number called `name`: one of [`RunRow::FIELDS`], or else an extra number.
     ///
-    /// It is `None` if there is no such number. It is also `None` if the run did not reach the number, whatever value
-    /// the field holds: an FCT or a slowdown if no message finished, the completion time if a message did not finish, a
-    /// CCT if a job did not finish, and an ideal CCT without jobs. A run of jobs has no slowdowns, because its messages
-    /// have no rows.
+    /// It is `None` if the run has no such number. Whatever value the field holds, it is also `None` for an FCT or a
+    /// slowdown if no message finished, for the completion time unless there are messages and all of them finished,
+    /// for a CCT unless there are jobs and all of them finished, for an ideal CCT of 0, and for the slowdowns of a
+    /// run of jobs, because its messages have no rows.
     pub fn number(&self, name: &str) -> Option<f64> {
         if !Self::FIELDS.contains(&name) {
             return self.extra.get(name).copied();
@@ -342,8 +342,8 @@ impl FlowRow {
         self.group == name || name.split('/').all(|word| self.group.split('/').any(|part| part == word))
     }
 
-    /// The number of retransmitted data packets divided by the number of packets of the message. It is 1 if both
-    /// numbers are equal, and `None` if [`FlowRow::retransmissions`] is `None`.
+    /// The number of retransmitted data packets divided by the number of packets of the message, or `None` if
+    /// [`FlowRow::retransmissions`] is `None`.
     pub fn retransmitted_share(&self) -> Option<f64> {
         Some(f64::from(self.retransmissions?) / self.packets.max(1) as f64)
     }
@@ -359,23 +359,25 @@ columns! {
         /// The job's number.
         #[column("", digest)]
         pub job: u32,
-        /// The collective and its algorithm, as scenarios name them: `allreduce-ring`, `alltoall`.
+        /// The collective and its algorithm, as scenarios name them: `allreduce-ring`, `alltoall`. If NCCL's model
+        /// chose the algorithm, a colon and its choice follow. For a job from a trace, it is the format of the trace.
         #[column("", digest)]
         pub algorithm: String,
-        /// Hosts that take part.
+        /// Ranks that take part.
         #[column("hosts", digest)]
         pub ranks: u32,
-        /// Bytes of the collective, as the scenario states them.
+        /// Bytes of the collective, as the scenario states them, or of all network messages of a job from a trace.
         #[column("bytes", digest)]
         pub bytes: u64,
-        /// Time at which the first message of the job was posted.
+        /// Time at which the job begins: its first message is posted, or its first computation or transfer over
+        /// NVLink begins.
         #[column("ps", digest)]
         pub start_ps: u64,
         /// Lower bound of the job's CCT, computed like `ideal_cct_max_us` of the run.
         #[column("ps")]
         pub ideal_cct_ps: u64,
-        /// Collective completion time: from the job's first posting to its last acknowledgement. None if that
-        /// acknowledgement never arrived.
+        /// Collective completion time: from the beginning of the job to the end of its last message (the
+        /// acknowledgement), computation or transfer over NVLink. None if one of these did not end.
         #[column("ps", digest)]
         pub cct_ps: Option<u64>,
         /// Bytes of the collective divided by its CCT. None for a job from a trace, and for a job that did not finish.
@@ -388,8 +390,8 @@ columns! {
 }
 
 columns! {
-    /// A rank of a job from a trace, or a collective of such a job, with the time during which it computes and the time
-    /// during which it does not.
+    /// A rank of a job from a trace or of a job with transfers over NVLink, or a collective of a job from a trace,
+    /// with the time during which it computes and the time during which it does not.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct PartRow {
         /// The number of the run.

@@ -23,7 +23,8 @@ pub struct ResultSet {
     pub flows: Vec<FlowRow>,
     /// One row per job of each run. There are no rows if the workload has no jobs.
     pub jobs: Vec<JobRow>,
-    /// One row per rank and collective of each job from a trace.
+    /// One row per rank of each job from a trace or with transfers over NVLink, and one per collective of each job
+    /// from a trace.
     pub parts: Vec<PartRow>,
     /// Measured curves in memory.
     pub series: Vec<SeriesRow>,
@@ -106,8 +107,6 @@ impl ResultSet {
     }
 }
 
-/// Adds every value below `value` with its path. In the path, a list element that has a name is identified by this
-/// name.
 fn flatten(path: &str, value: &toml::Value, keys: &mut BTreeMap<String, String>) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {

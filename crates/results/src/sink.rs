@@ -66,7 +66,6 @@ impl Write for SharedFile {
 }
 
 impl RowSink {
-    /// Creates a file of curves. `keys` holds the keys of the runs; a file with a single run needs none.
     pub(crate) fn create(path: PathBuf, keys: Option<RunKeys>) -> Result<RowSink, ResultsError> {
         let file =
             File::create(&path).map_err(|source| ResultsError::Write { path: path.clone(), source })?;
@@ -93,14 +92,13 @@ impl RowSink {
         })
     }
 
-    /// Appends a batch of encoded rows.
     pub(crate) fn batch(&mut self, batch: RecordBatch) -> Result<(), ResultsError> {
         let batch = with_keys(self.keys.as_ref(), Ok(batch))
             .map_err(|why| ResultsError::Encode { path: self.path.clone(), why })?;
         self.writer.write(&batch).map_err(|error| write_error(&self.path, &self.file, &error))
     }
 
-    /// Completes the file. With `sync`, the file is on disk when this returns.
+    /// With `sync`, the file is on disk when this returns.
     pub(crate) fn finish(self, sync: bool) -> Result<FileEntry, ResultsError> {
         let RowSink { path, file, writer, .. } = self;
         writer.close().map_err(|error| write_error(&path, &file, &error))?;

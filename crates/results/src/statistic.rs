@@ -104,7 +104,7 @@ impl Estimate {
         Some(Estimate { seeds, mean, half_width })
     }
 
-    /// The lower and the upper end of the interval.
+    /// The lower and the upper end of the interval, or `None` with one seed.
     pub fn interval(&self) -> Option<[f64; 2]> {
         self.half_width.map(|half| [self.mean - half, self.mean + half])
     }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A row type that is stored in a file, whose first column is the number of the run.
+/// A row type that is stored in a file.
 pub(crate) trait Row: Sized {
     /// The rows as columns. The error states the value that cannot be stored.
     fn encode(rows: &[Self]) -> Result<RecordBatch, String>;
@@ -34,7 +34,6 @@ pub(crate) trait Stored: Columns + Sized {
     /// The values of each column, in the order of the fields.
     fn arrays(rows: &[&Self]) -> Vec<(&'static Column, ArrayRef)>;
 
-    /// The rows of a batch read from a file, one value per row.
     fn rows(batch: &Batch<'_>) -> Result<Vec<Self>, ResultsError>;
 
     /// The columns in the order of the file: with `key`, those that identify the run, or else the others.
@@ -49,7 +48,6 @@ pub(crate) trait Stored: Columns + Sized {
     }
 }
 
-/// A column with its name, type and metadata.
 pub(crate) type NamedArray = (Field, ArrayRef);
 
 pub(crate) fn column(name: &str, values: ArrayRef, nullable: bool) -> NamedArray {
@@ -65,15 +63,12 @@ pub(crate) fn batch_of(columns: Vec<NamedArray>) -> Result<RecordBatch, String> 
 
 /// The type of a field that is a column, with its representation in Arrow.
 pub(crate) trait ArrowCell: CellType + Sized {
-    /// The type of the column in Arrow.
     type Array: Array + 'static;
 
-    /// Values as a column.
     fn array<'a>(cells: impl Iterator<Item = &'a Self>) -> ArrayRef
     where
         Self: 'a;
 
-    /// The value in a row.
     fn value(array: &Self::Array, row: usize) -> Self;
 }
 
@@ -146,7 +141,6 @@ pub(crate) struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// The column with this name, whose values have type `T`.
     pub(crate) fn cells<T: ArrowCell>(&self, column: &'static str) -> Result<&'a T::Array, ResultsError> {
         let path = || self.path.to_owned();
         let expected = T::KIND.name();

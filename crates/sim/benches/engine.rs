@@ -69,7 +69,6 @@ fn chain(senders: u32) -> RunPoint {
     point(&text, &graph)
 }
 
-/// A permutation of 512 KiB per message on 128 hosts in 2 tiers, with REPS and with OPS.
 fn permutation(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("permutation");
     for scheme in ["reps", "ops"] {

@@ -34,7 +34,8 @@ impl Observer for Drops {
         self.by_link.entry(link).or_default().push(now);
     }
 
-    /// The number of recorded points. The engine ends a run before its curves fill the memory.
+    /// The number of recorded points, from which the engine knows when to end a run before its curves fill the
+    /// memory.
     fn recorded(&self) -> u64 {
         self.by_link.values().map(|drops| drops.len() as u64).sum()
     }

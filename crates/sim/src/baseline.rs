@@ -62,7 +62,6 @@ fn key(point: &RunPoint) -> String {
     key
 }
 
-/// Whether a swept parameter belongs to a fault.
 fn is_of_faults(name: &str) -> bool {
     name.starts_with("fault.")
 }
@@ -77,8 +76,8 @@ pub fn goodput(series: &[SeriesRow]) -> Option<Curve> {
     (!held.is_empty()).then_some(held)
 }
 
-/// The time to recover of each of `points`. The first `actual` points are runs, and the others are their baselines. The
-/// time is `None` if the run did not recover, or if that is not known.
+/// The time to recover of each of `points`. The first `actual` points are runs, and the others are their baselines.
+/// The time is `None` for a baseline, and for a run that did not recover or for which it cannot be computed.
 pub fn recoveries(points: &[RunPoint], actual: usize, curves: &[Option<Curve>]) -> Vec<Option<f64>> {
     let (runs, baselines) = points.split_at(actual);
     let indexes: BTreeMap<String, usize> = baselines.iter().map(key).zip(actual..).collect();

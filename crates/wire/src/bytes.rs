@@ -18,7 +18,7 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, at }
     }
 
-    /// The present offset in the frame.
+    /// The offset of the next field in the frame.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -28,7 +28,6 @@ impl<'a> Cursor<'a> {
         self.bytes.get(self.at..).unwrap_or(&[])
     }
 
-    /// Reads the next `N` bytes.
     pub fn take<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], WireError> {
         let rest = self.rest();
         let taken = rest.first_chunk::<N>();
@@ -38,27 +37,22 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    /// Reads a number of 8 bits.
     pub fn u8(&mut self, field: &'static str) -> Result<u8, WireError> {
         self.take(field).map(|[byte]| byte)
     }
 
-    /// Reads a number of 16 bits.
     pub fn u16(&mut self, field: &'static str) -> Result<u16, WireError> {
         self.take(field).map(u16::from_be_bytes)
     }
 
-    /// Reads a number of 24 bits.
     pub fn u24(&mut self, field: &'static str) -> Result<u32, WireError> {
         self.take(field).map(|[a, b, c]| u32::from_be_bytes([0, a, b, c]))
     }
 
-    /// Reads a number of 32 bits.
     pub fn u32(&mut self, field: &'static str) -> Result<u32, WireError> {
         self.take(field).map(u32::from_be_bytes)
     }
 
-    /// Reads a number of 64 bits.
     pub fn u64(&mut self, field: &'static str) -> Result<u64, WireError> {
         self.take(field).map(u64::from_be_bytes)
     }
@@ -97,7 +91,6 @@ pub fn u24_bytes(field: &'static str, at: usize, value: u32) -> Result<[u8; 3], 
     }
 }
 
-/// Writes a number of 24 bits.
 pub fn put_u24(out: &mut Vec<u8>, field: &'static str, value: u32) -> Result<(), WireError> {
     let bytes = u24_bytes(field, out.len(), value)?;
     out.extend(bytes);

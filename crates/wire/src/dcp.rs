@@ -153,7 +153,8 @@ pub fn encode_data(
 /// Reads the headers of a data packet of any operation, and its payload.
 ///
 /// # Errors
-/// The frame is no data packet of DCP, or its ICRC is wrong.
+/// The frame is no data packet of DCP, is too short, or has reserved bits set in its extension header, or its ICRC is
+/// wrong.
 pub fn decode_data<'a>(frame: &RoceFrame<'a>) -> Result<(DataHeaders, Extension, &'a [u8]), WireError> {
     if Tag::of_dscp(frame.link.dscp) != Tag::Data {
         return Err(wrong_tag(frame));
@@ -180,7 +181,6 @@ fn with_retry(bth: Bth, msn: Msn) -> Bth {
     Bth { reserved: bth.reserved | msn.retry() >> 7, reserved_low: msn.retry() & 0x7f, ..bth }
 }
 
-/// The error for a tag that does not match the opcode.
 pub(crate) fn wrong_tag(frame: &RoceFrame<'_>) -> WireError {
     let expected = match frame.bth.opcode {
         opcode::ACKNOWLEDGE => "the DCP tag 01 of an ACK",

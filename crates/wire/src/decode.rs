@@ -79,7 +79,7 @@ fn uet_parts(format: &Format, bytes: &[u8]) -> Result<Option<(Link, Range<usize>
 /// Ethernet is cut to 24 bytes from the UDP header on.
 ///
 /// # Errors
-/// The bytes are no data packet in this format. They are not changed.
+/// The bytes are no valid data packet in this format, for example because the ICRC is wrong. They are not changed.
 pub fn trim(format: &Format, bytes: &mut Vec<u8>) -> Result<(), WireError> {
     if format.headers == Headers::Dcp {
         return dcp::trim(bytes);
@@ -155,7 +155,7 @@ impl<'a> Reader<'a, '_> {
         extension.time.map_or(Time::ZERO, time)
     }
 
-    /// Reads the fields after the BTH, in the headers that all transports except DCP have.
+    /// Reads the fields after the BTH of a packet for which DCP does not define the headers.
     fn read(&self, cursor: &mut Cursor<'a>, body: &mut Body) -> Result<(), WireError> {
         let bth = &self.frame.bth;
         match bth.opcode {

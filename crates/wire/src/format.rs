@@ -37,8 +37,8 @@ impl Format {
         Format { headers, entropy, tick: TICK }
     }
 
-    /// The bytes of a data packet besides its payload, including the FCS. With [`Headers::InOrder`], the first packet
-    /// of a message has 16 more.
+    /// The bytes of a usual data packet besides its payload, including the FCS. With [`Headers::InOrder`], the first
+    /// packet of a message has 16 more.
     pub const fn overhead(&self, ip: &Addresses) -> usize {
         let own = match self.headers {
             Headers::Uet { credit } => {

@@ -253,7 +253,6 @@ pub(crate) fn read_any(bytes: &[u8], entropy: Entropy) -> Result<(Link, Range<us
     Ok((link, udp_at + UdpHeader::LEN..parts.end, udp.destination_port))
 }
 
-/// The parts of an IP header.
 struct IpParts {
     ip: Addresses,
     traffic_class: u8,

@@ -6,6 +6,8 @@
 //! All headers begin with the prologue of two bytes: type (5 bits), next header or control type (4), flags (7). Numbers
 //! are in network byte order.
 //!
+//! SPDCID and DPDCID identify the packet delivery context (PDC) at the source and at the destination.
+//!
 //! | Header | Bytes | Fields after the prologue |
 //! |---|---|---|
 //! | request | 12 | clear PSN offset (2, signed), PSN (4), SPDCID (2), DPDCID (2); with SYN, the DPDCID is replaced by the flag for a reserved PDC (1 bit), 3 reserved bits and the PSN offset (12 bits) |
@@ -26,7 +28,7 @@ pub const UDP_PORT: u16 = 4793;
 
 /// Size of a request without the state of the congestion control, in bytes.
 pub const REQUEST_BYTES: usize = 12;
-/// Size of that state, in bytes.
+/// Size of the state of the congestion control in a request, in bytes.
 pub const CREDIT_TARGET_BYTES: usize = 4;
 
 /// Types of packets.

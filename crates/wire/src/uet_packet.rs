@@ -1,9 +1,9 @@
 //! The packets of the transport `uet` with the headers of Ultra Ethernet: Ethernet, IP, UDP to port 4793 with the entropy value as
 //! source port, the packet delivery sublayer ([`PdsHeader`]), and in data packets the semantic sublayer ([`WriteRequest`]).
 //!
-//! A PDC has a number at each of its ends. The number at the source is the low 16 bits of the queue pair's number,
-//! and the number at the destination is the high 16 bits. Times, and the number of packets of a message, are not on
-//! the wire.
+//! A packet delivery context (PDC) has a number at each of its ends. The number at the source is the low 16 bits of
+//! the queue pair's number, and the number at the destination is the high 16 bits. Times, and the number of packets
+//! of a message, are not on the wire.
 
 use crate::bth::u32_of;
 use crate::bytes::Cursor;
@@ -40,7 +40,7 @@ const TRIMMED_BYTES: usize = 24;
 /// The MPR in ACKs, in units of 128 PSNs: the default of UET 1.0.3.
 const MPR: u8 = 8;
 
-/// The unit of received bytes.
+/// The unit of received bytes, in bytes.
 const UNIT: u32 = 256;
 
 const LOW_24: u32 = 0xff_ffff;

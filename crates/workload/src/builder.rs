@@ -105,9 +105,9 @@ impl WorkloadBuilder {
         gate
     }
 
-    /// Adds a transfer that occupies a sending and a receiving NVLink pipe for `takes`. It waits for `needs`
-    /// activations of the first returned gate. The second returned gate belongs to a step that ends when the receiver
-    /// has all the data.
+    /// Adds a transfer that occupies a sending and a receiving NVLink pipe for `takes`, with `latency` as the
+    /// [`Step::latency`] of the receiving step. It waits for `needs` activations of the first returned gate. The
+    /// second returned gate belongs to a step that ends when the receiver has all the data.
     pub fn add_nvlink(
         &mut self,
         ends: [(HostId, u32); 2],
@@ -150,7 +150,6 @@ impl WorkloadBuilder {
         }
     }
 
-    /// The total length of all messages in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.workload.messages.iter().map(|message| message.bytes).sum()
     }

@@ -19,7 +19,8 @@ pub(super) fn on_fabric(workload: &Workload, fabric: &Fabric) -> Result<(), Work
 
 impl Workload {
     /// Checks that every id and range is valid, that no host sends to itself, that each message has at least one byte
-    /// and exactly one start condition, and that every message can start.
+    /// and exactly one start condition, that steps affect other hosts only where they may, and that every message can
+    /// start and every step can begin.
     ///
     /// The caller must check that the hosts exist, because a workload does not know the fabric.
     ///
@@ -144,9 +145,9 @@ impl Workload {
         }
     }
 
-    /// Checks that steps and their gates refer to each other, that a step posts and activates only messages and steps
-    /// of its own host, and that a message activates steps only of the host where it ends. A step on an NVLink pipe
-    /// may also activate gates of other hosts.
+    /// Checks that steps and their gates refer to each other, that a step starts only messages of its own host and
+    /// activates gates of other hosts only if it [may](Step::reaches_others), and that a message activates steps only
+    /// of the host where it ends: the receiver if it is delivered, the sender if it is acknowledged.
     fn check_steps(&self) -> Result<(), String> {
         if self.steps.is_empty() && !self.gates.iter().any(|gate| matches!(gate.opens, Opens::Step(_))) {
             return Ok(());

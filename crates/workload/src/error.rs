@@ -48,7 +48,8 @@ pub enum WorkloadError {
     /// A contradiction in a workload that was built by calls.
     #[error("inconsistent workload: {0}")]
     Inconsistent(String),
-    /// Messages that can never start, because no gate that starts them can ever open.
+    /// Messages that can never start, because their gates wait for each other in a cycle or for more activations than
+    /// there are.
     #[error(
         "{} can never start: the gates that start them wait for messages that never end (a cycle), or for more \
          activations than there are",
@@ -85,7 +86,6 @@ impl WorkloadError {
     }
 }
 
-/// Names the first few messages and counts the rest.
 fn list(messages: &[MessageId]) -> String {
     const NAMED: usize = 8;
     let named: Vec<String> = messages.iter().take(NAMED).map(MessageId::to_string).collect();

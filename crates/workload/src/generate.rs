@@ -34,11 +34,12 @@ pub fn warnings<'a>(spec: &WorkloadSpec, file_text: &dyn Fn(&str) -> Option<&'a 
 }
 
 /// Builds the workload of `spec` on a fabric. Equal arguments give equal workloads on every machine. `seed` affects
-/// permutations, incasts, Poisson arrivals, random placement, the jitter of collectives, and registered workloads.
+/// permutations, incasts, Poisson workloads, random placement, the jitter of collectives, and registered workloads.
 /// `file_text` returns the texts of [`files_needed`] by their names.
 ///
 /// # Errors
-/// The specification does not fit the fabric, or a file is malformed.
+/// The specification is not possible on the fabric, a file is malformed or its text is missing, or a registered
+/// workload refuses its parameters or fails.
 pub fn build<'a>(
     spec: &WorkloadSpec,
     hosts: &Fabric,
@@ -113,7 +114,6 @@ fn at_once(
     builder.build()
 }
 
-/// The workload with the listed messages, in their order.
 fn listed(fabric: &Fabric, messages: &[MessageSpec]) -> Result<Workload, WorkloadError> {
     if messages.is_empty() {
         return Err(WorkloadError::key(
@@ -139,7 +139,6 @@ fn listed(fabric: &Fabric, messages: &[MessageSpec]) -> Result<Workload, Workloa
     builder.build()
 }
 
-/// Checks the number of participating hosts: at least 2, and at most all hosts of the fabric.
 fn check_hosts(fabric: &Fabric, hosts: u32) -> Result<(), WorkloadError> {
     if hosts < 2 {
         return Err(WorkloadError::key(
@@ -374,7 +373,6 @@ impl Poisson<'_> {
         Ok(arrivals)
     }
 
-    /// The rule for the choice of receivers on this fabric.
     fn receivers(&self, fabric: &Fabric) -> Result<Receivers, WorkloadError> {
         let Some(inter) = self.inter else { return Ok(Receivers::Uniform { hosts: self.hosts }) };
         if !(0.0..=1.0).contains(&inter) {

@@ -106,7 +106,8 @@ pub struct JobCollective {
 /// then activates further gates.
 ///
 /// Everything about a step happens on one host: the activations of its gate, the messages that it starts, and the
-/// gates that it activates. Only [`Step::IDLE`] steps and steps on NVLink pipes may activate gates of other hosts.
+/// gates that it activates. As an exception, [`Step::IDLE`] steps and steps on NVLink pipes may activate gates of
+/// other hosts.
 ///
 /// A GPU has two NVLink pipes, each with the total rate of its NVLinks: one for the data that it sends, and one for
 /// the data that it receives. A transfer over NVLink consists of two steps. The first is on the pipe of the sending
@@ -125,8 +126,8 @@ pub struct Step {
     /// The number of activations for which the step waits. With 0 it is ready at time 0.
     pub needs: u32,
     /// The processor of the host that the step occupies, up to [`Step::LAST_PROCESSOR`]. Steps that wait for a
-    /// processor get it in the order in which they became ready. Larger values stand for the pipes of GPUs and for the
-    /// constants of this type.
+    /// processor get it in the order in which they became ready. Larger values stand for the pipes of GPUs, for
+    /// [`Step::IDLE`] and for [`Step::NO_PROCESSOR`].
     pub processor: u32,
     /// The gate whose activations the step awaits, and whose messages it starts.
     pub gate: GateId,
@@ -140,7 +141,7 @@ impl Step {
     /// The processor number of a step that computes without occupying a processor. Such a step begins when it is ready.
     pub const NO_PROCESSOR: u32 = u32::MAX;
     /// The processor number of a step in which the host only waits, either until its job begins or for another host.
-    /// Such a step may activate gates of other hosts, which then belong to the same cluster.
+    /// Such a step may activate gates of other hosts.
     pub const IDLE: u32 = u32::MAX - 1;
     /// The largest number of GPUs that share a host.
     pub const MOST_GPUS: u32 = 1 << 10;
@@ -182,7 +183,7 @@ impl Step {
         (Step::FIRST_RECEIVING..Step::IDLE).contains(&self.processor)
     }
 
-    /// Whether the step occupies a processor or a pipe, and therefore waits for other such steps of its host.
+    /// Whether the step occupies a processor or a pipe, and therefore waits until that is free.
     pub fn is_serial(&self) -> bool {
         self.processor < Step::IDLE
     }
@@ -264,8 +265,8 @@ pub struct Gate {
 /// The rule by which activations open a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opens {
-    /// The gate opens once, for all its messages, after this number of activations. In connection matrices, 1 is
-    /// `oneshot` and a larger number is `barrier`.
+    /// The gate opens once, for all its messages, after this number of activations. In a connection matrix, the
+    /// number is 1 for `oneshot` and the count of a `barrier`.
     After(u32),
     /// The gate opens at each activation, for its next message (`multishot`).
     Each,

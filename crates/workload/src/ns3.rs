@@ -191,7 +191,6 @@ impl<'a> FlowFile<'a> {
         Ok(FlowFile { file, count_line, counted: all, unread })
     }
 
-    /// The workload, read with the columns of `format`.
     fn workload(
         &self,
         format: FlowFormat,
@@ -217,7 +216,6 @@ impl<'a> FlowFile<'a> {
         builder.build()
     }
 
-    /// Checks that each flow has the number of columns of its format.
     fn check_columns(&self, format: FlowFormat) -> Result<(), WorkloadError> {
         let counts = self.counted.iter().map(|(line, content)| (*line, content.split_whitespace().count()));
         match counts.into_iter().find(|(_, count)| *count != format.columns()) {
@@ -250,8 +248,8 @@ impl<'a> FlowFile<'a> {
     /// The format that the columns of the flows fit.
     ///
     /// # Errors
-    /// The flows fit no format or several formats, or they disagree. The error is at the first flow that differs from
-    /// most others.
+    /// The flows fit no format or several formats, or they disagree. If they disagree, the error is at the first flow
+    /// that differs from most others.
     fn detect_format(&self) -> Result<FlowFormat, WorkloadError> {
         self.check_counts()?;
         let flows: Vec<Fit> = self.counted.iter().map(|(line, content)| Fit::of(*line, content)).collect();

@@ -37,7 +37,6 @@ pub(super) fn whole(word: &str, what: impl Display, most: u64) -> Result<u64, St
     }
 }
 
-/// Reads a number of 32 bits with [`whole`], such as a node number.
 pub(super) fn whole_u32(word: &str, what: impl Display) -> Result<u32, String> {
     whole(word, what, u64::from(u32::MAX)).map(|number| number as u32)
 }

@@ -61,7 +61,6 @@ fn text(part: &impl Spanned) -> String {
     source.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The lines of an item at `path`.
 pub fn described(item: &Item, path: &str) -> Vec<String> {
     match item {
         Item::Const(item) => vec![format!("{path}: const {}", text(&item.ty))],
@@ -149,7 +148,6 @@ fn derives(attributes: &[Attribute], path: &str) -> Option<String> {
     (!names.is_empty()).then(|| format!("{path}: derives {}", names.join(", ")))
 }
 
-/// The fields of a variant.
 fn fields(fields: &Fields) -> String {
     let named = |field: &syn::Field| match &field.ident {
         Some(name) => format!("{name}: {}", text(&field.ty)),

@@ -9,7 +9,6 @@ use syn::{Item, ItemImpl, UseTree};
 /// A module: the name of its crate, and its path within the crate.
 pub type Module = (String, Vec<String>);
 
-/// The items of every module of the libraries.
 #[derive(Default)]
 pub struct Libraries {
     modules: BTreeMap<Module, Vec<Item>>,
@@ -183,7 +182,6 @@ fn type_name(item: &ItemImpl) -> Option<String> {
     }
 }
 
-/// The imports of a `use` tree.
 fn imports(tree: &UseTree) -> Vec<Import> {
     let leaf = |path: Vec<String>, name: String| vec![Import { path, name }];
     match tree {

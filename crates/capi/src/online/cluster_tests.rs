@@ -5,7 +5,7 @@ use crate::counters::counter;
 use anabranch_sim::scenario::{NoFiles, Overrides, read};
 use anabranch_sim::{Control, run};
 
-/// A scenario with two servers of two GPUs each, on a network of two tiers.
+/// A scenario with two servers of two NICs each, on a network of two tiers.
 fn rails(more: &str) -> String {
     format!(
         "schemes = [\"reps\"]\ntopology = {{ kind = \"rails\", servers = 2, nics = 2, link = \"400Gbps\", segment = 2, uplinks = 2{more} }}\n"
@@ -22,7 +22,6 @@ fn open(text: &str) -> Online<&'static str> {
     Online::new(text, None).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// All callbacks with their times.
 fn callbacks(online: &mut Online<&'static str>) -> Vec<(u64, &'static str)> {
     let mut heard = Vec::new();
     while let Some(callback) = online.advance().unwrap() {

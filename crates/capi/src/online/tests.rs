@@ -10,7 +10,6 @@ fn scenario(scheme: &str) -> String {
     )
 }
 
-/// All callbacks with their times.
 fn all<C: Clone>(online: &mut Online<C>, mut act: impl FnMut(&mut Online<C>, &C)) -> Vec<(u64, C)> {
     let mut heard = Vec::new();
     while let Some(callback) = online.advance().unwrap() {

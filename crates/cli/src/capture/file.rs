@@ -18,7 +18,7 @@ use std::io::Write;
 /// ms because they overflow.
 const NANOSECONDS: u8 = 9;
 
-/// The number of bytes of a frame that are kept in the file.
+/// The largest number of bytes of a frame that are kept in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapped(pub u32);
 

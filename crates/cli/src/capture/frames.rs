@@ -9,7 +9,6 @@ use anabranch_wire::{
     FCS_BYTES, FIRST_QPN, Format, Memory, PauseFrame, Payload, Route, SHORTEST, WireError, encode,
 };
 
-/// The priority in pause frames.
 const PAUSED_PRIORITY: u8 = 3;
 
 /// The number of different queue pair numbers on the wire. If a run has more queue pairs, numbers are reused.

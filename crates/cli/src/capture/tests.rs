@@ -5,7 +5,6 @@ use anabranch_wire::{Format, Reference, decode};
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-/// A scenario in which seven hosts send to one host.
 const INCAST: &str = r#"
 schemes = ["rocev2", "reps", "dcp", "strack", "eqds", "uet-nscc", "uet-both"]
 seeds = [1]
@@ -131,7 +130,6 @@ fn whole(packet: &pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBloc
     bytes
 }
 
-/// Each frame can be decoded to the packet from which it was encoded, with the correct offset in the message.
 #[test]
 fn every_frame_is_read_back() {
     for point in points(INCAST) {

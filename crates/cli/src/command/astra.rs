@@ -33,7 +33,6 @@ struct Files {
     groups: Vec<(String, u64)>,
 }
 
-/// An example, which has no workload if the folder has none of as many NPUs.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Example {
     network: String,
@@ -79,7 +78,6 @@ pub fn run(folder: &Path, args: &RunArgs) -> Result<(), Failure> {
     }
 }
 
-/// The rows, with columns that begin below each other.
 fn left_aligned(rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         rows.iter().filter_map(|row| Some(row.get(column)?.chars().count())).max().unwrap_or(0)
@@ -128,7 +126,6 @@ impl Example {
         parts.collect::<Vec<_>>().join("-")
     }
 
-    /// The scenario's text. None without a workload.
     fn scenario(&self) -> Option<String> {
         let workload = self.workload.as_ref()?;
         let kind = if self.dims.is_some() { "kind = \"graph\"\n" } else { "" };
@@ -160,7 +157,6 @@ impl Example {
 }
 
 impl Files {
-    /// The files below `folder`, in the order of their names.
     fn of(folder: &Path) -> Result<Files, Failure> {
         let mut names = Vec::new();
         collect(folder, "", &mut names).map_err(|error| {
@@ -184,7 +180,6 @@ impl Files {
         Ok(files)
     }
 
-    /// Adds a file by what its text contains.
     fn add(&mut self, name: &str, text: &str) {
         let name = name.to_owned();
         if name.ends_with(".txt") {
@@ -271,7 +266,6 @@ impl Files {
         }
     }
 
-    /// The number of dimensions of an example on a network of the analytical backends.
     fn dims_of(&self, example: &Example) -> Option<usize> {
         self.networks.iter().find(|(network, _)| *network == example.network).map(|(_, npus)| npus.len())
     }
@@ -287,7 +281,6 @@ impl Files {
     }
 }
 
-/// The names of all files below `folder`, with `/` between their parts.
 fn collect(folder: &Path, prefix: &str, names: &mut Vec<String>) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
@@ -311,13 +304,11 @@ fn last_rank(ranks: &Value) -> Option<u64> {
     ranks.as_array()?.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// The name of a file without its folder and its ending.
 fn stem(file: &str) -> &str {
     let name = file.rsplit('/').next().unwrap_or(file);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// The folder of a file.
 fn folder_of(file: &str) -> &str {
     file.rsplit_once('/').map_or(file, |(folder, _)| folder)
 }

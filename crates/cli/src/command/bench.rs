@@ -30,8 +30,7 @@ const CASES: &[Case] = &[
 ];
 const BOTH: &[&str] = &["reps", "ops"];
 const SCHEMES: &[&str] = &["reps", "ops", LOSSLESS, "strack", "themis-spraying", "dcp"];
-/// The setup of each of [`SCHEMES`], in the same order: that of a paper that runs the scheme, as in all earlier
-/// measurements.
+/// The setup of each of [`SCHEMES`], in the same order: that of a paper that runs the scheme.
 const SETUPS: &[&str] =
     &["reps-paper", "reps-paper", "strack-paper", "strack-paper", "themis-spraying-paper", "dcp-paper"];
 /// The case and the schemes with which the time per hop of a lossless scheme is compared with that of a lossy one.
@@ -39,7 +38,6 @@ const COMPARED: &str = "perm1024";
 const LOSSY: &str = "reps";
 const LOSSLESS: &str = "rocev2";
 
-/// The measurements of a case.
 #[derive(Debug, Serialize, Deserialize)]
 struct Measured {
     case: String,
@@ -135,7 +133,6 @@ pub fn case_alone(
     print(&format!("{}\n", json!(measured)))
 }
 
-/// The pairs of a case and a scheme that are to be run.
 fn chosen(cases: &[String], schemes: &[String]) -> Result<Vec<(&'static str, &'static str)>, Failure> {
     let names: Vec<&'static str> = CASES.iter().map(|case| case.name).collect();
     let cases = known_names("case", cases, &names)?;
@@ -151,7 +148,6 @@ fn chosen(cases: &[String], schemes: &[String]) -> Result<Vec<(&'static str, &'s
     Ok(cases.iter().flat_map(of_case).collect())
 }
 
-/// The requested names as static strings, or an error if one is unknown.
 fn known_names(what: &str, wanted: &[String], known: &[&'static str]) -> Result<Vec<&'static str>, Failure> {
     if let Some(unknown) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
         let hint = did_you_mean(unknown, known.iter().copied());
@@ -163,7 +159,6 @@ fn known_names(what: &str, wanted: &[String], known: &[&'static str]) -> Result<
     Ok(wanted.iter().filter_map(|name| known.iter().copied().find(|known| known == name)).collect())
 }
 
-/// A sentence on the time per hop of the lossless scheme relative to the lossy one, if both were measured.
 fn lossless_to_lossy(rows: &[Measured]) -> Option<String> {
     let with = |scheme| rows.iter().find(|row| row.case == COMPARED && row.scheme == scheme);
     let (lossless, lossy) = (with(LOSSLESS)?, with(LOSSY)?);
@@ -205,7 +200,7 @@ fn line(row: &Measured) -> String {
     )
 }
 
-/// The largest resident memory of this process so far, if the operating system reports it.
+/// The peak resident memory of this process in bytes, if the operating system reports it.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -21,8 +21,8 @@ type RunStatus = Option<Result<(), RunFailure>>;
 /// subfolder. With `--status` or `--slurm`, nothing is run.
 ///
 /// # Errors
-/// Bad input, a folder of another campaign, runs that failed, Ctrl-C. Finished runs stay stored, and the same command
-/// continues with the rest.
+/// Bad input, a folder of another campaign, output that cannot be written, runs that failed, Ctrl-C. Finished runs
+/// stay stored, and the same command continues with the rest.
 pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     let (number, of) = args.share;
     let session = session(&args.plan)?;
@@ -111,7 +111,6 @@ fn document(
     })
 }
 
-/// The warnings of the plan, and those of the runs that are present.
 fn warned(session: &Session, dataset: &Dataset, there: &[usize]) -> Result<ResultSet, Failure> {
     let mut set = ResultSet {
         warnings: session.warnings().iter().map(Diagnostic::in_a_line).collect(),
@@ -123,7 +122,6 @@ fn warned(session: &Session, dataset: &Dataset, there: &[usize]) -> Result<Resul
     Ok(set)
 }
 
-/// The runs of a plan.
 fn session(plan: &Path) -> Result<Session, Failure> {
     let written = source::open(plan)?;
     let over = Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..Overrides::default() };
@@ -148,8 +146,8 @@ fn claimed(folder: &Path, session: &Session) -> Result<Dataset, Failure> {
     })
 }
 
-/// Carries out `runs` on `threads` threads (`None` means one per core). The outcome of each run that was neither
-/// interrupted nor panicked is passed to `ended`, which stores a result.
+/// Carries out `runs` on `threads` threads (`None` means one per core). `ended` receives the result or the error of
+/// each run that neither panicked nor was interrupted, and stores it.
 fn carry_out(
     session: &Session,
     runs: &[usize],
@@ -225,7 +223,6 @@ fn slurm_script(args: &CampaignArgs, tasks: usize) -> Result<String, Failure> {
     Ok(script)
 }
 
-/// A path quoted as one word for a shell.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
 }

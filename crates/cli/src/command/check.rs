@@ -51,7 +51,6 @@ impl Checked<'_> {
         self.prepared.scenario.schemes.iter().map(|scheme| scheme.name.as_str()).collect()
     }
 
-    /// Bytes of all messages.
     fn message_bytes(&self) -> u64 {
         self.built.workload.messages.iter().fold(0, |sum, message| sum.saturating_add(message.bytes))
     }
@@ -133,7 +132,6 @@ impl Checked<'_> {
         )
     }
 
-    /// The clause `, and 3 without faults`, which is empty without baselines.
     fn baselines_clause(&self) -> String {
         let keep_losses = self.baselines.iter().any(|baseline| !baseline.faults.is_empty());
         match self.baselines.len() {
@@ -194,13 +192,11 @@ fn listed_faults<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<Lis
     point.faults.iter().enumerate().map(find).collect()
 }
 
-/// The largest number of links of a fault that are listed individually.
+/// The largest number of links or switches of a fault that are listed individually.
 const MOST_NAMED: usize = 8;
 
 impl ListedFault<'_> {
-    /// The line of a fault: `fault.0    link-down cable:tor:0/up:0 at 50us for 200us: tor:0/up:0, spine:0/down:0`. A
-    /// random fault also shows its probability, a fault with `per_hour` its rate, and a fault from a topology's file
-    /// its lines in that file. At most [`MOST_NAMED`] links or switches are named.
+    /// The line of a fault: `fault.0    link-down cable:tor:0/up:0 at 50us for 200us: tor:0/up:0, spine:0/down:0`.
     fn line(&self) -> String {
         let FaultSpec { kind, at, duration, per_hour } = self.fault;
         let lasts = duration.map_or_else(|| "to the end".to_owned(), |duration| format!("for {duration}"));

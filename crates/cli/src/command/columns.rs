@@ -33,7 +33,6 @@ fn text(table: Table) -> String {
     text
 }
 
-/// The reference page of the columns, as Markdown.
 fn markdown() -> String {
     let mut text = "# Columns of results\n\n\
         Every column of the tables in a folder of results, from its declaration in the code. The rows of each table have \

@@ -8,11 +8,11 @@ use crate::output::{print, print_json};
 use anabranch_sim::scenario::{SeriesKind, setups};
 use serde_json::json;
 
-/// Prints the entry of a parameter for each component and kind that has it. For a table such as `fabric.pfc`, or a kind
-/// such as `poisson` or `reps`, prints all entries in it.
+/// Prints the entry of a scenario's key, or of a parameter for each component and kind that has it. For a table such
+/// as `fabric.pfc`, or a kind such as `poisson` or `reps`, prints all entries in it.
 ///
 /// # Errors
-/// A name that no parameter and no key has, with the most similar name, or a standard output that cannot be written.
+/// A name that is not known, with the most similar name, or a standard output that cannot be written.
 pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
     let all = parameters::entries();
     let mut found: Vec<&Entry> = all.iter().filter(|entry| entry.is(&args.key)).collect();

@@ -194,7 +194,6 @@ fn text(section: &Section) -> String {
     text
 }
 
-/// The reference page of the keys, as Markdown.
 fn markdown(sections: &[&Section]) -> String {
     let mut text = "# Keys of a scenario\n\n\
         Every key outside the schemes, from its declaration in the code, by which scenarios are read: what is not here is an \

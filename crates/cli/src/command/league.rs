@@ -19,8 +19,8 @@ use std::fs;
 /// Runs every scheme in the chosen scenarios of the league, and writes the page that ranks the schemes.
 ///
 /// # Errors
-/// An unknown scenario, a folder that cannot be written, Ctrl-C. A run that failed is part of the result: a scheme that
-/// does not finish a scenario has no value there.
+/// Bad input, output that cannot be written, Ctrl-C. A run that failed is part of the result: a scheme that does not
+/// finish a scenario has no value there.
 pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
     let scale = match args.scale {
         ScaleArg::Quick => Scale::Quick,
@@ -88,7 +88,6 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
     print(&format!("{text}\npage: {}\n", path.display()))
 }
 
-/// A scenario of the league.
 struct LeagueScenario<'f> {
     name: &'f str,
     /// The measure against which the page plots the time of each scheme.
@@ -137,7 +136,6 @@ impl<'f> LeagueScenario<'f> {
     }
 }
 
-/// The scenarios with these names, or all scenarios if no name is given.
 fn choose(wanted: &[String]) -> Result<Vec<FigureFile>, Failure> {
     let mut all = figures::league();
     for name in wanted {
@@ -154,7 +152,6 @@ fn choose(wanted: &[String]) -> Result<Vec<FigureFile>, Failure> {
     Ok(all)
 }
 
-/// The scenario of a file, with `seeds` instead of its own seeds unless `seeds` is empty.
 fn scenario(file: &FigureFile, figure: Figure, seeds: &[u64]) -> Result<Scenario, Failure> {
     let mut scenario =
         figure.scenario.ok_or_else(|| Failure::Input(format!("{}: it has no scenario", file.id)))?;

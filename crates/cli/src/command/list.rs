@@ -71,7 +71,6 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
     }
 }
 
-/// The reference page of the schemes, as Markdown.
 fn schemes_page() -> String {
     let mut text = "# Schemes\n\n\
         Every scheme that comes with the program. \"Needs\" is what it cannot stand without on any setup; the last column has \
@@ -91,7 +90,6 @@ fn schemes_page() -> String {
     text
 }
 
-/// Lists the names of the examples, or prints the example with the given name.
 fn examples(name: Option<&str>, as_json: bool) -> Result<(), Failure> {
     let Some(name) = name else {
         let title = |text: &str| {
@@ -112,7 +110,6 @@ fn examples(name: Option<&str>, as_json: bool) -> Result<(), Failure> {
     }
 }
 
-/// Lists the series, each with the key that selects its links, switches or queue pairs.
 fn series(as_json: bool) -> Result<(), Failure> {
     let title = |kind: &SeriesKind| format!("{} ({})", kind.meaning, kind.points.key());
     if !as_json {
@@ -133,8 +130,6 @@ fn show(what: &str, rows: Vec<(String, String)>, as_json: bool) -> Result<(), Fa
     print(&rows.iter().map(|(name, title)| format!("{name:width$}  {title}\n")).collect::<String>())
 }
 
-/// Prints the hardware state of each scheme: of its load balancer, its transport and its congestion control in the
-/// NIC, and of its program in a switch.
 fn state(as_json: bool) -> Result<(), Failure> {
     let mut text = String::new();
     let mut rows = Vec::new();
@@ -190,7 +185,6 @@ pub fn state_bits() -> Result<BTreeMap<String, u64>, Failure> {
     Ok(all)
 }
 
-/// The state of a transport for packets in flight, as text and as JSON.
 fn transport_state(transport: &TransportConfig) -> (String, Value) {
     let fields = transport.tracking(IN_FLIGHT);
     let total = bits(&fields);
@@ -208,7 +202,6 @@ fn transport_state(transport: &TransportConfig) -> (String, Value) {
     (text, json)
 }
 
-/// The part of `fields` that is state for messages, as text and as JSON.
 fn message_state(tracked: u32, fields: &[StateField]) -> (String, Value) {
     let of_messages: Vec<StateField> =
         fields.iter().filter(|field| MESSAGE_FIELDS.contains(&field.name)).cloned().collect();
@@ -224,7 +217,6 @@ fn message_state(tracked: u32, fields: &[StateField]) -> (String, Value) {
 const NIC_QPS: u64 = 512;
 const TOR_NICS: u64 = 16;
 
-/// The state of a program, as text and as JSON.
 fn program_state(program: &ProgramConfig) -> (String, Value) {
     let fields = program.state();
     let total = bits(&fields);

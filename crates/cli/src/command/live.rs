@@ -20,7 +20,7 @@ use std::time::Duration;
 /// Sends or receives files.
 ///
 /// # Errors
-/// Bad input, a peer that is gone or of another version, Ctrl-C.
+/// Bad input, output that cannot be written, a peer that is gone or of another version, Ctrl-C.
 pub fn live(command: &LiveCommand) -> Result<(), Failure> {
     interrupt::catch()?;
     match command {
@@ -100,7 +100,6 @@ fn common<'s>(both: &BothArgs, progress: &'s dyn Fn(Progress)) -> CommonSettings
     }
 }
 
-/// Refuses addresses outside of this machine, unless the user allows them.
 fn check_address(address: SocketAddr, unprotected: bool) -> Result<(), Failure> {
     if unprotected || address.ip().is_loopback() {
         return Ok(());
@@ -181,7 +180,6 @@ fn report(what: &str, all: &[Statistics], json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The progress of a transfer, if standard error is a terminal.
 struct Bar {
     bar: ProgressBar,
 }

@@ -124,7 +124,6 @@ impl Entry {
     }
 }
 
-/// The path of a parameter in `[set]`, without the scheme.
 fn path(part: &str, parameter: &Parameter) -> String {
     if part.is_empty() { parameter.name().to_owned() } else { format!("{part}.{}", parameter.name()) }
 }
@@ -150,7 +149,6 @@ fn command(kind: &str) -> String {
     format!("`anabranch list parameters {kind}`")
 }
 
-/// A list as text: `a, b and c`.
 fn listed(words: &[String]) -> String {
     match words.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
@@ -164,7 +162,6 @@ pub fn is_kind_or_scheme(wanted: &str) -> bool {
     kinds_of(wanted).is_some() || Registry::new().parts().iter().any(|part| part.kinds.iter().any(is_called))
 }
 
-/// The component with this name, or all kinds with this name.
 fn chosen(parts: Vec<PartListing>, wanted: &str) -> Result<Vec<PartListing>, Failure> {
     let mut names: Vec<String> = parts.iter().map(|part| part.part.to_owned()).collect();
     names.extend(parts.iter().flat_map(|part| &part.kinds).filter_map(|kind| kind.name.clone()));
@@ -201,7 +198,6 @@ fn chosen(parts: Vec<PartListing>, wanted: &str) -> Result<Vec<PartListing>, Fai
     )))
 }
 
-/// The heading of the parameters of a kind.
 fn heading(part: &str, kind: &KindListing) -> String {
     match (&kind.name, part) {
         (Some(name), part) => format!("{part} = {name:?}"),
@@ -210,7 +206,6 @@ fn heading(part: &str, kind: &KindListing) -> String {
     }
 }
 
-/// The default of a parameter as text.
 fn default(parameter: &Parameter) -> String {
     match parameter.default() {
         Some(default) => default.to_string(),
@@ -267,7 +262,6 @@ fn text(parts: &[PartListing]) -> String {
     text
 }
 
-/// The reference page of the parameters, as Markdown.
 fn markdown(parts: &[PartListing]) -> String {
     let mut text = "# Parameters of schemes\n\n\
         Every parameter, from its declaration in the code. Set one by its path, with the scheme's name or `*` before \

@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicU64;
 /// chosen links.
 ///
 /// # Errors
-/// Bad input, a run that failed, a file that cannot be written, Ctrl-C.
+/// Bad input, a run that failed, output that cannot be written, Ctrl-C.
 pub fn pcap(args: &PcapArgs) -> Result<(), Failure> {
     interrupt::catch()?;
     let (written, prepared) = one_run::load(&args.scenario, args.scheme.as_ref(), args.seed)?;

@@ -10,8 +10,8 @@ use std::path::Path;
 /// Replays all runs of a record.
 ///
 /// # Errors
-/// The folder is not a record that this version can replay, the fabric of a run cannot be built, or a node sends
-/// other bytes or signals than in the record.
+/// The folder is not a record that this version can replay, the fabric of a run cannot be built, a node sends other
+/// bytes or signals than in the record, or standard output cannot be written.
 pub fn replay(folder: &Path) -> Result<(), Failure> {
     let (prepared, runs) = record::open(folder)?;
     for (number, path) in runs {

@@ -17,8 +17,8 @@ use serde_json::json;
 /// Runs figures and prints the outcomes of their claims.
 ///
 /// # Errors
-/// No figure or an unknown one, a folder that cannot be written, a run that failed, Ctrl-C. A claim that does not
-/// hold is not an error.
+/// No figure or an unknown one, other bad input, output that cannot be written, a run that failed, Ctrl-C. A claim
+/// that does not hold is not an error.
 pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let scale = match args.scale {
         ScaleArg::Quick => Scale::Quick,
@@ -85,7 +85,6 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     }
 }
 
-/// The figure's entry in the index, or none if the figure has no results.
 fn gallery_entry(done: &Simulated) -> Option<GalleryEntry> {
     let folder = done.folder.as_ref().and_then(|folder| folder.file_name());
     let page = folder.map(|name| format!("{}/report.html", name.to_string_lossy()));
@@ -112,7 +111,7 @@ fn which(all: &[figures::FigureFile]) -> String {
     )
 }
 
-/// The cost of a figure. A model costs almost nothing.
+/// A model costs almost nothing.
 fn cost(figure: &Figure) -> Result<Cost, Failure> {
     match &figure.scenario {
         Some(scenario) => Cost::estimate(&scenario.points()?, None),
@@ -155,7 +154,6 @@ fn one(figure: &Figure, scale: Scale, args: &ReproduceArgs) -> Result<(String, S
     Ok((item.digest.clone(), job.perform(&args.output)?))
 }
 
-/// The tables of a figure as text.
 fn text(figure: &Figure, done: &Simulated) -> String {
     let mut text = format!("{}, {}: {}\n", figure.id, figure.figure, figure.title);
     let judged = done.results.figure.as_ref();

@@ -12,7 +12,7 @@ use serde_json::json;
 /// Simulates a scenario, prints its table and writes its results.
 ///
 /// # Errors
-/// Bad input, a folder that cannot be written, a run that failed, Ctrl-C.
+/// Bad input, output that cannot be written, a run that failed, Ctrl-C.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     interrupt::catch()?;
     let over = Overrides { schemes: args.schemes.clone(), seeds: args.seeds.clone(), ..Overrides::default() };

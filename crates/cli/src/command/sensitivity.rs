@@ -29,7 +29,7 @@ const RUNS_AT_ONCE: usize = 16;
 /// otherwise those with one changed setting.
 ///
 /// # Errors
-/// An unknown figure, no figure with unspecified settings, a setup that cannot be resolved, a folder that cannot be
+/// An unknown figure, no figure with unspecified settings, a setup that cannot be resolved, output that cannot be
 /// written, a run that failed, Ctrl-C.
 pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
     let all = figures::all(args.figures_dir.as_deref())?;
@@ -88,7 +88,6 @@ fn exhibit(done: &VariedFigure) -> GalleryEntry {
     GalleryEntry { figure: done.figure.clone(), page: folder }
 }
 
-/// The runs and setups of one figure.
 struct Plan<'a> {
     file: &'a FigureFile,
     figure: Figure,
@@ -176,7 +175,6 @@ impl Plan<'_> {
         Ok(Plan { file, figure, item, runs: runs.each, setups, together: is_all })
     }
 
-    /// Simulates the runs that are not stored, and evaluates the claims under every setup.
     fn perform(&self, args: &ReproduceArgs, scale: Scale) -> Result<VariedFigure, Failure> {
         let store = Store::at(&args.output.folder);
         let pending = store.begin(&self.item)?;
@@ -323,7 +321,7 @@ impl Plan<'_> {
     }
 }
 
-/// The runs of all setups. Equal runs are stored once.
+/// Equal runs are stored once.
 #[derive(Clone, Default)]
 struct Runs {
     each: Vec<(String, RunPoint)>,
@@ -346,7 +344,6 @@ impl Runs {
     }
 }
 
-/// The default choice, and each choice with one changed setting.
 fn one_at_a_time(values: &[usize]) -> Vec<Vec<usize>> {
     let own = vec![0; values.len()];
     let mut choices = vec![own.clone()];
@@ -381,7 +378,6 @@ fn changes(choice: &[usize]) -> usize {
     choice.iter().filter(|place| **place > 0).count()
 }
 
-/// The table of a figure as text.
 fn text(done: &VariedFigure) -> String {
     let each = done.wall_s / done.runs.max(1) as f64;
     format!(

@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
-/// A run on real packets with its simulation.
 struct Pair {
     live: LiveOutcome,
     simulated: RunRow,
@@ -23,7 +22,7 @@ struct Pair {
 /// Runs a scenario on real packets and in the simulator, and prints both results with their differences.
 ///
 /// # Errors
-/// Bad input, a machine without what a testbed needs, a run that failed, Ctrl-C.
+/// Bad input, a machine without what a testbed needs, output that cannot be written, a run that failed, Ctrl-C.
 pub fn testbed(args: &TestbedArgs) -> Result<(), Failure> {
     let Some(path) = args.scenario.as_ref().filter(|_| !args.check) else { return check(args) };
     interrupt::catch()?;
@@ -80,7 +79,6 @@ pub fn testbed(args: &TestbedArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints what is missing on this machine.
 fn check(args: &TestbedArgs) -> Result<(), Failure> {
     let needs = anabranch_live::check();
     let missing = needs.iter().filter(|need| need.problem.is_some()).count();
@@ -106,7 +104,6 @@ fn check_run(point: &RunPoint) -> Result<(), Failure> {
     anabranch_live::check_run(point, &built).map_err(|error| Failure::Input(format!("{named}: {error}")))
 }
 
-/// Simulates a point, then runs it on real packets.
 fn run_both(point: &RunPoint, args: &TestbedArgs, record: Option<&Path>) -> Result<Pair, Failure> {
     let named = describe(&point.scheme.name, point.seed, &point.sweep);
     let failed = |what: &dyn std::fmt::Display| Failure::Run(format!("{named}: {what}"));
@@ -205,7 +202,6 @@ fn differences(pairs: &[Pair]) -> String {
     aligned(&rows)
 }
 
-/// Sentences about the lateness of the runs, and about the bytes that arrived.
 fn validity(pairs: &[Pair]) -> String {
     let share = 100 - 100 / LATE_ONE_IN;
     let checked: u64 = pairs.iter().map(|pair| pair.live.checked).sum();
@@ -227,7 +223,6 @@ fn validity(pairs: &[Pair]) -> String {
     text
 }
 
-/// A pair as JSON.
 fn document(pair: &Pair) -> Value {
     let row = |row: &RunRow| {
         json!({

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// timeline.
 ///
 /// # Errors
-/// Bad input, a run that failed, a file that cannot be written, Ctrl-C.
+/// Bad input, a run that failed, output that cannot be written, Ctrl-C.
 pub fn trace(args: &TraceArgs) -> Result<(), Failure> {
     interrupt::catch()?;
     let (written, prepared) = one_run::load(&args.scenario, args.scheme.as_ref(), args.seed)?;

@@ -116,7 +116,6 @@ fn what_holds_at_neither_end_is_looked_for_between_them() {
     assert_eq!((&list["outcome"], &list["value"]), (&"found".into(), &inside.into()), "{list}");
 }
 
-/// A search for the buffer of switches that use PFC.
 fn paused(schemes: &str, set: &str, question: &str) -> String {
     let text = edited("[\"reps\", \"ops\"]", schemes);
     format!("{text}[set]\n{set}\n[find]\n{question}\nwhere = \"fct_max(scheme) < 1000\"\nresolution = 0.9\n")
@@ -146,8 +145,8 @@ fn a_buffer_below_the_headroom_is_answered_with_a_range() {
             refused.lines().find_map(|line| line.trim().strip_prefix("write: ")?.strip_suffix(" in [find]"));
         let offered = offered.unwrap_or_else(|| panic!("no range:\n{refused}"));
         assert!(offered.starts_with("smallest = [\"") && offered.ends_with(others), "{offered}");
-        // Below the answer, the message proposes no range to try, because its values would be refused. If the
-        // proposal was a range, the message says so.
+        // Below the answer, the text proposes no range to try, because smaller values are refused. It says so if the
+        // offered range was an interval, not a list of values.
         let text = ask(offered).0.expect(0).stdout;
         let is_range = offered.matches(',').count() == 1;
         assert_eq!(

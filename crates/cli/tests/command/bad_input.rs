@@ -3,7 +3,6 @@
 
 use crate::common::{Place, SMALL, edited};
 
-/// A kind of bad input.
 struct Case {
     name: &'static str,
     files: Vec<(&'static str, Vec<u8>)>,
@@ -11,23 +10,19 @@ struct Case {
     says: &'static [&'static str],
 }
 
-/// The case that runs `anabranch run s.toml` with the scenario `text`.
 fn scenario(name: &'static str, text: String, says: &'static [&'static str]) -> Case {
     Case { name, files: vec![("s.toml", text.into_bytes())], args: vec!["run", "s.toml"], says }
 }
 
-/// A case of [`SMALL`] with one line changed.
 #[track_caller]
 fn edit(name: &'static str, from: &str, to: &str, says: &'static [&'static str]) -> Case {
     scenario(name, edited(from, to), says)
 }
 
-/// A case of [`SMALL`] with additional lines at the end.
 fn more(name: &'static str, lines: &str, says: &'static [&'static str]) -> Case {
     scenario(name, format!("{SMALL}{lines}\n"), says)
 }
 
-/// A case with a workload or topology from a file.
 fn with_file(
     name: &'static str,
     table: &str,
@@ -50,7 +45,6 @@ fn typed(name: &'static str, args: &[&'static str], says: &'static [&'static str
     Case { name, files: vec![("s.toml", SMALL.into())], args: args.to_vec(), says }
 }
 
-/// The case that runs `anabranch reproduce` with one figure from a folder.
 fn figure(name: &'static str, args: &[&'static str], says: &'static [&'static str]) -> Case {
     let text = format!("id = \"trial/fig-1\"\n{SMALL}");
     let args = args.iter().copied().chain(["--figures-dir", "figures"]).collect();
@@ -347,7 +341,6 @@ fn bad_input_is_explained_and_leaves_nothing_behind() {
     assert!(faults.is_empty(), "{} of {}:\n\n{}", faults.len(), cases.len(), faults.join("\n\n"));
 }
 
-/// Runs a case. The error describes the difference from the expected output.
 fn try_case(case: &Case) -> Result<(), String> {
     let place = Place::new();
     for (name, content) in &case.files {

@@ -58,7 +58,6 @@ const BASES: [(&str, &str); 6] = [
     ),
 ];
 
-/// A page with its code blocks, links and anchors.
 struct Page {
     path: PathBuf,
     /// The code blocks: the language with the options after it, and the text.
@@ -178,7 +177,7 @@ fn scenarios_of_the_book_are_accepted_without_a_warning() {
     assert!(seen["README.md"] >= 1 && seen.values().sum::<usize>() > 15, "{seen:?}");
 }
 
-/// The command prints the output that the README shows, and it can be read in ten seconds.
+/// The command prints the output that the README shows. It has few enough lines to be read in ten seconds.
 #[test]
 fn the_output_in_the_readme_is_that_of_its_scenario() {
     let pages = pages();
@@ -194,7 +193,8 @@ fn the_output_in_the_readme_is_that_of_its_scenario() {
     assert!(printed.contains(output.trim_end()), "{output}\nis not in\n{printed}");
 }
 
-/// The dependencies that the book tells a user to declare exist under these names.
+/// The dependencies in the book's manifest exist under these names. Its edition and its link-time optimisation are
+/// those of the workspace.
 fn manifest(text: &str) {
     let read = |text: &str| text.parse::<toml::Table>().unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (shown, ours) = (read(text), read(&fs::read_to_string(root().join("Cargo.toml")).unwrap()));

@@ -17,7 +17,6 @@ fn scenario(more: &str) -> String {
     )
 }
 
-/// A folder with a scenario on a star with this error rate.
 fn place(rate: &str, more: &str) -> Place {
     let place = Place::new();
     place.write("star.txt", star(rate));
@@ -236,8 +235,7 @@ fn a_stalled_run_names_the_error_rate_and_a_stall_that_is_longer() {
     }
 }
 
-/// Tests of the inputs that were collected, each with its outcome. A file without an expected outcome makes the test
-/// fail.
+/// A file without an expected outcome makes the test fail.
 #[test]
 fn collected_files_with_error_rates_are_answered() {
     let Some(folder) = std::env::var_os("ANABRANCH_PEERS").map(PathBuf::from) else {

@@ -39,7 +39,6 @@ fn the_table_keeps_what_explains_a_loss_and_follows_the_width_of_the_terminal() 
     }
 }
 
-/// The lines that `check` prints about the faults.
 fn checked(faults: &str) -> Vec<String> {
     let place = Place::new();
     place.write("s.toml", format!("{SMALL}{faults}"));
@@ -106,7 +105,6 @@ fn faults_that_cannot_be_are_refused_with_what_to_write() {
     }
 }
 
-/// A scenario with a ring collective of 16 hosts, which sends for some time.
 fn collective(more: &str) -> String {
     let workload = "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"4MB\"";
     SMALL.replace("kind = \"permutation\"\nbytes = \"100KB\"", workload) + more

@@ -30,7 +30,7 @@ fn oversubscription_is_a_number_or_a_ratio() {
         let resolved = place.run(&["check", "s.toml"]).expect(0).stdout;
         assert!(resolved.contains("radix_up = 2"), "{written}: {resolved}");
     }
-    // A ToR of 4 hosts has 3 uplinks.
+    // With a ratio of 4:3, a ToR of 4 hosts has 3 uplinks.
     let place = Place::new();
     place.write("s.toml", with("\"4:3\""));
     assert!(place.run(&["check", "s.toml"]).expect(0).stdout.contains("radix_up = 3"));
@@ -43,7 +43,6 @@ fn oversubscription_is_a_number_or_a_ratio() {
     assert!(resolved.contains("radix_up = 1"), "{resolved}");
 }
 
-/// The help line that `check` prints for a scenario.
 #[track_caller]
 fn help_for(wrong: &str) -> String {
     let place = Place::new();
@@ -439,7 +438,7 @@ fn a_switch_that_fails_is_answered_with_one_that_is_down() {
         let resolved = followed(&wrong, &line, "kind = \"switch-down\"");
         assert!(resolved.contains("switch-down spine:0"), "{resolved}");
     }
-    // The message also contains the key that names the target of the fault.
+    // The correction also contains the key that names the target of the fault.
     let wrong = format!("{SMALL}[[fault]]\nkind = \"switch-fail\"\nduration = \"5us\"\n");
     let whole = "kind = \"switch-down\" with switches = \"spine:0\"";
     let place = Place::new();

@@ -35,7 +35,6 @@ fn a_run_that_cannot_finish_names_its_flows() {
     place.run(&["run", "s.toml", "--out", "out"]).expect(1);
 }
 
-/// If several runs fail for the same reason, the advice is printed once.
 #[test]
 fn advice_on_failed_runs_is_given_once() {
     let place = Place::new();
@@ -105,7 +104,6 @@ fn the_next_time_goes_on_from_what_is_finished() {
     assert!(second.stderr.contains("1 of 2 runs were finished before"), "{}", second.stderr);
     let digests = |ended: &Ended| [0, 1].map(|run| ended.json()["runs"][run]["digest"].to_string());
     assert_eq!(digests(&second), digests(&whole(&place, "other")));
-    // Only the complete results are left.
     let left: Vec<_> =
         fs::read_dir(place.path().join("out")).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert!(left.len() == 1 && !left[0].to_string_lossy().ends_with("-partial"), "{left:?}");

@@ -66,8 +66,8 @@ fn a_scenario_that_there_is_not_is_answered_with_the_nearest() {
     assert!(refused.contains("permutation-4to1") && refused.contains("lossy-links"), "{refused}");
 }
 
-/// Schemes for long distances between data centres have their own scenario. Every other scheme is in all scenarios
-/// that cost little, unless its file states a reason.
+/// Each scenario of the league selects its schemes by one of the `parts`. A scheme that is in no scenario states the
+/// reason in its file.
 #[test]
 fn no_scheme_is_left_out() {
     let place = Place::new();
@@ -88,7 +88,6 @@ fn no_scheme_is_left_out() {
         let table: toml::Table = text(&name).parse().unwrap();
         assert!(parts.contains(&table["schemes"]["league"].as_str().unwrap()), "{name}");
     }
-    // A scheme that is in no scenario states the reason in its file.
     let schemes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemes");
     for scheme in all {
         let text = fs::read_to_string(schemes.join(&scheme).with_extension("toml")).unwrap();

@@ -79,7 +79,6 @@ fn check_prints_programs_and_refuses_those_that_do_not_fit() {
     assert!(ended.stderr.contains("= \"tor:100%\""), "{}", ended.stderr);
 }
 
-/// The pages in the repository are equal to the output of the command.
 #[test]
 fn the_references_are_fresh() {
     for what in ["parameters", "keys", "columns", "schemes"] {

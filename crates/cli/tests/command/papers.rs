@@ -73,7 +73,6 @@ fn claims_of_details(paper: &str) -> Claims {
     claims
 }
 
-/// The claims that the figures of a paper make.
 fn claims_of_figures(paper: &str) -> BTreeMap<String, Vec<String>> {
     let mut claims = BTreeMap::new();
     for entry in fs::read_dir(root().join("figures").join(paper)).unwrap() {

@@ -56,7 +56,7 @@ fn ranks_are_on_the_hosts_that_are_named_and_the_stored_scenario_says_so() {
     assert!(refused.contains("write: rank_hosts or placement, not both"), "{refused}");
 }
 
-/// Tests of the inputs that were collected. A file without an expected outcome makes the test fail.
+/// A file without an expected outcome makes the test fail.
 #[test]
 fn collected_files_with_rank_hosts_run() {
     let Some(folder) = std::env::var_os("ANABRANCH_PEERS").map(PathBuf::from) else {

@@ -31,7 +31,6 @@ fn privileged(place: &Place) -> Option<MutexGuard<'static, ()>> {
     None
 }
 
-/// The namespaces of testbeds.
 fn namespaces() -> Vec<String> {
     let entries = fs::read_dir("/run/netns").into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().into_string().unwrap());
@@ -45,13 +44,11 @@ fn left_behind() -> Vec<String> {
     names
 }
 
-/// The namespaces of one process.
 fn namespaces_of(child: &Child) -> Vec<String> {
     let prefix = format!("anabranch-{}-", child.id());
     namespaces().into_iter().filter(|name| name.starts_with(&prefix)).collect()
 }
 
-/// The processes that a process has started.
 fn children_of(pid: u32) -> Vec<u32> {
     let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     list.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
@@ -75,7 +72,6 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Starts a testbed with a long run.
 fn begin_long(place: &Place) -> Child {
     place.write("s.toml", SCENARIO);
     let mut command = place.command(&["testbed", "s.toml", "--scheme", "reps", "--dilation", "2000000"]);

@@ -242,8 +242,8 @@ fn a_rate_that_slows_no_link() {
     check_warns(&swept, &[]);
 }
 
-/// A warning if a fault slows one direction of a cable, unless the scenario sets `both_directions` or names the other
-/// direction too.
+/// There is a warning if a fault slows one direction of a cable, unless the scenario sets `both_directions` or names
+/// the other direction too.
 #[test]
 fn a_slow_direction_that_may_not_be_meant() {
     let slow = |links: &str, more: &str| {

@@ -18,7 +18,6 @@ pub struct ClassQueues {
     beyond: usize,
     /// The queues, first by port and then by class.
     queues: Vec<ClassQueue>,
-    /// The scheduler of each port.
     schedulers: Vec<Scheduler>,
 }
 

@@ -46,7 +46,6 @@ impl Clock {
         (most > 0).then(|| Clock { off: drawn() as i64 - most as i64, rest: vec![0; ports] })
     }
 
-    /// The duration at `port` of a transmission that would take `nominal` with an exact clock.
     fn actual_duration(&mut self, port: u16, nominal: Duration) -> Duration {
         let rest = &mut self.rest[usize::from(port)];
         let more = (nominal.0 as i64).saturating_mul(self.off).saturating_add(*rest);
@@ -61,7 +60,6 @@ impl<F: FreeTimes> Egress<F> {
         self.clock.as_mut().map_or(nominal, |clock| clock.actual_duration(port, nominal))
     }
 
-    /// Sends a packet on a free link if the fast path does not apply.
     #[cold]
     #[inline(never)]
     pub(super) fn transmit_special<O: Observer>(
@@ -170,7 +168,6 @@ impl<F: FreeTimes> Egress<F> {
         Some(stack)
     }
 
-    /// Sends a packet on a free link with faults.
     fn transmit_impaired<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let network = at.network;
         let out = &mut self.ports[usize::from(port)];

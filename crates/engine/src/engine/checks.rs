@@ -10,8 +10,7 @@ use crate::switch::Switch;
 use std::sync::PoisonError;
 
 impl<O: Observer> Engine<'_, O> {
-    /// Checks invariants that are cheap enough for the end of every run. No message was acknowledged before its
-    /// delivery, and the counts of packets, buffered bytes and telemetry records add up.
+    /// Checks invariants that are cheap enough for the end of every run.
     pub(super) fn check(&mut self) -> Result<(), Failure> {
         let Window { number, stop, .. } = *self.window.get_mut().unwrap_or_else(PoisonError::into_inner);
         let slots = self.mail.iter().flatten();

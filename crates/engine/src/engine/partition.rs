@@ -98,7 +98,6 @@ pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O, injected: bool
 pub fn parts(topology: &Topology, clusters: &[Vec<NodeId>], threads: usize) -> Vec<ThreadNodes> {
     let nodes = topology.nodes();
     let mut sets = Sets((0..nodes).collect());
-    // With fewer ToRs than threads, hosts must be spread regardless of their ToRs.
     if topology.tors() as usize >= threads {
         for host in (0..topology.hosts).map(HostId) {
             sets.join(host.into(), topology.tor_of(host, 0));

@@ -143,7 +143,6 @@ fn a_frame_that_a_switch_loses_is_missed() {
     });
 }
 
-/// Removes the first waiting frame of a switch from its queue.
 fn lose_frame(switch: &mut Switch) -> bool {
     let egress = switch.egress_mut();
     egress.ports.iter_mut().any(|port| match port.data.pop(&egress.pool) {
@@ -196,11 +195,8 @@ fn a_record_of_telemetry_that_a_host_keeps_is_found() {
 /// A wrong report about a message that has ended.
 #[derive(Clone, Copy)]
 enum FalseReport {
-    /// The message is reported twice.
     Twice,
-    /// The message is never reported.
     Never,
-    /// The message is reported endlessly.
     Always,
     /// A message of another queue pair is reported.
     Another,
@@ -221,7 +217,6 @@ impl FalseReport {
     }
 }
 
-/// A receiver that makes false reports of the messages that it delivers.
 struct LyingReceiver {
     inner: AnyReceiver,
     report: FalseReport,
@@ -276,7 +271,6 @@ fn a_message_that_is_none_of_its_queue_pairs_own_is_found() {
     }
 }
 
-/// A sender that makes false reports of acknowledged messages.
 struct LyingSender {
     inner: AnySender,
     report: FalseReport,
@@ -343,7 +337,6 @@ fn a_message_that_is_acknowledged_and_not_delivered_is_found() {
     });
 }
 
-/// A sender without any state or timer.
 struct Silent;
 
 impl Sender for Silent {

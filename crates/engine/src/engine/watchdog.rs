@@ -10,7 +10,6 @@ use anabranch_base::{Duration, Time};
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
-/// A watchdog that detects when applications no longer receive new data.
 #[derive(Default)]
 pub(super) struct Watchdog {
     /// Whether no message was outstanding at the last check, so that the run only waited for the next start.

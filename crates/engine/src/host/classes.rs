@@ -8,7 +8,6 @@ use crate::observer::Observer;
 
 /// The senders of the classes beyond the first one.
 pub(super) struct HostClasses {
-    /// The round robin of each class.
     rounds: Vec<Round>,
 }
 

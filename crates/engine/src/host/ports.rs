@@ -76,7 +76,6 @@ impl SeveralPorts {
         others.nth((number / ports % up.count_ones()) as usize).unwrap_or(port)
     }
 
-    /// The port for a packet. `up` is the mask of the ports whose links are up, as far as the NIC knows.
     fn port_of(&self, packet: &Packet, up: u16, network: &Network<'_>) -> u16 {
         let number = match self.choice {
             PortChoice::Entropy | PortChoice::Packet => u32::from(packet.ev),
@@ -111,7 +110,6 @@ impl SeveralPorts {
 }
 
 impl Host {
-    /// The port by which a packet leaves.
     #[inline]
     pub(super) fn port_of<O>(&self, packet: &Packet, at: &Context<'_, O>) -> u16 {
         match &self.several {
@@ -138,7 +136,6 @@ impl Host {
         }
     }
 
-    /// Tells a receiver the ports of the NIC, as a packet arrives.
     #[inline(never)]
     pub(super) fn show_ports<O>(&mut self, receiver: usize, at: &Context<'_, O>) {
         let Some(several) = self.several.as_ref().filter(|_| self.receivers[receiver].watches_ports()) else {

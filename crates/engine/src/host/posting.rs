@@ -62,7 +62,6 @@ impl Host {
         Some((start_time(network.workload, message)?, message))
     }
 
-    /// Updates `next_call`.
     pub(super) fn reschedule(&mut self, network: &Network<'_>) {
         let timer = self
             .timers
@@ -113,7 +112,6 @@ impl Host {
         true
     }
 
-    /// Begins steps and posts messages that are ready.
     #[inline]
     fn start_ready<O: Observer>(&mut self, ready: &mut ReadyWork, at: &mut Context<'_, O>) {
         if !ready.steps.is_empty() {

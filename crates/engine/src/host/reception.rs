@@ -29,7 +29,6 @@ pub(super) struct Reception {
     rate: Rate,
     /// The data that the host has not taken yet, with its telemetry.
     waiting: VecDeque<(Frame, Option<IntStack>)>,
-    /// The bytes of the data in `waiting`.
     held: u64,
     /// The bytes of waiting data above which the NIC pauses its links. The value comes from the fault that was in
     /// effect last.
@@ -88,7 +87,7 @@ impl Reception {
         })
     }
 
-    /// The time of the next timer event after `now`, which is none before the first event.
+    /// The time of the next timer event after `now`. `now` is none before the first event.
     fn next(&self, network: &Network<'_>, now: Option<Time>) -> Time {
         let of_port =
             |port: &PortPauses| network.faults.next_change_of_host(port.link, now).min(port.refresh);
@@ -168,7 +167,6 @@ impl Host {
         }
     }
 
-    /// Handles a packet that the host takes.
     #[inline(never)]
     fn take<O: Observer>(&mut self, frame: &Frame, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
         self.handle_data(frame, stack, at);

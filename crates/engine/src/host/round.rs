@@ -53,7 +53,6 @@ impl SenderSlot {
         }
     }
 
-    /// The slot with its sender replaced.
     #[cfg(test)]
     pub fn with_sender(self, with: impl Fn(AnySender) -> AnySender) -> Self {
         SenderSlot { sender: with(self.sender), ..self }

@@ -77,7 +77,7 @@ fn fire(sender: &mut AnySender, now: Time) -> bool {
 }
 
 impl Host {
-    /// Handles a timer event of a queue pair.
+    /// Handles a timer event. `slot` is an index in `outgoing`, [`PULLS`] or [`RECEPTION`].
     pub(super) fn handle_timer<O: Observer>(&mut self, slot: u32, at: &mut Context<'_, O>) {
         if slot >= RECEPTION {
             return match slot {

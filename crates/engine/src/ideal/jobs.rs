@@ -60,7 +60,6 @@ impl Bottleneck {
 /// of them belong to the resource.
 type Place<'a> = (usize, &'a [NodeId], &'a [u16]);
 
-/// A host and its ToRs.
 struct HostNodes {
     host: [NodeId; 1],
     /// The ToRs of the host's ports, each once and in ascending order.
@@ -223,7 +222,6 @@ impl Ideal<'_> {
     }
 }
 
-/// The longest time that a processor is busy with a job.
 fn busiest_processor(workload: &Workload, job: &Job) -> u64 {
     let mut busy: BTreeMap<(HostId, u32), u64> = BTreeMap::new();
     for step in &workload.steps[job.steps.start as usize..job.steps.end as usize] {
@@ -252,12 +250,10 @@ struct Activations {
 impl Activations {
     const NONE: Activations = Activations { all: 0, inside: 0, left: 0, earliest: u64::MAX, latest: 0 };
 
-    /// Counts an activation inside the present job.
     fn add_inside(&mut self) {
         (self.inside, self.left) = (self.inside + 1, self.left + 1);
     }
 
-    /// Forgets the present job.
     fn reset(&mut self) {
         *self = Activations { all: self.all, ..Activations::NONE };
     }
@@ -273,7 +269,6 @@ impl Activations {
     }
 }
 
-/// A message or a step of a job.
 #[derive(Clone, Copy)]
 enum JobItem {
     Message(u32),

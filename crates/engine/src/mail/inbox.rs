@@ -40,7 +40,7 @@ struct InboxRun {
 
 impl Inbox {
     /// Sorts the arrivals at `node` in the synchronisation window that starts at `start`. `far` has the arrivals over
-    /// long links. `expect` is called for each packet, to prefetch data that the node will look up.
+    /// long links. `expect` is called for each arrival, to prefetch data that the node will look up.
     #[inline]
     pub fn open(
         &mut self,

@@ -200,7 +200,6 @@ fn egress(arrival: &Arrival) -> Option<u16> {
 /// Mail as in the engine: slots for each thread and synchronisation window, and arrivals over long links.
 struct TestMail {
     mail: Vec<Vec<WindowMail>>,
-    /// The unused blocks of each thread.
     free: Vec<Blocks>,
     far: Vec<FarArrival>,
     number: u64,
@@ -237,7 +236,6 @@ impl TestMail {
         self.ends.push(last + length);
     }
 
-    /// Sends the frames of a step, thread by thread.
     fn send(&mut self, sent: &[Sent]) {
         for thread in 0..THREADS {
             let indexes: Vec<usize> = (1..self.ends.len()).map(|ahead| self.index(ahead)).collect();

@@ -11,7 +11,6 @@ use std::sync::Arc;
 /// An observer that another program provides. It is forked for each node at the node's first event, and the forks are
 /// joined in the order of nodes. Its result therefore does not depend on how nodes are spread over threads.
 pub struct PerNode<O> {
-    /// The observer's name, for messages about its panics.
     part: Arc<str>,
     hook_nodes: Arc<HookNodes>,
     /// The observer that is forked for nodes. It has seen no events.

@@ -69,7 +69,6 @@ fn written(first: u64, last: u64) -> String {
     if first == last { first.to_string() } else { format!("{first}-{last}") }
 }
 
-/// Reads a number or a range.
 fn range(part: &str) -> Result<RangeInclusive<u64>, Problem> {
     let (first, last) = part.split_once('-').unwrap_or((part, part));
     match (number(first), number(last)) {

@@ -56,7 +56,6 @@ impl AnyRecorder {
     }
 }
 
-/// The name of the observer in messages.
 fn part(spec: &ObserverSpec) -> String {
     format!("observer {:?}", spec.name())
 }
@@ -114,7 +113,6 @@ impl NamedObservers {
     }
 }
 
-/// A recorder with its type erased.
 trait ErasedRecorder: Observer {
     fn forked(&self) -> Box<dyn ErasedRecorder>;
     fn join_one(&mut self, other: Box<dyn ErasedRecorder>);

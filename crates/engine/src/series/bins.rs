@@ -3,7 +3,6 @@
 use super::curves::CurveData;
 use anabranch_base::{Duration, Time};
 
-/// The conversion of sums to values.
 #[derive(Clone, Copy)]
 pub(super) enum Unit {
     /// The sum without a conversion, such as a number of packets.
@@ -86,7 +85,6 @@ impl CurveData for Bins {
     }
 }
 
-/// The curve of the rate at which a link sends.
 #[derive(Clone)]
 pub(super) struct Utilisation {
     sent: Bins,
@@ -148,7 +146,6 @@ impl CurveData for Pauses {
     }
 }
 
-/// The curve of the time for which a link is paused.
 #[derive(Clone)]
 pub(super) struct PauseTime {
     since: Option<Time>,
@@ -167,7 +164,6 @@ impl PauseTime {
                 self.paused.spread(since, now, |overlap| overlap as f64);
                 self.since = None;
             }
-            // A repeated pause, or a resume without a pause, changes nothing.
             (Some(_), true) | (None, false) => {}
         }
     }

@@ -3,28 +3,25 @@
 use anabranch_base::Time;
 use anabranch_results::SeriesRow;
 
-/// A curve of one link, switch or queue pair.
 pub(super) trait CurveData: Clone {
-    /// Whether the curve has recorded anything. When two observers are joined, the curve with data is kept.
     fn has_data(&self) -> bool;
 
     /// The points of the curve (time in picoseconds, value), sorted by time, for a run that ended at `end`.
     fn points(self, end: Time) -> Vec<(u64, f64)>;
 }
 
-/// All curves of a series.
 #[derive(Clone)]
 pub(super) struct Curves<C> {
     /// For each number that events carry, the index in `curves` plus one, or 0. Empty while no entity has a curve.
     of: Vec<u32>,
-    /// The length of `of` after its first growth.
+    /// The least length of `of` once an entity has a curve.
     room: usize,
     /// The curves in the order in which they were added, each with the number of its entity.
     curves: Vec<(u32, C)>,
 }
 
 impl<C: CurveData> Curves<C> {
-    /// An empty series. `room` is an upper bound of the numbers in events, if one is known.
+    /// An empty series. The numbers in events are below `room` if it is known, otherwise `room` is 0.
     pub(super) fn with_room(room: usize) -> Self {
         Curves { of: Vec::new(), room, curves: Vec::new() }
     }
@@ -43,14 +40,12 @@ impl<C: CurveData> Curves<C> {
         }
     }
 
-    /// The curve of events with this number.
     #[inline]
     pub(super) fn of(&mut self, number: usize) -> Option<&mut C> {
         let index = self.of.get(number)?.checked_sub(1)?;
         self.curves.get_mut(index as usize).map(|(_, curve)| curve)
     }
 
-    /// Whether there is a curve for events with this number.
     #[inline]
     pub(super) fn has(&self, number: usize) -> bool {
         self.of.get(number).is_some_and(|index| *index != 0)
@@ -65,7 +60,6 @@ impl<C: CurveData> Curves<C> {
         }
     }
 
-    /// Appends the points of all curves, curve by curve.
     pub(super) fn rows(
         self,
         series: &str,

@@ -13,7 +13,7 @@ pub(super) struct Level {
     /// The present level: bytes, or entries of tables.
     bytes: u32,
     /// The changes of the level at the ends of intervals. An entry has the first interval and the bytes from that
-    /// interval on. Before the first entry the level is 0.
+    /// interval on. Before the first entry the level is 0. A level at or below the threshold counts as 0.
     changes: Vec<(u64, u32)>,
     /// The link's rate, if the level is given as a delay.
     rate: Option<Rate>,
@@ -22,7 +22,6 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// A curve of the level in bytes.
     pub(super) fn bytes(every: Duration) -> Self {
         Level { every: every.0, open_until: every.0, bytes: 0, changes: Vec::new(), rate: None, quiet: None }
     }
@@ -37,7 +36,7 @@ impl Level {
     }
 
     /// Sets the level from `now` on. A change exactly at the end of an interval belongs to the next interval. Returns
-    /// the number of new points for curves that leave out points.
+    /// the number of new points if the curve has a threshold, otherwise 0.
     #[inline]
     pub(super) fn set(&mut self, now: Time, bytes: u32) -> u64 {
         let made = if now.0 >= self.open_until { self.close(now) } else { 0 };
@@ -92,7 +91,6 @@ impl CurveData for Level {
 
 #[cfg(test)]
 impl Level {
-    /// The number of stored changes.
     pub(super) fn changes(&self) -> usize {
         self.changes.len()
     }

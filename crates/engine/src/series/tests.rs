@@ -8,7 +8,6 @@ const US: u64 = 1_000_000;
 const RATE: Rate = Rate::from_gbps(400);
 const A: LinkId = LinkId(1);
 const B: LinkId = LinkId(3);
-/// A link without a curve.
 const UNWATCHED: LinkId = LinkId(2);
 
 fn each(series: Series, every: u64) -> MeasureSpec {
@@ -28,7 +27,6 @@ fn links(series: Series) -> SeriesObserver {
     observer
 }
 
-/// The entity, time and value of each row. All rows must be of `series`.
 fn rows(observer: SeriesObserver, end: u64, series: &str) -> Vec<(String, u64, f64)> {
     let rows = observer.into_rows(Time(end), |link| format!("link:{link}"), |node| format!("tor:{node}"));
     assert!(rows.iter().all(|row| row.series == series && row.run == 0), "{rows:?}");
@@ -141,8 +139,8 @@ fn links_that_stay_below_the_threshold_cost_neither_rows_nor_memory() {
     }
     for interval in 0..1_000 {
         for link in 0..LINKS {
-            // The changes stay at or below the threshold, 50,000 B (1 us at 400 Gb/s), with a call at the end of each
-            // interval.
+            // The level changes at the end of each interval and never exceeds the threshold of 50,000 B (1 us at 400
+            // Gb/s).
             o.queued(LinkId(link), Time(interval * US), 1_000 + (interval as u32 % 2) * 49_000);
         }
     }
@@ -188,8 +186,8 @@ fn drops_are_counted_and_the_last_instant_is_not_lost() {
     assert_eq!(rows(o, 2 * US, "drops"), [a, b].concat());
 }
 
-/// A pause that spans two ends of intervals, one within an interval, one that is repeated, an empty one, and one that
-/// the end of the run cuts short.
+/// Pauses: one that spans two ends of intervals, one within an interval, one that is repeated, an empty one, and one
+/// that the end of the run cuts short. There is also a resume without a pause.
 fn pause(o: &mut SeriesObserver) {
     for (time, on) in [
         (700_000, true),

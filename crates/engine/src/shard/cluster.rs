@@ -26,13 +26,12 @@ pub struct Cluster {
     paused: Option<Time>,
 }
 
-/// The next turn in a cluster that has an injection.
+/// The next turn in a cluster.
 enum Turn {
-    /// The injector was called.
     Called,
     /// The injector is not ready, so the run pauses.
     Paused,
-    /// A node runs its next event, if any node has one left.
+    /// A node runs its events of one instant, if any node has an event left.
     OfNode,
 }
 
@@ -96,7 +95,6 @@ impl Cluster {
         }
     }
 
-    /// Sorts the arrivals of a synchronisation window, and schedules the nodes that have an event in it.
     fn open(
         &mut self,
         (hosts, switches): (&[Host], &[Switch]),
@@ -115,14 +113,13 @@ impl Cluster {
         }));
     }
 
-    /// Schedules a node whose own next event is `own`.
     #[inline]
     fn schedule(&mut self, within: u32, own: Order, bound: Order) {
         let next = own.min(self.inboxes[within as usize].next());
         self.turns.set(within, time_before(next, bound));
     }
 
-    /// Calls the injector if there is one, if its next call is before the event of any node, and if it is ready.
+    /// The injector is called after all events of nodes at the same instant.
     fn inject_next<O: Observer>(
         &mut self,
         hosts: &mut [Host],
@@ -188,7 +185,6 @@ impl Cluster {
     }
 }
 
-/// The time of `next` if it is before `bound`, otherwise [`Time::NEVER`].
 #[inline]
 fn time_before(next: Order, bound: Order) -> Time {
     if next < bound { next.time() } else { Time::NEVER }

@@ -43,7 +43,6 @@ impl Tournament {
         }
     }
 
-    /// Sets `node` to the earlier one of its children.
     #[inline]
     fn play(&mut self, node: usize) {
         let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);

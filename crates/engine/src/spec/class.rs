@@ -45,7 +45,6 @@ impl ClassSpec {
     /// The largest weight.
     pub const MOST_WEIGHT: u32 = 1_000;
 
-    /// The class's share of each link.
     pub(crate) fn share(&self) -> Share {
         Share { priority: self.priority, weight: self.weight }
     }

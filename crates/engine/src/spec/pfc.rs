@@ -80,7 +80,7 @@ parameters! {
 
 /// The smallest value of the three times of a PFC watchdog: poll, detection and restoration.
 const SHORTEST_POLL: Duration = Duration::from_us(1);
-/// The largest value of these three times.
+/// The largest value of these times of a PFC watchdog.
 const LONGEST_POLL: Duration = Duration::from_us(10_000_000);
 
 /// The poll, detection and restoration times of SONiC's PFC watchdog.

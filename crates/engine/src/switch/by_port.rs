@@ -148,7 +148,6 @@ impl Switch {
             && self.shared.as_ref().is_none_or(|shared| fits(shared))
     }
 
-    /// Runs each port that has an event before `end`.
     #[inline]
     fn run_ports<'m, O: Observer>(
         &mut self,
@@ -227,7 +226,6 @@ impl Switch {
         free
     }
 
-    /// Runs the events of a port whose transmissions may need the slow path.
     #[inline(never)]
     fn run_special_port<'m, O: Observer>(
         &mut self,
@@ -260,7 +258,6 @@ impl Switch {
         }
     }
 
-    /// Forwards a packet that leaves by `port`.
     fn arrive_at<O: Observer>(
         &mut self,
         port: u16,

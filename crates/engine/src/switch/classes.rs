@@ -1,5 +1,5 @@
 //! Traffic classes beyond the first one at a switch: admission, the choice among classes, and marking. Each class has
-//! queues of its own, and buffers and pauses of its own if it is lossless.
+//! a data queue of its own at each port, and buffers and pauses of its own if it is lossless.
 //!
 //! The first class may have a program or another routing than ECMP, which do not handle packets of other classes.
 
@@ -21,7 +21,6 @@ pub(super) struct SwitchClasses {
     pfc: Vec<Option<SwitchPfc>>,
     /// For each class, the random stream of each port for ECN marking.
     marks: Vec<Vec<Option<Box<Stream>>>>,
-    /// The counters of each class.
     counts: Vec<ClassCounts>,
 }
 
@@ -57,7 +56,6 @@ impl SwitchClasses {
 }
 
 impl Switch {
-    /// The PFC accounting of a class, if it is lossless.
     pub(super) fn pfc_of(&mut self, class: u8) -> Option<&mut SwitchPfc> {
         match usize::from(class).checked_sub(1) {
             None => self.pfc.as_deref_mut(),
@@ -72,7 +70,7 @@ impl Switch {
             .map_or_else(ClassCounts::default, |classes| classes.counts[usize::from(class) - 1])
     }
 
-    /// Counts a dropped (`marked` false) or marked packet of a class.
+    /// Counts a marked or (`marked` false) dropped packet. The first class has no such counters.
     fn count_in(&mut self, class: u8, marked: bool) {
         if let (Some(classes), Some(beyond)) = (&mut self.classes, usize::from(class).checked_sub(1)) {
             let counts = &mut classes.counts[beyond];
@@ -80,7 +78,6 @@ impl Switch {
         }
     }
 
-    /// Routes and forwards a packet at a switch with several classes.
     #[cold]
     #[inline(never)]
     pub(super) fn handle_by_class<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
@@ -97,8 +94,6 @@ impl Switch {
         }
     }
 
-    /// Sends a packet of a class beyond the first one by `port` if its link is free and, for data, the class is not
-    /// paused. Otherwise the packet is queued, trimmed or dropped.
     fn forward_in<O: Observer>(&mut self, class: u8, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let control = frame.packet.is_control();
         let (is_paused, held) = (self.egress.is_paused(port, class), self.egress.bytes_of(port, class));
@@ -129,7 +124,6 @@ impl Switch {
         }
     }
 
-    /// Trims a packet of a class beyond the first one, or drops it.
     fn trim_or_drop_in<O: Observer>(&mut self, class: u8, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let limits = at.network.queues_of(class);
         let out = &self.egress.ports[usize::from(port)];
@@ -150,7 +144,6 @@ impl Switch {
         }
     }
 
-    /// Serves a free port at a switch with several classes: sends a pending pause frame or the next packet.
     #[cold]
     #[inline(never)]
     pub(super) fn serve_by_class<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
@@ -193,7 +186,6 @@ impl Switch {
         Some((class, taken))
     }
 
-    /// Whether a data packet of `class` that leaves its queue at `port` is ECN-marked.
     fn marks<O>(&mut self, class: u8, port: u16, packet: &Packet, at: &Context<'_, O>) -> bool {
         let queued = self.egress.bytes_of(port, class);
         let Port { link, link_kind, .. } = self.egress.ports[usize::from(port)];
@@ -223,7 +215,6 @@ impl Switch {
     }
 }
 
-/// Whether a queue that holds `held` bytes has room for a packet.
 fn fits(held: u32, bytes: u16, limit: u32) -> bool {
     u64::from(held) + u64::from(bytes) <= u64::from(limit)
 }

@@ -59,7 +59,6 @@ impl Switch {
         fits
     }
 
-    /// Trims a packet, or drops it.
     fn trim_or_drop<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let header = trim_or_drop(&self.egress.ports[usize::from(port)], &frame.packet, at);
         self.egress.release_telemetry(frame.telemetry);

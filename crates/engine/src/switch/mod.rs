@@ -51,7 +51,6 @@ pub struct Switch {
     pfc: Option<Box<SwitchPfc>>,
     /// The traffic classes beyond the first one, if there are any.
     classes: Option<Box<SwitchClasses>>,
-    /// The timers of pauses and the PFC watchdog, if the switch has any.
     pause_timers: Option<Box<PauseTimers>>,
     /// The shared buffer of data queues that drop or trim, if there is one.
     shared: Option<Box<SharedQueues>>,
@@ -63,7 +62,6 @@ pub struct Switch {
     coins: Vec<Option<Box<Stream>>>,
     /// For each port, the random stream for ECN marking.
     marks: Vec<Option<Box<Stream>>>,
-    /// The number of packets that the switch has ECN-marked.
     marked: u64,
     /// The ports that have just been paused and whose victim flows an observer counts.
     watched_pauses: Vec<u16>,
@@ -204,7 +202,6 @@ impl Switch {
         &mut self.egress
     }
 
-    /// Routes and forwards a packet.
     #[inline(always)]
     fn handle_packet<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         match self.classes.is_none() {
@@ -213,7 +210,6 @@ impl Switch {
         }
     }
 
-    /// Routes and forwards a packet of the first traffic class.
     #[inline(always)]
     fn handle_in_first_class<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         let port = match &self.extensions {
@@ -233,7 +229,6 @@ impl Switch {
         }
     }
 
-    /// Drops a packet without a route, and counts it as lost on a link.
     #[cold]
     fn drop_unroutable<O>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         at.counters.link_losses += 1;
@@ -241,7 +236,6 @@ impl Switch {
         self.egress.release_telemetry(frame.telemetry);
     }
 
-    /// Sends a packet by `port` if its link is free. Otherwise the packet is queued, trimmed or dropped.
     #[inline]
     fn forward<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let limits = &at.network.queues;
@@ -273,7 +267,6 @@ impl Switch {
         }
     }
 
-    /// Sends a packet on a free link, through the egress hook of the switch program, if there is one.
     #[inline]
     fn send<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         if self.has_egress_hook(port, at) {
@@ -283,8 +276,7 @@ impl Switch {
         }
     }
 
-    /// Serves a free port: sends a pending pause frame or the next packet. Data is ECN-marked by the queue length
-    /// that it leaves behind.
+    /// Data is ECN-marked by the queue length that it leaves behind.
     #[inline]
     fn serve<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
         if self.classes.is_some() {
@@ -314,7 +306,6 @@ impl Switch {
         }
     }
 
-    /// Removes the next packet that `port` may send from its queue, and releases the packet's charge in the buffer.
     #[inline]
     fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<SlotHandle> {
         let taken = self.egress.dequeue(port, at)?;
@@ -429,7 +420,6 @@ impl Switch {
         }
     }
 
-    /// Releases the charge of a data packet of a class.
     #[inline(never)]
     fn release<O: Observer>(&mut self, class: u8, from: u16, bytes: u16, at: &mut Context<'_, O>) {
         if let (Some(shared), 0) = (&mut self.shared, class) {
@@ -458,7 +448,6 @@ impl Switch {
         }
     }
 
-    /// Sends the pause frame of a class that is pending at `port`, which is free.
     fn send_pause<O: Observer>(&mut self, port: u16, class: u8, at: &mut Context<'_, O>) {
         let Some(pfc) = self.pfc_of(class) else { return };
         let stop = pfc.pause(port).sent();
@@ -480,7 +469,7 @@ impl Switch {
     }
 
     /// The bytes charged to the buffer of the switch, and the bytes of data that wait at the switch. The two numbers
-    /// must be equal. None if the switch has no such buffer.
+    /// must be equal. None if the switch has neither such a buffer nor several traffic classes.
     pub fn counted_bytes(&self) -> Option<(u64, u64)> {
         let queued = || self.egress.ports.iter().map(|port| u64::from(port.data_bytes)).sum::<u64>();
         if let Some(shared) = &self.shared {

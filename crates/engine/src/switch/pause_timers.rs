@@ -24,7 +24,6 @@ pub(super) const PAUSE_TIMERS: u16 = u16::MAX;
 /// A stormed port is paused for more than this percentage of an interval (sonic-swss PR #3036; 80 % before).
 const STORMED_PERCENT: u64 = 99;
 
-/// The timers of a switch.
 pub(super) struct PauseTimers {
     due: BinaryHeap<Reverse<(Time, u16, Timer)>>,
     ports: Vec<PortTimers>,
@@ -41,7 +40,6 @@ enum Timer {
     Poll,
 }
 
-/// The settings of a PFC watchdog.
 #[derive(Clone, Copy)]
 struct Watchdog {
     action: WatchdogAction,
@@ -50,20 +48,18 @@ struct Watchdog {
     restoration: Duration,
 }
 
-/// The timers of a port.
 #[derive(Clone, Copy)]
 struct PortTimers {
     /// The duration of a pause, if the other end is a host that may send pauses. The pauses of switches have no
     /// timer.
     lasts: Option<Duration>,
-    /// The time at which the present pause expires.
     expires: Time,
     /// The time since which the other end has paused the port. [`Time::NEVER`] if it has not.
     paused_since: Time,
     /// The time for which the port was paused since the last poll, without the present pause.
     paused: Duration,
-    /// Whether a poll is scheduled. Polls are scheduled from the first pause until a poll finds nothing more to
-    /// observe.
+    /// Whether a poll is scheduled. A pause schedules one, and each poll schedules the next while the port is paused
+    /// or a storm lasts.
     polled: bool,
     /// The time for which the port has been stormed.
     stormed: Duration,
@@ -156,7 +152,6 @@ impl Switch {
         obeys
     }
 
-    /// Handles the timers that are due.
     #[cold]
     #[inline(never)]
     pub(super) fn handle_pause_timers<O: Observer>(&mut self, at: &mut Context<'_, O>) {
@@ -175,7 +170,6 @@ impl Switch {
         }
     }
 
-    /// Polls a port, as the watchdog does.
     fn poll<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
         let waits = !self.egress.port(port).data.is_empty();
         let last_data = self.egress.last_data(port).unwrap_or(Time::ZERO);
@@ -227,7 +221,6 @@ impl Switch {
         }
     }
 
-    /// Resumes the data class of `port`, and sends what waits there.
     fn resume<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
         if self.egress.unpause(port, at) && self.egress.port(port).has_work() && !self.egress.port(port).busy
         {

@@ -24,9 +24,7 @@ pub struct PfcPlan {
     resume: u32,
 }
 
-/// The lossless class of a switch.
 pub(super) struct SwitchPfc {
-    /// The state of each ingress port.
     ingress: Vec<Ingress>,
     shared: Shared,
     /// Queued bytes that are not charged to any ingress port.
@@ -34,20 +32,17 @@ pub(super) struct SwitchPfc {
     resume: u32,
 }
 
-/// The state of an ingress port.
 #[derive(Clone, Copy, Debug)]
 struct Ingress {
     threshold: Threshold,
     /// The bytes of the port in the shared buffer.
     shared: u32,
-    /// The bytes of the port in its headroom.
     headroom_used: u32,
     headroom: u32,
     /// The pauses of the upstream sender.
     pause: PauseState,
 }
 
-/// The result of admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     /// The packet fits into the shared buffer.
@@ -127,13 +122,14 @@ impl PfcError {
 }
 
 /// The bytes that can arrive at the end of `link` after the XOFF decision of its switch, including the triggering
-/// packet. Several delays add up. The pause frame may wait for a full packet, and then has its own serialisation time.
-/// The sender may have just begun a full packet, and packets in flight or within the switch's latency still arrive.
+/// packet. The pause frame may wait for a full packet, and then has its own serialisation time. The sender may have
+/// just begun a full packet, and packets in flight or within the switch's latency still arrive.
 ///
 /// The triggering packet ended its transmission at a time `e`. Later packets begin between `e` and the time at which
 /// the pause takes effect, which is `latency + switch latency + (full packet + frame at the rate back) + latency`
 /// later. They have at most the bytes that the link carries in that time plus one full packet, and the triggering
-/// packet is added. If clocks are off by `ppm` parts per million, the switch's clock may be slow and the sender's fast.
+/// packet is added. If clocks are off by `ppm` parts per million, the switch's clock may be slow and the sender's
+/// fast.
 pub fn headroom_needed(topology: &Topology, link: LinkId, facts: &PathFacts, ppm: u32) -> Bytes {
     let port = &topology.ports[link.index()];
     let back = &topology.ports[topology.reverse(link).index()];
@@ -235,7 +231,6 @@ impl PfcPlan {
         Bytes((topology.hosts..topology.nodes()).map(of_switch).max().unwrap_or(0))
     }
 
-    /// The empty buffer of the switch with this index and number of ports.
     pub(super) fn switch(&self, index: u32, ports: usize) -> SwitchPfc {
         let (size, first) = self.switches[index as usize];
         let ingress = |(headroom, threshold): (&u32, &Threshold)| Ingress {
@@ -258,7 +253,6 @@ impl PfcPlan {
     }
 }
 
-/// Checks that the fabric has every configured class of switches.
 fn check_classes(spec: &PfcSpec, topology: &Topology) -> Result<(), PfcError> {
     let classes: Vec<String> = (1..=topology.top_tier()).map(|tier| topology.tier_word(tier)).collect();
     let unknown = spec.at.iter().find(|entry| !classes.contains(&entry.switches));
@@ -268,13 +262,11 @@ fn check_classes(spec: &PfcSpec, topology: &Topology) -> Result<(), PfcError> {
     })
 }
 
-/// The entry of `spec` for the class of a switch.
 fn class_of<'s>(spec: &'s PfcSpec, topology: &Topology, node: NodeId) -> Option<&'s PfcClass> {
     let class = topology.tier_word(topology.switch(node)?.tier);
     spec.at.iter().rfind(|entry| entry.switches == class)
 }
 
-/// The threshold of a port with this rate at a switch of this class.
 fn threshold(spec: &PfcSpec, class: Option<&PfcClass>, rate: Rate, facts: &PathFacts) -> Threshold {
     let of_class = class.and_then(|class| class.alpha);
     let by_rate = || spec.alpha_from.iter().rfind(|step| step.rate <= rate).map(|step| step.alpha);
@@ -301,7 +293,6 @@ impl SwitchPfc {
         used <= self.shared.size && self.ingress.iter().zip(arriving).all(is_calm)
     }
 
-    /// Charges `bytes` bytes that arrived at port `from`.
     #[inline]
     pub(super) fn admit(&mut self, from: u16, bytes: u16) -> Admission {
         let ingress = &mut self.ingress[usize::from(from)];
@@ -340,7 +331,6 @@ impl SwitchPfc {
         held == 0 || held + u64::from(self.resume) <= self.shared.threshold(ingress.threshold)
     }
 
-    /// The pauses of the sender at the other end of `port`.
     pub(super) fn pause(&mut self, port: u16) -> &mut PauseState {
         &mut self.ingress[usize::from(port)].pause
     }
@@ -351,13 +341,11 @@ impl SwitchPfc {
         (ingress.headroom, ingress.shared)
     }
 
-    /// The total of the charged bytes.
     pub(super) fn held(&self) -> u64 {
         let counted = self.ingress.iter().map(|port| u64::from(port.shared) + u64::from(port.headroom_used));
         self.uncharged + counted.sum::<u64>()
     }
 
-    /// Counts a queued data packet that is not charged to any ingress port.
     pub(super) fn add_uncharged(&mut self, bytes: u16) {
         self.uncharged += u64::from(bytes);
     }
@@ -396,9 +384,9 @@ mod tests {
     }
 
     /// With an alpha of 1/2 and a buffer of 9,000 B, a packet fits if the port then holds at most half of the bytes
-    /// that were free before. Otherwise it goes into the headroom. The only port holds 1,000 <= 4,500, 2,000 <= 4,000
-    /// and 3,000 <= 3,500, but not 4,000 > 3,000. A second port then holds 1,000 <= 3,000 and 2,000 <= 2,500, but not
-    /// 3,000 > 2,000.
+    /// that were free before. Otherwise it goes into the headroom. The first port holds 1,000 <= 4,500, 2,000 <=
+    /// 4,000 and 3,000 <= 3,500, but not 4,000 > 3,000. A second port then holds 1,000 <= 3,000 and 2,000 <= 2,500,
+    /// but not 3,000 > 2,000.
     #[test]
     fn a_dynamic_threshold_follows_what_is_left() {
         let mut pfc = pfc(Threshold::Dynamic(32_768), 9_000);

@@ -1,5 +1,5 @@
-//! A port that is simulated through a synchronisation window independently of the other ports, in the case that covers
-//! nearly all packets.
+//! A port that is simulated through a synchronisation window independently of the other ports. Its link is not
+//! impaired, and the run has no telemetry.
 
 use super::pfc::{Admission, SwitchPfc};
 use super::shared::SharedQueues;
@@ -41,12 +41,10 @@ impl Waiting {
         Some(entry)
     }
 
-    /// The youngest entry of the queue.
     fn last_mut(&mut self) -> Option<&mut u32> {
         self.entries[self.left..].last_mut()
     }
 
-    /// Moves the frames of all entries into `queue`.
     #[inline(always)]
     fn move_to(&mut self, queue: &mut Fifo, pool: &mut Pool, arrivals: &[Entry<'_>]) {
         if !self.is_empty() {
@@ -64,8 +62,9 @@ impl Waiting {
     }
 }
 
-/// A port whose link is not impaired, in a run without telemetry. Packets that leave in the synchronisation window in
-/// which they arrive are never queued: they are copied directly from the incoming to the outgoing mail.
+/// A port whose link is not impaired, in a run without telemetry. Nearly all packets that leave in the
+/// synchronisation window in which they arrive are never stored in a queue: they are copied directly from the
+/// incoming to the outgoing mail.
 pub struct PlainPort<'s, 'm> {
     /// The sending side: the port and its link.
     pub wire: Wire<'s>,
@@ -83,7 +82,6 @@ pub struct PlainPort<'s, 'm> {
 pub trait Buffer {
     /// Charges a packet of `bytes` bytes that arrived at port `from` and waits in a queue that holds `held` bytes.
     fn charge(&mut self, from: u16, held: u32, bytes: u16);
-    /// Releases the charge of a packet.
     fn release(&mut self, from: u16, bytes: u16);
 }
 
@@ -176,19 +174,16 @@ impl<'m> PlainPort<'_, 'm> {
         (self.wire.marked, self.wire.free)
     }
 
-    /// The frame of the arrival at `index`.
     #[inline(always)]
     fn frame(&self, index: u32) -> &'m Frame {
         &self.arrivals[index as usize].arrival.frame
     }
 
-    /// The time of the arrival at `index`; [`Time::NEVER`] if there is none.
     #[inline(always)]
     fn time(&self, index: usize) -> Time {
         self.arrivals.get(index).map_or(Time::NEVER, |entry| entry.arrival.time)
     }
 
-    /// Sends an arriving packet, or queues it.
     #[inline(always)]
     fn arrive<B: Buffer, O: Observer>(&mut self, index: u32, buffer: &mut B, at: &mut Context<'_, O>) {
         let Frame { packet, port: from, .. } = self.frame(index);
@@ -221,8 +216,6 @@ impl<'m> PlainPort<'_, 'm> {
         note_queued(out, at);
     }
 
-    /// Handles an arriving packet that does not fit into its queue. This packet or the youngest one in the queue is
-    /// dropped or trimmed.
     #[cold]
     #[inline(never)]
     fn reject<O: Observer>(&mut self, index: u32, is_control: bool, at: &mut Context<'_, O>) {
@@ -261,7 +254,6 @@ impl<'m> PlainPort<'_, 'm> {
         fits
     }
 
-    /// Trims a packet, or drops it.
     fn trim_or_drop<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         let out = &mut *self.wire.out;
         let Some(header) = trim_or_drop(out, &frame.packet, at) else { return };
@@ -273,7 +265,6 @@ impl<'m> PlainPort<'_, 'm> {
         note_queued(out, at);
     }
 
-    /// Serves the free port: sends the next packet.
     #[inline(always)]
     fn serve<B: Buffer, O: Observer>(&mut self, buffer: &mut B, at: &mut Context<'_, O>) {
         let [data, control] = &mut *self.waiting;
@@ -297,7 +288,6 @@ impl<'m> PlainPort<'_, 'm> {
     }
 }
 
-/// Records that a packet has been queued.
 #[inline(always)]
 fn note_queued<O: Observer>(out: &mut Port, at: &mut Context<'_, O>) {
     let queued = out.queued();
@@ -306,7 +296,7 @@ fn note_queued<O: Observer>(out: &mut Port, at: &mut Context<'_, O>) {
 }
 
 impl Wire<'_> {
-    /// Sends a packet that has left its queue. Data is ECN-marked by the queue length that it leaves behind.
+    /// Data is ECN-marked by the queue length that it leaves behind.
     #[inline(always)]
     fn leave<B: Buffer, O: Observer>(
         &mut self,
@@ -330,13 +320,11 @@ impl Wire<'_> {
         }
     }
 
-    /// Whether the departing packet is ECN-marked.
     fn marks<O>(&mut self, at: &Context<'_, O>) -> bool {
         let (queued, link) = (self.out.data_bytes, self.out.link);
         self.kind.marking.marks(queued, || self.marks.of(link, at).next_u32())
     }
 
-    /// Sends a packet on the free link.
     #[inline(always)]
     fn send<O: Observer>(&mut self, packet: &Packet, at: &mut Context<'_, O>) {
         let out = &mut *self.out;

@@ -23,13 +23,10 @@ use std::sync::Arc;
 /// The programs and the routing of all switches before the first packet.
 pub struct ProgramPlan {
     routing: RoutingMode,
-    /// The program of each switch, if it has one.
     attached: Vec<Option<AnyProgram>>,
-    /// Whether some program needs notices of queue pairs.
     wants_qps: bool,
 }
 
-/// The routing of a switch, and its program if it has one.
 pub(super) struct Extensions {
     routing: RoutingMode,
     program: Option<Attached>,
@@ -37,7 +34,6 @@ pub(super) struct Extensions {
     random: Stream,
 }
 
-/// A program with its state in the engine.
 struct Attached {
     program: AnyProgram,
     /// The ports at which the program handles packets right before they are sent.
@@ -134,14 +130,12 @@ impl ProgramPlan {
     }
 }
 
-/// The data centres of a fabric, from the point of view of the switch at `node`.
 fn sites(topology: &Topology, node: NodeId) -> Sites {
     let of_host = topology.site.iter().take(topology.hosts as usize).copied().collect();
     Sites { of_host, own: topology.site_of(node) }
 }
 
 impl Attached {
-    /// Counts a packet that arrived at `port` as held in the switch's buffer.
     fn hold_in_buffer(&mut self, port: u16, bytes: u16) {
         let port = usize::from(port);
         if self.held_bytes.len() <= port {
@@ -170,7 +164,6 @@ impl Attached {
 }
 
 impl Extensions {
-    /// Whether the switch has a program.
     #[inline]
     pub(super) fn has_program(&self) -> bool {
         self.program.is_some()
@@ -235,7 +228,6 @@ impl Switch {
         }
     }
 
-    /// Handles a packet at a switch with a program.
     // Not inlined, so that its caller stays small for fabrics with ECMP alone.
     #[inline(never)]
     pub(super) fn pass<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
@@ -303,7 +295,6 @@ impl Switch {
         }
     }
 
-    /// Sends a packet by the free `port`, through the egress hook of the program.
     #[inline(never)]
     pub(super) fn pass_out<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let src = at.network.source_of(&frame.packet);
@@ -333,7 +324,6 @@ impl Switch {
         }
     }
 
-    /// Passes the next notice of a queue pair to the program.
     pub(super) fn handle_notice<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let Some(attached) = self.attached() else { return };
         let notice = at.program_notices[attached.notices_read];
@@ -347,7 +337,6 @@ impl Switch {
         self.after_program(at);
     }
 
-    /// Handles the timer of the program.
     pub(super) fn handle_program_timer<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let now = at.now;
         let Some(attached) = self.attached() else { return };
@@ -362,7 +351,6 @@ impl Switch {
         self.extensions.as_mut()?.program.as_mut()
     }
 
-    /// Sends the packets that the program has emitted, and schedules its timer.
     fn after_program<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let now = at.now;
         let Some(attached) = self.attached() else { return };
@@ -375,7 +363,6 @@ impl Switch {
         self.report_held(at);
     }
 
-    /// Reports changes of the bytes held outside the buffer and of the table entries to the observer.
     fn report_held<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let node = self.egress.node;
         let Some(attached) = self.attached() else { return };
@@ -474,8 +461,9 @@ impl Switch {
         }
     }
 
-    /// The egress port of a packet. If the program has chosen one of several equal-cost ports and routing has not
-    /// withdrawn it, it is that port, except with source routing. Otherwise the routing of the fabric decides.
+    /// The egress port of a packet. With source routing, `chosen` (the choice of the program) has no effect. If
+    /// routing has withdrawn the chosen port, or if there are fewer than two equal-cost ports, ECMP hashing decides.
+    /// Without a choice, the routing of the fabric decides.
     #[inline(never)]
     pub(super) fn choose<O>(
         &mut self,

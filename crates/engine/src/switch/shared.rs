@@ -7,7 +7,6 @@
 
 use crate::spec::FabricSpec;
 
-/// The part of a switch's buffer that ports share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shared {
     pub(super) size: u64,
@@ -30,7 +29,6 @@ pub(super) struct SharedQueues {
 }
 
 impl Threshold {
-    /// The dynamic threshold of `alpha` times the free part.
     pub(super) fn dynamic(alpha: f64) -> Threshold {
         Threshold::Dynamic((alpha * 65_536.0) as u64)
     }
@@ -61,7 +59,6 @@ impl Shared {
 }
 
 impl SharedQueues {
-    /// The empty shared buffer of a switch. None if its data queues do not share one.
     pub(super) fn of(fabric: &FabricSpec) -> Option<SharedQueues> {
         let size = fabric.shared_buffer.0;
         let threshold = Threshold::dynamic(fabric.shared_alpha);
@@ -76,17 +73,14 @@ impl SharedQueues {
         used <= self.shared.size && held + arriving <= fullest.threshold(self.threshold)
     }
 
-    /// Charges `bytes` bytes to a queue that holds `held` bytes, if they fit.
     pub(super) fn admit(&mut self, held: u32, bytes: u16) -> bool {
         self.shared.admit(self.threshold, held, bytes)
     }
 
-    /// Returns `bytes` bytes to the free part of the buffer.
     pub(super) fn release(&mut self, bytes: u16) {
         self.shared.used -= u64::from(bytes);
     }
 
-    /// The total of the charged bytes.
     pub(super) fn held(&self) -> u64 {
         self.shared.used
     }

@@ -5,7 +5,7 @@ use anabranch_fabric::{Routing, Topology};
 use anabranch_proto::program::Tors;
 use std::sync::Arc;
 
-/// The ToR of each host.
+/// The ToR of port 0 of each host.
 pub(super) fn of_hosts(topology: &Topology, routing: &Routing) -> Arc<[u32]> {
     (0..topology.hosts).map(|host| routing.tor_index(HostId(host), 0)).collect()
 }

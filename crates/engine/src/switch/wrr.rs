@@ -13,7 +13,7 @@ use anabranch_proto::PathFacts;
 pub struct WeightError {
     /// The first switch with too many ports.
     pub switch: String,
-    /// N, the number of ports of the switch.
+    /// N, the configured radix or else the number of ports of the switch.
     pub radix: u32,
     /// r, the ratio of the sizes of data packets and trimmed packets.
     pub ratio: f64,

@@ -7,7 +7,6 @@ use crate::error::TopologyError;
 use crate::near::near_divisors;
 use anabranch_base::{Fix, Problem};
 
-/// The largest number of cores that is tried in the search for one that fits.
 pub(super) const MOST_CORES_TRIED: u32 = 1 << 17;
 
 /// Checks that a network can be built from `spec`.
@@ -47,7 +46,6 @@ pub(super) fn check(kind: ClosKind, spec: &ClosSpec) -> Result<(), TopologyError
     check_radix(kind, spec, &shape)
 }
 
-/// Checks the counts of servers, NICs, GPUs and ports, and the sizes of segments and NVLink domains.
 pub(super) fn check_counts(spec: &ClosSpec) -> Result<(), TopologyError> {
     let counts = [
         ("servers", spec.servers),
@@ -78,7 +76,6 @@ pub(super) fn check_counts(spec: &ClosSpec) -> Result<(), TopologyError> {
     divides("nvlink_domain", spec.nvlink_domain, spec.servers, "servers do not fill NVLink domains of")
 }
 
-/// Checks the NICs of the GPUs, and NVLink.
 fn check_server(spec: &ClosSpec) -> Result<(), TopologyError> {
     let of_gpus = &spec.gpu_nics;
     if !of_gpus.is_empty() && of_gpus.len() != spec.gpus as usize {
@@ -98,7 +95,6 @@ fn check_server(spec: &ClosSpec) -> Result<(), TopologyError> {
     Ok(())
 }
 
-/// Checks the tiers, the pods and the groups of spines.
 pub(super) fn check_groups(kind: ClosKind, spec: &ClosSpec) -> Result<(), TopologyError> {
     let fail = |key: &str, message: String, fix: Fix| {
         Err(TopologyError::shape(key, Problem { message, fix: Some(fix) }))
@@ -146,7 +142,6 @@ pub(super) fn check_groups(kind: ClosKind, spec: &ClosSpec) -> Result<(), Topolo
     }
 }
 
-/// Checks that a switch can have this number of uplinks.
 pub(super) fn check_links_up(key: &str, links: u32) -> Result<(), TopologyError> {
     if u64::from(links) < MAX_PORTS {
         return Ok(());
@@ -155,7 +150,6 @@ pub(super) fn check_links_up(key: &str, links: u32) -> Result<(), TopologyError>
     Err(TopologyError::shape(key, Problem::with_text(message, format_args!("fewer than {MAX_PORTS}"))))
 }
 
-/// Checks that the uplinks of a leaf spread evenly over its spines.
 pub(super) fn check_spines(spec: &ClosSpec) -> Result<(), TopologyError> {
     for (key, count) in [("uplinks", spec.uplinks), ("spines", spec.spines)] {
         if count == 0 {
@@ -211,7 +205,6 @@ fn check_size(spec: &ClosSpec, shape: &Shape) -> Result<(), TopologyError> {
     Err(TopologyError::shape("servers", Problem::with_text(message, "fewer servers, or larger segments")))
 }
 
-/// Checks that no switch needs more ports than it has.
 fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), TopologyError> {
     let links = |lower: u64, count: u64, upper: u64| (lower * count).checked_div(upper).unwrap_or(0);
     let [groups, spines, cores] = [shape.groups, spec.spines, spec.cores].map(u64::from);
@@ -284,7 +277,6 @@ impl ClosSpec {
     }
 }
 
-/// Checks that `part` divides `whole`.
 fn divides(key: &str, part: u32, whole: u32, problem: &str) -> Result<(), TopologyError> {
     if part > 0 && whole.is_multiple_of(part) {
         return Ok(());

@@ -158,7 +158,6 @@ fn given(kind: ClosKind, input: &ClosInput) -> ClosSpec {
     }
 }
 
-/// Sets the uplinks, the spines and the cores of a network of two or three tiers.
 fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result<(), TopologyError> {
     let shape = Shape::new(kind, spec);
     spec.uplinks = uplinks(kind, input, spec, shape.down)?;
@@ -199,10 +198,8 @@ fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result
 }
 
 /// The number of servers of a segment: the largest divisor of the number of servers for which the NICs on a leaf do
-/// not exceed a limit. If no divisor gives as few segments as the limit permits, the segments have as many servers as
-/// the limit permits, and the last one is not full. With `radix`, the limit follows from the ports of a leaf. Without
-/// `radix`, HPN and DCN+ take the limit from the paper, and the other kinds have the limit [`LEAF_NICS`], or no limit
-/// if the network has one tier.
+/// not exceed a limit, which depends on the kind and on `radix`. If no divisor gives as few segments as the limit
+/// permits, the segments have as many servers as the limit permits, and the last one is not full.
 fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
     let nics = match (kind, input.radix) {
         (ClosKind::Hpn, None) => HPN_SEGMENT,
@@ -223,7 +220,6 @@ fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
     if spec.servers / even == spec.servers.div_ceil(most) { even } else { most }
 }
 
-/// Sets the tiers, the pods and the groups of spines.
 fn groups(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) {
     let segments = spec.segments();
     let limit = match kind {
@@ -253,7 +249,6 @@ fn groups(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) {
     };
 }
 
-/// The number of uplinks of a leaf.
 fn uplinks(kind: ClosKind, input: &ClosInput, spec: &ClosSpec, down: u32) -> Result<u32, TopologyError> {
     if let Some(uplinks) = input.uplinks {
         return one_of("oversubscription", input.oversubscription, uplinks);
@@ -334,7 +329,6 @@ fn without_uplinks(input: &ClosInput) -> Result<(), TopologyError> {
     }
 }
 
-/// A key about cores that the input sets, if there is one.
 fn core_key(input: &ClosInput) -> Option<&'static str> {
     let keys = [
         ("core_oversubscription", input.core_oversubscription.is_some()),
@@ -349,7 +343,6 @@ fn no_cores(tiers: u32) -> Problem {
     Problem::with_text(format!("with {tiers} {tier} there are no cores"), "tiers = 3, which has cores")
 }
 
-/// The largest divisor of `number` that is no larger than `limit`, at least 1.
 fn largest_divisor(number: u32, limit: u32) -> u32 {
     (1..=limit.min(number)).rev().find(|divisor| number.is_multiple_of(*divisor)).unwrap_or(1)
 }

@@ -17,7 +17,6 @@ fn built(kind: ClosKind, input: ClosInput) -> Topology {
     topology
 }
 
-/// The number of switches of each tier.
 fn tiers(t: &Topology) -> [usize; 3] {
     [1, 2, 3].map(|tier| t.tier_range(tier).len())
 }
@@ -31,7 +30,6 @@ fn cables(t: &Topology) -> [usize; 3] {
     [t.port_base[t.hosts as usize] as usize, up(1), up(2)]
 }
 
-/// The largest number of ports of a switch, in each tier.
 fn ports(t: &Topology) -> [usize; 3] {
     let of = |tier: u8| {
         t.tier_range(tier).map(|i| t.links_of(NodeId(t.hosts + i as u32)).len()).max().unwrap_or(0)

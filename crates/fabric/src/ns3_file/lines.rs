@@ -22,7 +22,6 @@ pub(super) struct Header<'a> {
     /// The number of switches, including NVSwitches.
     pub switches: u32,
     pub links: u32,
-    /// SimAI's numbers of GPUs per server and of NVSwitches.
     pub server: Option<ServerCounts>,
     words: Vec<&'a str>,
 }
@@ -106,7 +105,6 @@ fn is_flow(words: &[&str]) -> bool {
     are_nodes && (5..=7).contains(&words.len()) && words.iter().all(|word| word.parse::<f64>().is_ok())
 }
 
-/// The numbers of a line that contains only numbers.
 fn numbers(words: &[&str]) -> Option<Vec<u32>> {
     words.iter().map(|word| word.parse().ok()).collect()
 }
@@ -122,7 +120,6 @@ fn switches_and_cables<'b, 'a>(body: &'b [Line<'a>]) -> (Vec<u32>, &'b [Line<'a>
     }
 }
 
-/// The two nodes of each cable.
 fn cables<'b>(lines: &'b [Line<'_>]) -> impl Iterator<Item = [u32; 2]> + 'b {
     lines.iter().filter_map(|(_, words)| ends(words))
 }
@@ -131,7 +128,7 @@ impl<'a> File<'a> {
     /// Divides a file into lines and reads its header.
     ///
     /// # Errors
-    /// The file is empty, or its header is malformed or has impossible counts.
+    /// The file is empty or a flow file, or its header is malformed or has impossible counts.
     pub(super) fn read(name: &'a str, text: &'a str) -> Result<File<'a>, TopologyError> {
         let mut lines = text
             .trim_start_matches('\u{feff}')
@@ -249,7 +246,6 @@ impl<'a> File<'a> {
         ids.into_iter().take(count).collect()
     }
 
-    /// The header with another word in a column, as a fix.
     pub(super) fn header_with(&self, column: usize, word: u32) -> Fix {
         let mut words: Vec<String> = self.header.words.iter().map(|word| (*word).to_owned()).collect();
         words[column] = word.to_string();
@@ -358,12 +354,10 @@ impl<'a> File<'a> {
         Some(self.at(*line, problem))
     }
 
-    /// An error at `line`.
     pub(super) fn at(&self, line: usize, problem: impl Into<Problem>) -> TopologyError {
         TopologyError::file(self.name, line, problem)
     }
 
-    /// An error in the header.
     pub(super) fn in_header(&self, problem: impl Into<Problem>) -> TopologyError {
         self.at(self.header.line, problem)
     }
@@ -386,7 +380,6 @@ fn corrected_header(dialect: Dialect, words: &[&str], body: &[Line<'_>]) -> Opti
     (fit != words.join(" ")).then(|| Fix::text(fit))
 }
 
-/// The header with these numbers of nodes, switches and links.
 fn header_with_counts(dialect: Dialect, words: &[&str], counts: [usize; 3]) -> String {
     let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     for (column, count) in dialect.columns().into_iter().zip(counts) {

@@ -76,7 +76,6 @@ impl File<'_> {
     }
 }
 
-/// Whether both ends are hosts.
 fn joins_hosts(link: &Link, is_switch: &[bool]) -> bool {
     link.ends.iter().all(|end| !is_switch[*end as usize])
 }

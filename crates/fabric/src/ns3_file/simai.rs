@@ -24,8 +24,8 @@ impl File<'_> {
     ///
     /// # Errors
     /// GPUs that do not fill their servers, links from NVSwitches to other switches, NVLinks with an error rate,
-    /// NVSwitches without links, GPUs whose NVLinks differ, or GPUs of one server that are not connected by
-    /// NVSwitches.
+    /// NVSwitches without links, GPUs without NVLinks or whose NVLinks differ, or GPUs of one server that are not
+    /// connected by NVSwitches.
     pub(super) fn take_servers(
         &self,
         is_switch: &[bool],
@@ -62,7 +62,6 @@ impl File<'_> {
     }
 }
 
-/// The links of NVSwitches.
 struct NvLinks<'a> {
     file: &'a File<'a>,
     nvswitches: &'a BTreeSet<u32>,

@@ -90,7 +90,6 @@ pub(super) fn latency(word: &str) -> Result<Duration, Problem> {
     }
 }
 
-/// The probability that a packet is lost on a link.
 pub(super) fn loss(word: &str) -> Result<f64, Problem> {
     let number = word.parse::<f64>().ok();
     if let Some(loss) = number.filter(|loss| (0.0..=1.0).contains(loss)) {

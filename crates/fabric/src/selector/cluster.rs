@@ -4,7 +4,6 @@ use super::lookup::{check_plane, out_of_range};
 use crate::{Servers, Topology};
 use anabranch_base::{HostId, LinkId, NodeId, Problem};
 
-/// The uplinks of a host, or of one of its ports.
 pub(super) fn host_links(topology: &Topology, host: u32, port: Option<u32>) -> Result<Vec<LinkId>, Problem> {
     if host >= topology.hosts {
         return Err(out_of_range("host", host, topology.hosts));
@@ -12,7 +11,6 @@ pub(super) fn host_links(topology: &Topology, host: u32, port: Option<u32>) -> R
     links_of_nic(topology, HostId(host), port, &format!("host:{host}/port"))
 }
 
-/// The uplinks of all NICs of a server, of one of its NICs, or of one port of that NIC.
 pub(super) fn server_links(
     topology: &Topology,
     server: u32,
@@ -50,7 +48,6 @@ fn links_of_nic(
     }
 }
 
-/// The uplinks of the NICs of a rail.
 pub(super) fn rail_links(topology: &Topology, rail: u32) -> Result<Vec<LinkId>, Problem> {
     check_rail(topology, rail)?;
     let hosts = (0..topology.hosts).map(HostId);
@@ -70,7 +67,6 @@ pub(super) fn rail_tors(topology: &Topology, rail: u32) -> Result<Vec<NodeId>, P
     }
 }
 
-/// The uplinks of all hosts, or only of their ports in one plane.
 pub(super) fn nic_links(topology: &Topology, plane: Option<u32>) -> Result<Vec<LinkId>, Problem> {
     let links = (0..topology.port_base[topology.hosts as usize]).map(LinkId);
     let Some(plane) = plane else { return Ok(links.collect()) };
@@ -79,7 +75,6 @@ pub(super) fn nic_links(topology: &Topology, plane: Option<u32>) -> Result<Vec<L
     Ok(links.filter(leads_there).collect())
 }
 
-/// Every link of a plane, in both directions.
 pub(super) fn plane_links(topology: &Topology, plane: u32) -> Result<Vec<LinkId>, Problem> {
     check_plane(topology, plane)?;
     let is_there = |link: &LinkId| {

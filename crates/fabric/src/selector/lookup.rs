@@ -5,7 +5,6 @@ use crate::Topology;
 use anabranch_base::{LinkId, NodeId, Problem, Stream};
 use std::ops::Range;
 
-/// The largest number of error rates that an error text lists.
 const MOST_RATES_LISTED: usize = 8;
 
 /// The tier of a set in `topology`; `None` if the topology has no such tier.
@@ -32,7 +31,6 @@ pub(super) fn tier_of(topology: &Topology, kind: SetKind) -> Option<u8> {
     (tier <= top).then_some(tier)
 }
 
-/// Checks that the topology has this plane.
 pub(super) fn check_plane(topology: &Topology, plane: u32) -> Result<(), Problem> {
     match u32::from(topology.plane_count()) {
         _ if topology.planes.is_empty() => Err(match &topology.servers {
@@ -47,7 +45,7 @@ pub(super) fn check_plane(topology: &Topology, plane: u32) -> Result<(), Problem
     }
 }
 
-/// All switches of the set, in the order of their numbers in it.
+/// All switches of the set, ascending.
 pub(super) fn members(topology: &Topology, set: SwitchSet) -> Result<Vec<NodeId>, Problem> {
     let range = match (set.kind, tier_of(topology, set.kind)) {
         (SetKind::Switch | SetKind::Node, _) => 0..topology.switches.len(),
@@ -82,7 +80,6 @@ pub(super) fn of_plane(plane: Option<u32>) -> String {
     plane.map_or(String::new(), |plane| format!("plane:{plane}/"))
 }
 
-/// The node with number `id` in the imported file.
 pub(super) fn file_node(topology: &Topology, id: u32) -> Result<NodeId, Problem> {
     if topology.host_file_ids.is_empty() {
         return Err(Problem::with_text(
@@ -171,7 +168,6 @@ fn own_switch(topology: &Topology, node: NodeId) -> NodeId {
     if node.0 < topology.hosts && is_own { tor } else { node }
 }
 
-/// The links to which an imported file gives this error rate, in both directions.
 pub(super) fn with_error_rate(topology: &Topology, rate: f64) -> Result<Vec<LinkId>, Problem> {
     let all = &topology.error_rates;
     if let Some(rate) = all.get(rate) {

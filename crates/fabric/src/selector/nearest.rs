@@ -99,7 +99,6 @@ fn nearest_side(topology: &Topology, node: NodeId, up: bool, port: Option<u32>) 
     Some(format!("{}{}", side_name(topology, node, up), port.unwrap_or_default()))
 }
 
-/// The name of the host nearest to the given number, with the nearest port if a port is given.
 fn nearest_port(topology: &Topology, host: u32, port: Option<u32>) -> String {
     let host = HostId(host.min(topology.hosts - 1));
     let most = u32::from(topology.host_ports(host)) - 1;
@@ -107,7 +106,6 @@ fn nearest_port(topology: &Topology, host: u32, port: Option<u32>) -> String {
     format!("host:{host}{port}")
 }
 
-/// The name of the server nearest to the given number, with the nearest NIC and port if they are given.
 fn nearest_nic(topology: &Topology, server: u32, nic: Option<u32>, port: Option<u32>) -> String {
     let Some(servers) = topology.servers.as_ref().filter(|servers| servers.count() > 0) else {
         return nearest_port(topology, nic.unwrap_or(server), None);
@@ -121,7 +119,6 @@ fn nearest_nic(topology: &Topology, server: u32, nic: Option<u32>, port: Option<
     format!("server:{server}/nic:{nic}{port}")
 }
 
-/// The plane nearest to the given one, if there are planes.
 fn nearest_plane(topology: &Topology, plane: Option<u32>) -> Option<u32> {
     let last = u32::from(topology.plane_count()) - 1;
     plane.filter(|_| !topology.planes.is_empty()).map(|plane| plane.min(last))
@@ -145,7 +142,6 @@ fn nearest_tier(topology: &Topology, kind: SetKind) -> Option<u8> {
     })
 }
 
-/// The switch of `topology` nearest to switch `index` of a set.
 fn nearest_switch(topology: &Topology, set: SwitchSet, index: u32) -> Option<NodeId> {
     let kind = match set.kind {
         SetKind::Switch => SetKind::Switch,

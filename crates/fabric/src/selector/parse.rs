@@ -4,7 +4,6 @@ use super::{Amount, Form, SetKind, SwitchSet};
 use crate::error_rate::ERROR_RATE;
 use anabranch_base::Problem;
 
-/// The list of forms in error messages.
 const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, esw:0/up:0, host:5, tor-uplinks, \
      tor-uplinks:3%, tor-uplinks:4, esw-uplinks, host-links:3%, host:5/port:1, server:0/nic:3/port:1, rail:3, plane:2, plane:2/tor:0/up, nic-links:plane:1, all, \
      node:128->node:130, error-rate:0.001, and with cable: in front both directions of each, cable:tor:0/up:3; switches: \

@@ -42,7 +42,6 @@ pub const MAX_BIN_CURVES: u32 = 8;
 /// n us.
 const ROUND_PS: u64 = 1_000_000;
 
-/// Plays every game of the model.
 pub(super) fn run(spec: &ModelSpec, control: &Control) -> Result<Vec<RunResult>, ModelError> {
     let ModelSpec::BallsIntoBins {
         ports,
@@ -162,7 +161,6 @@ struct Rules {
     recycle_every: u32,
 }
 
-/// The state of a game between two rounds.
 struct Game<'a> {
     rules: &'a Rules,
     /// The colours of the balls in each bin, the oldest first.

@@ -12,7 +12,6 @@ use anabranch_engine::{RunResult, ecmp_member};
 use anabranch_results::{RunRow, Value};
 use std::collections::BTreeMap;
 
-/// A row for each kind of throw, number of flows, number of entropy values and seed.
 pub(super) fn run(spec: &ModelSpec) -> Vec<RunResult> {
     let ModelSpec::LoadImbalance { uplinks, flows, evs, seeds } = spec else { return Vec::new() };
     let mut rows = Vec::new();

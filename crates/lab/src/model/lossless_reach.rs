@@ -6,7 +6,6 @@ use crate::scenario::{Chip, LosslessReach};
 use anabranch_engine::RunResult;
 use std::collections::BTreeMap;
 
-/// A row for each chip and number of queues.
 pub(super) fn run(spec: &LosslessReach) -> Vec<RunResult> {
     let mut rows = Vec::new();
     for chip in &spec.chips {

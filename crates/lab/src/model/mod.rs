@@ -39,7 +39,7 @@ pub const MESSAGE_FIELDS: [&str; 3] = ["packet counter", "mcf", "Cf"];
 /// name of the chip as the scheme, `queues` in `sweep`, and `reach_km` in `extra`.
 ///
 /// # Errors
-/// A game is too large to hold in memory, or the user stopped it.
+/// A game has more balls or colours than the limits allow, or the user stopped it.
 pub fn run(spec: &ModelSpec, control: &Control) -> Result<Vec<RunResult>, ModelError> {
     match spec {
         ModelSpec::BallsIntoBins { .. } => balls::run(spec, control),

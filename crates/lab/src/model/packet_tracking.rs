@@ -9,7 +9,6 @@ use crate::scenario::{PacketTracking, scheme};
 use anabranch_engine::RunResult;
 use std::collections::BTreeMap;
 
-/// A row for each method and degree of reordering.
 pub(super) fn run(spec: &PacketTracking) -> Vec<RunResult> {
     let dcp = of_transport(&scheme("dcp").expect("the scheme is built in").transport);
     let mut rows = Vec::new();

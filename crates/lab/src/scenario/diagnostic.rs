@@ -16,7 +16,6 @@ pub(in crate::scenario) fn in_workload_file(error: WorkloadError) -> Result<Diag
     }
 }
 
-/// An error in a parameter of a scheme: the parameter, the problem, and what to write instead.
 #[derive(Debug, PartialEq)]
 pub(in crate::scenario) struct ParameterFault {
     /// The path of the parameter, such as `lb.buffer`.
@@ -27,7 +26,6 @@ pub(in crate::scenario) struct ParameterFault {
     pub others: Vec<String>,
 }
 
-/// The correction of a wrong parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::scenario) enum ParameterFix {
     /// Another value of the parameter, as TOML.
@@ -57,7 +55,6 @@ impl ParameterFault {
         ParameterFault { path: path.to_owned(), message, instead, others: Vec::new() }
     }
 
-    /// An error whose fix is another value.
     pub(in crate::scenario) fn value(
         path: &str,
         message: String,
@@ -66,7 +63,6 @@ impl ParameterFault {
         ParameterFault::new(path, message, ParameterFix::Value(instead.into()))
     }
 
-    /// An error whose fix is in words.
     pub(in crate::scenario) fn words(
         path: &str,
         message: String,
@@ -75,7 +71,6 @@ impl ParameterFault {
         ParameterFault::new(path, message, ParameterFix::Words(instead.into()))
     }
 
-    /// Adds parameters that take part in the error.
     pub(in crate::scenario) fn involving(mut self, others: &[&str]) -> ParameterFault {
         self.others.extend(others.iter().map(|&path| path.to_owned()));
         self

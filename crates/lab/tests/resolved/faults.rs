@@ -1,6 +1,5 @@
-//! The directed links that the faults of every figure affect, compared with `faults.txt`. The file was written by a
-//! build in which a name with a direction stood for both directions of its cable. Only with `both_directions = false`
-//! did it stand for one direction.
+//! The directed links that the faults of every figure affect, compared with `faults.txt`. With `ANABRANCH_RECORD=1`
+//! the file is written again, for intended changes.
 
 use crate::{figures, folder};
 use anabranch_base::LinkId;
@@ -9,10 +8,11 @@ use anabranch_lab::scenario::{FaultSpec, Scenario};
 use anabranch_results::digest::text_digest;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The largest number of links that are listed. More links are represented by a digest of their names.
+/// Largest number of links whose names are listed. More links are represented by a digest of their names.
 const MOST_NAMED: usize = 40;
 
-/// A line for each kind and time of a scenario's faults, with the links in their order.
+/// A line for each kind, start and duration of a scenario's faults, with the links that they affect in any run, in
+/// the order of their numbers.
 fn lines(name: &str, scenario: &Scenario) -> Vec<String> {
     let mut found: BTreeMap<String, BTreeSet<LinkId>> = BTreeMap::new();
     let mut links_by_name = Vec::new();

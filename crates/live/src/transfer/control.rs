@@ -40,22 +40,18 @@ pub struct Greeting {
 pub enum FromSender {
     /// A file begins.
     Begin {
-        /// The number of the file.
         number: u32,
-        /// Its name.
         name: String,
-        /// Its length, if it is known.
+        /// The length in bytes, if it is known.
         bytes: Option<u64>,
     },
     /// A file has ended.
     End {
-        /// The number of the file.
         number: u32,
         /// The number of its messages.
         messages: u32,
-        /// Its length.
+        /// The length of the file in bytes.
         bytes: u64,
-        /// Its CRC-32.
         crc: u32,
     },
     /// There are no more files.

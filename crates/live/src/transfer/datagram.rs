@@ -28,7 +28,6 @@ use std::net::{SocketAddr, UdpSocket};
 use std::ops::Range;
 use std::os::fd::AsFd;
 
-/// The bytes of the trailer.
 const TRAILER_BYTES: usize = 6;
 /// The most bytes before and after a payload: IPv6, UDP, BTH, RETH, the longest extension of data, ICRC, and trailer.
 pub const MOST_OVERHEAD: usize = 40 + 8 + 12 + 16 + 32 + 4 + TRAILER_BYTES;
@@ -36,7 +35,6 @@ pub const MOST_OVERHEAD: usize = 40 + 8 + 12 + 16 + 32 + 4 + TRAILER_BYTES;
 const MOST_BATCH: usize = 60_000;
 /// The size of a buffer for received datagrams that the kernel has joined.
 const RECEIVE_BYTES: usize = 1 << 16;
-/// The number of these buffers.
 const RECEIVE_BUFFERS: usize = 8;
 /// The bytes that may wait at a socket.
 const SOCKET_BYTES: usize = 16 << 20;
@@ -62,7 +60,7 @@ pub struct Read {
 impl Codec {
     /// A codec for the packets of `qps` queue pairs.
     pub fn new(transfer: u32, qps: u32) -> Codec {
-        // With 64 ns, times wrap after four minutes.
+        // With ticks of 64 ns, times of 32 bits wrap after 4.6 minutes.
         let format =
             Format { entropy: Entropy::Port, tick: Duration::from_ns(64), ..Format::new(Headers::Extended) };
         Codec { format, transfer, psns: vec![0; qps as usize], frame: Vec::new() }
@@ -128,7 +126,6 @@ impl Codec {
         &self.frame[place]
     }
 
-    /// Remembers the PSN of a packet.
     fn note(&mut self, packet: &Packet) {
         let QpId(qp) = packet.qp;
         if let (Some(psn), Some(known)) = (psn_of(packet), self.psns.get_mut(qp as usize)) {
@@ -204,7 +201,6 @@ pub struct ReceiveBuffer {
 }
 
 impl ReceiveBuffer {
-    /// Empty memory.
     pub fn new() -> ReceiveBuffer {
         ReceiveBuffer { bytes: vec![0; RECEIVE_BYTES * RECEIVE_BUFFERS] }
     }
@@ -304,7 +300,7 @@ impl Batch {
                         self.size, self.to
                     )));
                 }
-                // What finds no room, or nobody who listens, is lost as on a link. Transports send it again.
+                // Packets that find no room, or nobody who listens, are lost as on a link. Transports send them again.
                 Err(error)
                     if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused)
                         || error.raw_os_error() == Some(libc::ENOBUFS) =>

@@ -11,7 +11,6 @@ use anabranch_proto::transport::{AnyReceiver, AnySender, Ends, PullPacer};
 use anabranch_sim::scenario::{NoFiles, Overrides, read};
 use anabranch_sim::{DrivenRun, build};
 
-/// The most queue pairs of a transfer.
 const MOST_QPS: u32 = 256;
 /// The largest message in bytes.
 const LARGEST_MESSAGE: u32 = 64 << 20;
@@ -63,7 +62,6 @@ impl Endpoints {
     }
 }
 
-/// The scenario of a transfer.
 fn scenario(parameters: &TransferParameters) -> Result<String, LiveError> {
     let TransferParameters { scheme, rate, rtt, payload, seed, .. } = parameters;
     let rtt_ps: anabranch_base::Duration = rtt.parse().map_err(|error| {

@@ -99,7 +99,8 @@ pub enum Output {
 /// The progress of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// The bytes that have arrived so far.
+    /// The bytes that have arrived: at a receiver from all senders, at a sender those that its slowest receiver has
+    /// acknowledged.
     pub bytes: u64,
     /// The bytes of all files, if they are known.
     pub of: Option<u64>,
@@ -125,7 +126,7 @@ pub struct Statistics {
     pub files: Vec<Stored>,
     /// The bytes of these files.
     pub bytes: u64,
-    /// The time from the first packet to the end in seconds.
+    /// The time in seconds from the agreement with the peers to the end of the transfer.
     pub seconds: f64,
     /// The bits of the files per second.
     pub goodput_bps: f64,
@@ -135,20 +136,19 @@ pub struct Statistics {
     pub answers: u64,
     /// Data packets that were sent again. A receiver does not know them.
     pub retransmissions: u64,
-    /// Packets that timed out. A receiver does not know them.
+    /// Timeouts: of packets or of queue pairs, depending on the transport. A receiver does not know them.
     pub timeouts: u64,
     /// Packets that arrived with a congestion mark (CE).
     pub marked: u64,
     /// Packets that were lost on purpose.
     pub lost_on_purpose: u64,
-    /// Packets that arrived damaged or belong to no transfer.
+    /// Packets that are damaged or do not belong to the transfer.
     pub unreadable: u64,
     /// The CPU time of the process in seconds.
     pub cpu_seconds: f64,
 }
 
 impl Statistics {
-    /// Completes the statistics at the end of a transfer that began at `begin_ns`.
     fn finish(&mut self, begin_ns: u64) {
         self.bytes = self.files.iter().map(|file| file.bytes).sum();
         self.seconds = monotonic_ns().saturating_sub(begin_ns) as f64 / 1e9;
@@ -157,7 +157,6 @@ impl Statistics {
     }
 }
 
-/// The CPU time of this process so far.
 fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID);
     time.map_or(0.0, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
@@ -170,7 +169,6 @@ fn core_time(begin_ns: u64) -> Time {
     Time((monotonic_ns().saturating_sub(begin_ns) + PAST_NS) * 1000)
 }
 
-/// The error about a call of the operating system.
 fn system(what: &str) -> impl Fn(std::io::Error) -> LiveError + '_ {
     move |error| LiveError::System { what: what.to_owned(), error }
 }

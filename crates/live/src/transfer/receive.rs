@@ -18,12 +18,11 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::time::Duration as RealDuration;
 
-/// The longest wait.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 /// The most batches that are received before connections are looked at.
 const RECEIVED_AT_ONCE: usize = 8;
 
-/// Receives files until as many senders as expected have finished.
+/// Receives files until as many senders as expected have finished or failed.
 ///
 /// # Errors
 /// The address cannot be used, a file cannot be written or arrived damaged, a sender is gone, silent or of another
@@ -68,7 +67,7 @@ struct Receiver<'s> {
     listener: TcpListener,
     socket: Socket,
     sessions: BTreeMap<u32, Session>,
-    /// The number of connections so far.
+    /// The number of the next session: the connections accepted until now.
     begun: u32,
     /// The number of senders that have not connected yet.
     expected: u32,
@@ -87,7 +86,7 @@ struct Session {
     files: u32,
     /// The number of messages that the sender knows to be written.
     reported: u64,
-    /// Whether there are no more files.
+    /// Whether the sender has reported that there are no more files.
     is_finished: bool,
     statistics: Statistics,
 }
@@ -110,7 +109,6 @@ struct Running {
 }
 
 impl Receiver<'_> {
-    /// Accepts the connections of senders.
     fn accept(&mut self) -> Result<(), LiveError> {
         while self.expected > 0 {
             let (stream, from) = match self.listener.accept() {
@@ -148,7 +146,7 @@ impl Receiver<'_> {
                 let session = transfer_of(datagram).and_then(|number| sessions.get_mut(&number));
                 match session {
                     Some(session) => session.handle_datagram(is_marked, datagram, socket),
-                    // Late packets of a transfer that has ended.
+                    // Late packets of a transfer that has ended, or packets of no transfer.
                     None => Ok(()),
                 }
             })?;
@@ -196,7 +194,6 @@ impl Receiver<'_> {
         ended
     }
 
-    /// Waits until something arrives, or a pull is due.
     fn wait(&self) {
         let mut ns = LONGEST_WAIT_NS;
         for running in self.sessions.values().filter_map(|session| session.running.as_ref()) {
@@ -306,7 +303,7 @@ impl Session {
         running.handle_packet(now, &read.packet, socket, statistics)
     }
 
-    /// The bytes that have been written so far.
+    /// The bytes of files that the sink has taken, whole files included.
     fn bytes(&self) -> u64 {
         self.sink.as_ref().map_or(0, Sink::bytes) + self.stored.iter().map(|stored| stored.bytes).sum::<u64>()
     }
@@ -386,7 +383,6 @@ impl Running {
         Ok(())
     }
 
-    /// Sends the pulls that are due.
     fn pull(&mut self, socket: &Socket, statistics: &mut Statistics) -> Result<(), LiveError> {
         let now = core_time(self.begin_ns);
         while let Some(qp) = self.pulls.as_mut().and_then(|pulls| pulls.take_turn(now)) {

@@ -19,7 +19,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration as RealDuration;
 
-/// The largest payload unless the user names another: the largest MTU of RoCEv2.
+/// The largest payload in bytes unless the user names another: the largest MTU of RoCEv2.
 const USUAL_PAYLOAD: u16 = 4096;
 /// The messages of a queue pair that are sent at the same time.
 const MESSAGES_AT_ONCE: u64 = 4;
@@ -27,7 +27,6 @@ const MESSAGES_AT_ONCE: u64 = 4;
 const UNWRITTEN: u64 = 8;
 /// The time by which packets may be sent early, so that the kernel gets them in batches.
 const EARLY: Duration = Duration::from_us(200);
-/// The longest wait.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 /// The most batches that are received before packets are sent.
 const RECEIVED_AT_ONCE: usize = 8;
@@ -100,7 +99,7 @@ struct Session {
     sent_bytes: u64,
     outstanding_bytes: u64,
     posted: u64,
-    /// The messages that the receiver has written.
+    /// Number of messages that the receiver has written.
     written: u64,
     /// The queue pair whose turn it is.
     turn: usize,
@@ -189,7 +188,6 @@ impl Session {
         Ok(())
     }
 
-    /// Posts messages until enough of them are on their way.
     fn post(&mut self) -> Result<(), LiveError> {
         let qps = self.senders.len() as u64;
         while (self.outstanding.len() as u64) < qps * MESSAGES_AT_ONCE
@@ -223,7 +221,7 @@ impl Session {
         Ok(())
     }
 
-    /// Handles the answers that have arrived. Returns false if there were none.
+    /// Handles the answers that have arrived and the timeouts that are due. Returns false if no answer had arrived.
     fn receive(&mut self, buffer: &mut ReceiveBuffer) -> Result<bool, LiveError> {
         let Session { codec, senders, ports, statistics, begin_ns, .. } = self;
         let mut has_received = false;
@@ -261,7 +259,6 @@ impl Session {
         Ok(has_received)
     }
 
-    /// Sends packets as long as the rate and the windows allow it.
     fn transmit(&mut self, nic: &mut Nic) -> Result<(), LiveError> {
         let now = self.now();
         while nic.is_free(now) {
@@ -288,7 +285,6 @@ impl Session {
         Ok(())
     }
 
-    /// The next packet, by round robin over queue pairs.
     fn next_packet(&mut self, now: Time) -> Option<(usize, Packet)> {
         let count = self.senders.len();
         for _ in 0..count {
@@ -304,7 +300,6 @@ impl Session {
         None
     }
 
-    /// The time of the next timeout.
     fn next_timeout(&mut self) -> Time {
         let due = self.senders.iter_mut().filter_map(AnySender::next_timeout);
         due.min().unwrap_or(Time::NEVER)
@@ -326,7 +321,6 @@ impl Session {
     }
 }
 
-/// Waits until something arrives, a timeout is due, or the next packet may leave.
 fn wait(sessions: &mut [Session], nic: &Nic) {
     let mut ns = LONGEST_WAIT_NS;
     for session in &mut *sessions {

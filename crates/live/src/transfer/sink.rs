@@ -36,7 +36,6 @@ pub struct Sink {
     pub written: u64,
 }
 
-/// A file that arrives.
 struct Arriving {
     name: String,
     /// The number of messages, the length and the CRC-32, once the sender has reported them.
@@ -52,7 +51,6 @@ struct Arriving {
 }
 
 impl Sink {
-    /// No files yet.
     pub fn new(output: Output, message_bytes: u32) -> Sink {
         Sink {
             output,
@@ -68,7 +66,7 @@ impl Sink {
     /// A file begins.
     ///
     /// # Errors
-    /// The name is none of a file, or the file exists or cannot be written.
+    /// The name is not the plain name of a file, or the file exists or cannot be written.
     pub fn begin(&mut self, number: u32, name: String) -> Result<(), LiveError> {
         // A name with a folder in it would leave the folder of the receiver.
         if Path::new(&name).file_name().is_none_or(|file| file != name.as_str()) {
@@ -143,7 +141,7 @@ impl Sink {
     /// Writes to standard output what its reader takes at once.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Standard output cannot be written.
     pub fn write_out(&mut self, free: &mut Vec<Vec<u8>>) -> Result<(), LiveError> {
         while let Some(bytes) = self.leaving.front() {
             let out = stdout();

@@ -110,7 +110,7 @@ impl Source {
     /// The next part. None at the end, or if the stream has no bytes at present. `memory` is used again for a message.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// A file cannot be read, or there are too many files, or too many messages of a file.
     pub fn next(&mut self, memory: &mut Vec<Vec<u8>>) -> Result<Option<Part>, LiveError> {
         let Some(open) = &mut self.open else {
             let Some(input) = self.inputs.pop_front() else { return Ok(None) };

@@ -157,7 +157,8 @@ pub struct Dcqcn {
     rate: f64,
     /// The next expiry of the increase timer. It is [`Time::NEVER`] before the rate falls for the first time.
     increase_due: Time,
-    /// The next check that will find a CNP and cut the rate. It is [`Time::NEVER`] if no CNP has arrived.
+    /// The next check that will find a CNP and cut the rate. It is [`Time::NEVER`] if no CNP has arrived since the
+    /// last cut.
     cut_due: Time,
     window: u64,
     first_cnp: Option<Time>,
@@ -428,16 +429,15 @@ impl CongestionControl for Dcqcn {
         }
     }
 
-    /// The reaction of a NIC's DCQCN to a NACK: a slow start (Themis-spraying, section 2.3, issue 1), unless [`OnNack`]
-    /// selects another one.
+    /// The reaction of a NIC's DCQCN to a NACK (Themis-spraying, section 2.3, issue 1), unless [`OnNack`] selects
+    /// another one.
     ///
     /// The rule of the NICs is not public, so it is inferred from measurements (figure 2b). If every NACK reaches the
     /// sender, its rate settles at just under half the line rate (46.6 of 100 Gb/s), whatever the number of NACKs. If
     /// one NACK in 256 does, the average rate is 81 % of the line rate, so the rate recovers between NACKs. The rule
-    /// here is therefore that the rate falls to half of the target rate. Target and alpha do not change, since no
-    /// switch reported congestion. Timer and byte counter restart, and fast recovery leads back to the target. If the
-    /// rate is already at or below half of the target, rate and timers do not change. Otherwise repeated NACKs would
-    /// keep restarting the recovery from an earlier CNP.
+    /// here is therefore that the rate falls to half of the target rate, and that fast recovery leads back to the
+    /// target. Alpha does not change, since no switch reported congestion. A rate at or below half of the target does
+    /// not change. Otherwise repeated NACKs would keep restarting the recovery from an earlier CNP.
     fn handle_nack(&mut self, lost: &LossReport) {
         let now = lost.now;
         if self.on_nack == OnNack::Cnp {
@@ -461,7 +461,6 @@ impl Dcqcn {
         }
     }
 
-    /// Applies the next expiry.
     #[cold]
     fn expire(&mut self) {
         if self.increase_due > self.cut_due {
@@ -517,7 +516,6 @@ impl Dcqcn {
         self.start_recovery(now);
     }
 
-    /// Restarts the increase timer and the byte counter.
     fn start_recovery(&mut self, now: Time) {
         self.increase_due = after(now, self.increase_timer);
         self.bytes = 0;

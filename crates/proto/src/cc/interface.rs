@@ -10,9 +10,9 @@ use anabranch_base::{Duration, Rate, Stream, Time};
 pub struct AckReport {
     /// The time of arrival.
     pub now: Time,
-    /// Number of newly acknowledged packets.
+    /// Number of newly acknowledged packets. With `mp-rdma`, it is 1 in every ACK.
     pub packets: u32,
-    /// Newly acknowledged bytes on the wire.
+    /// Newly acknowledged bytes on the wire. `sack`, `eqds` and `mp-rdma` take every packet for a full one.
     pub bytes: u64,
     /// Whether the ACK answers a probe instead of data.
     pub probe: bool,
@@ -109,8 +109,10 @@ interface! {
         fn handle_telemetry(&mut self, report: &TelemetryReport<'_>) {
             let _ = report;
         }
-        /// Handles a loss: packets timed out, were trimmed, or were overtaken by later ones. `sack`, `strack`, `uet`
-        /// and `mrc` call it for each packet, other transports for each timeout and each recovery.
+        /// Handles a loss: packets timed out, were trimmed, or were overtaken by later ones. `sack`, `eqds`,
+        /// `strack`, `uet` and `mrc` call it for each packet, other transports for each timeout and each recovery.
+        /// `mp-rdma` calls it for a timeout, for an ACK of a slow path, and for an ACK that finds no packet to clock
+        /// out.
         fn handle_loss(&mut self, lost: &LossReport) {
             let _ = lost;
         }

@@ -144,7 +144,6 @@ impl CcProperties for RegisteredCc {
     }
 }
 
-/// Calls a method on the variant's configuration.
 macro_rules! each_config {
     ($self:ident, $config:ident => $call:expr) => {
         match $self {
@@ -161,7 +160,6 @@ macro_rules! each_config {
 }
 use each_config;
 
-/// Calls a method on the variant's congestion control.
 macro_rules! each_cc {
     ($self:ident, $cc:ident => $call:expr) => {
         match $self {

@@ -63,7 +63,6 @@ impl CongestionControl for MpRdmaCc {
         self.window as u64
     }
 
-    /// The window grows by 1/cwnd packets for each unmarked packet, and shrinks by 1/2 packet for each marked one.
     #[inline]
     fn handle_ack(&mut self, acked: &AckReport) {
         let packets = f64::from(acked.packets);
@@ -81,7 +80,6 @@ impl CongestionControl for MpRdmaCc {
         self.set(self.window - self.packet);
     }
 
-    /// After an idle period the window is the initial one.
     fn handle_restart(&mut self, _now: Time) {
         self.window = self.initial;
     }

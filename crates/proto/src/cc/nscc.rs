@@ -291,8 +291,8 @@ impl CcProperties for NsccConfig {
         true
     }
 
-    /// The fields of UET 1.0.3, table 3-77, which has no widths, without saved_cwnd, which belongs to the receiver's
-    /// penalty. The transport counts the bytes in flight, and avg_delay is listed too.
+    /// The fields of UET 1.0.3, table 3-77, and avg_delay. The table gives no widths. saved_cwnd is left out, because
+    /// it belongs to the receiver's penalty.
     fn state(&self) -> Vec<StateField> {
         let numbers = [
             "cwnd",
@@ -506,7 +506,6 @@ impl Nscc {
         (self.inc, self.received) = (0.0, 0);
     }
 
-    /// Handles the NACK of a trimmed packet.
     fn handle_trim(&mut self, lost: &LossReport) {
         if let Some(rtt) = lost.rtt {
             self.lower_base_rtt(rtt);

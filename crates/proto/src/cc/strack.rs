@@ -74,7 +74,6 @@ pub struct StrackCc {
     constants: Constants,
 }
 
-/// The constants of a queue pair.
 #[derive(Clone, Debug)]
 struct Constants {
     /// Size of a full packet in bytes.

@@ -247,7 +247,6 @@ impl Bitmap {
     }
 }
 
-/// The greatest common divisor of `a` and `b`.
 pub(super) fn common_divisor(mut a: u32, mut b: u32) -> u32 {
     while b != 0 {
         (a, b) = (b, a % b);
@@ -413,7 +412,7 @@ mod tests {
         assert_eq!((lb.next_ev(at(1), 0), lb.penalised), (a, 4));
     }
 
-    /// Without penalties, each round uses all entropy values once, in an order that is drawn anew for each round.
+    /// Without penalties, marks, trims and timeouts do not change the choices.
     #[test]
     fn without_penalties_it_is_oblivious() {
         let config = BitmapConfig { ecn_penalty: 0, trim_penalty: 0, timeout_penalty: 0, ..CONFIG };

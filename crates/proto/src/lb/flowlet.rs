@@ -66,7 +66,7 @@ impl Flowlet {
         }
     }
 
-    /// The state of the balancer. No paper gives the widths of the fields.
+    /// No paper gives the widths of the fields.
     pub(super) fn state() -> Vec<StateField> {
         vec![StateField::new("entropy value", 16, 1), StateField::new("start of the idle gap", 32, 1)]
     }

@@ -63,8 +63,9 @@ interface! {
     /// `parameters.get::<Span>("patience").on(&environment.facts)`. A `Duration` does not accept `"5rtt"`.
     pub trait LoadBalancer: Send for each of AnyLb by each_lb {
         /// The entropy value of the packet that is sent now. This is called once for every data packet, for every
-        /// probe that the transport itself triggers, and under `mrc` for every response to a request. A
-        /// retransmission is a new choice, and is not distinguished from a first transmission.
+        /// probe that the transport itself triggers, under `uet` for every request for credit, and under `mrc` for
+        /// every response to a request. A retransmission is a new choice, and is not distinguished from a first
+        /// transmission.
         ///
         /// `window` is the current window of the congestion control, in bytes with headers, whether it is used up or
         /// not. Divided by the size of a packet, it gives the packets per round trip. A congestion control that
@@ -83,14 +84,14 @@ interface! {
         /// the last packet that the ACK covers, which caused it. Under `sack` a marked packet is acknowledged
         /// immediately. With `carry_evs` there are further calls for the other packets that the ACK covers. These
         /// come first, and have the `rtt` of the packet that caused the ACK. There are no calls for NACKs and CNPs,
-        /// except for NACKs of trimmed packets ([`handle_trim`](Self::handle_trim)). The transport `mp-rdma` calls
-        /// this once for each packet that an ACK clocks out, and not at all for other ACKs.
+        /// except for NACKs of trimmed packets ([`handle_trim`](Self::handle_trim)). The transport `mp-rdma` instead
+        /// calls this once for each packet that an ACK or NACK clocks out.
         fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
             let _ = (now, ev, marked, rtt);
         }
         /// Handles a packet that was lost without a notice: it timed out, or under `uet` and `mrc` later packets
-        /// overtook it. Under `sack`, `uet` and `mrc` there is one call for each packet; under the other transports a
-        /// queue pair has one timeout, and several packets may be lost at one call.
+        /// overtook it. Under `sack`, `eqds`, `uet` and `mrc` there is one call for each packet; under the other
+        /// transports a queue pair has one timeout, and several packets may be lost at one call.
         ///
         /// `ev` is the entropy value of the lost packet under `uet` and `mrc`. The other transports do not know it:
         /// like the hardware of the papers, their senders keep the transmission time by PSN and not the entropy

@@ -129,7 +129,6 @@ impl LbProperties for RegisteredLb {
     }
 }
 
-/// Calls a method on the variant's configuration.
 macro_rules! each_config {
     ($self:ident, $config:ident => $call:expr) => {
         match $self {
@@ -154,7 +153,6 @@ macro_rules! each_config {
 }
 use each_config;
 
-/// Calls a method on the variant's load balancer.
 macro_rules! each_lb {
     ($self:ident, $lb:ident => $call:expr) => {
         match $self {

@@ -101,7 +101,6 @@ pub struct MrcLb {
     peer_up: u16,
     /// Mask of the planes in which at least one entropy value in use is usable.
     usable: u16,
-    /// The plane whose turn is next.
     turn: u16,
     /// Number of entropy values of a plane, and number of them that are in use.
     per_plane: u16,

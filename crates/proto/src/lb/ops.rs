@@ -20,7 +20,6 @@ parameters! {
 /// A random entropy value for each packet.
 #[derive(Clone, Debug)]
 pub struct Ops {
-    /// Entropy values are drawn from `0..evs`.
     evs: u32,
     random: Stream,
     ports: NicPorts,

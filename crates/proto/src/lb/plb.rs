@@ -38,13 +38,12 @@ parameters! {
 #[derive(Clone, Debug)]
 pub struct Plb {
     ev: u16,
-    /// Number of consecutive congested rounds.
     congested: u8,
-    /// The number of ACKs in this round.
+    /// Number of ACKs and trims in this round.
     acks: u32,
-    /// The number of ACKs in this round that echo a mark.
+    /// Number of ACKs in this round that echo a mark, and of trims.
     marks: u32,
-    /// Arrival of the first ACK of this round.
+    /// Arrival of the first ACK or trim of this round.
     round_start: Time,
     /// The time of the last move.
     since: Time,
@@ -73,8 +72,8 @@ impl Plb {
         }
     }
 
-    /// The state of the balancer. Linux keeps the number of rounds in 8 bits and takes the counts from its DCTCP. Here
-    /// the counts have 16 bits each, which is enough for a round of 65,535 packets.
+    /// Linux keeps the number of rounds in 8 bits and takes the counts from its DCTCP. Here the counts have 16 bits
+    /// each, which is enough for a round of 65,535 packets.
     pub(super) fn state() -> Vec<StateField> {
         vec![
             StateField::new("entropy value", 16, 1),
@@ -110,7 +109,7 @@ impl LoadBalancer for Plb {
         self.ev
     }
 
-    /// A round is a round trip: it lasts from its first ACK until the ACK of a packet that was sent after that.
+    /// A round is a round trip: it lasts from its first ACK until the ACK of a packet that was sent then or later.
     fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
         // The papers do not specify this: ACKs from the previous path are ignored. Otherwise the marks of the old path
         // would be the first round of the new one, and a single congested round would move a sender twice.
@@ -197,7 +196,6 @@ mod tests {
         next(plb) != path
     }
 
-    /// FlowBender moves if more than 5 % of the packets of one round trip are marked.
     #[test]
     fn moves_when_more_than_the_threshold_was_marked() {
         assert!(!moves_after(&mut sender(0.05, 1), 10, 20, 1), "5 % is not more than 5 %");
@@ -206,7 +204,6 @@ mod tests {
         assert!(!moves_after(&mut sender(0.0, 1), 10, 1_000, 0));
     }
 
-    /// PLB moves only if the congested rounds follow each other directly.
     #[test]
     fn rounds_between_start_the_count_anew() {
         let mut plb = sender(0.5, 2);

@@ -143,7 +143,7 @@ pub struct Reps {
     head: u8,
     /// The number of slots of the buffer (REPS_BUFFER_SIZE).
     size: u8,
-    /// Number of entries that were ever written. If it is 0, `isEmpty()` is true.
+    /// Number of slots written since the buffer was last emptied. If it is 0, `isEmpty()` is true.
     filled: u8,
     number_of_valid: u8,
     explore_counter: u8,
@@ -153,11 +153,12 @@ pub struct Reps {
     /// The number of packets that have used the oldest valid entry so far.
     used: u8,
     exit_freezing: Time,
-    /// The time at which freezing is forced. It is [`Time::NEVER`] after that.
+    /// The time at which freezing is forced. It is [`Time::NEVER`] without the parameter `freeze_at`, and after the
+    /// forced freezing.
     freeze_at: Time,
     rtts: RecentRtt,
     limits: Limits,
-    /// The state for using entropies in turn. None if they are not used in turn.
+    /// None if entropies are not used in turn.
     turns: Option<Box<Turns>>,
     random: Stream,
     ports: NicPorts,
@@ -171,7 +172,6 @@ struct Turns {
     left: [u8; MAX_BUFFER],
 }
 
-/// The constants of a queue pair.
 #[derive(Clone, Debug)]
 struct Limits {
     evs: u32,
@@ -280,7 +280,6 @@ impl LbProperties for RepsConfig {
         true
     }
 
-    /// Freezing cannot be forced if `freezing` is off.
     fn check_together(&self, part: &str) -> Result<(), Conflict> {
         if self.freeze_at.is_none() || self.freezing {
             return Ok(());

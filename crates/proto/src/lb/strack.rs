@@ -150,7 +150,6 @@ impl StrackLb {
         ahead.or_else(|| self.unmarked_in(0, paths)).unwrap_or(0)
     }
 
-    /// The first unmarked path in `from..to`.
     fn unmarked_in(&self, mut from: u32, to: u32) -> Option<u32> {
         while from < to {
             let free = !self.bitmap[from as usize / 64] >> (from % 64);

@@ -46,7 +46,6 @@ pub struct Annulus {
     inter_only: bool,
     cnp_bytes: u16,
     sites: Sites,
-    /// The time of the last CNP of each queue pair. None before the first CNP.
     last_cnp: Vec<Option<Time>>,
     counts: Counts,
 }

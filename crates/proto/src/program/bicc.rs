@@ -167,21 +167,18 @@ pub struct Bicc {
 /// The state of one host of the switch's data centre, or of all these hosts together.
 #[derive(Default)]
 struct Destination {
-    /// Bytes in flight.
     in_flight: u64,
     /// The virtual output queue (VOQ) of waiting packets.
     queue: VecDeque<Waiting>,
     queue_bytes: u64,
 }
 
-/// A packet in a VOQ.
 struct Waiting {
     packet: Packet,
     psn: u32,
     since: Time,
 }
 
-/// A packet in flight.
 #[derive(Clone, Copy)]
 struct Sent {
     psn: u32,
@@ -324,7 +321,6 @@ impl Bicc {
         (to - from) as u64
     }
 
-    /// The index of a host's window and queue.
     #[inline]
     fn index_of(&self, host: HostId) -> usize {
         match self.scope {
@@ -341,7 +337,6 @@ impl Bicc {
         in_flight == 0 || in_flight + u64::from(bytes) <= self.window
     }
 
-    /// Records a forwarded packet.
     fn record_sent(&mut self, qp: QpId, host: HostId, psn: u32, bytes: u16, now: Time) {
         let index = self.index_of(host);
         let destination = &mut self.destinations[index];
@@ -353,7 +348,6 @@ impl Bicc {
             *requested = None;
         }
         let due = now + if is_dropped { self.round_trip.min(self.release) } else { self.release };
-        // New packets are appended; retransmissions are inserted.
         let sent = &mut self.qps[qp.index()];
         let slot = match sent.back() {
             Some(last) if last.psn > psn => sent.partition_point(|sent| sent.psn <= psn),
@@ -364,7 +358,6 @@ impl Bicc {
         log.push_back(Logged { host, qp, psn, due });
     }
 
-    /// Forwards packets from a host's VOQ, as far as the window allows.
     fn serve(&mut self, host: HostId, now: Time, out: &mut Vec<Emitted>) {
         let index = self.index_of(host);
         while let Some(first) = self.destinations.get(index).and_then(|destination| destination.queue.front())

@@ -110,7 +110,6 @@ impl ProgramProperties for RegisteredProgram {
     }
 }
 
-/// Calls a method on the variant's configuration.
 macro_rules! each_config {
     ($self:ident, $config:ident => $call:expr) => {
         match $self {
@@ -127,7 +126,6 @@ macro_rules! each_config {
 }
 use each_config;
 
-/// Calls a method on the variant's program.
 macro_rules! each_program {
     ($self:ident, $program:ident => $call:expr) => {
         match $self {

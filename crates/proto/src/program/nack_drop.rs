@@ -94,7 +94,6 @@ mod tests {
         Packet::nack(QpId(0), HostId(9), 0).with_bytes(60)
     }
 
-    /// The numbers of passed and dropped NACKs.
     fn counts(drops: &NackDrop) -> (u64, u64) {
         let counters = drops.counters();
         assert_eq!([counters[0].name, counters[1].name], ["nacks_passed", "nacks_dropped"]);

@@ -275,9 +275,9 @@ interface! {
         /// which are not listed. DCP counts messages instead (section 4.5), so that its state does not grow with
         /// `packets`.
         ///
-        /// A bitmap has a bit for each packet in flight. IRN has five bitmaps (DCP, Table 3). Every other transport
-        /// has one for each set of PSNs that its implementation here keeps. The timer of each packet in `sack` and
-        /// the transmission times of RACK take 32 bits each.
+        /// A bitmap has a bit for each packet in flight, except that MP-RDMA's has a fixed size. IRN has five bitmaps
+        /// (DCP, Table 3), and other transports have one for each set of PSNs that hardware must keep. The timer of
+        /// each packet in `sack` and the transmission times of RACK take 32 bits each.
         fn tracking(&self, packets: u32) -> Vec<StateField>;
         /// Number of messages that the receiver tracks at the same time, with state of their own in
         /// [`tracking`](Self::tracking). None if the receiver tracks only packets.
@@ -408,17 +408,14 @@ impl TransportProperties for RegisteredTransport {
     }
 }
 
-/// A field of [`TransportProperties::tracking`] with a bit for each packet in flight.
 fn bitmap(name: &'static str, packets: u32) -> StateField {
     StateField::new(name, 1, packets)
 }
 
-/// The field of [`TransportProperties::tracking`] with the time at which each packet in flight was sent.
 fn sent_at(packets: u32) -> StateField {
     StateField::new("sent at", 32, packets)
 }
 
-/// Calls a method on the variant's configuration.
 macro_rules! each_config {
     ($self:ident, $config:ident => $call:expr) => {
         match $self {
@@ -439,7 +436,6 @@ macro_rules! each_config {
 }
 use each_config;
 
-/// Calls a method on the variant's sender or receiver.
 macro_rules! each_end {
     ($any:ident, $self:ident, $end:ident => $call:expr) => {
         match $self {

@@ -8,7 +8,6 @@ const LONG: Duration = Duration::from_us(4_000);
 const OTHER: HostId = HostId(6);
 
 impl Esw {
-    /// Passes data from the other data centre, and returns the forwarded packets.
     fn send(&mut self, qp: u32, psn: u32, dst: HostId) -> Vec<Sent> {
         sent(&self.pass(data(qp, psn, dst), SENDER))
     }
@@ -127,7 +126,6 @@ fn only_what_comes_from_outside_counts() {
     assert_eq!(esw.hear(0, RECEIVER, ack(1)), [(0, 1)]);
 }
 
-/// If all hosts are in one data centre, no packet comes from another data centre, and nothing is held.
 #[test]
 fn one_data_centre_needs_no_loop() {
     let facts = ProgramFacts { sites: Sites::default(), ..facts() };
@@ -270,7 +268,6 @@ fn what_nothing_is_heard_of_is_released_in_time() {
     assert_eq!(esw.count("max_wait_ns"), 185_000);
 }
 
-/// After an acknowledgement of another packet, the timer still refers to the oldest packet in flight.
 #[test]
 fn the_timer_waits_for_the_oldest_that_counts() {
     let mut esw = Esw::new(&config(9, Duration::from_us(100)));

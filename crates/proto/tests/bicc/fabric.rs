@@ -11,7 +11,6 @@ use anabranch_proto::transport::{
 };
 use std::collections::BTreeMap;
 
-/// The parameters of one random run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Whether the transport is `go-back-n`. Otherwise it is `irn`.
@@ -34,7 +33,6 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// For each queue pair, its messages in the order of delivery.
@@ -115,7 +113,6 @@ impl Fabric {
         fabric
     }
 
-    /// Runs until no event is left.
     fn run(&mut self) {
         for _ in 0..MANY_EVENTS {
             let event = self.events.keys().next().map(|key| key.0);
@@ -246,7 +243,7 @@ impl Fabric {
 }
 
 impl Plan {
-    /// The sender and the receiver of a queue pair. All senders act for one host.
+    /// All senders act for one host.
     fn ends(&self, qp: u32) -> (AnySender, AnyReceiver) {
         let dst = HostId(FIRST_OWN + self.qps[qp as usize].0);
         let (payload, header, ack) = (Bytes(1_000), Bytes(48), Bytes(60));

@@ -87,7 +87,7 @@ fn psn(packet: &Packet) -> u32 {
     }
 }
 
-/// The switch with its held packets.
+/// The external switch with the packets that it holds.
 struct Esw {
     program: Bicc,
     now: Time,
@@ -120,7 +120,6 @@ impl Esw {
         passed
     }
 
-    /// Lets the timer expire, and returns the packets that are sent.
     fn time_out(&mut self) -> Vec<Packet> {
         let mut out = Vec::new();
         self.program.handle_timeout(self.now, &mut out);

@@ -3,7 +3,6 @@
 use super::*;
 use std::collections::VecDeque;
 
-/// A model of the switch.
 pub struct Model {
     window: u64,
     release: Duration,
@@ -14,9 +13,7 @@ pub struct Model {
     on_way: Vec<OnWay>,
     /// The queues, indexed by host.
     queues: Vec<VecDeque<(Sent, u64)>>,
-    /// The number of packets so far that were given up.
     pub given_up: u64,
-    /// The number of packets so far that expired.
     pub expired: u64,
 }
 

@@ -18,8 +18,8 @@ proptest! {
         finished(&plan, &run(&plan))?;
     }
 
-    /// Without losses, and with long timers, the switch gives up no packet and no sender times out, however small the
-    /// window.
+    /// Without losses, and with long timers, no packet is given up or expires and no sender times out, however small
+    /// the window.
     #[test]
     fn without_losses_nothing_is_given_up(plan in plans(false)) {
         let plan = Plan { ack_every: 1, rto: LONG, release: LONG, ..plan };
@@ -101,8 +101,8 @@ fn finished(plan: &Plan, outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// With losses, any packet may be lost. Without losses, only delays and sizes vary. The RTO is above the largest
-/// waiting time in a queue, since senders would otherwise fill the queues with copies faster than they empty.
+/// The RTO is above the largest waiting time in a queue, since senders would otherwise fill the queues with copies
+/// faster than they empty.
 fn plans(with_losses: bool) -> impl Strategy<Value = Plan> {
     let messages = prop::collection::vec(prop_oneof![1u64..3_000, 1u64..20_000], 1..4);
     let qps = prop::collection::vec((0u32..3, messages), 1..6);

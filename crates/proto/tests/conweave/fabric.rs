@@ -161,7 +161,6 @@ impl Fabric {
         self.delivered.iter().all(|psns| psns.is_sorted())
     }
 
-    /// The invariants of every finished run.
     fn check(&self) {
         let mut arrived = 0;
         for (psns, &sent) in self.delivered.iter().zip(&self.sent) {

@@ -21,7 +21,7 @@ const NEAR_RECEIVER: HostId = HostId(71);
 const ROUND_TRIPS_US: [u64; 3] = [0, 8, 4];
 /// The round trip to the ToR of `RECEIVER` plus `reply_extra` of `config`.
 const DEADLINE_US: u64 = 12;
-/// The unit of stamps in picoseconds.
+/// The unit of stamps, 8,192 ps.
 const STAMP: Duration = Duration(8_192);
 
 fn config() -> ConweaveConfig {

@@ -22,8 +22,8 @@ fn a_reply_in_time_begins_the_next_epoch_on_the_same_path() {
     assert_eq!((pair.sent("reroutes"), pair.sent("replies_in_time")), (0, 1));
 }
 
-/// The deadline is the round trip between the two ToRs plus `reply_extra` (4 us). Over four links of 1 us it is the
-/// paper's 8 us (table 3), whatever the longest path of the fabric is.
+/// The deadline is the round trip between the two ToRs plus `reply_extra` (4 us). With the round trip of 4 us to
+/// `NEAR_RECEIVER`, it is the paper's 8 us (table 3).
 #[test]
 fn the_deadline_is_that_of_the_two_tors() {
     for (dst, deadline) in [(RECEIVER, DEADLINE_US), (NEAR_RECEIVER, 8)] {
@@ -115,7 +115,6 @@ fn after_idling_any_path_will_do() {
     assert!((16..32).contains(&moved), "three of four: {moved}");
 }
 
-/// Sends a NOTIFY for `port`, because a packet on its path was marked.
 fn notify(pair: &mut Pair, now: Time, port: u16) {
     for qp in 1_000.. {
         let (mut packet, by) = pair.send_on(qp, now, 0);

@@ -26,7 +26,7 @@ const RTO: Duration = Duration::from_us(4_000);
 
 const FACTS: PathFacts = wide_facts(PACKET);
 
-/// The paper's values, with packets of 1,057 B.
+/// Counter, tracking, quota and batch have the paper's sizes. Packets have 1,057 B.
 fn config() -> DcpConfig {
     DcpConfig {
         payload: Bytes(PAYLOAD),
@@ -111,7 +111,6 @@ fn send(sender: &mut DcpSender, now: Time) -> Vec<(u32, u32, u8)> {
         .collect()
 }
 
-/// The PSNs that are sent now.
 fn psns(sender: &mut DcpSender, now: Time) -> Vec<u32> {
     send(sender, now).into_iter().map(|(psn, ..)| psn).collect()
 }

@@ -60,7 +60,6 @@ fn messages_complete_out_of_order_and_are_delivered_in_order() {
     assert_eq!(receiver.take(&data(6, 40, 1, 3, 0)), (vec![ack(4)], vec![40]));
 }
 
-/// The test covers every order of seven packets of four messages.
 #[test]
 fn whatever_the_order_counting_suffices() {
     let (message, packets) = ([0, 0, 1, 2, 2, 2, 3], [2, 2, 1, 3, 3, 3, 1]);
@@ -162,7 +161,7 @@ fn an_old_round_may_complete_first() {
     assert_eq!(receiver.take(&data(1, 7, 2, 0, 1)), (vec![ack(2)], vec![]));
 }
 
-/// Tests the time that an ACK echoes, and the CNPs.
+/// Also tests the time that an ACK echoes.
 #[test]
 fn one_cnp_in_an_interval_or_one_for_each_mark() {
     let marked = |psn| Packet { marked: true, ..data(psn, 7, 4, 0, 0) };
@@ -203,8 +202,8 @@ fn a_trimmed_packet_causes_a_cnp_where_it_is_taken_for_a_mark() {
     }
 }
 
-/// If a new round counts a message again, only packets in excess of its largest earlier count are new. The number of new
-/// packets is thus bounded, even if the rounds never end. Packets of later messages are new immediately.
+/// If a new round counts a message again, only packets in excess of its largest earlier count are new. The number of
+/// new packets is thus bounded, even if the rounds never end. Packets of later messages are new immediately.
 #[test]
 fn packets_of_a_later_round_are_not_new() {
     let mut receiver = Receiver::new(config());

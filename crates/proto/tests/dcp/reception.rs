@@ -33,7 +33,6 @@ fn arrivals() -> Vec<Arrival> {
 
 const PACKETS: [usize; 4] = [3, 3, 2, 2];
 
-/// The arrivals in a random order.
 fn shuffled(seed: u64) -> Vec<Arrival> {
     let (mut left, mut random) = (arrivals(), stream(seed, 0, Purpose::Model));
     (1..=10).rev().map(|n| left.swap_remove(random.below(n) as usize)).collect()

@@ -79,7 +79,7 @@ fn a_header_brings_its_packet_and_no_other() {
     answer(&mut sender, us(2), ack(1));
     assert_eq!(psns(&mut sender, us(2)), [6, 7], "complete, after all");
     assert_eq!(sender.counters().retransmissions, 2);
-    // A packet that was not sent or does not exist cannot have been trimmed.
+    // A header has no effect if no packet with its PSN, MSN and retry number was sent.
     let mut sender = super::sender(config());
     post(&mut sender, [4]);
     assert!(sender.poll_transmit(us(3)).is_some());
@@ -90,7 +90,6 @@ fn a_header_brings_its_packet_and_no_other() {
     assert_eq!(sender.counters(), SenderCounters::default());
 }
 
-/// Impossible answers of a receiver have no effect.
 #[test]
 fn a_peer_that_talks_nonsense() {
     let mut sender = narrowed(config(), 3 * PACKET);
@@ -171,7 +170,6 @@ fn a_window_bounds_what_is_in_flight() {
             sent += requests.len() as u64;
             let Some((_, last, _)) = requests.last() else { break };
             most = most.max(requests.len() as u64 * PACKET);
-            // All requests that were sent completely are acknowledged.
             acked = last + 1;
             answer(&mut sender, us(time), ack(acked));
         }

@@ -146,7 +146,6 @@ fn a_late_header_of_an_earlier_round_asks_for_nothing() {
     assert_eq!(send(&mut sender, us(4_001)), []);
     answer(&mut sender, us(4_001), header_only(2, 0, 1));
     assert_eq!(send(&mut sender, us(4_001)), [(2, 0, 1)]);
-    // If PSN 1 were sent twice in round 1, the receiver would count three packets and take the message as complete.
     for psn in [0, 1] {
         assert_eq!(receiver.take(&data(psn, 10, 3, 0, 1)), (vec![], vec![]));
     }
@@ -171,14 +170,12 @@ fn later_messages_carry_no_retry_number() {
     assert_eq!(send(&mut sender, us(4_002)), [(3, 1, 0)]);
     time_out(&mut sender);
     assert_eq!(send(&mut sender, us(8_002)), [(2, 1, 1), (3, 1, 1)]);
-    // If both timeouts had retry number 1, the receiver would count PSN 2 twice and take message 1 as complete.
     let mut receiver = Receiver::new(config());
     receiver.take(&data(0, 10, 1, 0, 1));
     assert_eq!(receiver.take(&data(2, 11, 2, 1, 1)), (vec![], vec![]), "the first round");
     assert_eq!(receiver.take(&data(2, 11, 2, 1, 1)), (vec![ack(2)], vec![11]), "the second, without PSN 3");
 }
 
-/// After a late ACK of a message that timed out, the rest of its new round is not sent.
 #[test]
 fn an_ack_ends_a_round() {
     let mut sender = sender(config());
@@ -306,8 +303,8 @@ fn a_round_has_what_was_sent_and_is_not_acknowledged() {
     assert_eq!(send(&mut sender, us(4_002)), rest);
     answer(&mut sender, us(4_003), header_only(7, 3, 1));
     assert_eq!(send(&mut sender, us(4_003)), [(7, 3, 1)]);
-    // The timeout retransmits everything that was sent, including the rest of the message, and requests 2 and 3 for
-    // the third time.
+    // The timeout retransmits everything that is not acknowledged: requests 2 and 3 are sent for the third time, and
+    // requests 4 and 5 for the second.
     time_out(&mut sender);
     let third: Vec<_> =
         send(&mut sender, us(8_010)).into_iter().map(|(psn, _, retry)| (psn, retry)).collect();

@@ -63,7 +63,6 @@ fn a_turn_ends_with_its_wqes() {
     assert_eq!(turns(&mut sender, us(1)), [3], "messages 8 to 10");
 }
 
-/// A turn ends early if the sender has to wait for an ACK, for its pacing, or for a new message.
 #[test]
 fn a_turn_ends_when_nothing_can_be_sent() {
     let mut sender = narrowed(config(), 3 * PACKET);

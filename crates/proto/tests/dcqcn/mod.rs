@@ -1,5 +1,5 @@
-//! DCQCN with fixed scripts of CNPs, compared with values that were computed by hand from its equations. The module also
-//! tests the sender and the receiver of `go-back-n`, call by call.
+//! DCQCN with fixed scripts of CNPs, compared with values that were computed by hand from its equations. The module
+//! also tests the sender and the receiver of `go-back-n`, call by call.
 
 use crate::support::{ENDS, us, wide_facts};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
@@ -46,7 +46,6 @@ mod reaction_point {
             self.with(|cc| cc.handle_nack(&crate::support::loss(now)));
         }
 
-        /// Sends 1 MB in 250 packets.
         fn send_megabyte(&mut self, now: Time) {
             self.with(|cc| (0..250).for_each(|_| cc.handle_sent(now, 4_000)));
         }
@@ -69,7 +68,6 @@ mod reaction_point {
         }
     }
 
-    /// The rates must be equal to within a bit per second, and alpha to six decimals.
     #[track_caller]
     fn assert_state(flow: &mut Flow, now: Time, (rate, target, alpha): State) {
         let (is_rate, is_target, is_alpha) = flow.state(now);
@@ -175,8 +173,8 @@ mod reaction_point {
         assert_eq!(flow.next_increase(), None);
     }
 
-    /// The parameters of published htsim with the changes of [`paper_by_hand`]. At a line rate of 40 Gb/s, AI is 2 Gb/s and
-    /// HAI is 4 Gb/s.
+    /// The parameters of published htsim with the changes of [`paper_by_hand`]. At a line rate of 40 Gb/s, AI is 2
+    /// Gb/s and HAI is 4 Gb/s.
     fn htsim_by_hand() -> DcqcnConfig {
         DcqcnConfig { g: 0.25, fast_recovery: 2, byte_counter: Bytes(1_000_000), ..DcqcnConfig::htsim() }
     }
@@ -454,7 +452,7 @@ mod reaction_point {
         assert_state(&mut flow, us(1), (30.0, 40.0, 1.0));
     }
 
-    /// NACKs arrive at 0, 50 and 400 us and then no more, at a line rate of 100 Gb/s, which is 12.5 KB per microsecond.
+    /// NACKs arrive at 0, 50 and 400 us and then no more, at a line rate of 100 Gb/s.
     #[test]
     fn nacks_with_parameters_of_conweaves_simulator() {
         let mut flow = Flow::new(DcqcnConfig::conweave(), 100);
@@ -485,7 +483,8 @@ mod reaction_point {
         ");
     }
 
-    /// CNPs arrive at 0, 50 and 100 us and then no more, at a line rate of 100 Gb/s, which is 12.5 KB per microsecond.
+    /// CNPs arrive at 0, 50 and 100 us and then no more. The flow sends 12.5 KB per microsecond, its line rate of 100
+    /// Gb/s, throughout.
     fn table(config: DcqcnConfig) -> String {
         let mut flow = Flow::new(config, 100);
         let mut table = format!("{:>5} {:>12} {:>12} {:>9}\n", "us", "rate Mb/s", "target Mb/s", "alpha");
@@ -531,7 +530,8 @@ mod reaction_point {
 
     #[test]
     fn parameters_of_hpccs_simulator() {
-        // The values equal those of ConWeave's parameters until the first increase, which is at 104 + 900 us here.
+        // The values equal those of ConWeave's parameters until 404 us, when the rate first rises there. Here it
+        // first rises at 104 + 900 us.
         insta::assert_snapshot!(table(DcqcnConfig::hpcc()), @r"
           us    rate Mb/s  target Mb/s     alpha
            0   100000.000   100000.000  1.000000

@@ -22,7 +22,6 @@ fn config(max_stage: u32) -> HpccConfig {
     }
 }
 
-/// An egress port with its counts.
 #[derive(Clone, Copy)]
 struct Port {
     link: LinkId,
@@ -54,7 +53,6 @@ fn stack(ports: &[Port]) -> IntStack {
     stack
 }
 
-/// A flow with HPCC.
 struct Flow(Hpcc);
 
 impl Flow {
@@ -89,7 +87,6 @@ fn assert_close(is: f64, wanted: f64, what: &str) {
     assert!((is - wanted).abs() <= 1e-9 * wanted.abs(), "{what} is {is}, not {wanted}");
 }
 
-/// Checks U, W, Wc and incStage.
 #[track_caller]
 fn assert_state(flow: &mut Flow, (u, window, reference, stage): (f64, f64, f64, u32)) {
     assert_close(flow.0.utilisation(), u, "U");
@@ -113,8 +110,8 @@ fn a_flow_starts_at_line_rate_and_needs_two_reports() {
     assert_state(&mut flow, (1.0, 95_040.0, 100_000.0, 0));
 }
 
-/// One link of 100 Gb/s. The share u of the link is (bytes sent) / (line rate * time) + (shorter queue) / 100,000 B.
-/// The weight of u is the time over 8 us, and at most 1.
+/// One link of 100 Gb/s. The share u of the link is (bytes sent) / (line rate * time) + (the shorter queue of the
+/// last two reports) / 100,000 B. The weight of u is the time over 8 us, and at most 1.
 #[test]
 fn steps_of_the_algorithm() {
     let mut flow = Flow::new(&config(2));
@@ -136,8 +133,8 @@ fn steps_of_the_algorithm() {
         // A time longer than a base RTT counts as one base RTT.
         ((16, 100_000, 0, 250, 310), (0.5, 95_120.0, 95_080.0, 1)),
         ((8, 50_000, 0, 301, 400), (0.5, 95_120.0, 95_120.0, 2)),
-        // U is below eta for the third time, and maxStage is 2: W would be 95,120 * 0.95 / 0.8 + 40 = 112,995, which is
-        // above its maximum.
+        // U is below eta at the end of the third round trip in a row, and maxStage is 2: W would be 95,120 * 0.95 /
+        // 0.8 + 40 = 112,995, which is above its maximum.
         ((8, 80_000, 0, 401, 500), (0.8, 100_000.0, 100_000.0, 0)),
         // U equals eta, so it is not below eta.
         ((8, 95_000, 0, 501, 600), (0.95, 100_000.0, 100_000.0, 0)),

@@ -11,7 +11,6 @@ fn sender(config: IrnConfig) -> IrnSender {
     IrnSender::new(&config, &FACTS, ENDS, AnyCc::constant(HUGE), AnyLb::ecmp(9))
 }
 
-/// A sender with a message of `packets` packets.
 fn with(packets: u64) -> IrnSender {
     posted(config(), packets)
 }
@@ -22,7 +21,6 @@ fn posted(config: IrnConfig, packets: u64) -> IrnSender {
     sender
 }
 
-/// The PSNs that are sent now, in order.
 fn burst(sender: &mut IrnSender, now: Time) -> Vec<u32> {
     send(sender, now).into_iter().map(|(psn, _)| psn).collect()
 }
@@ -46,13 +44,11 @@ fn answer(sender: &mut IrnSender, now: Time, repr: Repr) {
     sender.handle_packet(now, &packet);
 }
 
-/// The packets that are sent immediately after an answer.
 fn upon(sender: &mut IrnSender, now: Time, repr: Repr) -> Vec<u32> {
     answer(sender, now, repr);
     burst(sender, now)
 }
 
-/// The packets that are sent when the timer expires, which must be due now.
 #[track_caller]
 fn time_out(sender: &mut IrnSender, now: Time) -> Vec<u32> {
     assert_eq!(sender.next_timeout(), Some(now));
@@ -167,7 +163,7 @@ fn the_congestion_controls_window_holds_too() {
     assert_eq!(send(&mut sender, us(100)), [(0, true)]);
 }
 
-/// DCP, section 2.2: the SACK of a packet means that the missing packets below it are lost. Each of these is
+/// DCP, section 2.2: the SACK of a packet means that the missing packets below it are lost. A lost packet is
 /// retransmitted once, the lowest first, before any new packet.
 #[test]
 fn a_lost_packet_is_sent_again_once() {
@@ -204,7 +200,7 @@ fn psn_of(packet: Packet) -> u32 {
 fn only_what_has_a_sacked_packet_above_it_is_lost() {
     let mut sender = with(10);
     assert_eq!(burst(&mut sender, us(0)), psns(0..10));
-    // PSNs 2, 4 and 7 are lost, and PSN 6 overtakes PSN 5.
+    // PSNs 2, 4 and 7 are lost, PSN 6 overtakes PSN 5, and PSN 9 overtakes PSN 8.
     assert_eq!(upon(&mut sender, us(8), ack(2, 1)), []);
     assert_eq!(upon(&mut sender, us(8), ack(2, 3)), [2]);
     assert_eq!(upon(&mut sender, us(8), ack(2, 6)), [4, 5]);
@@ -362,8 +358,6 @@ fn recovery_ends_past_the_recovery_psn() {
         assert_eq!(upon(&mut sender, us(8), ack(0, 1)), [0]);
         sender.post(MessageId(2), 5 * 936).unwrap();
         assert_eq!(burst(&mut sender, us(8)), psns(10..15));
-        // During the recovery, packet 10 is retransmitted for the first time, and so is every other packet that has not
-        // been SACKed.
         assert_eq!(upon(&mut sender, us(9), ack(9, 11)), [9, 10]);
         // If the recovery is over, the next SACK begins a new one.
         answer(&mut sender, us(10), ack(cumulative, 8));
@@ -441,7 +435,7 @@ fn a_paced_sender_keeps_packets_apart_copies_too() {
     assert_eq!(at(&mut sender, 240), Some(2));
 }
 
-/// Records the calls of the congestion control and the load balancer.
+/// Records the calls of the congestion control.
 #[derive(Default)]
 struct Told {
     mbps: u64,

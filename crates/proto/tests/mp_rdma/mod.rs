@@ -31,7 +31,6 @@ fn config() -> MpRdmaConfig {
     }
 }
 
-/// A load balancer that probes with probability `probe`.
 fn paths(probe: f64) -> AnyLb {
     let environment = Environment { facts: FACTS, rto: Duration::from_us(100), trimming: false };
     let config = MpRdmaLbConfig { paths: PATHS, probe, probe_interval: Span::Rtt(1.0) };
@@ -47,7 +46,6 @@ fn sender(window: f64) -> MpRdmaSender {
     MpRdmaSender::new(&config(), &FACTS, ENDS, cc.build(&FACTS), paths(0.0))
 }
 
-/// Posts one message of `packets` packets.
 fn post(sender: &mut MpRdmaSender, packets: u64) {
     sender.post(MessageId(1), packets * 936).unwrap();
 }
@@ -66,7 +64,6 @@ fn send(sender: &mut MpRdmaSender, now: Time) -> Vec<(u32, u16)> {
         .collect()
 }
 
-/// The PSNs that are sent now.
 fn burst(sender: &mut MpRdmaSender, now: Time) -> Vec<u32> {
     send(sender, now).into_iter().map(|(psn, _)| psn).collect()
 }
@@ -76,7 +73,7 @@ fn answer(sender: &mut MpRdmaSender, now: Time, ev: u16, repr: Repr) {
     sender.handle_packet(now, &packet);
 }
 
-/// The ACK of `psn`, which was sent at time 0, when every PSN below `cumulative` has arrived.
+/// The ACK of `psn`, which was sent at time 0. Every PSN below `cumulative` has arrived.
 fn ack(psn: u32, cumulative: u32) -> Repr {
     Repr::ack(cumulative).with_received(psn, 1)
 }

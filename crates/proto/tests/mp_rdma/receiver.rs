@@ -16,7 +16,6 @@ fn data(psn: u32, message: u32, message_packets: u32) -> Packet {
     Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000).with_ev(7)
 }
 
-/// The single answer to a packet of a long message.
 fn answer_to(receiver: &mut MpRdmaReceiver, packet: &Packet) -> Repr {
     assert_eq!(receiver.handle_packet(us(9), packet), None);
     let answer = receiver.poll_transmit().expect("each packet is answered");

@@ -52,7 +52,7 @@ fn a_bitmap_that_overflows_makes_the_sender_go_back() {
     let first = again[0];
     assert!(matches!(first.repr, Repr::Data { psn: 0, .. }));
     assert_eq!((sender.counters().nacks, sender.counters().retransmissions), (9, 9));
-    // The ePSN waited for PSN 0, so it now passes 1 to 63. These are not retransmitted.
+    // The ePSN waited for PSN 0 and now passes 1 to 63, so that PSN 64 is sent next.
     receiver.handle_packet(us(29), &first);
     let ack = receiver.poll_transmit().expect("an answer");
     assert!(matches!(ack.repr, Repr::Ack { cumulative: 64, .. }));
@@ -134,8 +134,8 @@ fn what_is_acknowledged_meanwhile_is_left_out() {
     assert_eq!(sender.counters().retransmissions, 2);
 }
 
-/// A late ACK does not count as late if it is for a copy that was retransmitted at 9 us. A late ACK of an earlier copy
-/// marks the path of that copy as slow.
+/// An ACK of a PSN far below the highest acknowledged one does not count as late if it is for a copy that was
+/// retransmitted at 9 us. If it is for an earlier copy, it counts, and its path gets no packet.
 #[test]
 fn a_packet_that_was_sent_again_is_not_late() {
     for (sent_at, goes) in [(us(9), true), (Time(us(9).0 - 1), false)] {

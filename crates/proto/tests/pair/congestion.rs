@@ -9,7 +9,6 @@ use anabranch_proto::cc::{
 use anabranch_proto::{Pace, PathFacts, Size, Span};
 use proptest::prelude::*;
 
-/// A window that never changes.
 pub fn constant() -> impl Strategy<Value = CcConfig> {
     window().prop_map(|window| CcConfig::Constant(ConstantConfig { window: bytes(window) }))
 }
@@ -62,7 +61,7 @@ pub fn strack() -> impl Strategy<Value = CcConfig> {
     })
 }
 
-/// The time of a packet at the lowest rate of a congestion control, if it has one.
+/// The time of a packet at the lowest rate of a congestion control, or 0 if it has no lowest rate.
 pub fn slowest_packet(cc: &CcConfig, facts: &PathFacts) -> Duration {
     match cc {
         CcConfig::Dcqcn(config) => config.min_rate.on(facts).min(facts.line_rate).time_for(PACKET),

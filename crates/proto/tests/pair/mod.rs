@@ -25,7 +25,6 @@ use proptest::test_runner::{Config, TestError, TestRng, TestRunner};
 use schedule::Schedule;
 use std::fmt::Debug;
 
-/// Checks a property for many schedules.
 fn check<E: Clone + Debug, S: Strategy<Value = Schedule<E>>>(
     schedules: S,
     test: impl Fn(Schedule<E>) -> Result<(), TestCaseError>,

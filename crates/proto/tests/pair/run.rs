@@ -34,7 +34,6 @@ pub trait Sending {
 
 /// A receiver with its model.
 pub trait Receiving {
-    /// Passes a packet to the receiver, and returns all packets that it sends in reply.
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<Vec<Packet>, TestCaseError>;
     /// The time at which the receiver's host sends a packet without a trigger. None unless the transport pulls.
     fn next_timeout(&self) -> Option<Time> {
@@ -50,7 +49,6 @@ pub trait Receiving {
     fn fresh_packets(&self) -> u64;
 }
 
-/// The outcome of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
     pub retransmissions: u64,
@@ -63,7 +61,6 @@ pub struct Outcome {
     pub finished: Time,
 }
 
-/// The state of a run.
 pub struct Run<'a, E: Ends> {
     schedule: &'a Schedule<E>,
     now: Time,
@@ -118,7 +115,6 @@ impl<'a, E: Ends> Run<'a, E> {
         run
     }
 
-    /// Runs until no event is left.
     pub fn finish(mut self) -> Result<Outcome, TestCaseError> {
         let (everything, deadline) = (self.schedule.messages.len(), E::deadline(self.schedule));
         let mut finished = Time::ZERO;

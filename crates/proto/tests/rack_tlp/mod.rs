@@ -44,7 +44,6 @@ impl Sender {
         Sender { end, sent: Vec::new() }
     }
 
-    /// A sender with one message of `packets` packets.
     fn with(packets: u64) -> Self {
         Sender::new(&config(), AnyCc::constant(HUGE), packets)
     }
@@ -86,13 +85,11 @@ impl Sender {
         self.hear(now, Repr::ack(cumulative).with_received(psn, 1).with_sent_at(sent_at));
     }
 
-    /// The packets that are sent immediately after an ACK.
     fn upon(&mut self, now: Time, cumulative: u32, psn: u32) -> Vec<u32> {
         self.ack(now, cumulative, psn);
         self.burst(now)
     }
 
-    /// The packets that are sent when the timer expires, which must be due now.
     #[track_caller]
     fn ring(&mut self, now: Time) -> Vec<u32> {
         assert_eq!(self.end.next_timeout(), Some(now));

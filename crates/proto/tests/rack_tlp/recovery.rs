@@ -126,7 +126,6 @@ fn the_ack_of_a_first_copy_does_not_speak_for_the_second() {
     assert_eq!(sender.end.next_timeout(), Some(us(330)));
 }
 
-/// A lost packet that arrives after all is not retransmitted.
 #[test]
 fn what_is_acknowledged_meanwhile_is_not_sent_again() {
     let mut sender = Sender::with(10);

@@ -17,7 +17,6 @@ fn paced(config: RnicSrConfig) -> RnicSrSender {
     RnicSrSender::new(&config, &FACTS, ENDS, cc, AnyLb::ecmp(9))
 }
 
-/// The PSNs that are sent now, in order.
 fn burst(sender: &mut RnicSrSender, now: Time) -> Vec<u32> {
     send(sender, now).into_iter().map(|(psn, _)| psn).collect()
 }
@@ -65,7 +64,6 @@ fn post_three(sender: &mut RnicSrSender) {
     sender.post(MessageId(12), 937).unwrap();
 }
 
-/// Posts one message of `packets` packets.
 fn post(sender: &mut RnicSrSender, packets: u64) {
     sender.post(MessageId(1), packets * 936).unwrap();
 }

@@ -30,8 +30,8 @@ const HEADER: u64 = 64;
 const ACK: u64 = 60;
 const MESSAGE: MessageId = MessageId(3);
 
-/// Packets of 1,000 B on the wire, a SACK for every four of them, and probes after 36 us, whose answers indicate a loss
-/// within 24 us.
+/// Packets of 1,000 B on the wire, a SACK for every four of them, and probes after 36 us. The SACK of a probe
+/// indicates a loss if it returns in less than 24 us.
 fn config() -> StrackConfig {
     StrackConfig {
         payload: Bytes(PACKET - HEADER),
@@ -75,7 +75,7 @@ mod load_balancing {
         lb.handle_ack(Time::ZERO, ev, marked, FACTS.base_rtt);
     }
 
-    /// Lines 17-19: `rr` is 0 initially, and advances before it is used.
+    /// Algorithm 3, lines 17-19: `rr` is 0 initially, and advances before it is used.
     #[test]
     fn goes_round_twice_the_window_but_8_at_least_and_256_at_most() {
         let round = |cwnd, packets| send(&mut balancer(256), packets, cwnd);
@@ -86,7 +86,8 @@ mod load_balancing {
         assert_eq!(send(&mut balancer(10), 11, 150)[8..], [9, 0, 1]);
     }
 
-    /// Lines 7 and 12-14: each ACK overwrites the path of the previous one, and a marked ACK leaves no path.
+    /// Algorithm 3, lines 7 and 12-14: each ACK overwrites the path of the previous one, and a marked ACK leaves no
+    /// path.
     #[test]
     fn an_unmarked_path_carries_the_next_packet_once() {
         let mut lb = balancer(256);
@@ -220,8 +221,9 @@ mod congestion_control {
         cc.window()
     }
 
-    /// Lines 8-9: the window grows by alpha * (target - delay) / cwnd, with alpha = 4 packets per 12 us. Lines 19-22:
-    /// the window also grows by 0.15 packets if more than a base RTT has passed since the last such increase.
+    /// Algorithm 4, lines 8-9: the window grows by alpha * (target - delay) / cwnd, with alpha = 4 packets per 12 us.
+    /// Lines 19-22: the window also grows by 0.15 packets if more than a base RTT has passed since the last such
+    /// increase.
     #[test]
     fn grows_in_proportion_to_the_room_below_the_target() {
         let mut cc = start(config(20.0));
@@ -256,7 +258,7 @@ mod congestion_control {
         assert_eq!(cc.window(), 100_471, "100 + 7.111 / 100 + 0.15 * 2.667");
     }
 
-    /// Lines 6-7, which apply to delays above three targets.
+    /// Algorithm 4, lines 6-7, which apply to delays above three targets.
     #[test]
     fn an_unmarked_packet_that_waited_long_adds_beta() {
         let mut cc = start(config(20.0));
@@ -272,8 +274,8 @@ mod congestion_control {
         assert_eq!(ack(&mut cc, 101, 11, true, 1), 20_150);
     }
 
-    /// Lines 14-16. The average after n samples of 24 us is 24 * (1 - 0.875^n). It is 11.69 us after five samples, and
-    /// 13.2289 us after six, when the window is cut by 0.8 * 1.2289 / 13.2289 = 7.4317 %.
+    /// Algorithm 4, lines 14-16. The average after n samples of 24 us is 24 * (1 - 0.875^n). It is 11.69 us after
+    /// five samples, and 13.2289 us after six, when the window is cut by 0.8 * 1.2289 / 13.2289 = 7.4317 %.
     #[test]
     fn cuts_when_the_average_passes_the_target_once_a_base_rtt() {
         let mut cc = start(config(20.0));
@@ -294,7 +296,8 @@ mod congestion_control {
         assert_eq!(ack(&mut cc, 100, 36, true, 1), 10_150, "0.8 * 24 / 36 is more than a half; + 0.15");
     }
 
-    /// Lines 11-13, and Algorithm 2, whose period is base_rtt + target = 24 us and begins with the first ACK.
+    /// Algorithm 4, lines 11-13, and Algorithm 2, whose period is base_rtt + target = 24 us and begins with the first
+    /// ACK.
     #[test]
     fn far_above_the_target_the_window_is_what_arrived() {
         let mut cc = sharp(20.0);
@@ -318,15 +321,16 @@ mod congestion_control {
         assert_eq!(cc.window(), 1_150, "nothing arrived: one packet; + 0.15");
     }
 
-    /// Line 11: an eighth of the largest window is 18.75 packets, and the achieved BDP must be less than that.
+    /// Algorithm 4, line 11: an eighth of the largest window is 18.75 packets, and the achieved BDP must be less than
+    /// that.
     #[test]
     fn follows_what_arrived_only_below_an_eighth_of_the_largest_window() {
         for (packets, expected) in [(18, 18_150), (19, 20_150)] {
             let mut cc = sharp(40.0);
             assert_eq!(ack(&mut cc, 100, 0, true, 0), 40_150);
             let window = ack(&mut cc, 125, 37, true, packets);
-            // 18 packets are less than an eighth, so the window becomes 18. 19 packets are not, so the window of 40.15 is
-            // cut to a half instead. In both cases, 0.15 is added.
+            // 18 packets are less than an eighth, so the window becomes 18. 19 packets are not, so the window of
+            // 40.15 is cut to a half instead. In both cases, 0.15 is added.
             assert_eq!(window, if packets == 18 { expected } else { 20_225 });
         }
     }

@@ -25,7 +25,6 @@ struct Path {
     payload: u64,
 }
 
-/// The outcome of a run.
 #[derive(Debug)]
 struct Outcome {
     delivered: Vec<MessageId>,

@@ -49,8 +49,8 @@ fn a_packet_with_the_epsn_is_answered_at_once() {
     assert_eq!(sacks(&mut receiver, [3]), [(6, 6, 0, 0)], "over what came before it");
 }
 
-/// Condition 1: the receiver sends a SACK once enough bytes (here four packets) have arrived since the last SACK,
-/// whatever caused the last SACK.
+/// Condition 1: the receiver sends a SACK once enough bytes (here four packets) have arrived since the last SACK that
+/// answered no probe.
 #[test]
 fn enough_bytes_are_answered() {
     let mut receiver = receiver();
@@ -98,8 +98,8 @@ fn a_probe_is_answered_from_its_base() {
     assert_eq!(probe(1), (3, 1, bits([0, 1, 3]), 2), "below the ePSN all have arrived");
     assert_eq!(probe(60), (3, 60, bits([10]), 2));
     assert_eq!(probe(200), (3, 200, 0, 2));
-    // PSNs 4 and 70 are not yet reported. The segment of the lower one, PSN 4, follows in the next SACK, two packets
-    // later.
+    // The SACKs of probes do not count as reports, so that PSNs 4 and 70 still have to be reported. The segment of
+    // PSN 4 follows in the next SACK, two packets later.
     assert_eq!(sacks(&mut receiver, [200]), []);
     assert_eq!(sacks(&mut receiver, [201]), [(3, 3, bits([1]), 4)]);
 }

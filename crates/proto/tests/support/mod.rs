@@ -26,7 +26,6 @@ pub const fn wide_facts(packet: u64) -> PathFacts {
     PathFacts { bdp: Bytes(400_000), ..facts(packet) }
 }
 
-/// The time `us` microseconds after the start.
 pub fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }

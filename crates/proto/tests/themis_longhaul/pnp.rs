@@ -71,9 +71,9 @@ fn the_entry_is_there_before_the_first_packet() {
     }
 }
 
-/// The setup starts 300 us before the first message, which is posted at 50 us. The daemon's report takes 10 us, and the
-/// installation of the entry 1,000 us. So a timer makes the entry at -250 + 1,010 = 760 us, and packets that pass earlier
-/// have no entry.
+/// The setup starts 300 us before the first message, which is posted at 50 us. The daemon's report takes 10 us, and
+/// the installation of the entry 1,000 us. So a timer makes the entry at -250 + 1,010 = 760 us, and packets that pass
+/// earlier have no entry.
 #[test]
 fn an_entry_that_is_late_comes_by_a_timer() {
     let mut esw = Esw::new(&PnpConfig { setup: Span::Time(Duration::from_us(300)), ..config() });
@@ -125,7 +125,8 @@ fn without_an_interval_every_mark_has_a_cnp() {
     assert_eq!((esw.counter("pnp_cnps"), esw.counter("marks_within_interval")), (4, 0));
 }
 
-/// A setting of figure 16: the mark of a packet that causes a CNP is not cleared. The interval between CNPs still applies.
+/// A setting of figure 16: the mark of a packet that causes a CNP is not cleared. The interval between CNPs still
+/// applies.
 #[test]
 fn without_clearing_the_mark_goes_on_beside_the_cnp() {
     let mut esw = Esw::new(&PnpConfig { clear_marks: false, ..config() });
@@ -136,7 +137,6 @@ fn without_clearing_the_mark_goes_on_beside_the_cnp() {
     assert_eq!(counters.map(|name| esw.counter(name)), [0, 1, 1, 0]);
 }
 
-/// Each queue pair has its own register.
 #[test]
 fn flows_have_intervals_of_their_own() {
     let mut esw = Esw::new(&config());

@@ -9,7 +9,8 @@ use anabranch_proto::program::themis_longhaul::{
 };
 use proptest::prelude::*;
 
-/// An entry matches the addresses and the sQPN, and gives the cQPN, which need not be the same number.
+/// An entry matches the addresses and the QPN of the server (sQPN), and gives the QPN of the client (cQPN), which
+/// need not be the same number.
 #[test]
 fn an_entry_matches_the_whole_key_and_gives_the_other_number() {
     let mut table = QpField::new(4);

@@ -383,8 +383,8 @@ fn packets_leave_in_order_while_loops_grow() {
     assert_eq!(switch.count("max_loop_num"), 195);
 }
 
-/// All flows share the port. A flow that loops ten times takes ten times its rate, and packets beyond 1.6 Tb/s wait in the
-/// queue.
+/// All flows share the port. A flow that loops ten times takes ten times its rate, and packets beyond 1.6 Tb/s wait
+/// in the queue.
 #[test]
 fn what_the_port_cannot_carry_piles_up() {
     let mut switch = Switch::new(&config());

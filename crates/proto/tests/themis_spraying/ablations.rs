@@ -8,7 +8,7 @@ use anabranch_proto::program::ThemisSprayingConfig;
 use std::ops::Range;
 
 /// The time during which the link is down. It begins when all 64 packets are on their paths but no NACK has returned,
-/// and ends two timeouts later.
+/// and ends after the second timeout of 4 ms.
 const DEAD: Range<Time> = Time(7_500_000)..Time(9_000_000_000);
 
 /// Figure 13: without C2, NACKs for late packets are forwarded, and the packets are retransmitted.

@@ -205,7 +205,7 @@ fn packets_of_neighbours_and_packets_in_passing_are_left_alone() {
     let (mark, out) = (passing.tag, tor.egress(&mut passing, false));
     assert_eq!((passing.tag, out), (mark, Vec::new()));
     assert_ne!(mark, 0);
-    // Themis ignores packets that are neither ACKs nor NACKs.
+    // Themis ignores control packets that are neither ACKs nor NACKs.
     let cnp = Packet { repr: Repr::Cnp, ..nack(QP, 0) };
     for (from_host, to_host) in [(true, false), (false, true), (false, false)] {
         let mut packet = cnp;
@@ -215,7 +215,6 @@ fn packets_of_neighbours_and_packets_in_passing_are_left_alone() {
     assert_eq!(nacks(&tor), [0; 6]);
 }
 
-/// Queue pairs are independent, whatever the order of their first packets is.
 #[test]
 fn each_queue_pair_has_a_state_of_its_own() {
     let mut tor = receiving(2);

@@ -27,7 +27,6 @@ const PAYLOAD: u64 = 1000;
 /// The outage of a path that is never down.
 pub const UP: Range<Time> = Time::NEVER..Time::NEVER;
 
-/// The parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Number of packets of each message. All messages are posted at the start.
@@ -60,7 +59,6 @@ pub struct Path {
     pub down: Range<Time>,
 }
 
-/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub timeouts: Vec<Timeout>,
@@ -112,7 +110,6 @@ enum Event {
     AtSender(Packet),
 }
 
-/// The state of a run.
 struct Fabric<'a> {
     plan: &'a Plan,
     now: Time,
@@ -140,7 +137,6 @@ struct Fabric<'a> {
     outcome: Outcome,
 }
 
-/// Runs a plan until no event is left.
 pub fn run(plan: &Plan) -> Outcome {
     let mut fabric = Fabric::new(plan);
     fabric.serve_sender();

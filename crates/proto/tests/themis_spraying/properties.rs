@@ -136,7 +136,6 @@ fn one_loss_costs_a_timeout_only_in_the_tail() {
     }
 }
 
-/// Without losses nothing is retransmitted, however much the delays of the paths differ.
 #[test]
 fn reordering_alone_costs_nothing() {
     let outcome = run(&calm(&[1000, 1000]));

@@ -109,8 +109,8 @@ fn no_packet_moves_from_one_avoided_path_to_another() {
     assert_eq!(taken, BTreeSet::from([own[0], own[2], own[3]]), "all are avoided: any but its own");
 }
 
-/// A retransmission whose own path is avoided moves only once, and counts as `rerouted`, not as `avoided`. It still uses
-/// up one of the packets for which the path is avoided.
+/// A retransmission whose own path is avoided moves only once, and counts as `rerouted`, not as `avoided`. It still
+/// uses up one of the packets for which the path is avoided.
 #[test]
 fn a_retransmission_of_an_avoided_path_moves_once() {
     let mut tor = Tor::new(&ThemisSprayingConfig { avoidance_window: 2, ..PAPER }, 4);

@@ -146,7 +146,6 @@ impl Tor {
     }
 }
 
-/// The value of a counter of a program.
 pub fn counter(program: &ThemisSpraying, name: &str) -> u64 {
     let counters = program.counters();
     counters.iter().find(|counter| counter.name == name).unwrap_or_else(|| panic!("no {name}")).value

@@ -465,7 +465,8 @@ fn bitmap() {
     ");
 }
 
-/// An entropy that came back unmarked is used again, the oldest first. Otherwise the bitmap chooses, in which 2 and 4 have penalties.
+/// An entropy that came back unmarked is used again, the oldest first. Otherwise the bitmap chooses, in which 2 and 4
+/// have penalties.
 #[test]
 fn mixed() {
     let config = LbConfig::Mixed(MixedConfig {

@@ -13,7 +13,7 @@ pub(super) fn evaluate(root: &Node, index: &Index<'_>) -> Result<ClaimValue, Err
     Context::new(index).whole(root)
 }
 
-/// Evaluates a measure. A comparison is true only if it is true for every seed.
+/// A comparison is true only if it is true for every pair of a seed on its left and a seed on its right.
 pub(super) fn evaluate_by_spread(root: &Node, index: &Index<'_>) -> Result<(ClaimValue, Spread), ErrorAt> {
     let mut context = Context { comparisons: Some(Vec::new()), ..Context::new(index) };
     let value = context.whole(root)?;
@@ -43,7 +43,6 @@ impl<'a> Context<'a> {
         Context { index, set: index.set, bound: Vec::new(), bin: None, comparisons: None }
     }
 
-    /// The measure's value, which may be a pair.
     fn whole(&mut self, root: &Node) -> Result<ClaimValue, ErrorAt> {
         let value = match &root.kind {
             NodeKind::Pair(low, high) => ClaimValue::Range([self.value(low)?, self.value(high)?]),

@@ -74,8 +74,9 @@ impl Measure {
     /// Computes the measure from results.
     ///
     /// # Errors
-    /// The measure names a scheme, parameter, series or extra number that the results lack, needs messages that did
-    /// not finish, needs a curve that does not settle or a bin without messages, or divides by zero.
+    /// The measure names something that the results lack, does not choose between values of a swept parameter, or uses
+    /// `range` or `[a, b]` below its top; it needs messages or jobs that did not finish or were not recorded, a curve that
+    /// does not settle or a bin without messages; or the result is not a finite number.
     pub fn evaluate(&self, set: &ResultSet) -> Result<ClaimValue, MeasureError> {
         self.evaluate_indexed(&Index::new(set))
     }

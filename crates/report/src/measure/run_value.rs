@@ -7,7 +7,6 @@ use crate::index::Index;
 use anabranch_results::{FlowRow, RunRow, Statistic};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Computes the values of functions in single runs of a result set.
 pub(super) struct RunValues<'a> {
     pub index: &'a Index<'a>,
     /// The bin to which functions over messages are restricted, and its number.
@@ -15,7 +14,6 @@ pub(super) struct RunValues<'a> {
 }
 
 impl RunValues<'_> {
-    /// The value of `function` in a run.
     pub(super) fn value(&self, at: usize, function: &Function, index: usize) -> Result<f64, ErrorAt> {
         let run = self.run(index);
         match function {
@@ -190,7 +188,6 @@ impl RunValues<'_> {
         curves
     }
 
-    /// The error for a run without points.
     fn no_points(&self, points: &Points, run: usize) -> Result<f64, ErrorAt> {
         let (series, entity) = (&points.series, points.entity.as_deref());
         let scheme = &self.run(run).scheme;
@@ -247,7 +244,6 @@ fn unfinished(at: usize, run: &RunRow, missing: u64, all: u64, what: &str) -> Re
     )
 }
 
-/// The error for a curve that does not stay near a value.
 fn unsettled(
     at: usize,
     run: &RunRow,

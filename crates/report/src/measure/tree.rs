@@ -56,7 +56,6 @@ pub(super) enum Over {
 pub(super) enum Axis {
     /// `seed` or a swept parameter.
     Parameter(String),
-    /// The messages, in bins by length.
     Bins(Bins),
 }
 
@@ -131,7 +130,6 @@ impl Points {
         self.entity.as_ref().is_none_or(|known| covers(known, entity))
     }
 
-    /// Whether the time is in the interval.
     pub(super) fn is_at(&self, time_us: f64) -> bool {
         self.from_us < time_us && time_us <= self.to_us
     }
@@ -159,7 +157,6 @@ pub(super) enum Quantity {
     Retransmissions,
     /// The number of retransmitted data packets of a message divided by the number of packets of the message.
     RetransmittedShare,
-    /// The number of timeouts of a message.
     Timeouts,
 }
 
@@ -188,7 +185,6 @@ impl Node {
         }
     }
 
-    /// Whether this node or one below it satisfies `is`.
     pub(super) fn any(&self, is: &dyn Fn(&NodeKind) -> bool) -> bool {
         is(&self.kind) || self.below().into_iter().any(|node| node.any(is))
     }

@@ -4,12 +4,12 @@ use super::curves::Picture;
 use anabranch_results::ResultSet;
 use serde_json::{Value as Json, json};
 
-/// The largest number of faults whose times a plot shows.
+/// The largest number of bands of a plot.
 const MOST: usize = 16;
 
-/// `{name, from, to, every, lasts}` in microseconds for each fault of the first run of each curve. `to` is null if
-/// the fault lasts to the end. `to` equals `from` if the faults differ between points of the sweep. Only a periodic
-/// fault has `every` and `lasts`.
+/// `{name, from, to, every, lasts}` in microseconds for each start time of each fault of the first run of each curve.
+/// `to` is null if the fault lasts to the end. `to` equals `from` if the faults differ between points of the sweep.
+/// Only a periodic fault has `every` and `lasts`.
 pub(super) fn of(set: &ResultSet, picture: &Picture<'_>) -> Vec<Json> {
     let mut bands: Vec<Json> = Vec::new();
     let runs = picture.curves.iter().filter_map(|curve| set.runs.get(*curve.runs.first()?));

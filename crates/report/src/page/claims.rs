@@ -60,7 +60,6 @@ pub(super) fn class(outcome: Outcome) -> &'static str {
     }
 }
 
-/// The rule for outcomes.
 fn rule(figure: &Figure) -> String {
     let unjudged = if figure.is_judged() {
         ""

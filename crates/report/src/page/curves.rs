@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The largest number of pictures of one plot. Further points of the sweep have no picture.
 const MAX_PICTURES: usize = 8;
 
-/// One picture of a plot.
 pub(super) struct Picture<'a> {
     /// The difference from the plot's other pictures. It is empty if this is the only picture.
     pub(super) name: String,
@@ -21,13 +20,13 @@ pub(super) struct Curve<'a> {
     pub scheme: &'a str,
     /// The name without the scheme: `ports = 4, seed 1`. It is empty if the name consists only of the scheme.
     pub rest: String,
-    /// Indices of the curve's runs: one for each seed and, in a line, for each value of x.
+    /// Indices of the curve's runs: one for each seed and, if the x axis has schemes or values of a parameter, for
+    /// each of them.
     pub runs: Vec<usize>,
     named_by_scheme: bool,
 }
 
 impl Picture<'_> {
-    /// The plot's title and the difference from its other pictures.
     pub(super) fn title(&self, spec: &PlotSpec) -> String {
         if self.name.is_empty() { spec.title.clone() } else { format!("{} ({})", spec.title, self.name) }
     }
@@ -39,7 +38,6 @@ impl Picture<'_> {
         if here.len() < self.curves.len() { position } else { scheme_look(set, self.curves[position].scheme) }
     }
 
-    /// The line style of a curve.
     pub(super) fn line(&self, set: &ResultSet, position: usize) -> Json {
         line(self.look(set, position), 2.0)
     }
@@ -50,13 +48,11 @@ pub(super) fn scheme_look(set: &ResultSet, scheme: &str) -> usize {
     schemes(set).iter().position(|name| *name == scheme).unwrap_or(0)
 }
 
-/// The line style for an index of colour and dash.
 pub(super) fn line(look: usize, width: f64) -> Json {
     json!({"color": palette(look), "dash": dash(look), "width": width})
 }
 
 impl Curve<'_> {
-    /// The curve's text in the legend.
     pub(super) fn name(&self) -> String {
         match (self.named_by_scheme, self.rest.is_empty()) {
             (_, true) => self.scheme.to_owned(),

@@ -23,7 +23,7 @@ const ENOUGH: usize = 6;
 /// The smallest absolute value of a correlation for which there is a common order from which a scheme can deviate.
 const AN_ORDER: f64 = 0.6;
 
-/// A scheme that is ranked, or that is the only one to finish.
+/// A scheme that finished, unless no fault affected it although faults affected others.
 pub(super) struct SchemeTime<'a> {
     pub scheme: &'a str,
     pub over_ideal: Estimate,
@@ -123,7 +123,6 @@ pub(super) fn times_plot(
 }
 
 impl Points<'_> {
-    /// The times and the values of the measure.
     fn numbers(&self) -> (Vec<f64>, Vec<f64>) {
         self.points.iter().map(|(one, measure)| (one.over_ideal.mean, *measure)).unzip()
     }

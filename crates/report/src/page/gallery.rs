@@ -58,7 +58,7 @@ pub fn gallery(heading: &str, entries: &[GalleryEntry], catalogue: &[CatalogueRo
     document("Anabranch: figures reproduced", &body, &[])
 }
 
-/// A table with the number of claims that hold, for each paper.
+/// A table with the number of claims of each outcome, for each paper.
 fn counts(papers: &[&str], entries: &[GalleryEntry]) -> String {
     let judged = entries.iter().all(|entry| entry.figure.is_judged());
     let mut html = String::from(
@@ -96,7 +96,6 @@ fn counts(papers: &[&str], entries: &[GalleryEntry]) -> String {
     html + "</section>\n"
 }
 
-/// A table with the figures and tables of a paper.
 fn rows_of(paper: &str, entries: &[GalleryEntry], catalogue: &[CatalogueRow]) -> String {
     let mut html = format!(
         "<section><h2>{0}</h2><table class=\"cards\"><caption>Every figure and table of the paper</caption><thead><tr>\

@@ -43,7 +43,6 @@ struct OwnGround {
     over_ideal: Option<Estimate>,
 }
 
-/// A scheme in a scenario.
 struct Row {
     scheme: String,
     standing: RankedScheme,
@@ -129,14 +128,15 @@ impl LeagueEntry {
         self.rows.iter().find(|row| row.scheme == scheme)
     }
 
-    /// The lowest ratio of time to ideal among the schemes that are ranked or that finished alone.
+    /// The lowest ratio of time to ideal among the schemes that finished, without those that no fault affected
+    /// although faults affected others.
     fn best(&self) -> Option<f64> {
         let all = self.rows.iter().filter(|row| !row.standing.is_untouched).filter_map(|row| row.over_ideal);
         all.map(|estimate| estimate.mean).reduce(f64::min)
     }
 
-    /// The scheme's time divided by that of the best scheme of the scenario, or none if the scheme did not finish or no
-    /// fault affected it.
+    /// The scheme's time divided by that of the best scheme of the scenario, or none if the scheme did not finish or
+    /// no fault affected it although faults affected others.
     fn over_best(&self, scheme: &str) -> Option<f64> {
         let row = self.row(scheme).filter(|row| !row.standing.is_untouched)?;
         Some(row.over_ideal?.mean / self.best()?)
@@ -250,12 +250,10 @@ pub fn league(heading: &str, entries: &[LeagueEntry], bits: &BTreeMap<String, u6
     document("Anabranch: the league", &body, &plots)
 }
 
-/// The reason why a run is missing.
 fn cause(run: &MissingRun) -> String {
     run.cause.as_ref().map_or_else(|| "never ran to its end".to_owned(), RunFailure::to_string)
 }
 
-/// Whether a scheme has rank 1 in a scenario.
 fn is_first(entry: &LeagueEntry, scheme: &str) -> bool {
     entry.row(scheme).is_some_and(|row| row.standing.rank == Some(1))
 }
@@ -524,8 +522,8 @@ fn with_half(estimate: Estimate, shown: impl Fn(f64) -> String) -> String {
     shown(estimate.mean) + &half
 }
 
-/// The plot of hardware state against time. For each scheme it shows the bits of state and the mean over scenarios of
-/// the ratio of its time to the best time.
+/// The plot of hardware state against time. For each scheme it shows the bits of state and the geometric mean over
+/// scenarios of the ratio of its time to the best time.
 fn state_plot(entries: &[&LeagueEntry], schemes: &[&str], bits: &BTreeMap<String, u64>) -> Option<Plot> {
     let mut data = Vec::new();
     let mut left_out = Vec::new();

@@ -10,7 +10,6 @@ use super::curves::Picture;
 use anabranch_results::PlotSpec;
 use serde_json::Value as Json;
 
-/// A plot on the page.
 #[derive(Clone)]
 pub(super) struct Plot {
     pub title: String,

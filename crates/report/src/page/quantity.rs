@@ -32,7 +32,6 @@ impl Quantity {
         }
     }
 
-    /// The title of an axis for the parameter `name`.
     pub(super) fn axis(&self, name: &str) -> String {
         match self {
             Quantity::Bytes => format!("{name} (KB)"),

@@ -371,7 +371,7 @@ fn downsampled_cloud(points: &[(f64, f64)], most: usize) -> Points {
 /// A sort key that compares numbers in names by value, so that `up:2` comes before `up:10`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NaturalSortKey {
-    /// The parts of the name, each as a pair of text and the number after it.
+    /// The parts of the name: a number as an empty text and the number, and a text as the text and 0.
     parts: Vec<(String, u64)>,
     pub(super) text: String,
 }

@@ -95,7 +95,6 @@ fn points(
     points
 }
 
-/// The traces of a plot.
 struct Traces {
     data: Vec<Json>,
     /// The smallest value above zero, and the largest value.

@@ -5,7 +5,6 @@ use crate::labels::{TimeUnit, bytes, half_width, large, micros};
 use crate::ranking::{Quantity, RankedScheme, Recovery};
 use anabranch_results::{Estimate, RunRow};
 
-/// A column of the summary: its heading and its cells.
 pub(super) type Column = (&'static str, Cells);
 
 /// The cells of a column, one per scheme and point of the sweep.
@@ -50,7 +49,7 @@ pub(super) const SITE_COLUMNS: [(&str, &str); 4] = [
     ("P99 slow-\ndown inter", "inter_slowdown_p99"),
 ];
 
-/// Columns for runs with jobs: collective completion times.
+/// Columns for runs with jobs: the number of jobs and the collective completion times.
 pub(super) const JOB_COLUMNS: [Column; 4] = [
     (
         "\njobs",
@@ -141,7 +140,6 @@ pub(crate) fn is_hidden(head: &str, ranked_by: Quantity) -> bool {
 /// equal results have equal pages. `runs.parquet` has it.
 pub(crate) const WALL: &str = "wall\ns";
 
-/// A count of a run.
 pub(super) type Count = fn(&RunRow) -> u64;
 
 /// Losses, marks and retransmissions: the column's heading, its name in a sentence, and the count.

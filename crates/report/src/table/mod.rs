@@ -51,8 +51,8 @@ pub fn brief(set: &ResultSet, width: usize, command: &str) -> String {
     text + &bandwidth_tables(set)
 }
 
-/// The headings of the ranked quantity and of its ideal, or of the median slowdown if schemes are ranked by the P99
-/// slowdown.
+/// The headings of the ranked quantity and of its ideal. The P99 slowdown has the median slowdown in place of an
+/// ideal.
 fn ranked_heads(quantity: Quantity) -> [&'static str; 2] {
     match quantity.field {
         "cct_max_us" => ["max\nCCT µs", "ideal\nCCT µs"],
@@ -104,7 +104,6 @@ fn fit_to_width(mut summary: Summary, quantity: Quantity, width: usize) -> Strin
     }
 }
 
-/// The text of a table with its notes.
 fn with_notes(mut text: String, summary: Summary, left_out: &[String], width: usize) -> String {
     let mut notes = summary.basis;
     notes.extend(summary.notes);

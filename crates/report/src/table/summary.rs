@@ -15,7 +15,6 @@ use crate::timeout_notes;
 use anabranch_results::{ResultSet, RunRow};
 use std::collections::BTreeSet;
 
-/// A column's heading.
 pub(crate) struct Head {
     /// The name of the column, in lines. The name of a column of times ends with `µs`.
     pub name: String,
@@ -165,7 +164,6 @@ impl<'a> Builder<'a> {
         columns.into_iter().for_each(|column| self.add_column(column));
     }
 
-    /// Adds a column for each swept parameter.
     fn add_swept(&mut self) {
         let swept: BTreeSet<&str> =
             self.groups.iter().flat_map(|group| group.sweep.keys().map(String::as_str)).collect();
@@ -209,7 +207,6 @@ impl<'a> Builder<'a> {
         self.add_columns(computing.map(|(name, field)| (name, Cells::Time(field))));
     }
 
-    /// Adds columns of queues and pauses.
     fn add_buffers(&mut self, set: &ResultSet) {
         if set.actual().iter().any(|run| run.peak_queue_bytes > 0) {
             self.add_columns(QUEUE_COLUMNS);
@@ -272,7 +269,6 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The notes on the columns about faults.
 fn fault_notes(set: &ResultSet, ranked_schemes: &[RankedScheme]) -> Vec<String> {
     let mut notes = Vec::new();
     if ranked_schemes.iter().any(|standing| standing.slowdown_by_fault.is_some()) {
@@ -293,7 +289,6 @@ fn fault_notes(set: &ResultSet, ranked_schemes: &[RankedScheme]) -> Vec<String> 
     notes
 }
 
-/// The explanation of the column that shows the time to recover.
 const RECOVERY: &str = "Recovers after: from the start of the first fault until the goodput of all hosts together is back at \
     95 % of what the run without faults had when as many bytes had arrived, and stays there on average until 95 % of the data \
     are there (over a twentieth of that run's time): a few flows that stay slow show in the slowdown, and hardly here; `no \
@@ -318,7 +313,6 @@ pub(super) fn short_name<'a>(name: &'a str, all: &BTreeSet<&str>) -> &'a str {
     if alike == 1 { last(name) } else { name }
 }
 
-/// The note on cells that are not means, and on ranks.
 fn counts_and_ranks(seeds: usize) -> String {
     let ranks = if seeds >= LEAST_SEEDS { " Ranks: by the differences seed by seed (paired t)." } else { "" };
     format!("`flows` is the sum over seeds, the peak queue the largest.{ranks}")

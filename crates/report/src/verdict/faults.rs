@@ -7,10 +7,10 @@ use crate::labels::half_width;
 use crate::ranking::{Quantity, RankedScheme};
 use anabranch_results::ResultSet;
 
-/// The significant costs of the faults, the largest first, and the schemes for which the faults cost nothing. If many
-/// costs are significant, only the two largest and the two smallest are listed. A note lists the uncertain costs. If
-/// all costs are uncertain, the sentence lists them instead. Another note says so if the scheme with the lowest cost
-/// is slow.
+/// The significant costs of the faults, the largest first, the schemes for which the faults cost nothing, and in
+/// another sentence the schemes that took less time with faults. If many costs are significant, only the two largest
+/// and the two smallest are listed. A note lists the uncertain costs; if all costs are uncertain, a sentence does.
+/// Another note says so if the scheme with the lowest cost is slow.
 pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdict {
     let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
         .iter()
@@ -150,7 +150,6 @@ pub(super) enum Unhit {
     Some(String),
 }
 
-/// The sentence for a point at which no fault affected any data.
 pub(super) const NO_DATA_HIT: &str =
     "The faults hit no data of any scheme, so that this says nothing of how they bear them";
 
@@ -176,7 +175,6 @@ pub(super) fn unhit(schemes: &[(&str, &RankedScheme)], quantity: Quantity, most:
     })
 }
 
-/// A short text that names the faults.
 fn faults(set: &ResultSet) -> String {
     match set.facts.faults() {
         [fault] => format!("the fault ({})", fault.kind),

@@ -14,7 +14,6 @@ pub(crate) const MOST_IN_HEADLINE: usize = 3;
 pub(super) const SEEDS_CHANGE_NOTHING: &str = "Seeds change nothing";
 pub(super) const NO_EVIDENCE: &str = "± 0 is no evidence";
 
-/// The phrase for schemes whose seeds differ too much for a rank.
 pub(super) const NOT_PLACED: &str = "Not to be placed, as their seeds differ too much";
 
 /// A scheme that has a value of the ranked quantity.

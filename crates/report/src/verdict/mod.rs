@@ -50,7 +50,6 @@ pub fn verdict(set: &ResultSet) -> Vec<String> {
 /// The verdict without the sentence about missing runs.
 pub(crate) fn answer(set: &ResultSet) -> Verdict {
     let groups = groups(set);
-    // For a figure, the claims are the answer.
     if set.figure.is_some() || groups.is_empty() || set.actual().iter().all(|run| run.flows == 0) {
         return Verdict::default();
     }
@@ -129,7 +128,6 @@ fn has_no_answer(schemes: &[(&str, &RankedScheme)]) -> bool {
     schemes.iter().all(|(_, standing)| standing.no_seed_hit() || standing.estimate.is_none())
 }
 
-/// The reason why two seeds are not enough for a ranking.
 const TWO_SEEDS: &str = "Two seeds do not rank: their t-test has one degree of freedom. Three or more do.";
 
 /// A sentence about the schemes of a point whose seeds all gave the same number, which is no evidence.
@@ -196,7 +194,6 @@ fn most_seeds(set: &ResultSet) -> usize {
     groups(set).iter().map(|group| group.indices.len()).max().unwrap_or(0)
 }
 
-/// The sentence about missing runs.
 fn missing(set: &ResultSet) -> Vec<String> {
     let all = set.runs.len()
         + set.missing.iter().filter(|missing| !set.runs.iter().any(|run| matches_run(missing, run))).count();

@@ -118,7 +118,8 @@ impl Ranking<'_> {
         format!("{} {}", self.quantity.short, with_interval(standing, &self.format))
     }
 
-    /// The sentence about the only scheme with a rank.
+    /// The sentence about a leader without a next scheme, because the others are not placed, did not finish or were
+    /// not hit.
     fn alone(&self, leader: &Ranked<'_>, others_finished: bool) -> String {
         let touched = self.schemes.iter().filter(|(_, standing)| !standing.is_untouched).count();
         let (of_these, why) = match touched {

@@ -6,7 +6,6 @@ use crate::ranking::{Recovery, summary_json};
 use crate::scenario_text::set_scenario;
 use anabranch_results::{FaultRow, RunFailure};
 
-/// The verdict as text, with a line for each sentence and note.
 fn text(set: &ResultSet) -> String {
     verdict(set).join("\n")
 }

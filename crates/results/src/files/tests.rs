@@ -241,7 +241,6 @@ fn rows_of_several_batches_come_back_in_order() {
     assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
 }
 
-/// Replaces the runs in a folder of results.
 fn replace_runs(dir: &Path, runs: &[RunRow]) {
     let mut manifest = read_manifest(dir).unwrap();
     let batch = runs::encode(runs, &RunKeys::of(runs).unwrap()).unwrap();

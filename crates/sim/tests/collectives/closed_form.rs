@@ -53,7 +53,6 @@ fn ring_allreduce(ranks: u64, chunks: u64, packets: u64, latency: u64) -> u64 {
     first + (blocks - 1) * later + back
 }
 
-/// The simulated CCT of the AllReduce of [`ring_allreduce`].
 fn simulated(scheme: &str, ranks: u64, chunks: u64, packets: u64, latency_us: u64, keys: &str) -> u64 {
     let chunk = packets * PAYLOAD;
     let bytes = ranks * chunks * chunk;

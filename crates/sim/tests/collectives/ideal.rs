@@ -16,8 +16,8 @@ const FABRICS: [&str; 7] = [
     DUAL_TOR,
 ];
 
-/// Two servers of eight NICs. Both ports of a NIC have a ToR of their own, whose uplinks have a quarter of the rate
-/// of its hosts.
+/// Two servers of eight NICs. Each port of a NIC has its own ToR, whose uplinks have a quarter of the rate of its
+/// hosts.
 const DUAL_TOR: &str =
     "kind = \"dcn-plus\"\nservers = 2\nnics = 8\nsegment = 1\nspines = 2\nuplinks = 2\nlink = \"100Gbps\"";
 
@@ -41,7 +41,6 @@ fn no_job_is_faster_than_its_ideal() {
     let mut schemes = ["reps", "rocev2-4qp", "dcp"].into_iter().cycle();
     for fabric in FABRICS {
         for (name, algorithm) in Algorithm::ALL {
-            // Algorithms that need no servers run without them.
             let servers = match algorithm.needs_servers() {
                 true => "server = { ranks = 2, link = \"3.6Tbps\", link_latency = \"500ns\", channels = 2 }",
                 false => "",

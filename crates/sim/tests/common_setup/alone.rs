@@ -52,12 +52,10 @@ const WARNED_BEFOREHAND: [&str; 8] = [
 /// hosts send as with `dcqcn`.
 const OF_SITES: [&str; 4] = ["themis-longhaul", "pnp-only", "trp-only", "bicc"];
 
-/// A scenario with one message from host 0 to host `to` over `topology`, for these schemes.
 fn scenario_of(topology: &str, to: u32, bytes: u64, schemes: &[&str]) -> Scenario {
     scenario_with(topology, to, bytes, schemes, "")
 }
 
-/// [`scenario_of`] with the lines `set` in the table `[set]`.
 fn scenario_with(topology: &str, to: u32, bytes: u64, schemes: &[&str], set: &str) -> Scenario {
     let text = format!(
         "schemes = {schemes:?}\n[topology]\n{topology}\n[workload]\nkind = \"messages\"\n[[workload.message]]\n\
@@ -67,7 +65,7 @@ fn scenario_with(topology: &str, to: u32, bytes: u64, schemes: &[&str], set: &st
         .unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// For each scheme, the slowdown of the message, and whether `check` prints a warning.
+/// For each scheme, the slowdown of the message, and whether `check` warns about the rate of the scheme.
 fn slowdowns(scenario: &Scenario) -> Vec<(String, f64, bool)> {
     let warnings = scenario.check().unwrap();
     let points = scenario.points().unwrap();

@@ -5,7 +5,6 @@ mod alone;
 use anabranch_sim::scenario::{self, NoFiles, Overrides, schemes};
 use anabranch_sim::{Control, RunResult};
 
-/// 16 hosts under 4 ToRs with 4 uplinks each.
 const ONE_SITE: &str =
     "kind = \"leaf-spine\"\nhosts = 16\nhosts_per_tor = 4\nlink = \"100Gbps\"\nlink_latency = \"1us\"\n";
 /// Two data centres of 8 hosts, 10 km apart.
@@ -20,11 +19,9 @@ const WORKLOADS: [(&str, &str); 5] = [
     ("WebSearch", "kind = \"poisson\"\nsizes = \"websearch\"\nload = 0.3\nduration = \"100us\"\n"),
 ];
 
-/// A cable that loses packets, and a cable that is down for some time.
 const FAULTS: &str = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/up:0\"\nprobability = 0.01\n\
                       [[fault]]\nkind = \"link-down\"\nlinks = \"tor:1/up:1\"\nat = \"20us\"\nduration = \"50us\"\n";
 
-/// Whether a scheme's program is at the edges of data centres.
 fn needs_sites(scheme: &str) -> bool {
     let scheme = scenario::scheme(scheme).unwrap();
     scheme.fabric.program_at.is_some_and(|at| at.starts_with("esw"))

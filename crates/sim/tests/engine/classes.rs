@@ -10,7 +10,6 @@ const T: u64 = 4_174 * AT_400G;
 const LATENCY: u64 = 500_000;
 const ONE_SWITCH: &str = "kind = \"single-switch\"\nhosts = 4\nlink = \"400Gbps\"";
 
-/// A message of this many full packets.
 fn message(table: &str, from: u32, to: u32, packets: u64) -> String {
     format!("[[{table}.message]]\nfrom = {from}\nto = {to}\nbytes = \"{}B\"\n", packets * 4_096)
 }
@@ -79,7 +78,6 @@ fn a_higher_priority_waits_for_one_packet_at_most() {
     assert_eq!(delivered(&result, "main"), 2 * (T + LATENCY) + 1_999 * T);
 }
 
-/// A class alone has the whole link, whatever its weight.
 #[test]
 fn an_idle_class_takes_nothing() {
     let messages = [message("workload", 0, 2, 1_000), message("class.workload", 1, 3, 1)];
@@ -120,17 +118,14 @@ fn pfc_pauses_one_class() {
     let gbps = |delivered: u64| (4_000 * 4_174 * 8) as f64 / (delivered as f64 / 1e3);
     let victim = gbps(one.flows[1].delivery_ps.unwrap());
     assert!(victim < 200.0, "{victim} Gb/s");
-    // Host 1 is paused in the class of storage, since it sends more than the 300 Gb/s of the trunk that are left, but
-    // the trunk is not paused.
+    // Host 1 is paused in the class `storage`, since it sends more than the 300 Gb/s that are left on the trunk. The
+    // trunk is paused only in the class `main`.
     let paused = |class: &str| own.run.extra[&format!("pause_us_{class}")];
     assert!((paused("main") + paused("storage") - own.run.pause_us).abs() < 1e-6 && paused("main") > 0.0);
     let free = gbps(delivered(&own, "storage"));
     assert!((295.0..400.0).contains(&free), "{free} Gb/s");
 }
 
-/// A collective under lossy and lossless schemes, beside a lossless class for storage with a Poisson load and a class
-/// for probes: the results do not depend on the number of threads, storage and probes have rows, and the resolved
-/// scenario gives the same results.
 #[test]
 fn classes_are_deterministic_and_resolve() {
     let text = format!(
@@ -164,7 +159,6 @@ fn classes_are_deterministic_and_resolve() {
     );
 }
 
-/// A class without traffic in its way leaves the results of the first class as they are without classes.
 #[test]
 fn a_class_elsewhere_changes_nothing() {
     let permutation = "[workload]\nkind = \"permutation\"\nbytes = \"64KiB\"\nhosts = 8\n";

@@ -61,8 +61,8 @@ fn ten_and_a_hundred_full_packets_over_six_links_at_100g() {
     }
 }
 
-/// A host that hashes never changes the path. A host that draws paths at random changes it for nearly every packet,
-/// because there are 65,536 values.
+/// A host that hashes never changes the path. A host that draws entropy values at random changes it for nearly every
+/// packet, because there are 65,536 values.
 #[test]
 fn path_changes_are_counted_where_the_host_makes_them() {
     let text = format!(

@@ -18,7 +18,6 @@ pub(super) fn scenario(schemes: &str, topology: &str, rest: &str) -> String {
     scenario_with(schemes, topology, "", rest)
 }
 
-/// The scenario with additional values in `[set]`.
 fn scenario_with(schemes: &str, topology: &str, set: &str, rest: &str) -> String {
     format!(
         "schemes = [{schemes}]\nseeds = [1]\n[topology]\n{topology}\nlink_latency = \"500ns\"\nswitch_latency = \"0ns\"\n{UNBOUNDED}{set}\n{rest}"
@@ -129,7 +128,6 @@ fn a_dead_uplink_costs_its_share_only_if_the_sprayer_adapts() {
     }
 }
 
-/// Without failover, a queue pair on a dead port never finishes. With failover, it uses the other port.
 #[test]
 fn a_queue_pair_fails_over_to_the_other_port() {
     let fault = |port: u32| {
@@ -152,7 +150,6 @@ fn a_queue_pair_fails_over_to_the_other_port() {
     assert!(run(0, false).is_err(), "the only port of the queue pair is down");
 }
 
-/// Results on fabrics with several ports, planes and joined planes do not depend on the number of threads.
 #[test]
 fn threads_do_not_matter() {
     let hpn =
@@ -172,8 +169,8 @@ fn threads_do_not_matter() {
     }
 }
 
-/// Ports of senders are down. In joined planes, ToRs withdraw these ports once routing learns of the failure, and the
-/// answers use the other ports.
+/// Ports of the senders or of the receivers are down. In joined planes, ToRs withdraw these ports once routing learns
+/// of the failure, and packets to these hosts use the other ports.
 #[test]
 fn tors_withdraw_dead_ports_where_planes_are_joined() {
     let dcn = "kind = \"dcn-plus\"\nservers = 8\nnics = 1\nsegment = 2\npod = 2\nlink = \"200Gbps\"";
@@ -204,7 +201,6 @@ fn pulls_leave_by_the_port_of_the_data() {
     }
 }
 
-/// A NIC with jitter delays packets, but does not reorder the packets of a queue pair.
 #[test]
 fn jitter_does_not_reorder_at_a_port() {
     let planes = "kind = \"multi-plane\"\nservers = 6\nnics = 1\nports = 2\ntiers = 1\nsegment = 6\nlink = \"100Gbps\"";

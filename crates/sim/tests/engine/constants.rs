@@ -54,7 +54,7 @@ fn settings(scheme: &str) -> String {
     }
 }
 
-/// A run with these settings in addition to those of the scheme, and with further text in the scenario.
+/// A run with the settings `more` in addition to those of [`settings`], and with `rest` at the end of the scenario.
 pub fn run_with(scheme: &str, more: &str, rest: &str) -> RunResult {
     let (setup, settings) = (paper(scheme), settings(scheme) + more);
     let text = format!(

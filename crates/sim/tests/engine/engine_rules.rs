@@ -50,7 +50,7 @@ fn deepest(result: &RunResult) -> u64 {
     result.series.iter().map(|point| point.value as u64).max().unwrap()
 }
 
-/// The number of packets that remain in the queue after each departure.
+/// The number of packets that remain in the queue after each departure from the second on.
 fn left_behind(packets: u64) -> impl Iterator<Item = u64> {
     (0..=packets - 2).chain((0..packets).rev())
 }
@@ -108,7 +108,6 @@ fn marks_grow_linearly_between_kmin_and_kmax() {
     assert!((marks - mean).abs() < 5.0 * f64::sqrt(variance), "{marks} marks, expected {mean}");
 }
 
-/// Fifteen hosts send to one host through small queues.
 fn incast(scheme: &str, trim: bool) -> RunResult {
     finish_one(
         &format!(
@@ -172,8 +171,8 @@ fn control_goes_ahead_of_data() {
     let flow = &result.flows[2];
     let ideal = 2 * (T + D) + 2 * (A + D);
     assert_eq!((flow.start_ps, flow.ideal_fct_ps), (Some(40 * US), ideal));
-    // The ACK of this packet meets about 70 queued packets, but only waits for the packet that is being sent. The
-    // packet itself only waits for an ACK that host 2 is sending.
+    // About 70 packets are queued in front of the ACK of this packet, but the ACK only waits for the one that is
+    // being sent. The packet itself only waits for an ACK that host 2 is sending.
     let fct = flow.fct_ps.unwrap();
     assert!(fct >= ideal && fct <= ideal + T + A, "{fct} instead of {ideal}");
 }

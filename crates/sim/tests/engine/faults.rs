@@ -523,7 +523,6 @@ fn the_seed_chooses_a_share_of_the_links_and_the_scheme_does_not() {
     assert_ne!(links, chosen("ops", 2));
 }
 
-/// The limit on simulated time also holds for a run of one flow: no event after it is counted.
 #[test]
 fn no_event_after_max_time_happens() {
     let mut point = points(&across("reps", ""), &[("flow.cm", ACROSS)]).remove(0);

@@ -36,7 +36,7 @@ fn series<'a>(result: &'a RunResult, series: &str, entity: &str) -> Vec<&'a Seri
     rows
 }
 
-/// The largest value of a series after `from` microseconds.
+/// The largest value of a series from `from` microseconds on.
 fn most(rows: &[&SeriesRow], from: u64) -> f64 {
     rows.iter().filter(|row| row.time_ps >= from * US).fold(0.0, |most, row| row.value.max(most))
 }
@@ -79,8 +79,8 @@ fn a_flow_alone_settles_at_eta() {
     }
 }
 
-/// Jain's fairness index of the throughputs of the first flows in the millisecond that ends at `ms`, and the sum of the
-/// throughputs in Gb/s.
+/// Jain's fairness index of the throughputs of the first `flows` flows in the millisecond that ends at `ms`, and the
+/// sum of the throughputs in Gb/s.
 fn shares(result: &RunResult, flows: u32, ms: u64) -> (f64, f64) {
     let rate_of = |flow: u32| {
         let rows = series(result, "flow_throughput_gbps", &format!("flow:{flow}"));

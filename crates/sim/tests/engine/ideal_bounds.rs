@@ -38,15 +38,13 @@ fn parts_on_several_queue_pairs_are_not_faster() {
         for qps in [2, 4, 7] {
             for [fct, ideal] in alone(SCHEMES, qps, &two_tiers(400), &[], 127, bytes) {
                 assert!(fct >= ideal, "{bytes} B on {qps} queue pairs: {fct} < {ideal}");
-                // The bound is close to the simulated FCT.
                 assert!(fct < ideal + ideal / 4, "{bytes} B on {qps} queue pairs: {fct}, {ideal}");
             }
         }
     }
 }
 
-/// The uplinks are slower than the links of hosts, but spraying uses all 8 of them. No run may be faster than the
-/// ideal FCT.
+/// The uplinks are slower than the links of hosts, but spraying uses all 8 of them.
 #[test]
 fn spraying_over_slower_uplinks_is_not_faster() {
     for (up, bytes) in

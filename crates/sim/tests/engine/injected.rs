@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 /// The ends that were reported to the injector: the time, the message, and the kind of end.
 type Log = Arc<Mutex<Vec<(Time, u32, Done)>>>;
 
-/// A message on the queue pair that all messages of its hosts share.
+/// A message on the queue pair that all messages between its two hosts share.
 fn message(src: u32, dst: u32, bytes: u64) -> InjectedMessage {
     InjectedMessage { src: HostId(src), dst: HostId(dst), queue_pair: QueuePair::Shared(0), bytes }
 }
@@ -88,7 +88,6 @@ fn it_depends_neither_on_threads_nor_on_windows() {
         assert_eq!(result.flows.len(), 150, "{scheme}");
         assert_eq!(result.run.flows_finished, 150, "{scheme}");
         assert_eq!(heard.len(), 300, "{scheme}");
-        // The reported ends agree with the rows of the messages.
         for (at, message, on) in &heard {
             let row = &result.flows[*message as usize];
             let time = if *on == Done::Delivered { row.delivery_ps } else { row.fct_ps };
@@ -203,7 +202,6 @@ fn own_queue_pairs(scheme: &str) -> f64 {
     run(&points(&text, &[])[0], &Control::default()).unwrap().run.fct_max_us
 }
 
-/// An injector that posts all its messages at the first call.
 struct Once(Vec<InjectedMessage>);
 
 impl Injector for Once {

@@ -38,7 +38,6 @@ fn two_to_one(packets: u64, seed: u64, settings: &str) -> RunResult {
     )
 }
 
-/// The number of packets that each flow lost.
 fn lost(result: &RunResult) -> Vec<u32> {
     result.flows.iter().map(|flow| flow.lost.unwrap_or_default()).collect()
 }
@@ -50,9 +49,9 @@ fn is_fair(count: u32, of: u32) -> bool {
 
 /// Two packets arrive in the time in which one packet leaves. Once the queue is full, the packet that arrives first,
 /// at the lower port, takes the free place. The other packet then finds the queue full. Under the rule `arriving`, it
-/// is dropped. Under the rule `coin`, either this packet or the one queued before it is dropped. With a random arrival
-/// order, either packet may be the first. One of the two is therefore lost each time, and both flows retransmit one
-/// RTO later, at different times.
+/// is dropped. Under the rule `coin`, either this packet or the one queued before it is dropped. With a random
+/// arrival order, either packet may be the first. In each case one of the two packets is lost, and its flow
+/// retransmits it one RTO later.
 #[test]
 fn what_a_full_queue_drops_is_of_one_sender_or_by_a_fair_coin_of_either() {
     let (packets, limit) = (4_000_u32, 100);
@@ -99,7 +98,7 @@ fn a_packet_that_does_not_fit_in_the_place_of_the_youngest_is_dropped_too() {
     }
 }
 
-/// Messages between hosts of a single switch, at 100 Gb/s.
+/// Messages (source, destination, start in ps, packets) between hosts of a single switch, at 100 Gb/s.
 fn messages(seed: u64, of: &[(u32, u32, u64, u64)], settings: &str) -> RunResult {
     let messages: String = of
         .iter()
@@ -120,7 +119,6 @@ fn messages(seed: u64, of: &[(u32, u32, u64, u64)], settings: &str) -> RunResult
     )
 }
 
-/// Settings with which senders send at line rate.
 const AT_LINE_RATE: &str = "[set]\n\"*.cc\" = { kind = \"constant\", window = \"60000packets\" }\n\
                             \"*.transport.rto\" = \"9ms\"\n\"*.fabric.queue\" = \"60000packets\"\n";
 
@@ -283,12 +281,11 @@ fn a_clock_that_is_off_makes_packets_longer_or_shorter() {
         (fast, slow) = (fast + u32::from(host < 0), slow + u32::from(host > 0));
     }
     assert!(fast > 1 && slow > 1, "{fast} fast clocks, {slow} slow ones");
-    // Exact clocks give the nominal time.
     let exact = messages(1, &[(0, 1, 0, packets)], AT_LINE_RATE);
     assert_eq!(delivery(&exact.flows[0]), (packets + 1) * T + 2 * US);
 }
 
-/// All settings that break lockstep, for a scheme.
+/// All settings that break lockstep. A lossless scheme needs no rule for full queues.
 pub fn all_on(scheme: &str) -> Vec<String> {
     let lossless = anabranch_sim::scenario::scheme_on(scheme, paper(scheme)).unwrap().fabric.pfc.is_some();
     let keys = [

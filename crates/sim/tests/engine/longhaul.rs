@@ -101,7 +101,8 @@ fn programs_at_the_edge_are_deterministic() {
         assert_eq!(most("table_entries") > 0.0, has_table, "{scheme}");
     }
     let of = |scheme: &str| plain.iter().find(|result| result.run.scheme == scheme).unwrap();
-    // Each flow between data centres has an entry, and no packet of a flow with an entry leaves with a mark.
+    // Each flow between data centres has an entry in the table of PNP, and no packet of a flow with an entry leaves
+    // with a mark.
     assert_eq!(extra(of("pnp-only"), "marks_without_entry"), 0.0);
     let marks = ["tor", "leaf", "esw"].map(|class| extra(of("pnp-only"), &format!("ecn_marks_{class}")));
     assert_eq!(marks.iter().sum::<f64>(), of("pnp-only").run.ecn_marks as f64);
@@ -152,8 +153,8 @@ fn a_near_congestion_is_answered_near_the_sender() {
     assert!(extra(&results[1], "pnp_cnps") > 0.0);
 }
 
-/// The QP_field entry is created by the control plane with a delay, so a flow that starts with its connection has no
-/// entry at first.
+/// The control plane creates a flow's entry in the table of PNP (QP_field) with a delay, so a flow that starts with
+/// its connection has no entry at first.
 #[test]
 fn a_connection_set_up_too_late_has_no_entry_for_its_first_marks() {
     let text = |setup: &str| {

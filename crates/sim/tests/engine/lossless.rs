@@ -69,7 +69,7 @@ fn only_pause(result: &RunResult, link: &str) -> (u64, u64) {
     (first.time_ps - part(first), last.time_ps - EVERY + part(last))
 }
 
-/// The interval of every series in this file, in picoseconds.
+/// The interval of the series that [`measured`] adds, in picoseconds.
 const EVERY: u64 = 10_000;
 
 fn measured(series: &str, links: &str) -> String {
@@ -89,8 +89,8 @@ mod line {
     pub const SWITCH: u64 = 300_000;
     pub const THRESHOLD: u64 = 20;
     pub const RESUME: u64 = 2;
-    /// The arrival of the trunk's first packet at the second switch. Another one arrives per H, and one leaves per T =
-    /// 2H.
+    /// The arrival of the trunk's first packet, which has the number 0, at the second switch. Another one arrives per
+    /// H, and one leaves per T = 2H.
     pub const FIRST: u64 = T + HOST_LINK + SWITCH + H + TRUNK + SWITCH;
     /// Packet k finds (k + 1) / 2 - 1 packets in the queue, so the first packet above the threshold has the number 2 *
     /// 20 + 1.
@@ -353,7 +353,6 @@ fn headroom_covers_the_worst_case_and_nothing_less_does() {
     assert_lost(worst::attempted(Some(worst::NEEDED - FULL), true, ""));
 }
 
-/// If no packet precedes the pause frame, the headroom needs one packet less.
 #[test]
 fn an_idle_way_back_needs_a_packet_less() {
     assert_lossless(worst::attempted(Some(worst::NEEDED - FULL), false, ""));

@@ -64,7 +64,6 @@ fn a_message_fills_all_planes() {
     assert_eq!((result.run.retransmissions, result.run.timeouts), (0, 0));
 }
 
-/// All planes carry the same number of bytes, within a percent.
 #[test]
 fn planes_carry_equally_much() {
     let measure = "[[measure]]\nseries = \"link-utilisation\"\nevery = \"100us\"\nlinks = \"host:0\"\n";
@@ -99,7 +98,6 @@ fn source_routes_name_uplinks() {
     assert!(mean > 0.0 && carried.iter().all(|sum| (sum / mean - 1.0).abs() < 0.01), "{carried:?}");
 }
 
-/// Routing never changes the path of an entropy value, even if a link of the path is down.
 #[test]
 fn source_routes_are_not_rerouted() {
     let fault = down(&["plane:0/tor:0/up:0".to_owned()]);

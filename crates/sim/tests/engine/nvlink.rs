@@ -5,7 +5,6 @@ use super::clusters::{AT_400G, ONE_RAIL_A_LEAF, acknowledged, scenario};
 use super::support::*;
 use anabranch_sim::{Control, RunResult};
 
-/// An NVLink of 3.6 Tb/s and 25 ns.
 const NVLINK: &str = "server = { link = \"3.6Tbps\", link_latency = \"25ns\" }";
 const LATENCY: u64 = 25_000;
 
@@ -60,7 +59,6 @@ fn rails_decide_how_many_switches_a_message_passes() {
     }
     let other = send(5, 1 << 20, &off);
     assert_eq!(other.jobs[0].cct_ps, Some(23_621_320 + 4 * (64 * AT_400G + 500_000)));
-    // Within a server, no packet is sent.
     let within = send(3, 1 << 20, NVLINK);
     assert_eq!((within.run.packet_hops, within.run.flows), (0, 0));
     assert!(within.jobs[0].cct_ps.unwrap().abs_diff(nvlink(1 << 20) + LATENCY) <= 1);

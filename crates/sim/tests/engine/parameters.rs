@@ -20,7 +20,6 @@ fn point(scheme: &str) -> RunPoint {
     points(&text, &[]).remove(0)
 }
 
-/// The error of a built-in scheme after a change.
 fn refused(scheme: &str, change: &dyn Fn(&mut Scheme)) -> String {
     let mut point = point(scheme);
     change(&mut point.scheme);

@@ -158,7 +158,6 @@ const CONWEAVE_PROGRAM: &str = r#"
 "*.fabric.program" = { kind = "conweave", reply_extra = "4us", path_pause = "16us", flush_extra = "16us", default_wait = "200us", expiry = "300us" }
 "#;
 
-/// RoCEv2 over PFC on the ns-3 fabric.
 #[test]
 fn slowdowns_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{ROCEV2}{CONWEAVE}");
@@ -223,10 +222,8 @@ fn irn_without_its_cap_or_dcqcn_does_not_agree_with_the_ns3_reference() {
     }
 }
 
-/// The columns of slowdowns in the reference.
 const NS3_COLUMNS: [&str; 4] = ["mean", "p50", "p95", "p99"];
 
-/// The comparison of runs with a row of the reference.
 struct Compared {
     results: Vec<RunResult>,
     /// The relative errors of the means over seeds, in the order of [`NS3_COLUMNS`]. Single seeds are not compared,
@@ -235,7 +232,6 @@ struct Compared {
 }
 
 impl Compared {
-    /// Whether all errors are within 10 %.
     fn agrees(&self) -> bool {
         self.is_within(0.10)
     }
@@ -245,8 +241,7 @@ impl Compared {
     }
 }
 
-/// Runs a scenario and compares it with a row of the reference. The result is `None` without the data of other
-/// simulators.
+/// The result is `None` without the data of other simulators.
 fn against_ns3(mode: &str, balancer: &str, text: &str) -> Option<Compared> {
     let (results, ours) = on_ns3_flows(mode, balancer, text)?;
     let csv = peer_file(&peers()?, "reference/ns3.csv");
@@ -263,8 +258,7 @@ fn against_ns3(mode: &str, balancer: &str, text: &str) -> Option<Compared> {
     Some(Compared { results, off })
 }
 
-/// Runs a scenario on the inputs of the reference. Returns all results, and the slowdowns as means over seeds. The
-/// result is `None` without the data of other simulators.
+/// All results, and the slowdowns as means over seeds; `None` without the data of other simulators.
 fn on_ns3_flows(mode: &str, balancer: &str, text: &str) -> Option<(Vec<RunResult>, [f64; 4])> {
     let data = peers()?.join("data/ns3");
     let topology = peer_file(&data, "leaf_spine_128_100G_OS2.txt");
@@ -290,7 +284,7 @@ fn on_ns3_flows(mode: &str, balancer: &str, text: &str) -> Option<(Vec<RunResult
 }
 
 /// The mean, P50, P95 and P99 of the FCT divided by the reference's ideal FCT. That ideal is the sum of the latencies
-/// in both directions, 1,000 B per hop, and every byte with its headers at line rate. A quotient is at least 1.
+/// in both directions, 1,000 B per hop, and every byte with its headers at line rate. A quotient below 1 counts as 1.
 fn slowdowns(result: &RunResult) -> [f64; 4] {
     let mut slowdowns: Vec<f64> = result
         .flows

@@ -52,7 +52,6 @@ fn slow(host: u32, rest: &str) -> String {
     format!("[[fault]]\nkind = \"slow-receiver\"\nhosts = \"host:{host}\"\nrate = \"100Gbps\"\n{rest}\n")
 }
 
-/// The results of a run until it failed.
 fn partial(error: RunError) -> RunResult {
     match error {
         RunError::Stalled { partial, .. } | RunError::Limit { partial, .. } => *partial,
@@ -94,8 +93,8 @@ fn a_slow_receiver_pauses_its_link() {
     assert!((0.74..0.78).contains(&paused), "{paused} of the time");
 }
 
-/// A switch holds what the slow receiver does not take. Its ingress port fills, and the pause reaches another flow of the
-/// same uplink: the victim gets the rate of the slow receiver, although its own receiver is idle.
+/// A switch holds what the slow receiver does not take. Its ingress port fills, and the pause reaches another flow of
+/// the same uplink: the victim gets the rate of the slow receiver, although its own receiver is not slow.
 #[test]
 fn a_slow_receiver_has_victims() {
     let messages = [(0, 2, "16MiB", "0us"), (1, 3, "16MiB", "0us")];
@@ -114,7 +113,6 @@ fn a_slow_receiver_has_victims() {
     assert_eq!(result.run.warnings, []);
 }
 
-/// In a lossy class the NIC drops what its buffer does not hold.
 #[test]
 fn a_slow_receiver_drops_in_a_lossy_class() {
     let message =
@@ -217,7 +215,6 @@ fn a_watchdog_restores_the_port() {
     assert_eq!((forwarded.run.drops, forwarded.run.extra["watchdog_storms"]), (0, 1.0));
 }
 
-/// Results do not depend on the number of threads.
 #[test]
 fn threads_do_not_matter() {
     let text = format!(

@@ -16,7 +16,6 @@ impl Files for InMemory<'_> {
     }
 }
 
-/// Parses a valid scenario.
 pub fn read(text: &str, files: &Named<'_>) -> Scenario {
     scenario::read("test.toml", text, &InMemory(files), &Overrides::default())
         .unwrap_or_else(|e| panic!("{e}\n{text}"))
@@ -39,12 +38,10 @@ pub fn paper(scheme: &str) -> &'static str {
     }
 }
 
-/// The runs of a scenario.
 pub fn points(text: &str, files: &Named<'_>) -> Vec<RunPoint> {
     read(text, files).points().unwrap()
 }
 
-/// Runs a point, which may fail.
 pub fn attempt(point: &RunPoint) -> Result<RunResult, RunError> {
     anabranch_sim::run(point, &Control::default())
 }

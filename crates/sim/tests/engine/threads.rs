@@ -298,7 +298,6 @@ fn collectives() {
     }
 }
 
-/// Packets on the long link are in flight for hundreds of synchronisation windows.
 #[test]
 fn data_centres_far_apart() {
     let workload = "[workload]\nkind = \"messages\"\n".to_owned()

@@ -22,7 +22,6 @@ fn incast_of(senders: u32, hosts: u32, wrr: &str, control_queue: &str) -> RunRes
     at_one_switch(hosts, &set, &workload)
 }
 
-/// DCP on the hosts of one switch.
 fn at_one_switch(hosts: u32, set: &str, workload: &str) -> RunResult {
     scheme_at_one_switch("dcp", hosts, set, workload)
 }

@@ -74,7 +74,6 @@ fn refused(refusal: String) -> Result<Outcome, String> {
     }
 }
 
-/// Checks that the resolved scenario can be parsed again and is the same scenario.
 fn check_round_trip(scenario: &Scenario) -> Result<(), String> {
     let text = scenario.to_toml();
     let again =
@@ -182,7 +181,6 @@ impl RunEnd {
     }
 }
 
-/// Checks that the rows of the results agree with each other.
 fn check_rows(point: &RunPoint, result: &RunResult) -> Result<(), String> {
     let run = &result.run;
     let wrong = |what: String| Err(format!("{what}: {run:?}"));

@@ -60,7 +60,6 @@ pub fn case(seed: u64) -> Case {
     Case { seed, text, files }
 }
 
-/// A fault of hosts, and now and then a watchdog that ends it.
 fn host_fault(dice: &mut Dice, fabric: &Fabric) -> String {
     let mut host = || dice.within(0, u64::from(fabric.hosts) - 1);
     let mut text = format!("[[fault]]\nhosts = [\"host:{}\", \"host:{}\"]\n", host(), host());

@@ -79,7 +79,7 @@ pub fn fabric(dice: &mut Dice, more: &mut Dice, files: &mut BTreeMap<String, Str
     fabric
 }
 
-/// Sets the latency of some links to 0: of one class of links, or of cables of a graph.
+/// Sets the latency of some links to 0.
 fn without_latency(dice: &mut Dice, text: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for line in &mut lines {

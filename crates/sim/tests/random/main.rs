@@ -18,7 +18,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The interval between two checks of the progress of cases.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A case that still runs after this number of checks hangs, because its limits would have ended it within seconds.
@@ -41,7 +40,6 @@ fn cases() -> Range<u64> {
     if std::env::var_os("ANABRANCH_LONG").is_some() { 0..20_000 } else { 0..500 }
 }
 
-/// The outcomes of the cases, by seed.
 #[derive(Default)]
 struct Tally {
     ends: BTreeMap<&'static str, u64>,

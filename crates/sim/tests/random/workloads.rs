@@ -155,7 +155,6 @@ fn collective(dice: &mut Dice, more: &mut Dice, hosts: u32) -> String {
     }
     let mut jobs = dice.within(1, u64::from(hosts) / ranks);
     if hosts >= 4 && jobs == 1 && more.chance(50) {
-        // There are several jobs, while most workloads have one.
         jobs = more.within(2, u64::from(hosts / 2).min(6));
         ranks = ranks.min(u64::from(hosts) / jobs);
         if algorithm.ends_with("doubling") {
@@ -186,7 +185,7 @@ fn matrix(dice: &mut Dice, (more, starts): (&mut Dice, Starts), hosts: u32) -> S
     let mut lines: Vec<Line> = Vec::new();
     let mut triggers = Vec::new();
     let mut connections: Vec<(u64, u32, u32)> = Vec::new();
-    // Messages that do not activate a trigger on delivery yet.
+    // Messages that do not activate a trigger yet.
     let mut free: Vec<usize> = Vec::new();
     for number in 1..=count {
         let bytes = dice.scaled(1, (MOST / count).max(2));

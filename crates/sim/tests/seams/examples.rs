@@ -1,4 +1,5 @@
-//! Tests of the examples: they run, print their documented output, and do not depend on the number of threads.
+//! Tests of the examples: they run, their results show what they demonstrate, and the results do not depend on the
+//! number of threads.
 
 #[expect(dead_code, reason = "an example's main is not called here")]
 #[path = "../../examples/own_balancer.rs"]

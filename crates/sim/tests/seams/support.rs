@@ -11,7 +11,6 @@ pub fn scenario(registry: &Registry, text: &str) -> Scenario {
     checked.unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// A control with this number of threads.
 pub fn on(threads: usize) -> Control {
     Control { threads, ..Control::default() }
 }

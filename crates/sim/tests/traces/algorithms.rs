@@ -2,7 +2,6 @@
 
 use super::*;
 
-/// An AllReduce among 8 ranks.
 fn all_reduce(bytes: u64) -> String {
     format!(
         "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8 ep: 1 pp: 1 all_gpus: 8\n1\n\

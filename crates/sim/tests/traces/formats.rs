@@ -56,7 +56,6 @@ fn a_receive_is_over_when_it_has_begun_and_the_message_is_there() {
     assert_eq!(cct(2, GOAL, file), 50_000 * NS + 2 * (65 * 20 + D) + BACK);
 }
 
-/// Messages with the same tag are received in the order in which the file sends them.
 #[test]
 fn messages_of_one_tag_match_in_their_order() {
     let file = "num_ranks 2\nrank 0 {\na: send 4086b to 1\nb: send 8172b to 1\n}\n\
@@ -109,7 +108,6 @@ fn the_ring_of_msccl_takes_as_long_as_our_own() {
 
 const SIMAI: &str = "format = \"simai\"\nchunk = \"1MB\"";
 
-/// Two layers, forward and backward, in which computations and collectives follow each other.
 #[test]
 fn layers_compute_and_reduce_one_after_the_other() {
     let file = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 4 ep: 1 pp: 1 vpp: 4 ga: 1 all_gpus: 4 \
@@ -127,7 +125,6 @@ fn layers_compute_and_reduce_one_after_the_other() {
     assert_eq!(cct(4, SIMAI, file), computing + sums);
 }
 
-/// The gradient of the weights is reduced among the data-parallel ranks while the backward pass continues.
 #[test]
 fn weight_gradients_are_reduced_beside_what_follows() {
     let file = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 1 vpp: 4 ga: 1 all_gpus: 8 \

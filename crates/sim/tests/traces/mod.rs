@@ -49,7 +49,6 @@ fn scenario(hosts: u32, workload: &str, scheme: &str) -> String {
     )
 }
 
-/// The result of a file that is read with these keys of `[workload]`.
 fn simulated(hosts: u32, keys: &str, file: &str, threads: usize) -> Result<RunResult, String> {
     let text = scenario(hosts, &format!("kind = \"trace\"\nfile = \"job\"\n{keys}"), "reps");
     run(&text, file, threads)
@@ -59,7 +58,6 @@ fn run(text: &str, file: &str, threads: usize) -> Result<RunResult, String> {
     run_in(&Folder([("job".to_owned(), file.as_bytes().to_vec())].into()), text, threads)
 }
 
-/// The result of a job whose ranks have these files.
 fn of_ranks(keys: &str, files: &[Vec<u8>]) -> Result<RunResult, String> {
     of_ranks_beside(keys, files, Vec::new())
 }

@@ -174,7 +174,6 @@ fn a_ring_of_packets_takes_as_long_as_our_own_of_twice_the_bytes() {
     }
 }
 
-/// The thread blocks of a group each move their part of a chunk.
 #[test]
 fn a_group_shares_a_chunk() {
     let share = |which: u32| {

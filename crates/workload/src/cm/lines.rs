@@ -3,7 +3,6 @@
 use super::super::{Opens, WorkloadError, text};
 use anabranch_base::{Duration, Problem, Time};
 
-/// The lines of a matrix.
 #[derive(Default)]
 pub(super) struct Body {
     pub counts: Counts,
@@ -11,7 +10,6 @@ pub(super) struct Body {
     pub triggers: Vec<Trigger>,
 }
 
-/// The counts in the count lines of the file.
 #[derive(Default)]
 pub(super) struct Counts {
     nodes: Option<Count>,
@@ -40,7 +38,6 @@ pub(super) struct Connection {
     pub msg: bool,
 }
 
-/// A line that declares a trigger.
 pub(super) struct Trigger {
     pub line: u32,
     pub id: u64,
@@ -232,7 +229,6 @@ impl Reader {
     }
 }
 
-/// The error for lines about failures.
 fn no_failures() -> Problem {
     Problem::with_text(
         "failures in a connection matrix are not read",

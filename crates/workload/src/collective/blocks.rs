@@ -19,7 +19,6 @@ impl Blocks {
         Blocks { first_byte: from, bytes: to - from, count }
     }
 
-    /// The number of blocks.
     pub fn count(self) -> u32 {
         self.count
     }

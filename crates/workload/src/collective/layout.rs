@@ -115,9 +115,9 @@ impl Layout {
         self.servers.iter().map(passage).collect()
     }
 
-    /// The ring of `channel`: its ranks, server by server. It enters a server on the channel's rail if the server has a
-    /// rank there. If `alternates` is set, it visits every second server in reverse, and so leaves that server on the
-    /// channel's rail.
+    /// The ring of `channel`: its ranks, server by server. It enters a server on the channel's rail if the server has
+    /// a rank there. If `alternates` is set, it visits every second server in reverse, and leaves that server,
+    /// instead of entering it, on the channel's rail.
     pub(super) fn ring(&self, channel: u32) -> Vec<u32> {
         let mut passages = self.passages(channel);
         if self.alternates {

@@ -1,7 +1,8 @@
 //! Collectives: jobs whose ranks exchange chunks that depend on each other.
 //!
-//! An [`Algorithm`] makes a [`Plan`] for a number of ranks. Each job maps the plan to its hosts, with one queue pair
-//! for each ordered pair of ranks that communicate. The reduction within a rank takes no time.
+//! An [`Algorithm`] makes a [`Plan`] for a number of ranks. Each job maps the plan to its hosts. For each ordered
+//! pair of ranks that communicate over the network, there is one queue pair per channel. The reduction within a rank
+//! takes no time.
 
 mod algorithm;
 mod blocks;
@@ -101,7 +102,7 @@ impl Clock {
     }
 }
 
-/// The hosts that take part in the jobs.
+/// The hosts that take part in the jobs, or the GPUs if the ranks are the GPUs of the topology's servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Members {
@@ -178,7 +179,7 @@ impl CollectiveSpec {
         self.check_messages()
     }
 
-    /// Checks that the servers are known if the algorithm needs them.
+    /// Checks that the servers and their channels are known if the algorithm needs them.
     fn check_server(&self) -> Result<(), WorkloadError> {
         match self.server.and_then(|server| server.channels) {
             None if self.algorithm.needs_servers() => {
@@ -295,7 +296,6 @@ impl CollectiveSpec {
         self.chunk.map_or(u64::MAX, |chunk| chunk.0)
     }
 
-    /// The time at which a rank of a job begins.
     fn begin(&self, job: u64, rank: u64, seed: u64) -> Time {
         let Some(jitter) = self.jitter else { return Time::ZERO };
         let drawn = stream(seed, job << 32 | rank, Purpose::WorkloadArrivals).unit();
@@ -344,7 +344,6 @@ fn without(key: &str, message: impl Into<String>) -> Problem {
     Problem::with_text(message, format_args!("[workload] without {key}"))
 }
 
-/// The error for too few ranks, which `ranks` and `groups` share.
 const TOO_FEW: &str = "a collective is among 2 ranks at least";
 
 fn check_placed((ranks, jobs): (u32, u32), (hosts, places): (u32, &str)) -> Result<(), WorkloadError> {
@@ -439,7 +438,7 @@ pub(super) fn build(spec: &CollectiveSpec, fabric: &Fabric, seed: u64) -> Result
 }
 
 impl Plan {
-    /// The number of gates of a job of this plan.
+    /// The approximate number of gates of a job of this plan, for the reservation of memory.
     fn gates(&self) -> usize {
         match self.per_rank {
             None if self.per_pair.is_some() => self.sends.len(),
@@ -448,7 +447,7 @@ impl Plan {
         }
     }
 
-    /// The largest number of activations in a job of this plan.
+    /// The approximate number of activations in a job of this plan, for the reservation of memory.
     fn activations(&self) -> usize {
         match self.per_rank {
             None if self.per_pair.is_some() => self.waits.len() + self.sends.len(),

@@ -127,7 +127,8 @@ fn channels_in_server(nvlink: f64) -> Channels {
 }
 
 impl Cluster {
-    /// The cluster of a layout. The rate of NVLink is the one that NCCL assumes: 20.6 of 25 GB/s for a link of Hopper.
+    /// The cluster of a layout, whose rate of NVLink must be the one that NCCL assumes: 20.6 of 25 GB/s for a link of
+    /// Hopper.
     pub fn of(layout: &Layout) -> Self {
         let [nic, nvlink] = layout.rates().map(|rate| rate.0 as f64 / 8e9);
         let (ranks, nodes) = (layout.ranks(), layout.servers());
@@ -179,7 +180,7 @@ impl Cluster {
         (2 * (self.ranks - 1), 2 * (self.nodes - 1))
     }
 
-    /// The latency and the bandwidth of rings.
+    /// The latency in µs and the bandwidth in GB/s of rings.
     fn ring(&self, protocol: Protocol, bytes: u64) -> (f64, f64) {
         let (steps, between) = self.steps();
         // The overhead of posting to a NIC is 1 µs, or three times that with Simple.
@@ -192,7 +193,7 @@ impl Cluster {
         // With one rank per server, the network latencies are those of trees.
         let network = if self.ranks == self.nodes { tree_latencies(protocol).2 } else { network };
         let latency = base + f64::from(steps - between) * overhead.max(nvlink) + f64::from(between) * network;
-        // The bandwidth of rings over several servers has a plateau.
+        // NCCL models a plateau in the bandwidth of rings over several servers as a factor on the latency.
         let share = bytes as f64 / (self.channels.count * f64::from(self.ranks));
         let is_plateau = protocol == Protocol::Simple && self.nodes > 1 && share >= 64.0;
         let bus = self.channels.bandwidth();
@@ -204,7 +205,7 @@ impl Cluster {
         (latency * if is_plateau { 1.4 } else { 1.0 }, bus * f64::from(self.ranks) / f64::from(steps))
     }
 
-    /// The latency and the bandwidth of trees.
+    /// The latency in µs and the bandwidth in GB/s of trees.
     fn tree(&self, protocol: Protocol, bytes: u64) -> (f64, f64) {
         let (base, nvlink, network) = tree_latencies(protocol);
         let within = f64::from(self.ranks / self.nodes - 1) * nvlink;
@@ -223,10 +224,10 @@ impl Cluster {
         (latency, bus * share / 2.0)
     }
 
-    /// The latency and the bandwidth of NVLS, either in one server or with trees between servers (NVLSTree). NCCL also
-    /// limits the channels of a server by their speed between servers. A single server has no such speed, so that limit
-    /// is not applied. With it, rings would be predicted to be faster from 51 MB on, while NCCL is observed to use NVLS
-    /// for all large sizes (nccl-tests, issue 309).
+    /// The latency in µs and the bandwidth in GB/s of NVLS, either in one server or with trees between servers
+    /// (NVLSTree). NCCL also limits the channels of a server by their speed between servers. A single server has no
+    /// such speed, so this limit is not applied to it. With the limit, rings would be predicted to be faster from 51
+    /// MB on, while NCCL is observed to use NVLS for all large sizes (nccl-tests, issue 309).
     fn by_switch(&self, channels: Channels) -> (f64, f64) {
         let (steps, _) = self.steps();
         let within = 2.0 * SWITCHED_SHARE * channels.speed * (channels.count - 1.0) / channels.count;

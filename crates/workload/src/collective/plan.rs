@@ -147,7 +147,6 @@ impl Planner {
         self.earlier.clear();
     }
 
-    /// The number of sends that have been added so far.
     pub(super) fn sends(&self) -> u32 {
         self.plan.sends.len() as u32
     }

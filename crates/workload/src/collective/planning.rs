@@ -17,7 +17,7 @@ impl Algorithm {
     /// sends whole blocks, and each rank has at most `connections` of them in flight.
     ///
     /// # Panics
-    /// There are 2^32 messages or dependencies, or more. See [`Algorithm::messages_in`].
+    /// The plan has 2^32 messages or more. See [`Algorithm::messages_in`].
     pub fn plan_in(self, layout: &Layout, bytes: u64, chunk: u64, connections: u32) -> Plan {
         assert!(
             self.messages_in(layout, bytes, chunk) <= u64::from(u32::MAX),
@@ -190,9 +190,9 @@ fn folded(planner: &mut Planner, ranks: u32, bytes: u64, inner: fn(&mut Planner,
     }));
 }
 
-/// Adds exchanges with partners at half the number of ranks, then at a quarter, and so on. In each of them, a rank
-/// sends that half of its blocks which the partner keeps. Exchanges at these distances in reverse order follow, in
-/// which a rank sends all blocks that it has.
+/// Adds exchanges with partners at half the number of participants, then at a quarter, and so on. In each of them, a
+/// rank sends that half of its blocks which the partner keeps. Exchanges at these distances in reverse order follow,
+/// in which a rank sends all blocks that it has.
 fn halving_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
     let n = fold.participants;
     let blocks = Blocks::of(bytes, n);

@@ -37,8 +37,8 @@ pub(super) fn broadcast(planner: &mut Planner, layout: &Layout, bytes: u64) {
     }
 }
 
-/// Adds one step fewer than there are ranks. In each step, every rank sends to the next rank of each ring. It sends the
-/// channel's part of a block, which is the block of the rank `ahead` positions ahead of it.
+/// Adds the steps of the rings. `ahead` gives, for a step, how many positions the rank whose block is sent is ahead
+/// of the sender.
 fn rotate(planner: &mut Planner, layout: &Layout, bytes: u64, action: Action, ahead: impl Fn(u32) -> u32) {
     let n = layout.ranks();
     let rings = rings(layout);

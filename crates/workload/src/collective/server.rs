@@ -34,7 +34,6 @@ pub struct ServerSpec {
     pub nvls: bool,
 }
 
-/// The GPU of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Gpu {
     /// The NIC of the GPU.
@@ -146,7 +145,7 @@ impl Transfer {
         if on == Done::Acknowledged {
             return self.activate(builder, on, gate);
         }
-        // The receiver has the data now. An idle step at the receiver activates the gate, because only such steps may
+        // The receiver has the data now. An idle step at the receiver activates the gate, because an idle step may
         // activate a gate of another host.
         let known = builder.add_step((receiver, Step::IDLE), 1, Duration::ZERO, &[]);
         self.activate(builder, on, known);
@@ -191,7 +190,6 @@ impl Ranks {
         self.gpus[rank as usize].host
     }
 
-    /// The NIC of each rank.
     pub fn hosts(&self) -> Vec<HostId> {
         self.gpus.iter().map(|gpu| gpu.host).collect()
     }
@@ -332,7 +330,7 @@ impl Ranks {
         (known.is_none().then_some(sends), Transfer::NvLink(receives))
     }
 
-    /// Removes the records of a collective's transfers through switches.
+    /// Forgets the transfers through switches, because the next collective may use the same bytes.
     pub fn end_collective(&mut self) {
         self.reduced.clear();
         self.multicast.clear();

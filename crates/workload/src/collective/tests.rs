@@ -4,7 +4,6 @@ use anabranch_base::Rate;
 
 const GBPS: u64 = 1_000_000_000;
 
-/// A fabric of `tors` ToRs with `hosts_per_tor` hosts each.
 fn fabric(tors: u32, hosts_per_tor: u32) -> Fabric {
     let hosts = tors * hosts_per_tor;
     Fabric {
@@ -313,7 +312,6 @@ fn on_servers(algorithm: Algorithm, channels: u32) -> Workload {
     build(&spec, &fabric(2, 4), 1).unwrap()
 }
 
-/// Two NICs have a queue pair for each channel between them.
 #[test]
 fn each_channel_has_a_queue_pair() {
     for (channels, expected) in [(1, 2), (4, 8), (8, 16)] {

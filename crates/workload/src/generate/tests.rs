@@ -348,7 +348,6 @@ fn half_of_the_hosts_on_one_tor_cross_quickly() {
     assert!(pairs(&w).iter().all(|(src, dst)| (src / 10_000) != (dst / 10_000)));
 }
 
-/// A [`fabric`] that is divided into `dcs` data centres.
 fn across(hosts: u32, dcs: u32) -> Fabric {
     Fabric { dcs, ..fabric(hosts, 4) }
 }

@@ -48,7 +48,7 @@ pub(super) fn may_be_rdma(words: &[&str]) -> bool {
         && instant(words[4]).is_some_and(|start| instant(words[5]).is_some_and(|end| end > start))
 }
 
-/// Whether a line can be read as a flow of any format.
+/// Whether a line can be read as a flow of any format, or as one of ns3-rdma with a seventh column.
 pub(super) fn is_flow(content: &str) -> bool {
     let words: Vec<&str> = content.split_whitespace().collect();
     let whole = |words: &[&str]| words.iter().all(|word| text::whole(word, "", u64::MAX).is_ok());
@@ -103,7 +103,6 @@ impl<'a> Columns<'a> {
         Ok(Flow { src, dst, bytes, start, written_start: self.words[column] })
     }
 
-    /// The host in a column.
     fn host(&self, column: usize, what: &str) -> Result<HostId, Problem> {
         let node = text::whole_u32(self.words[column], what)?;
         let nodes = &self.fabric.file_nodes;

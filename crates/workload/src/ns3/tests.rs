@@ -211,7 +211,6 @@ fn mistakes_without_a_likely_line_are_explained() {
     }
 }
 
-/// A flow file of each format.
 const DIALECTS: [(FlowFormat, &str); 3] = [
     (FlowFormat::Hpcc, "2\n1 2 3 100 500000 2\n2 1 3 100 1000 2.0005\n"),
     (FlowFormat::Conweave, "2\n1 2 3 500000 2\n2 1 3 1000 2.0005\n"),

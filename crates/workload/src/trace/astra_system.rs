@@ -190,7 +190,8 @@ struct Phase {
     bytes: u64,
 }
 
-/// The phases of the collective `name` in a dimension. A direct collective is an AllToAll of blocks.
+/// The phases of the collective `name` in a dimension. A direct collective is an AllToAll of blocks, and a direct
+/// AllReduce consists of two of them.
 fn step(name: &str, by: Implementation, dim: Option<usize>, bytes: u64) -> Result<Vec<Phase>, Problem> {
     let of = |algorithm| Phase { algorithm, dim, bytes };
     let phases = match (name, by) {
@@ -415,7 +416,8 @@ impl Graph {
 /// For each rank, one of its nodes.
 type NodeOfRank = BTreeMap<u32, u32>;
 
-/// The sizes of the parts of `bytes` bytes: equal parts, and a shorter one for the remainder.
+/// The sizes of the parts of `bytes` bytes: equal parts of `bytes / splits` bytes (at least 1), and a shorter one for
+/// the remainder.
 fn parts(bytes: u64, splits: u32) -> Vec<u64> {
     let size = (bytes / u64::from(splits)).max(1);
     (0..bytes.div_ceil(size)).map(|part| size.min(bytes - part * size)).collect()

@@ -225,7 +225,7 @@ impl Graph {
         }
     }
 
-    /// Checks that every node begins.
+    /// Checks that every node can begin.
     fn check_order(&self, pairs: &Pairs, naming: Naming<'_>) -> Result<(), WorkloadError> {
         let mut waits: PerNode<u32> = self
             .ranks

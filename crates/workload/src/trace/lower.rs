@@ -46,7 +46,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Checks the number of transfers of collectives that use servers. Their channels divide chunks further.
+    /// Checks the number of transfers of all collectives, because the channels of servers divide chunks further.
     fn check_transfers(&self, ranks: &Ranks, naming: Naming<'_>) -> Result<(), WorkloadError> {
         let mut layouts: BTreeMap<Vec<u32>, Layout> = BTreeMap::new();
         let mut transfers = 0_u64;
@@ -70,7 +70,6 @@ impl Graph {
     }
 }
 
-/// The state of the translation.
 struct Lowering<'a> {
     graph: &'a Graph,
     mapping: Mapping,
@@ -78,7 +77,7 @@ struct Lowering<'a> {
     builder: &'a mut WorkloadBuilder,
     /// The gate of the step with which each node begins.
     begins: PerNode<GateId>,
-    /// The gate of the step with which each node ends, if that step differs from the first one.
+    /// The gate of the step with which each node ends, if a node begins and ends with different steps.
     ends: PerNode<Option<GateId>>,
     /// The transfer of each send node.
     sent: PerNode<Option<Transfer>>,

@@ -1,7 +1,8 @@
 //! Jobs from traces of other tools: the computation, sends and receives of ranks, and their order.
 //!
-//! Each format is read into a common [graph], which is translated to messages, gates and steps. No part of a trace is
-//! ignored silently: a part that cannot be simulated gives an error with its place.
+//! Each format is read into a common [graph], which is translated to messages, gates and steps. A part of a trace
+//! that cannot be simulated gives an error with its place. The parts that are left out have a note
+//! ([`TraceSpec::notes`]), unless the module of the format lists them as parts without effect.
 
 mod astra_system;
 mod chakra;

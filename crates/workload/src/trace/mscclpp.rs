@@ -1,10 +1,10 @@
 //! Plans of MSCCL++ in JSON. In them each GPU has thread blocks, and each thread block has operations.
 //!
 //! A put is a message. A signal is a message of [`SIGNAL`] bytes on the same queue pair. The n-th wait of a channel
-//! belongs to the n-th signal of that channel, and ends when the signal and all earlier puts to the same GPU have
-//! arrived. A read from another GPU consists of a request of [`READ`] bytes and a response. A put of packets has twice
-//! the bytes, since it includes flags, and readers of the chunk wait for its arrival. Copying and reducing take no
-//! time. Each channel has its own queue pair.
+//! belongs to the n-th signal of that channel, and ends when the signal has arrived and, unless the signal is
+//! relaxed, all earlier puts to the same GPU too. A read from another GPU consists of a request of [`READ`] bytes and
+//! a response. A put of packets has twice the bytes, since it includes flags, and readers of the chunk wait for its
+//! arrival. Copying and reducing take no time. Each channel has its own queue pair.
 
 mod plan;
 
@@ -29,8 +29,8 @@ const NOTHING: Op = Op::Compute { takes: Duration::ZERO, processor: None };
 /// Reads a file. `bytes` is the size of each rank's input buffer.
 ///
 /// # Errors
-/// `bytes` is none, 0 or outside of the range of the plan, the GPUs are not numbered from 0, or an operation is
-/// malformed. In the last case, the error has the place of the operation.
+/// `bytes` is none, 0 or outside of the range of the plan, the file is no plan, its GPUs are not numbered from 0, an
+/// operation is malformed (the error has its place), or the operations do not fit together.
 pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, WorkloadError> {
     let bytes = buffer(bytes, "a plan of MSCCL++", "input buffer")?;
     let plan = Plan::parse(file, text)?;
@@ -87,11 +87,13 @@ struct Message {
     to: u32,
     /// The node that receives the message, once it exists.
     received: Option<u32>,
-    /// Whether the message is a put. A later signal arrives only after all earlier puts.
+    /// Whether the message is a put. A wait for a later signal between the same ranks also waits for it, unless the
+    /// signal is relaxed.
     is_put: bool,
 }
 
-/// A signal. It has its message, and states whether earlier puts must arrive before it.
+/// A signal with its message. `covers_puts` is false for a relaxed signal: a wait for it does not wait for earlier
+/// puts.
 struct Signal {
     message: usize,
     covers_puts: bool,
@@ -340,7 +342,6 @@ impl<'a> Reader<'a> {
         Ok(barrier_use.node)
     }
 
-    /// Adds a node that acquires or releases semaphores.
     fn semaphores(&mut self, at: Position<'a>, after: Vec<u32>, sync: &mut BlockSync) -> u32 {
         let node = self.node(at.gpu.id, NOTHING, at.place, after);
         let all = if at.op.name == "sem_release" { &mut sync.released } else { &mut sync.acquired };

@@ -68,7 +68,8 @@ impl Share {
 /// Reads the part `share` of a file.
 ///
 /// # Errors
-/// A line is malformed (the error has the expected form and a replacement), or the file does not have the part `share`.
+/// A line is malformed (the error has the expected form and a replacement), the file does not have the part `share`,
+/// or its collectives have too many messages or groups that share ranks.
 pub fn parse(
     file: &str,
     text: &str,
@@ -238,7 +239,7 @@ impl Groups {
         Err(WorkloadError::file(file, what))
     }
 
-    /// The collective of a part of a layer.
+    /// The collective of a part of a layer. In a `MICRO` file its group is the data group, which has all ranks.
     fn collective(self, part: &Part) -> Option<(Algorithm, Group, u64)> {
         let all = |(algorithm, _, bytes)| (algorithm, Group::Data, bytes);
         if self.is_micro { part.collective.map(all) } else { part.collective }

@@ -115,7 +115,7 @@ fn sent(plan: &Plan, of_server: u32) -> (BTreeMap<u32, u64>, BTreeMap<u32, u64>)
     (out, within)
 }
 
-/// A ring over two servers of four ranks leaves each server with 2 * 7/8 of the bytes, on one channel or four. In a
+/// A ring over two servers of four ranks sends 2 * 7/8 of the bytes out of each server, on one channel or four. In a
 /// single server, each rank sends 2 * 3/4.
 #[test]
 fn rings_leave_a_server_once_per_channel() {

@@ -8,14 +8,12 @@ use crate::source::Folder;
 use anabranch_sim::scenario::{Answer, Extremum, Find};
 use serde_json::{Value, json};
 
-/// The searches of one scheme.
 pub(super) struct SchemeAnswer<'a> {
     pub scheme: &'a str,
     /// The scheme's searches, one for each seed, beginning with the least demanding seed.
     pub lanes: Vec<&'a Lane<'a>>,
 }
 
-/// The searches grouped by scheme.
 pub(super) fn answers<'a>(find: &Find, lanes: &'a [Lane<'a>]) -> Vec<SchemeAnswer<'a>> {
     let mut answers: Vec<SchemeAnswer> = Vec::new();
     for lane in lanes {
@@ -60,8 +58,8 @@ impl<'a> SchemeAnswer<'a> {
         self.lanes.iter().filter_map(of).collect()
     }
 
-    /// The value that was found for the most demanding seed, if it holds with every seed, and the next value, which
-    /// does not hold.
+    /// The value that was found for the most demanding seed, if it holds with every seed, and the nearest tested
+    /// value at which the condition fails.
     pub(super) fn in_every_seed(&self, find: &Find) -> Option<(toml::Value, toml::Value)> {
         let place = hardest(find, self.lanes.iter().copied())?;
         let holds = self.lanes.iter().all(|lane| lane.search.held(place) == Some(true));
@@ -117,7 +115,6 @@ impl<'a> SchemeAnswer<'a> {
         self.lanes.iter().map(|lane| lane.search.tried().count()).sum()
     }
 
-    /// Sentences that a reader needs in addition to the table.
     pub(super) fn notes(&self, find: &Find, holds: &Condition, folder: &Folder) -> Vec<String> {
         let mut notes: Vec<String> = self.by_seed(find).into_iter().collect();
         for answer in [Answer::Everywhere, Answer::Nowhere, Answer::Backwards] {
@@ -204,7 +201,6 @@ impl<'a> SchemeAnswer<'a> {
     }
 }
 
-/// The table of answers, whose first row holds the headings.
 pub(super) fn table(find: &Find, answers: &[SchemeAnswer]) -> Vec<Vec<String>> {
     let seeds = answers.iter().map(|answer| answer.lanes.len()).max().unwrap_or(0);
     let mut rows = vec![vec!["scheme".to_owned(), find.key().to_owned(), "fails at".to_owned()]];

@@ -31,7 +31,6 @@ pub(super) fn measured_at_ends(find: &Find, holds: &Condition, lanes: &[&Lane]) 
     text
 }
 
-/// Both sides of the comparison in every run of the searches.
 pub(super) fn compared(holds: &Condition, lanes: &[Lane]) -> Option<SearchMeasure> {
     let [measured, bound] = holds.words()?.map(str::to_owned);
     let (mut places, mut tried): (Vec<&Measurement>, Vec<Trial>) = (Vec::new(), Vec::new());

@@ -37,7 +37,7 @@ const BUFFER_OF_SWITCH: &str = ".fabric.pfc.buffer";
 /// Carries out a search for each scheme and seed.
 ///
 /// # Errors
-/// Bad input, a folder that cannot be written, a run that failed, Ctrl-C.
+/// Bad input, output that cannot be written, a run that failed, Ctrl-C.
 pub fn find(args: &FindArgs) -> Result<(), Failure> {
     interrupt::catch()?;
     let begin = clock::now();
@@ -129,7 +129,6 @@ fn read(args: &FindArgs) -> Result<Question, Failure> {
     Ok(Question { written, find, holds, prepared })
 }
 
-/// The results of all runs, with the answer.
 fn results(prepared: &Prepared, answer: &SearchAnswer, runs: Vec<Run>) -> ResultSet {
     let outcome = Outcome::finished(runs.into_iter().map(|run| run.ran));
     ResultSet {
@@ -195,7 +194,6 @@ fn run_searches<'a>(
     }))
 }
 
-/// The searches, all their runs, and the first failure.
 fn ended(lanes: Vec<Lane<'_>>) -> (Vec<Lane<'_>>, Vec<Run>, Option<Failure>) {
     let (mut done, mut runs, mut failure) = (Vec::new(), Vec::new(), None);
     for mut lane in lanes {
@@ -218,7 +216,6 @@ struct Changes<'a> {
 }
 
 impl Changes<'_> {
-    /// The notes below the table.
     fn notes(
         &self,
         find: &Find,
@@ -236,7 +233,6 @@ impl Changes<'_> {
             .collect()
     }
 
-    /// The search and its circumstances, as JSON.
     fn json(&self, prepared: &Prepared, find: &Find, folder: &Path) -> Value {
         let headroom = self.headroom.iter();
         json!({

@@ -79,7 +79,6 @@ pub(super) fn overrides_to_hold(
     Some((at, held.collect()))
 }
 
-/// A note on the headroom that switches have in addition to the searched buffer.
 pub(super) fn headroom_note(find: &Find, headroom: &[(&str, Bytes)]) -> Option<String> {
     let each = headroom.iter().map(|(scheme, bytes)| format!("{} ({scheme})", bytes.about()));
     let each: Vec<String> = each.collect();
@@ -92,7 +91,6 @@ pub(super) fn headroom_note(find: &Find, headroom: &[(&str, Bytes)]) -> Option<S
     })
 }
 
-/// A note on the schemes that the parameter does not affect.
 pub(super) fn not_asked_note(find: &Find, not_asked: &[&str]) -> Option<String> {
     (!not_asked.is_empty())
         .then(|| format!("Not asked, as {} changes nothing of it: {}.", find.parameter, not_asked.join(", ")))

@@ -18,7 +18,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// this limit, plus its position in the search.
 const MOST_TRIED: usize = 1000;
 
-/// Splits a result set into its runs.
 pub(super) fn split(set: ResultSet) -> Vec<RunOutcome> {
     let ResultSet { runs, flows, jobs, parts, filed, .. } = set;
     let mut rans: Vec<RunOutcome> = runs
@@ -59,14 +58,12 @@ pub(super) struct Searches<'a> {
     pub max_time_us: f64,
 }
 
-/// A run of a search.
 pub(super) struct Run {
     pub index: usize,
     pub place: f64,
     pub ran: RunOutcome,
 }
 
-/// The values that were measured in a run.
 pub(super) struct Measurement {
     pub place: f64,
     pub value: toml::Value,
@@ -103,7 +100,6 @@ pub(super) struct Lane<'a> {
 }
 
 impl<'a> Searches<'a> {
-    /// The search for a scheme and a seed.
     pub(super) fn lane(&self, number: usize, scheme: &str, seed: u64, control: &Control) -> Lane<'a> {
         let mut lane = Lane {
             scheme: scheme.to_owned(),
@@ -125,7 +121,6 @@ impl<'a> Searches<'a> {
         lane
     }
 
-    /// The next run of a lane, with the given value of the parameter.
     fn next_run(
         &self,
         number: usize,
@@ -161,7 +156,6 @@ impl<'a> Searches<'a> {
         Ok(())
     }
 
-    /// Runs the values that the search requests, until it requests no further value.
     pub(super) fn run_search(
         &self,
         number: usize,
@@ -192,7 +186,6 @@ impl<'a> Searches<'a> {
         Ok(())
     }
 
-    /// The run of a scheme and a seed at a value: from stored results, from the run cache, or a new simulation.
     fn run(
         &self,
         index: usize,
@@ -252,8 +245,8 @@ impl<'a> Searches<'a> {
     }
 }
 
-/// Calls `read` with the results of one run, in which the scheme is renamed to the name that `where` uses. The result is
-/// none if a message or job of the run did not finish.
+/// Calls `read` with the results of one run, in which the scheme has the name [`SCHEME`], as in the condition
+/// `where`. The result is none if a message or job of the run did not finish.
 fn with_results<T>(ran: &mut RunOutcome, read: impl FnOnce(&ResultSet) -> T) -> Option<T> {
     let row = &ran.result.run;
     if row.flows_finished < row.flows || row.jobs_finished < row.jobs {

@@ -41,7 +41,6 @@ pub(super) fn question(find: &Find) -> String {
     format!("{} {} from {first} to {last} where {}{near}", find.key(), find.parameter, find.holds)
 }
 
-/// A value as text without quotes.
 pub(super) fn plain(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -4,7 +4,7 @@ use crate::scenario::ask::question::{Extremum, Find};
 
 /// A search for the answer of one scheme and seed. It names the next value to try and receives the outcome.
 ///
-/// The search tries both ends, halves the range between them, and finally tries a value on each side of the answer.
+/// The search tries both ends, halves the range between them, and finally tries values on both sides of the answer.
 /// These values are likely to show whether the condition is not monotone. If the condition holds at neither end, the
 /// search looks for a value between them for which the condition holds, and uses that value as the good end.
 #[derive(Debug)]

@@ -21,7 +21,6 @@ const WIDER: [f64; 3] = [10.0, 5.0, 2.0];
 const RANGE_HALVINGS: usize = 3;
 /// The number of halvings of a list. They reach every value of a list of up to 65.
 const LIST_HALVINGS: usize = 6;
-/// The example of a range in error texts.
 const RANGE: &str = "[\"16KB\", \"8MB\"]";
 
 /// A scenario with a search for the value of one of its parameters.
@@ -55,7 +54,6 @@ pub enum Extremum {
     Largest,
 }
 
-/// The values that the parameter may have.
 #[derive(Debug)]
 enum Values {
     /// The values of a list, in the order of the list.
@@ -228,7 +226,7 @@ fn values(list: Vec<toml::Value>) -> Result<Values, String> {
     }
 }
 
-/// The quotient of the next number or quantity and this one, if both are of one kind.
+/// The quotient of `next` and `one`, if both are numbers, or quantities of one kind.
 fn rises(one: &toml::Value, next: &toml::Value) -> Option<f64> {
     match (one.as_str(), next.as_str()) {
         (Some(one), Some(next)) => times(one, next),
@@ -302,7 +300,7 @@ impl Find {
         Ok(scenario.asking(SearchRange { key: self.key(), values: own, at: self.values_at[0] }))
     }
 
-    /// Rewords an error about the sweep, which carries out the search, in terms of `[find]`.
+    /// Changes the fix of an error about the sweep, which carries out the search, to a fix of `[find]`.
     fn in_find(&self, error: Diagnostic) -> Diagnostic {
         let Some(Fix::Set { key, value }) = &error.fix else { return error };
         let Some(path) = key.strip_prefix('"').and_then(|key| key.strip_suffix('"')) else { return error };
@@ -373,7 +371,7 @@ impl Find {
         [own[0].clone(), own[own.len() - 1].clone()]
     }
 
-    /// The smallest and the largest searched value; for a list, the first and the last.
+    /// The smallest and the largest searched value, each with its position; for a list, the first and the last value.
     pub fn least_and_most(&self) -> [(f64, toml::Value); 2] {
         [false, true].map(|last| (self.end(last), self.value(self.end(last))))
     }

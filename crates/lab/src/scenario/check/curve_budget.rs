@@ -1,4 +1,4 @@
-//! The largest and the smallest possible number of points in the curves of a scenario.
+//! A check that the curves of a scenario fit into the number of points that a run may have.
 
 use crate::scenario::expand::resolved::share_of_points;
 use crate::scenario::read::source_map::Origin;
@@ -31,7 +31,8 @@ pub(in crate::scenario) fn check(
          room for {share} each",
         ends.rounded_up(2)
     );
-    // With this interval, a run may be three times as long as the shortest possible run.
+    // With this interval, a run up to three times as long as the shortest possible one would fit if there were no
+    // other measure.
     let every = Duration((measures[worst].every.0 as f64 * all / share as f64 * 3.0) as u64).rounded_up(2);
     let help = format!(
         "every = \"{every}\", or fewer of what is measured ({} curves here), or fewer runs",

@@ -1,4 +1,5 @@
-//! A check of faults with random failures (`per_hour`): the number of failures in a run is bounded.
+//! Checks of faults with random failures (`per_hour`): the number of failures in a run is bounded, and failures that
+//! most runs never have are reported.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;

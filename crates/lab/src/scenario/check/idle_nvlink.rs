@@ -24,7 +24,6 @@ struct IdleLinks {
 }
 
 impl IdleNvLink {
-    /// Examines the workload at a point of the sweep.
     pub(in crate::scenario) fn look(&mut self, spec: &WorkloadSpec, workload: &Workload, on: &Topology) {
         if let WorkloadSpec::Collective(job) = spec
             && job.server.is_some_and(|server| server.nvls)

@@ -7,12 +7,10 @@ use anabranch_workload as workload;
 use anabranch_workload::WorkloadSpec;
 use std::collections::BTreeMap;
 
-/// The warnings so far.
 #[derive(Default)]
 pub(in crate::scenario) struct LeftOut(Vec<Diagnostic>);
 
 impl LeftOut {
-    /// Examines the file of a fabric.
     pub(in crate::scenario) fn look_at_topology(
         &mut self,
         spec: &TopologySpec,
@@ -26,7 +24,6 @@ impl LeftOut {
         }
     }
 
-    /// Examines the files of a workload.
     pub(in crate::scenario) fn look_at_workload(
         &mut self,
         spec: &WorkloadSpec,
@@ -42,7 +39,6 @@ impl LeftOut {
         }
     }
 
-    /// The warnings, each with its line.
     pub(in crate::scenario) fn warnings(self) -> Vec<Diagnostic> {
         self.0
     }

@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(in crate::scenario) struct IgnoredPauses(BTreeMap<usize, (BTreeSet<String>, bool)>);
 
 impl IgnoredPauses {
-    /// Examines a scheme at a point of the sweep.
     pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, faults: &[FaultSpec]) {
         let storms =
             faults.iter().enumerate().filter(|(_, it)| matches!(it.kind, FaultKind::PauseStorm { .. }));
@@ -24,7 +23,6 @@ impl IgnoredPauses {
         }
     }
 
-    /// The findings as warnings, with their places and what to write instead.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let warning = |(number, (ignore, obeys)): (usize, (BTreeSet<String>, bool))| {
             let names: Vec<String> = ignore.into_iter().collect();

@@ -13,10 +13,9 @@ use std::collections::BTreeMap;
 const FEWEST: f64 = 3.0;
 /// The expected number of losses at which a run without any loss is practically excluded (one in 20,000).
 const PLENTY: f64 = 10.0;
-/// The largest number of pairs of ToRs whose paths are examined. Larger fabrics get no warning.
+/// The largest number of pairs of ToRs whose paths are examined. Workloads with more pairs get no warning.
 const MOST_PAIRS: usize = 20_000;
 
-/// The findings at the points examined so far.
 #[derive(Default)]
 pub(in crate::scenario) struct RareLoss {
     /// For each fault, its rarest loss, and the number of points at which a loss is too rare. The key is the number of the
@@ -26,12 +25,10 @@ pub(in crate::scenario) struct RareLoss {
     points: usize,
 }
 
-/// A loss that is too rare.
 struct Rare {
     probability: f64,
     /// The number of data packets that cross the fault's links in a run.
     packets: f64,
-    /// The kind of the fault in words.
     kind: String,
     /// The topology file and the line that give the loss rate, if a file does.
     in_file: Option<(String, usize)>,
@@ -84,7 +81,6 @@ impl RareLoss {
         }
     }
 
-    /// The findings as warnings, with their places and what to write instead.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let all = self.points;
         let warning = |(number, (rare, points)): (usize, (Rare, usize))| {
@@ -135,8 +131,8 @@ fn rounded_up(number: f64) -> f64 {
     text.parse().unwrap_or(number)
 }
 
-/// The number of data packets of a workload that cross each link, if all shortest paths are equally likely; none if
-/// this takes too long to compute.
+/// The number of data packets of a workload that cross each link, if every switch spreads packets evenly over its
+/// equal-cost ports and every host uses only its first port; none if this takes too long to compute.
 fn link_load(workload: &Workload, topology: &Topology, routing: &Routing, payload: u64) -> Option<Vec<f64>> {
     let mut load = vec![0.0; topology.links() as usize];
     let mut of_pairs: BTreeMap<(u32, u32), f64> = BTreeMap::new();
@@ -160,8 +156,8 @@ fn link_load(workload: &Workload, topology: &Topology, routing: &Routing, payloa
     Some(load)
 }
 
-/// Adds `packets` from one ToR to another to the load of the links between them, spread evenly over the shortest
-/// paths.
+/// Adds `packets` from one ToR to another to the load of the links between them, spread evenly over the equal-cost
+/// ports of every switch.
 fn add_between_tors(
     load: &mut [f64],
     topology: &Topology,

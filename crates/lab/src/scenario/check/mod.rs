@@ -109,12 +109,12 @@ impl Checks {
 }
 
 impl Scenario {
-    /// Builds every fabric and workload once, finds every link and queue pair that faults and measures name, and
-    /// checks that the curves have at most the permitted number of points. Returns warnings about inputs that are
-    /// valid but probably not intended.
+    /// Builds the fabric and the workload of every point, finds every link and queue pair that faults and measures
+    /// name, and checks that the curves have at most the permitted number of points. Returns warnings about inputs
+    /// that are valid but probably not intended.
     ///
     /// # Errors
-    /// The first part that cannot be built or found, with its place.
+    /// The first part that cannot be built or found, or that does not fit the others, with its place.
     pub fn check(&self) -> Result<Vec<Diagnostic>, Diagnostic> {
         self.examine().map(|examined| examined.warnings)
     }
@@ -174,7 +174,6 @@ impl Scenario {
         self.seeds.first().copied().unwrap_or(1)
     }
 
-    /// Checks a scheme on the fabric and the workload of a point.
     fn examine_scheme(
         &self,
         scheme: &Scheme,
@@ -202,7 +201,6 @@ impl Scenario {
         Ok(())
     }
 
-    /// Checks the traffic classes beside that of the compared schemes.
     fn examine_classes(
         &self,
         step: &Step<'_>,
@@ -223,7 +221,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Checks the faults and the workload of a point. Returns the earliest possible end of its runs.
+    /// Returns the earliest possible end of the runs of the point.
     fn examine_point(
         &self,
         step: &Step<'_>,
@@ -259,8 +257,7 @@ impl Scenario {
         Ok(ends)
     }
 
-    /// Checks the measures and the observers on a fabric. `ends` is the earliest possible end of the runs with this
-    /// workload.
+    /// `ends` is the earliest possible end of the runs with this workload.
     fn examine_observers(
         &self,
         on: &Topology,
@@ -308,7 +305,6 @@ impl Scenario {
         Err(fault(&self.origin.file, self.origin.place("topology"), message, Some(help.into())))
     }
 
-    /// Checks that the buffers of a lossless scheme are large enough on this fabric.
     fn check_lossless(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), Diagnostic> {
         let Some(pfc) = &scheme.fabric.pfc else { return Ok(()) };
         let refused = |parameter: &str, blamed: &[&str], problem: String, instead: String| {
@@ -363,7 +359,6 @@ impl Scenario {
         Ok(apart.collect())
     }
 
-    /// Checks that the program of a scheme can be used on this fabric.
     fn check_program(
         &self,
         scheme: &Scheme,
@@ -396,7 +391,6 @@ impl Scenario {
         })
     }
 
-    /// Checks that the weight of a scheme's control queues can be computed on this fabric.
     fn check_weights(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), Diagnostic> {
         if scheme.fabric.wrr.is_none() {
             return Ok(());
@@ -433,7 +427,6 @@ impl Scenario {
         }
     }
 
-    /// Checks that the engine can number the kinds of links of a fabric.
     fn check_kinds(&self, built: &Topology) -> Result<(), Diagnostic> {
         let switch_latency = |node| built.switch(node).map_or(Duration::ZERO, |switch| switch.latency);
         let kinds: BTreeSet<(u64, Duration, Duration)> =
@@ -447,7 +440,7 @@ impl Scenario {
         Err(fault(&self.origin.file, self.origin.place("topology"), problem, help.map(Fix::from)))
     }
 
-    /// Builds the workload of the first seed. If the workloads of other seeds may be empty, it builds them too.
+    /// Builds the workload of the first seed, and those of the other seeds if they may be empty, which is an error.
     fn build_workload(&self, spec: &WorkloadSpec, on: &Topology) -> Result<Workload, Diagnostic> {
         let text = |name: &str| self.files.get(name).map(String::as_str);
         let fabric = Fabric::of(on);

@@ -16,7 +16,6 @@ use anabranch_fabric::{Selector, TierSpec, Topology, TopologySpec};
 use anabranch_workload::{Workload, WorkloadSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The findings at the points examined so far.
 #[derive(Default)]
 pub(in crate::scenario) struct WithoutEffect {
     /// For each fault that sets a rate of links, the slowest and the fastest of these links at the first point.
@@ -24,7 +23,7 @@ pub(in crate::scenario) struct WithoutEffect {
     /// For each fault that sets a rate of links, whether it slows a link at some point.
     slows: BTreeMap<usize, bool>,
     /// For each fault that sets a rate of links, the first of its selectors that names only one direction of a cable,
-    /// if there is one.
+    /// if the fault does not slow the other direction.
     one_way: BTreeMap<usize, String>,
     /// For each fault, the times at which it begins, at each point.
     begins: BTreeMap<usize, BTreeSet<Vec<Duration>>>,
@@ -54,7 +53,6 @@ const MUCH_LATER: f64 = 10.0;
 const LATER: f64 = 3.0;
 
 impl WithoutEffect {
-    /// Examines the links or switches that a fault of a point affects.
     pub(in crate::scenario) fn look_at_fault(
         &mut self,
         number: usize,
@@ -82,7 +80,6 @@ impl WithoutEffect {
         self.rates.entry(number).or_insert((slowest, fastest));
     }
 
-    /// Examines the workload of a point.
     pub(in crate::scenario) fn look_at_workload(
         &mut self,
         spec: &WorkloadSpec,
@@ -112,7 +109,6 @@ impl WithoutEffect {
         }
     }
 
-    /// Examines the shortest possible duration of the runs of a point.
     pub(in crate::scenario) fn look_at_end(
         &mut self,
         spec: &WorkloadSpec,
@@ -126,7 +122,6 @@ impl WithoutEffect {
         }
     }
 
-    /// The findings as warnings, with their places and what to write instead.
     pub(in crate::scenario) fn warnings(self, scenario: &Scenario, origin: &Origin) -> Vec<Diagnostic> {
         let lasts = self.lasts.filter(|_| !self.lasts_otherwise);
         let late = scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
@@ -187,7 +182,6 @@ impl WithoutEffect {
     }
 }
 
-/// The multiple of the shortest possible duration after which a run on this fabric has most likely ended.
 fn later(on: &TopologySpec) -> f64 {
     match on {
         TopologySpec::SingleSwitch { .. } => LATER,
@@ -230,7 +224,7 @@ fn one_way(number: usize, slow: &FaultSpec, name: &str, origin: &Origin) -> Opti
     Some(fault(&origin.file, origin.place(&format!("fault.{number}.links")), message, help.map(Fix::from)))
 }
 
-/// The warning about a fault that begins, once or again, after every run has ended.
+/// The warning about a fault that begins, once or again, when every run has ended, or has most likely ended.
 fn late_fault(
     number: usize,
     late: &FaultSpec,

@@ -9,7 +9,7 @@ use anabranch_engine::Scheme;
 use anabranch_proto::PathFacts;
 use anabranch_workload::{Workload, WorkloadSpec};
 
-/// Rejects a workload in which a queue pair of `scheme` would run out of PSNs or of MSNs.
+/// Rejects a workload in which a queue pair of `scheme` would run out of PSNs or of message sequence numbers (MSNs).
 pub(in crate::scenario) fn check(
     scheme: &Scheme,
     facts: &PathFacts,

@@ -35,7 +35,6 @@ pub(in crate::scenario) fn thresholds(
         .or_else(|| smallest(true).and_then(|buffer| buffer.fixed(pfc, topology, facts)))
 }
 
-/// The packet buffer of a switch.
 struct Buffer<'a> {
     node: NodeId,
     size: Bytes,
@@ -60,7 +59,6 @@ impl<'a> Buffer<'a> {
         Some(Buffer { node, size: class.map_or_else(scaled, |class| class.buffer), class, threshold })
     }
 
-    /// The error in the dynamic thresholds' settings, if there is one.
     fn dynamic(&self, pfc: &PfcSpec, topology: &Topology, facts: &PathFacts) -> Option<WrongThreshold> {
         let resume = pfc.resume.on(&facts.of_port());
         if resume <= self.size {
@@ -88,7 +86,6 @@ impl<'a> Buffer<'a> {
         })
     }
 
-    /// The error in a static threshold, if there is one.
     fn fixed(&self, pfc: &PfcSpec, topology: &Topology, facts: &PathFacts) -> Option<WrongThreshold> {
         let (resume, threshold) = (pfc.resume.on(&facts.of_port()), self.threshold?);
         if threshold > self.size {
@@ -121,13 +118,11 @@ impl<'a> Buffer<'a> {
 /// The smallest length, in packets, of the suggested buffer if the present one is too small for thresholds.
 const ENOUGH_PACKETS: u64 = 100;
 
-/// The size rounded up to a whole number of B, KB, MB or GB. From 100 KB on, at least three digits remain.
 pub(in crate::scenario) fn round_up(size: Bytes) -> Bytes {
     let unit = unit(size);
     Bytes(size.0.div_ceil(unit).saturating_mul(unit))
 }
 
-/// The size rounded down to a whole number of B, KB, MB or GB. From 100 KB on, at least three digits remain.
 pub(in crate::scenario) fn round_down(size: Bytes) -> Bytes {
     let unit = unit(size);
     Bytes((size.0 / unit * unit).max(1))

@@ -31,7 +31,6 @@ struct QueueFinding {
 }
 
 impl IdleQueues {
-    /// Examines the queues in a scheme's switches on a fabric.
     pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, on: &Topology, facts: &PathFacts) {
         *self.looked.entry(scheme.name.clone()).or_default() += 1;
         let mut at = Look { scheme, on, facts, findings: Vec::new() };
@@ -61,11 +60,10 @@ impl IdleQueues {
         }
     }
 
-    /// The findings as warnings, with their places and what to write instead.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let IdleQueues { found, enough, looked } = self;
         // A range for a search begins at values that fail, so for a searched parameter only a finding at every point
-        // is reported. A queue that is too short for a packet is reported anyway.
+        // is reported. A finding about the queue itself is reported anyway.
         let asked = |scheme: &str, parameter: &str| {
             origin.is_asked(scheme, parameter)
                 || ["fabric.queue", "fabric.pfc.buffer"].iter().any(|size| origin.is_asked(scheme, size))
@@ -95,16 +93,14 @@ impl IdleQueues {
 
 /// The data queue of a switch port, if it has a limit.
 struct DataQueue {
-    /// The limit as written.
+    /// `fabric.queue` as written.
     size: Size,
     /// The length that `fabric.queue` states. If the queues share a buffer, it is not a limit, but relative timeouts
     /// and thresholds refer to it.
     even: Bytes,
     /// The largest number of bytes that the queue may hold.
     holds: Bytes,
-    /// Whether the queue is a share of a buffer.
     is_shared: bool,
-    /// The limit in words.
     limit: String,
 }
 
@@ -124,7 +120,6 @@ impl DataQueue {
     }
 }
 
-/// The examination of one scheme on one fabric.
 struct Look<'a> {
     scheme: &'a Scheme,
     on: &'a Topology,
@@ -138,7 +133,6 @@ impl Look<'_> {
         self.findings.push((parameter, problem.into(), instead.into()));
     }
 
-    /// Checks that the control queue has room for one of the packets that use it.
     fn control_queue(&mut self) {
         let transport = &self.scheme.transport;
         // If ACKs wait with data, only the headers of trimmed packets use this queue.
@@ -155,7 +149,6 @@ impl Look<'_> {
         }
     }
 
-    /// Checks that no window is shorter than a packet.
     fn windows(&mut self) {
         for (parameter, window) in windows(self.scheme) {
             if window.on(self.facts) < self.facts.packet {
@@ -222,7 +215,7 @@ impl Look<'_> {
         }
     }
 
-    /// Checks that NSCC without trimming has the values that UET 1.0.3 has for it.
+    /// Finds NSCC without trimming and without a `qa_threshold`, although UET 1.0.3 has a value for this case.
     fn quick_adapt(&mut self) {
         if let CcConfig::Nscc(nscc) = &self.scheme.cc
             && !self.scheme.fabric.trim
@@ -250,7 +243,6 @@ impl Look<'_> {
         }
     }
 
-    /// Checks that the queue is long enough for a packet and for its thresholds.
     fn thresholds(&mut self, queue: &DataQueue) {
         let reacts = reacts_to_ecn(self.scheme);
         if queue.holds < self.facts.packet {
@@ -300,7 +292,6 @@ impl Look<'_> {
         self.note(parameter, problem, instead);
     }
 
-    /// Checks that the queue can reach the upper threshold.
     fn kmax(&mut self, DataQueue { holds, limit, .. }: &DataQueue) {
         let fabric = &self.scheme.fabric;
         let [kmin, kmax] =
@@ -344,10 +335,8 @@ fn longer(scheme: &Scheme, on: &Topology, facts: &PathFacts, holds: Bytes) -> Op
 /// graph may have more.
 const MOST_QUEUES: u64 = 8;
 
-/// The largest number of doublings of a queue that are tried.
 const MOST_DOUBLED: u32 = 30;
 
-/// The windows of a scheme's congestion control, by their parameters.
 fn windows(scheme: &Scheme) -> Vec<(&'static str, Size)> {
     match scheme.cc.windows() {
         Windows::Constant(window) => vec![("cc.window", window)],
@@ -368,7 +357,7 @@ fn own_windows(parameters: &Parameters) -> Vec<(&'static str, Size)> {
     ["cc.window", "cc.initial_window", "cc.max_window"].into_iter().filter_map(window).collect()
 }
 
-/// Whether any part of a scheme reacts to ECN marks.
+/// Whether any part of a scheme reacts to ECN marks, and switches mark with a probability above 0.
 pub(in crate::scenario) fn reacts_to_ecn(scheme: &Scheme) -> bool {
     let reacts = scheme.cc.reacts_to_ecn()
         || scheme.all_lbs().any(LbConfig::reacts_to_ecn)

@@ -41,7 +41,6 @@ pub(in crate::scenario) fn check(
     Err(fault(&origin.file, origin.place("topology"), message, Some(help)))
 }
 
-/// The networks to which the ports of a host lead.
 fn networks_of(topology: &Topology, networks: &[u32], host: HostId) -> BTreeSet<u32> {
     let tor = |port| (topology.tor_of(host, port).0 - topology.hosts) as usize;
     (0..topology.host_ports(host)).map(|port| networks[tor(port)]).collect()

@@ -6,7 +6,7 @@ use anabranch_base::{Diagnostic, Time};
 use anabranch_engine::Limits;
 use anabranch_workload::{Start, Workload, WorkloadSpec};
 
-/// Rejects a workload with a message that does not start before the longest possible run ends, whatever the limits.
+/// Rejects a workload with a message that would start at or after the end of the longest run that limits can permit.
 pub(in crate::scenario) fn check(
     spec: &WorkloadSpec,
     workload: &Workload,

@@ -48,7 +48,6 @@ impl TooShort {
         }
     }
 
-    /// Examines the shortest possible duration of the runs of a point.
     pub(in crate::scenario) fn look_at_end(&mut self, soonest: Duration) {
         self.soonest = self.soonest.max(soonest);
     }
@@ -69,7 +68,6 @@ impl TooShort {
         }
     }
 
-    /// The findings as warnings, with their places and what to write instead.
     pub(in crate::scenario) fn warnings(self, limits: &Limits, origin: &Origin) -> Vec<Diagnostic> {
         let TooShort { found, soonest } = self;
         let is_said = found.contains_key(&(None, "max_time"));

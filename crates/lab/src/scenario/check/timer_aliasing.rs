@@ -1,4 +1,4 @@
-//! Warnings about timers whose periods coincide with those of flapping links.
+//! Warnings about timeouts that are a whole number of periods of a flapping link.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -18,7 +18,6 @@ const MOST_PERIODS: f64 = 20.0;
 pub(in crate::scenario) struct InStep(BTreeMap<usize, (Duration, BTreeMap<String, Duration>)>);
 
 impl InStep {
-    /// Examines the timeout of a scheme at a point of the sweep.
     pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, faults: &[FaultSpec], facts: &PathFacts) {
         let rto = scheme.transport.rto().on(facts);
         for (number, fault) in faults.iter().enumerate() {
@@ -32,7 +31,6 @@ impl InStep {
         }
     }
 
-    /// The findings as warnings, with their places and what to write instead.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let warning = |(number, (period, schemes)): (usize, (Duration, BTreeMap<String, Duration>))| {
             let rto = schemes.values().next().copied()?;

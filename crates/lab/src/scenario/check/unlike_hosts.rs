@@ -18,7 +18,6 @@ struct UnevenLoad {
 }
 
 impl UnlikeHosts {
-    /// Examines the load at a point of the sweep.
     pub(in crate::scenario) fn look(&mut self, spec: &WorkloadSpec, on: &Topology) {
         let WorkloadSpec::Poisson { load, .. } = spec else { return };
         let slowest = Fabric::of(on).host_rate;
@@ -29,8 +28,6 @@ impl UnlikeHosts {
         }
     }
 
-    /// The warning that every host offers as much load as the slowest one. It also gives the load as a share of the
-    /// fastest host's rate.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let warning = |UnevenLoad { load, slowest, fastest }: UnevenLoad| {
             // The rounding removes digits that exist only because of the binary representation.

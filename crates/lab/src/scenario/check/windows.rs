@@ -75,7 +75,6 @@ impl ShortWindows {
         }
     }
 
-    /// A warning for each window that is too small, with its place and what to write instead.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let warning =
             |((scheme, parameter), (share, problem, instead)): ((String, String), (f64, String, String))| {

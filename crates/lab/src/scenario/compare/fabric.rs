@@ -19,7 +19,6 @@ impl Scenario {
     }
 }
 
-/// The facts about a fabric, with the faults of the runs with this seed.
 fn fabric_facts(on: &Topology, faults: &[FaultSpec], seed: u64) -> FabricFacts {
     let (switches, cables) = faulty(on, faults, seed);
     let tiers =

@@ -33,11 +33,13 @@ pub struct Ground {
 pub struct GroundDifference {
     /// The parameter as it is named in `[set]`: `transport.payload`.
     pub parameter: String,
-    /// The value of each scheme on the fabric, in plain units; none for a scheme without this parameter.
+    /// The value of each scheme on the fabric, in plain units; none for a scheme that does not have the parameter or
+    /// ignores it.
     pub values: Vec<Option<String>>,
     /// For each scheme, whether the value follows from the scheme's needs.
     pub needed: Vec<bool>,
-    /// For each scheme, whether the scheme needs the value and the setup sets it on all fabrics that pause or trim.
+    /// For each scheme, whether the scheme needs the value, and the setup sets the parameter by whether switches
+    /// pause, trim or drop.
     pub given: Vec<bool>,
     /// For each scheme, whether it has the parameter but ignores it, such as ECN thresholds if nothing reacts to ECN.
     pub unused: Vec<bool>,
@@ -163,14 +165,14 @@ impl Ground {
         }
     }
 
-    /// The parameters that differ without being explained by a need.
     fn unexplained(&self) -> impl Iterator<Item = &str> {
         let unexplained = self.differences.iter().filter(|difference| difference.unexplained);
         unexplained.map(|difference| difference.parameter.as_str())
     }
 
     /// The differences as a table, with a row for each parameter and a column for each scheme. A value that a scheme
-    /// needs is marked by a star, and a value that the setup gives to all fabrics that pause or trim by a plus.
+    /// needs is marked by a star, and a needed value that the setup sets by whether switches pause, trim or drop by a
+    /// plus.
     pub fn matrix(&self) -> String {
         let cell = |difference: &GroundDifference, place: usize| match &difference.values[place] {
             Some(value) if difference.given[place] => format!("{value} +"),
@@ -198,7 +200,6 @@ impl Ground {
     }
 }
 
-/// The value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 struct Known {
     /// The value for display, in plain units.
@@ -235,12 +236,10 @@ impl Known {
             let (Some(amount), Some(its)) = (self.amount, other.amount) else { return false };
             (amount.abs_diff(its) as f64) <= LITTLE * amount.min(its) as f64
         };
-        // Values with the same displayed value count as equal, however they were written.
         self.is(other) || self.shown == other.shown || (self.written == other.written && little())
     }
 }
 
-/// The parameters of a scheme on a fabric.
 struct Values {
     by_path: BTreeMap<String, Known>,
     own: Vec<String>,
@@ -382,7 +381,6 @@ fn known(text: &str, facts: &PathFacts) -> Known {
     Known { shown, written: text.to_owned(), amount }
 }
 
-/// The difference in a parameter, if there is one.
 fn difference(parameter: &str, schemes: &[Values], of_layers: &BTreeSet<String>) -> Option<GroundDifference> {
     let values: Vec<Option<Known>> = schemes.iter().map(|scheme| scheme.get(parameter)).collect();
     let needed: Vec<bool> = schemes.iter().map(|scheme| scheme.needs(parameter)).collect();

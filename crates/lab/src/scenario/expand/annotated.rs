@@ -24,7 +24,7 @@ const MOST_POINTS: usize = 64;
 /// In a scenario with faults, each scheme without `routing_delay` has a comment that routing never reacts to the
 /// faults. With adaptive routing, the comment excepts links of a switch's own that are down.
 ///
-/// `own` tells for each point of the sweep whether it has schemes of its own. If a parameter has different values at
+/// `own` states for each point of the sweep whether it has schemes of its own. If a parameter has different values at
 /// the points, the comment lists all of them.
 pub(in crate::scenario) fn annotated(
     toml: &str,
@@ -133,7 +133,6 @@ fn quoted(line: &str) -> Option<&str> {
     line.split_once(" = \"")?.1.strip_suffix('"')
 }
 
-/// Whether a line sets a window: `window`, `initial_window`, `max_window`, `pull_window`.
 fn is_window(line: &str) -> bool {
     line.split_once(" = ").is_some_and(|(key, _)| key == "window" || key.ends_with("_window"))
 }

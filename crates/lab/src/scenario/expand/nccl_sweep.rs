@@ -9,11 +9,9 @@ use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Fix};
 use anabranch_workload::collective::{Algorithm, Operation};
 
-/// The value of `kind`.
 pub(in crate::scenario) const KIND: &str = "nccl-tests";
 /// The parameter that the sizes sweep.
 pub(in crate::scenario) const SWEPT: &str = "workload.bytes";
-/// The largest number of sizes.
 const MOST_SIZES: usize = 1_000;
 /// The keys that this kind has in addition to those of a collective, or whose values it replaces.
 const OWN: [&str; 6] = ["kind", "operation", "min_bytes", "max_bytes", "factor", "step_bytes"];
@@ -77,7 +75,8 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     Err(table.wrong("algorithm", message, Fix::set("algorithm", format!("{instead:?}"))))
 }
 
-/// The size at `key`. The units K, M and G of nccl-tests are powers of 1,024.
+/// The size at `key`. The units K, M and G of nccl-tests are powers of 1,024, and are refused in favour of KiB, MiB
+/// and GiB.
 fn size(table: &Table, key: &str) -> Result<Option<Bytes>, Diagnostic> {
     let binary = table.node(key).and_then(|node| {
         let text = node.value().as_str()?.trim().to_owned();

@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// The largest number of runs of a scenario.
 const MOST_RUNS: usize = 100_000;
 
 /// A scenario in which every default is explicit.
@@ -65,7 +64,6 @@ pub(in crate::scenario) struct Point {
 }
 
 impl Point {
-    /// The files that the point names.
     fn files(&self) -> impl Iterator<Item = &str> {
         let graph = match &self.topology {
             TopologySpec::Graph { file, .. } => Some(file.as_str()),
@@ -123,7 +121,7 @@ struct WrittenSetup<'a> {
 }
 
 impl Scenario {
-    /// Makes a scenario from the parts that were read. `points` is not empty.
+    /// `points` is not empty.
     #[expect(clippy::too_many_arguments, reason = "one for each part of a scenario, from one caller")]
     pub(in crate::scenario) fn new(
         title: String,
@@ -261,7 +259,6 @@ impl Scenario {
         Ok(points)
     }
 
-    /// The number of runs.
     pub(in crate::scenario) fn runs(&self) -> usize {
         let steps = self.variants.len().max(1);
         self.schemes.len().saturating_mul(steps).saturating_mul(self.seeds.len())
@@ -288,7 +285,6 @@ impl Scenario {
         some.map(|place| self.schemes[*place].name.as_str()).collect()
     }
 
-    /// The swept values and the schemes of each point of the sweep.
     pub(in crate::scenario) fn schemes_by_point(&self) -> Vec<(BTreeMap<String, Value>, &[Scheme])> {
         self.steps().into_iter().map(|step| (step.sweep, step.schemes)).collect()
     }
@@ -320,7 +316,6 @@ impl Scenario {
     }
 }
 
-/// A point of the sweep, borrowed from the scenario.
 pub(in crate::scenario) struct Step<'a> {
     pub sweep: BTreeMap<String, Value>,
     pub schemes: &'a [Scheme],

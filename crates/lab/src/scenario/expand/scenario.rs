@@ -51,7 +51,7 @@ pub fn read_with(
     resolve(registry, file_name, fields, files, over)
 }
 
-/// Rejects a figure, whose id has two parts. The error tells how to run the figure.
+/// Rejects a figure, whose id has two parts. The error proposes the command that runs the figure.
 fn not_a_figure(table: &Table<'_>) -> Result<(), Diagnostic> {
     let Some(node) = table.node("id") else { return Ok(()) };
     let value = node.value();
@@ -204,7 +204,6 @@ fn elements<T: Read + Ord + Clone + std::fmt::Debug>(
     Ok(Some(nodes.iter().map(|node| node.at).zip(values).collect()))
 }
 
-/// The first value that occurs twice.
 fn twice<T: Ord>(values: &[T]) -> Option<&T> {
     let mut seen = BTreeSet::new();
     values.iter().find(|value| !seen.insert(*value))
@@ -232,7 +231,6 @@ fn refuse_names_in_scheme(root: &Table) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// The schemes of `[[scheme]]`, with their places.
 fn own_schemes(registry: &Registry, root: &Table) -> Result<Vec<(Place, Draft)>, Diagnostic> {
     let mut own: Vec<(Place, Draft)> = Vec::new();
     for table in root.tables("scheme", "scheme")? {
@@ -241,7 +239,8 @@ fn own_schemes(registry: &Registry, root: &Table) -> Result<Vec<(Place, Draft)>,
             let message = format!("scheme {:?} is given twice", scheme.name);
             return Err(table.wrong("name", message, "another name"));
         }
-        // A resolved scenario contains its schemes completely, without a base and with their original names.
+        // A resolved scenario contains its schemes completely, without a base and with their original names, so only
+        // a scheme with a base is refused.
         if table.node("base").is_some() && registry.find_scheme(&scheme.name).is_some() {
             let message =
                 format!("there is a scheme {:?} already, and this would run under its name", scheme.name);
@@ -256,7 +255,6 @@ fn own_schemes(registry: &Registry, root: &Table) -> Result<Vec<(Place, Draft)>,
     Ok(own)
 }
 
-/// The error for a name in `schemes` that does not exist.
 fn unknown_scheme(
     registry: &Registry,
     (file, at): (&str, Place),
@@ -276,7 +274,6 @@ fn unknown_scheme(
     fault(file, at, message, Some(help.into()))
 }
 
-/// The schemes that the command line names.
 fn schemes_of_command_line(
     file: &str,
     over: &Overrides,

@@ -59,7 +59,6 @@ fn input_names<'a>(names: impl Iterator<Item = &'a String>) -> BTreeMap<String, 
 /// The keys that name files in the resolved form.
 const FILE_KEYS: [&str; 3] = ["file", "sizes", "system"];
 
-/// Renames the values of the keys that name files, at any depth.
 fn rename_files(value: &mut toml::Value, names: &BTreeMap<String, String>) {
     match value {
         toml::Value::Table(table) => {

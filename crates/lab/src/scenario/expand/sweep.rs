@@ -12,7 +12,6 @@ use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
 use anabranch_results::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The largest number of points of a sweep.
 const MOST_POINTS: usize = 10_000;
 
 /// Reads `[set]`: `"reps.lb.buffer" = 16`.
@@ -98,7 +97,7 @@ impl<'a> Sweep<'a> {
             seen.push(key);
         }
         let points = axes.iter().fold(1usize, |points, axis| points.saturating_mul(axis[0].1.len()));
-        // A resolved scenario lists its points. There may be fewer of them than combinations of its values.
+        // A resolved scenario lists its points, which may be fewer than the combinations of its values.
         if points > MOST_POINTS && !root.contains_key("point") {
             let message = format!("the sweep has more than {MOST_POINTS} points");
             let help = "fewer values, or several scenarios".to_owned();
@@ -216,7 +215,6 @@ fn is_list(node: &Node) -> bool {
     matches!(node.item, Item::Array(_))
 }
 
-/// A swept parameter and its values.
 fn listed<'a>(
     file: &str,
     key: &str,
@@ -261,7 +259,6 @@ fn zips<'a>(table: &Table<'a>) -> Result<Vec<&'a Node>, Diagnostic> {
     }
 }
 
-/// Parameters that change together, whose lists must have equal lengths.
 fn linked<'a>(
     file: &str,
     group: &'a Node,
@@ -331,7 +328,6 @@ fn distinct(file: &str, axis: &Axis) -> Result<(), Diagnostic> {
 }
 
 impl Step {
-    /// Sets a parameter to a value.
     pub(super) fn set(&mut self, file: &str, key: &str, value: &Node) -> Result<(), Diagnostic> {
         self.values.insert(key.to_owned(), plain(value));
         let path: Vec<&str> = key.split('.').collect();
@@ -371,12 +367,13 @@ fn numbered(path: &[&str], value: &Node, fields: &Fields) -> String {
     }
 }
 
-/// The tables of a scenario that a sweep can change. Any other first word of a path is the name of a scheme.
+/// The tables of a scenario that a sweep can change. Any other first word of a path is the name of a scheme, or `*`
+/// for all schemes.
 const DOCUMENT: &[&str] = &["topology", "workload", "class", "fault", SETUP];
 /// The setup, which a sweep can vary by its name or in one of its values.
 const SETUP: &str = "setup";
 
-/// Rejects a path that does not exist, whatever its values are.
+/// Rejects the bare name of a parameter, and a path whose first word is neither a table of the scenario nor a scheme.
 fn check_key(
     file: &str,
     key: &str,
@@ -424,8 +421,8 @@ fn check_key(
     fail(format!("{key:?} begins with neither a part of the scenario nor a scheme"), help)
 }
 
-/// The text to write for a path that begins with a part of schemes, without a scheme's name: that path for all
-/// schemes, or else the nearest path in a scheme of the scenario.
+/// The setting for all schemes to write instead of a path that begins with a part of schemes, such as `lb`. Its path
+/// is the one that `key` probably means in a scheme of the scenario, or else `key` itself.
 fn part_path(key: &str, root: &Fields, values: &toml::Value) -> Fix {
     let names = root.get("schemes").map(|node| as_list(&node.value())).unwrap_or_default();
     let names =
@@ -482,7 +479,6 @@ fn section_with(key: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// The `[[point]]` tables of a resolved scenario.
 fn spelled_out(root: &Table) -> Result<Vec<Step>, Diagnostic> {
     let points = root.tables("point", "point")?;
     if points.is_empty() {

@@ -18,9 +18,9 @@ pub struct Completions {
 pub struct Completion {
     /// The name of the key, or the value.
     pub name: String,
-    /// The text to write. For a key it is the whole line, with an example of the value.
+    /// The text to write. For a key it is the whole line with an example of the value, or the header of its table.
     pub text: String,
-    /// The meaning with the range and the default.
+    /// The meaning with the range and the default; empty for a value.
     pub meaning: String,
 }
 
@@ -48,7 +48,6 @@ pub fn completions(before: &str, after: &str) -> Completions {
     Completions { replaced: word.len(), list }
 }
 
-/// The table at a place in a text.
 struct Table<'a> {
     /// The path of the table: `workload.incast`; empty above all tables.
     path: &'a str,

@@ -5,8 +5,8 @@
 //!   that do not evaluate the chain (taplo) find the keys of all kinds in an `anyOf` that permits everything.
 //! - An error is reported at its own key and not at the table, because taplo marks everything within the place of an
 //!   error.
-//! - Required keys are required only in a file without `sweep`, `find` and `point`, because a key that varies may be
-//!   missing in its table.
+//! - The required keys of `[topology]`, `[workload]` and `[[fault]]` are required only in a file without `sweep`,
+//!   `find` and `point`, because a key that varies may be missing in its table.
 //! - Rules between values, and names of links and schemes, are left to `anabranch check`.
 
 mod completion;
@@ -84,7 +84,6 @@ fn figure() -> Value {
     root
 }
 
-/// All definitions, by name.
 fn definitions() -> Map<String, Value> {
     let mut all = Map::new();
     tables::define(&mut all);
@@ -125,7 +124,6 @@ fn references(schema: &Value, names: &mut Vec<String>) {
 
 const DEFINITIONS: &str = "#/$defs/";
 
-/// A reference to a definition.
 fn reference(name: &str) -> Value {
     json!({ "$ref": format!("{DEFINITIONS}{name}") })
 }

@@ -72,7 +72,6 @@ fn keys() -> BTreeMap<String, Value> {
     found.into_iter().map(|(path, schemas)| (path, any_of(schemas))).collect()
 }
 
-/// Adds the schemas of `[set]` and `[sweep]`.
 pub(super) fn define(definitions: &mut Map<String, Value>) {
     let parameters = parameters();
     let value_of = |path: &str| reference(&format!("parameter:{path}"));

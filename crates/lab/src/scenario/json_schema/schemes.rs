@@ -42,7 +42,6 @@ fn own() -> Vec<Parameter> {
     kinds("").into_iter().flat_map(|kind| kind.parameters).collect()
 }
 
-/// Adds the schemas of schemes, setups and their parts.
 pub(super) fn define(definitions: &mut Map<String, Value>) {
     definitions.insert("scheme".to_owned(), file());
     for part in PARTS {

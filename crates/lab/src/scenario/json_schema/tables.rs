@@ -56,7 +56,6 @@ pub(super) fn is_kind(key: &str, kinds: &[&str]) -> Value {
     json!({ "required": [key], "properties": { key: { "enum": kinds } } })
 }
 
-/// Adds the definitions of all tables.
 pub(super) fn define(definitions: &mut Map<String, Value>) {
     let tables: BTreeSet<&str> =
         all().map(|section| section.table).filter(|table| !table.is_empty()).collect();

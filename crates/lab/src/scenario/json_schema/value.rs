@@ -13,7 +13,6 @@ const NUMBER: &str = r"(\d+\.?\d*|\.\d+)\s*";
 /// A decimal number above 0.
 const ABOVE_ZERO: &str = r"(\d*[1-9]\d*\.?\d*|\d*\.\d*[1-9]\d*)\s*";
 
-/// The schema of a key.
 pub(super) fn of_key(key: &Key) -> Value {
     let mut schema = of_type(&key.is);
     let default = match key.default {
@@ -133,7 +132,6 @@ fn of_quantity(before: &str, forms: &[&str], is_above_zero: bool) -> Value {
     json!({ "type": "string", "pattern": format!(r"^\s*{before}({})\s*$", forms.join("|")) })
 }
 
-/// The schema of a parameter of a scheme.
 pub(super) fn of_parameter(parameter: &Parameter) -> Value {
     let mut schema = match (parameter.form(), parameter.choices()) {
         (ValueForm::Text, []) => json!({ "type": "string" }),

@@ -7,7 +7,6 @@ use crate::scenario::keys::topology::{LINK, LINK_LATENCY, OVERSUBSCRIPTION, SWIT
 
 const LINKS_UP: KeyType = KeyType::Whole(Ends::from(0));
 const PORTS: KeyType = KeyType::Whole(Ends::from(1).with_high(High::To(16)));
-/// The permitted sizes of a ring.
 const RING: KeyType = KeyType::Whole(Ends::from(2));
 const RADIX: Key = key(
     "radix",

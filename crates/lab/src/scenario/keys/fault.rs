@@ -8,7 +8,6 @@ use crate::scenario::keys::section::{
 };
 use anabranch_base::{Bytes, Duration};
 
-/// The kinds of faults, in the order of the reference.
 pub(super) const SECTIONS: &[Section] = &[
     LINK_DOWN,
     LINK_FLAP,

@@ -6,7 +6,6 @@ use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
 use crate::scenario::keys::section::{COUNT, NAMES, RATE, SIZE, Section, TEXT, TIME_ABOVE, key, kind};
 use anabranch_results::{ClaimKind, PlotKind};
 
-/// The kinds of plots.
 pub(in crate::scenario) const PLOT_KINDS: [(&str, PlotKind); 7] = [
     ("series", PlotKind::Series),
     ("points", PlotKind::Points),
@@ -17,7 +16,6 @@ pub(in crate::scenario) const PLOT_KINDS: [(&str, PlotKind); 7] = [
     ("flows", PlotKind::Flows),
 ];
 
-/// The kinds of claims.
 pub(in crate::scenario) const CLAIM_KINDS: [(&str, ClaimKind); 7] = [
     ("ratio", ClaimKind::Ratio),
     ("at-least", ClaimKind::AtLeast),

@@ -107,7 +107,6 @@ pub(super) const SCENARIO: Section = Section {
     ],
 };
 
-/// A traffic class.
 pub(super) const CLASS: Section = Section {
     name: "class",
     table: "[[class]]",

@@ -6,7 +6,6 @@ use crate::scenario::keys::section::{COUNT, FILE, Key, RATE, SIZE, Section, TIME
 use anabranch_workload::collective::{Algorithm, Placement};
 use anabranch_workload::{Format, RankOrder, SendEnds, Streams};
 
-/// The sections of jobs from traces, in the order of the reference.
 pub(super) const SECTIONS: &[Section] = &[TRACE, JOBS, JOB, SERVER, ALGORITHM];
 
 pub(super) const ALGORITHMS: KeyType = KeyType::Choice(&words(Algorithm::ALL));
@@ -173,7 +172,6 @@ const OF_JOB: [Key; 20] = [
     JOB_ALGORITHM,
 ];
 
-/// `[workload]` with `kind = "trace"`.
 const TRACE: Section = Section {
     name: "trace",
     table: "[workload]",
@@ -182,7 +180,6 @@ const TRACE: Section = Section {
     keys: &joined::<_, { OF_JOB.len() + 1 }>(&[&[kind("trace", "The kind of the workload.")], &OF_JOB]),
 };
 
-/// `[workload]` with `kind = "jobs"`.
 const JOBS: Section = Section {
     name: "jobs",
     table: "[workload]",
@@ -194,7 +191,6 @@ const JOBS: Section = Section {
     ],
 };
 
-/// The section of the tables `[[workload.job]]`.
 const JOB: Section = Section {
     name: "job",
     table: "[[workload.job]]",
@@ -206,7 +202,6 @@ const JOB: Section = Section {
     ]),
 };
 
-/// The section of the table `[workload.server]`.
 const SERVER: Section = Section {
     name: "server",
     table: "[workload.server]",
@@ -253,7 +248,6 @@ const SERVER: Section = Section {
     ],
 };
 
-/// The section of the tables `[[workload.algorithm]]`.
 const ALGORITHM: Section = Section {
     name: "algorithm",
     table: "[[workload.algorithm]]",

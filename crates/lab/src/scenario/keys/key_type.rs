@@ -122,7 +122,6 @@ impl<T: Copy> Ends<T> {
     }
 }
 
-/// The words of a list of choices.
 pub(super) const fn words<const N: usize, T: Copy>(all: [(&'static str, T); N]) -> [&'static str; N] {
     let mut words = [""; N];
     let mut place = 0;
@@ -181,7 +180,6 @@ impl fmt::Display for KeyType {
     }
 }
 
-/// The words in backticks, separated by commas: `` `a`, `b` ``.
 fn quoted(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

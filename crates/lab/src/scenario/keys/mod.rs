@@ -328,7 +328,6 @@ mod tests {
         assert!(accepted.is_empty() && looked_at > 200, "{looked_at}: {accepted:?}");
     }
 
-    /// The example of each key is a valid value.
     #[test]
     fn examples_are_accepted() {
         for section in SECTIONS {

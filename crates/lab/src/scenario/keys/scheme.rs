@@ -23,7 +23,6 @@ const FABRIC: Key = key(
 /// The parts of the league. Each of its scenarios runs the schemes of one part.
 pub(in crate::scenario) const LEAGUE_PARTS: [&str; 3] = ["data-centre", "large-fabric", "two-data-centres"];
 
-/// A part of the league.
 pub(super) const LEAGUE_PART: KeyType = KeyType::Choice(&LEAGUE_PARTS);
 
 pub(super) const SCHEME: Section = Section {

@@ -81,7 +81,6 @@ impl SeriesKind {
     pub(in crate::scenario) const BY_NAME: [(&'static str, SeriesKind); Self::ALL.len()] = by_name();
 }
 
-/// The names for the key `series`.
 pub(super) const SERIES_NAMES: &[&str] = &words(SeriesKind::BY_NAME);
 
 const fn of(series: Series, points: PointsOf, meaning: &'static str) -> SeriesKind {

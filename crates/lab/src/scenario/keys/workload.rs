@@ -7,7 +7,6 @@ use crate::scenario::keys::section::{COUNT, FILE, Key, SHARE, SIZE, Section, TIM
 use anabranch_workload::collective::{Clock, Operation};
 use anabranch_workload::{FlowFormat, MOST_LOAD, SizeDistribution};
 
-/// The sections of `[workload]` and of the tables below it, in the order of the reference.
 pub(super) const SECTIONS: &[Section] = &[
     PERMUTATION,
     TORNADO,

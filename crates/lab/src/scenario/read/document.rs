@@ -17,7 +17,6 @@ pub(in crate::scenario) struct Node {
     pub item: Item,
 }
 
-/// The content of a value.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) enum Item {
     Table(Fields),
@@ -26,7 +25,6 @@ pub(in crate::scenario) enum Item {
     Leaf(toml::Value),
 }
 
-/// The keys of a table.
 pub(in crate::scenario) type Fields = BTreeMap<String, Node>;
 
 impl Node {
@@ -78,7 +76,7 @@ pub(in crate::scenario) fn merge(fields: &mut Fields, over: &Fields) {
 /// Reads a document.
 ///
 /// # Errors
-/// The text is not TOML. The error has the place.
+/// The text is not TOML, or a number is too large. The error has the place.
 pub(in crate::scenario) fn parse(file: &str, text: &str) -> Result<Fields, Diagnostic> {
     let lines = Lines::of(text);
     let fault = |at: Place, message: &str, fix: Option<Fix>| {

@@ -4,7 +4,6 @@ use crate::scenario::read::document::{Fields, Item, Node, Place};
 use crate::scenario::read::table::Table;
 use anabranch_base::Diagnostic;
 
-/// A setting of one parameter of a scheme.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct Setting {
     /// The name of a scheme, or `*` for every scheme that has the parameter.
@@ -101,7 +100,6 @@ pub(in crate::scenario) fn put(fields: &mut Fields, path: &[&str], value: &Node)
     }
 }
 
-/// Parses a value that is written as TOML.
 pub(in crate::scenario) fn as_toml(text: &str) -> Option<toml::Value> {
     toml::from_str::<toml::Table>(&format!("value = {text}")).ok()?.remove("value")
 }

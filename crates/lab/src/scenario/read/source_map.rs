@@ -45,7 +45,6 @@ impl Origin {
         Origin { varied, ..self }
     }
 
-    /// Whether the figure varies the parameter at a path.
     pub(in crate::scenario) fn is_varied(&self, path: &str) -> bool {
         self.varied.iter().any(|varied| varied == path)
     }
@@ -80,7 +79,7 @@ impl Origin {
         })
     }
 
-    /// The place of a path such as `fault.0.links`. If the path is swept, it is the place in the sweep.
+    /// The place of a path such as `fault.0.links`. If the path is swept, it is the place in `[sweep]` or `[find]`.
     pub(in crate::scenario) fn place(&self, path: &str) -> Place {
         let swept = self.section("sweep").and_then(|sweep| match &sweep.item {
             Item::Table(fields) => fields.get(path),
@@ -119,12 +118,10 @@ impl Origin {
         ["set", "sweep"].into_iter().find_map(|section| self.set_in(section, scheme, parameter))
     }
 
-    /// Whether a parameter of a scheme is swept.
     pub(in crate::scenario) fn is_swept(&self, scheme: &str, parameter: &str) -> bool {
         self.set_in("sweep", scheme, parameter).is_some()
     }
 
-    /// The table that has the swept or searched values.
     pub(in crate::scenario) fn sweeps(&self) -> &'static str {
         if self.asked.is_some() { "[find]" } else { "[sweep]" }
     }

@@ -62,7 +62,6 @@ fn in_usual_unit(example: &str, number: f64) -> Option<String> {
     time.parse::<Duration>().is_ok().then(|| format!("{time:?}"))
 }
 
-/// A table that is being read.
 pub(in crate::scenario) struct Table<'a> {
     pub file: &'a str,
     /// The table's name in error texts: `[topology]`.
@@ -99,7 +98,6 @@ impl<'a> Table<'a> {
         toml::Value::Table(self.fields.iter().map(|(key, node)| (key.clone(), node.value())).collect())
     }
 
-    /// An example of the value of `key`.
     fn example(&self, key: &str) -> &'static str {
         let kind = self.node("kind").map(Node::value);
         keys::example_in(&self.name, kind.as_ref().and_then(toml::Value::as_str), key)
@@ -156,7 +154,6 @@ impl<'a> Table<'a> {
         self.get(key)?.ok_or_else(|| self.missing(key))
     }
 
-    /// The error for a missing key.
     pub(in crate::scenario) fn missing(&self, key: &str) -> Diagnostic {
         let place = if self.name.is_empty() { "the scenario" } else { &self.name };
         let fix = Fix::set(key, self.example(key));
@@ -277,7 +274,6 @@ pub(in crate::scenario) fn list<T: std::fmt::Debug>(words: &[T]) -> String {
     words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// An error at a place in a file.
 pub(in crate::scenario) fn fault(
     file: &str,
     at: Place,

@@ -4,7 +4,6 @@ use crate::scenario::read::document::{Item, Node};
 use anabranch_base::{Bytes, Duration, Fix, Problem, Rate};
 use anabranch_engine::Several;
 
-/// A type that can be read from a value.
 pub(in crate::scenario) trait Read: Sized {
     fn read(node: &Node) -> Result<Self, Problem>;
 }
@@ -115,7 +114,6 @@ macro_rules! read_quantity {
 }
 read_quantity!(Bytes: "a size", Rate: "a rate", Duration: "a time");
 
-/// Reads one value or a list of values.
 impl<T: Read> Read for Several<T> {
     fn read(node: &Node) -> Result<Self, Problem> {
         match &node.item {

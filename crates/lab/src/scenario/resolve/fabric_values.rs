@@ -31,7 +31,7 @@ pub(in crate::scenario) fn refused(table: &Table, error: TopologyError) -> Diagn
     }
 }
 
-/// The rate of a ToR's hosts divided by the rate of its uplinks: a number, or a ratio such as `4:1`.
+/// The rate of a switch's links down divided by the rate of its uplinks: a number, or a ratio such as `4:1`.
 pub(super) fn oversubscription(table: &Table, key: &str) -> Result<f64, Diagnostic> {
     let ratio = match table.node(key).map(|node| node.value()) {
         None => return Ok(1.0),

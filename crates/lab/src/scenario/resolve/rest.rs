@@ -303,7 +303,6 @@ fn duration(table: &Table, at: &Several<Duration>) -> Result<Option<Duration>, D
     }
 }
 
-/// Reads one `[[measure]]`.
 pub(in crate::scenario) fn measure(table: &Table) -> Result<MeasureSpec, Diagnostic> {
     only(table, &keys::of("measure"))?;
     let SeriesKind { name: word, series, points, .. } =
@@ -366,7 +365,6 @@ fn above(table: &Table, word: &str, series: Series) -> Result<Option<Duration>, 
     table.get("above").map_err(|e| e.with_fix(Fix::set("above", "\"8us\"")))
 }
 
-/// The queue pairs on which a series is measured.
 fn qps(table: &Table, word: &str) -> Result<String, Diagnostic> {
     const EXAMPLE: &str = "qps = \"all\", or some of them: qps = \"0-7\", qps = \"0,4,9-12\"";
     measured_on(table, word, "qps")?;
@@ -380,7 +378,6 @@ fn qps(table: &Table, word: &str) -> Result<String, Diagnostic> {
     }
 }
 
-/// Reads `[limits]`.
 pub(in crate::scenario) fn limits(table: Option<&Table>) -> Result<Limits, Diagnostic> {
     let default = Limits::default();
     let Some(table) = table else { return Ok(default) };

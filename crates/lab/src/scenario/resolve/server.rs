@@ -9,19 +9,15 @@ use anabranch_base::{Code, Diagnostic, Rate};
 use anabranch_fabric::{NvLink, TopologySpec};
 use anabranch_workload::ServerSpec;
 
-/// The servers of a topology.
 #[derive(Clone, Copy)]
 struct TopologyServers {
-    /// The number of GPUs in all servers together.
     gpus: u32,
     /// The number of NICs of the NVLink domain with the most NICs.
     nics: u32,
-    /// The NVLink of a GPU, if the topology gives it.
     nvlink: Option<NvLink>,
 }
 
 impl TopologyServers {
-    /// The servers of a topology. None if the topology has no servers.
     fn of(cx: &Context, table: &Table, topology: &TopologySpec) -> Result<Option<Self>, Diagnostic> {
         if let Some((_, spec)) = topology.clos() {
             let (gpus, nvlink) = (spec.servers.saturating_mul(spec.gpus), spec.nvlink_of_gpu());
@@ -51,7 +47,6 @@ fn without_nvlink(table: &Table) -> Diagnostic {
     Diagnostic { code: Code::MissingKey, ..table.wrong("link", message, help) }
 }
 
-/// The largest number of ranks in a server.
 const MOST_RANKS: u64 = 1 << 20;
 /// The largest number of channels, which is that of NCCL.
 const MOST_CHANNELS: u64 = 64;

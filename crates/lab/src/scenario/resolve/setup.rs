@@ -30,7 +30,6 @@ use std::sync::LazyLock;
 /// The setup of a scenario that names none.
 pub(in crate::scenario) const COMMON: &str = "common";
 
-/// The built-in setups, each with its name and its embedded file.
 const BUILT_IN: &[(&str, &str)] = &[
     (COMMON, include_str!("../../../../../setups/common.toml")),
     ("reps-paper", include_str!("../../../../../setups/reps-paper.toml")),
@@ -73,7 +72,6 @@ pub fn setups() -> Vec<SetupListing> {
         .collect()
 }
 
-/// The parts of a scheme, which a setup has too.
 const PARTS: [&str; 4] = ["transport", "cc", "lb", "fabric"];
 /// The tables with parts for schemes whose switches pause, trim or drop.
 const LAYERS: [&str; 3] = ["lossless", "trimming", "dropping"];
@@ -85,7 +83,6 @@ fn is_part(key: &str) -> bool {
 /// The parameters that every transport has, including registered ones.
 const FRAMING: [&str; 4] = ["payload", "header", "ack", "rto"];
 
-/// A setup with its bases.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct Setup {
     /// The name of the setup, for display.
@@ -117,7 +114,6 @@ impl Setup {
         Setup { name: name.to_owned(), stack }
     }
 
-    /// The setup of a scenario that names none.
     pub(in crate::scenario) fn common() -> Setup {
         Setup::named(COMMON).expect("it is built in")
     }
@@ -125,7 +121,7 @@ impl Setup {
     /// The setup of a scenario: `setup = "common"`, or a table `[setup]` with a `base` and the differences from it.
     ///
     /// # Errors
-    /// An unknown setup, or a key that no scheme can have.
+    /// An unknown setup, a key that no scheme can have, or a value that cannot be read.
     pub(in crate::scenario) fn read(root: &Table, plugins: &Plugins) -> Result<Setup, Diagnostic> {
         let Some(node) = root.node("setup") else {
             return Ok(Setup::common());
@@ -171,8 +167,8 @@ impl Setup {
         found
     }
 
-    /// Completes, with the setup's values, a whole part for which a setting gives only the kind (or an empty table
-    /// for a lossless class).
+    /// Adds the setup's values to a whole part that a setting gives with its `kind`, or to a lossless class that it
+    /// gives as an empty table.
     pub(in crate::scenario) fn complete(
         &self,
         path: &str,
@@ -204,8 +200,9 @@ impl Setup {
         }
     }
 
-    /// The parts of a scheme with the setup's values inserted, and those of the setup's parameters that the scheme
-    /// itself sets.
+    /// The parts of a scheme with the setup's values inserted, and the names of the setup's parameters that follow
+    /// from the scheme: those that the scheme sets itself, and those that the setup sets for switches that pause,
+    /// trim or drop.
     pub(in crate::scenario) fn under(&self, scheme: &Fields, plugins: &Plugins) -> (Fields, Vec<String>) {
         if self.stack.is_empty() {
             return (scheme.clone(), Vec::new());
@@ -290,7 +287,6 @@ pub(in crate::scenario) static GROUND: LazyLock<BTreeSet<String>> = LazyLock::ne
     all
 });
 
-/// The values that a layer of a setup gives to a part of a scheme.
 fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, plugins: &Plugins) -> Fields {
     let mut given = Fields::new();
     if part == "fabric" {
@@ -390,7 +386,6 @@ fn paths(at: &str, fields: &Fields) -> Vec<String> {
     found
 }
 
-/// Rejects keys that no scheme can have.
 fn check(table: &Table, plugins: &Plugins) -> Result<(), Diagnostic> {
     for (key, node) in table.fields {
         let name = format!("{}.{key}]", table.name.trim_end_matches(']'));

@@ -1,6 +1,6 @@
-//! Setups from the ns-3 configuration of SimAI and ASTRA-sim (`SimAI.conf`): the packet sizes, ECN marking by the
-//! rate of a link, and the buffer of a switch. The other values are those of HPCC's simulator, from which both tools
-//! descend.
+//! Setups from the ns-3 configuration of SimAI and ASTRA-sim (`SimAI.conf`): the payload of packets, ECN marking by
+//! the rate of a link, and the buffer of a switch. The other values are those of HPCC's simulator, from which both
+//! tools descend.
 
 use crate::scenario::read::document;
 use crate::scenario::resolve::setup::Setup;
@@ -12,7 +12,7 @@ use std::fmt::Write;
 /// The base of the setup that is read from a file.
 const BASE: &str = "hpcc-paper";
 
-/// The congestion controls of `CC_MODE`, each with the scheme of this simulator that has it.
+/// The congestion controls of `CC_MODE`, each with the scheme of this simulator that has it, if there is one.
 const CONTROLS: [(u32, &str, Option<&str>); 6] = [
     (1, "DCQCN", Some("dcqcn")),
     (3, "HPCC", Some("hpcc")),
@@ -31,7 +31,8 @@ pub(in crate::scenario) fn is_file(setup: &str) -> bool {
 ///
 /// # Errors
 /// The error has the line: a value that is missing or malformed, ECN marking that is off, a link rate without
-/// thresholds for ECN marking, or thresholds that contradict each other.
+/// thresholds for ECN marking, thresholds that contradict each other, or different marking probabilities for the
+/// rates.
 pub(in crate::scenario) fn read(name: &str, text: &str, on: &Topology) -> Result<Setup, Diagnostic> {
     let conf = Conf { name, lines: lines(text) };
     let payload: u64 = conf.needed("PACKET_PAYLOAD_SIZE", "9000")?;
@@ -104,7 +105,6 @@ struct Conf<'a> {
     lines: BTreeMap<&'a str, (usize, Vec<&'a str>)>,
 }
 
-/// The thresholds and the probability of ECN marking for ports of one rate.
 #[derive(Clone, Copy, PartialEq)]
 struct Marks {
     kmin: Bytes,

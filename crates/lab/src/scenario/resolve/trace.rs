@@ -40,7 +40,6 @@ pub(in crate::scenario) fn jobs(
     written.iter().map(of).collect()
 }
 
-/// Reads a job. `name` is the name of its table.
 fn job(cx: &Context, table: &Table, name: &str, topology: &TopologySpec) -> Result<TraceSpec, Diagnostic> {
     let file: String = table.need("file")?;
     let format = table.word("format", &Format::ALL)?;
@@ -112,7 +111,6 @@ fn job(cx: &Context, table: &Table, name: &str, topology: &TopologySpec) -> Resu
     })
 }
 
-/// Rejects keys that only other formats have.
 fn refuse_keys_of_other_formats(table: &Table, format: Format) -> Result<(), Diagnostic> {
     for (key, whose) in [
         ("bytes", &[Format::Msccl, Format::Mscclpp][..]),
@@ -230,7 +228,6 @@ fn dims(cx: &Context, table: &Table, has_system: bool) -> Result<Option<Vec<u32>
     }
 }
 
-/// The largest number of ranks of a trace.
 const MOST_RANKS: u64 = 1 << 20;
 
 /// The algorithms of collectives, each with the size from which on it is used.

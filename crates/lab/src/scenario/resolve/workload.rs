@@ -17,7 +17,6 @@ use anabranch_workload::{
     WorkloadSpec,
 };
 
-/// The built-in size distributions.
 const SIZES: &[&str] = SizeDistribution::NAMES;
 
 /// The time at which traffic begins in the flow files of the usual generators.
@@ -52,7 +51,6 @@ const KINDS: &[(&str, Kind)] = &[
     ("jobs", Kind::Jobs),
 ];
 
-/// Reads `[workload]` for a fabric of `hosts` hosts.
 pub(in crate::scenario) fn read(
     cx: &Context,
     table: &Table,
@@ -113,8 +111,8 @@ pub(in crate::scenario) fn read(
         }
         Kind::Trace => Ok(WorkloadSpec::Trace(trace::trace(cx, table, topology)?)),
         Kind::Jobs => Ok(WorkloadSpec::Jobs { job: trace::jobs(cx, table, topology)? }),
-        // The sizes are expanded into the points of a sweep, each with a `collective`. This arm is reached only inside
-        // such a point.
+        // The sizes of `[workload]` have already been expanded into the points of a sweep, each with a `collective`.
+        // This arm is reached for the workload of a class.
         Kind::NcclTests => {
             let message = "nccl-tests is a sweep over sizes, and a point of a sweep has one size";
             Err(table.wrong("kind", message, Fix::set("kind", "\"collective\"")))
@@ -248,7 +246,6 @@ fn load_beside(table: &Table, of: &str, beside: f64, others: &str) -> Result<f64
     Err(table.wrong("load", message, help))
 }
 
-/// The messages of a list.
 fn messages(table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
     only(table, &keys::of("messages"))?;
     let written = table.tables("message", "workload.message")?;
@@ -313,7 +310,6 @@ pub(in crate::scenario) fn named_by_nccl(operation: Operation, name: &str) -> Op
     }
 }
 
-/// Reads the algorithm. The error for an unknown algorithm lists the known ones.
 fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     let all: Vec<&str> = Algorithm::ALL.iter().map(|(name, _)| *name).collect();
     if let Some(node) = table.node("collective") {

@@ -66,12 +66,10 @@ pub(in crate::scenario) fn read(
     Ok(parameters)
 }
 
-/// The values of a table and of its nested tables.
 #[derive(Default)]
 struct TableValues<'a> {
     /// The values by name. Each name begins with the names of its tables: `table.name`.
     values: Vec<(String, &'a toml::Value)>,
-    /// The tables that occur.
     tables: Vec<String>,
 }
 
@@ -119,7 +117,6 @@ pub(in crate::scenario) fn within(declared: &[Parameter], name: &str) -> Vec<Par
     its.map(|parameter| parameter.clone().without_table(name)).collect()
 }
 
-/// Checks each table of the list `name`.
 pub(in crate::scenario) fn check_list(
     declared: &[Parameter],
     name: &str,
@@ -179,7 +176,6 @@ pub(in crate::scenario) fn cured(
     (!cure.is_empty()).then_some(cured)
 }
 
-/// The value, converted to the type of its parameter.
 pub(in crate::scenario) fn coerce(
     parameter: &Parameter,
     value: &toml::Value,
@@ -201,7 +197,6 @@ pub(in crate::scenario) fn coerce(
     parameter.validate(&value)
 }
 
-/// The error in a declared parameter.
 #[derive(Debug)]
 pub(in crate::scenario) struct ParameterError {
     /// The key of the parameter, if the table has it.
@@ -215,7 +210,6 @@ pub(in crate::scenario) struct ParameterError {
 }
 
 impl ParameterError {
-    /// The error text for a part of a scheme.
     pub(in crate::scenario) fn of(&self, part: &str) -> String {
         match self.value {
             Some(_) => format!("{part}.{}", self.message),

@@ -121,13 +121,11 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Every file read so far.
     pub(in crate::scenario) fn into_files(self) -> BTreeMap<String, String> {
         self.read.into_inner()
     }
 }
 
-/// The error for a file that is the value of `key`.
 fn in_its_file(table: &Table, key: &str, error: WorkloadError) -> Diagnostic {
     in_workload_file(error).unwrap_or_else(|other| table.wrong(key, other.to_string(), "a trace without it"))
 }

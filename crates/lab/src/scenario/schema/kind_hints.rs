@@ -88,7 +88,6 @@ pub(in crate::scenario) fn malformed_part(
     }
 }
 
-/// The error for a part whose kind does not exist.
 pub(in crate::scenario) fn unknown_kind(plugins: &Plugins, part: &str, kind: &toml::Value) -> Option<String> {
     let (_, what) = PARTS.into_iter().find(|(known, _)| *known == part)?;
     let ours: Vec<&str> = kinds_of(family(part)).into_iter().map(|ours| ours.name).collect();

@@ -7,7 +7,6 @@ use anabranch_base::{Fix, Parameter, is_misspelt};
 use anabranch_engine::Scheme;
 use std::collections::BTreeSet;
 
-/// The parts of a scheme that have parameters.
 const PARTS: [&str; 5] = ["fabric", "transport", "cc", "lb", "mix"];
 
 /// The parameter that sets all parameters of DCQCN or of NSCC together. Its value is the name of a preset.
@@ -27,7 +26,6 @@ pub(in crate::scenario) const INSTEAD_OF: [(&str, &str); 8] = [
     ("fabric.wrr.weight", "radix"),
 ];
 
-/// Whether this is the name of a part of schemes.
 pub(in crate::scenario) fn is_part(word: &str) -> bool {
     PARTS.contains(&word)
 }
@@ -92,7 +90,6 @@ pub(in crate::scenario) fn has(scheme: &Scheme, path: &str) -> bool {
     ) || parameters(scheme).iter().any(|known| known == path)
 }
 
-/// Whether the parameter of a scheme at `path` may have each of these values.
 pub(in crate::scenario) fn takes_values(scheme: &Scheme, path: &str, values: &[toml::Value]) -> bool {
     has(scheme, path) && values.iter().all(|value| parameters::check(scheme, path, value).is_ok())
 }
@@ -134,7 +131,6 @@ pub(in crate::scenario) fn parameters(scheme: &Scheme) -> Vec<String> {
     paths
 }
 
-/// Adds the paths of all values in the table `value`, whose own path is `at`.
 fn collect(at: &str, value: &toml::Value, paths: &mut Vec<String>) {
     for (key, value) in value.as_table().into_iter().flatten() {
         let path = format!("{at}.{key}");

@@ -69,7 +69,6 @@ fn is_there(scheme: &Scheme, whole: &toml::Value, part: &str, name: &str) -> boo
         && (name != "fabric.program_at" || scheme.fabric.program.is_some())
 }
 
-/// Rejects a value that the parameter at a path does not permit.
 pub(in crate::scenario) fn check(
     scheme: &Scheme,
     path: &str,

@@ -15,7 +15,6 @@ use anabranch_workload::{WorkloadFactory, WorkloadSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The parts of schemes, topologies, workloads and observers that a program has registered, by their names.
 #[derive(Clone, Default)]
 pub(in crate::scenario) struct Plugins {
     pub(in crate::scenario) lbs: Family<LbFactory>,
@@ -27,10 +26,8 @@ pub(in crate::scenario) struct Plugins {
     pub(in crate::scenario) observers: Family<ObserverFactory>,
 }
 
-/// The registered parts of one family, by name.
 pub(in crate::scenario) struct Family<F: ?Sized>(BTreeMap<String, Entry<F>>);
 
-/// A registered part: its parameters and its factory.
 struct Entry<F: ?Sized> {
     parameters: Arc<[Parameter]>,
     factory: Arc<F>,
@@ -59,7 +56,6 @@ impl Plugins {
         }
     }
 
-    /// The registered kinds of a part of schemes.
     pub(in crate::scenario) fn kinds(&self, part: &str) -> Vec<&str> {
         match part {
             "lb" => self.lbs.names(),
@@ -70,7 +66,6 @@ impl Plugins {
         }
     }
 
-    /// The built-in and registered kinds of a part of schemes.
     pub(in crate::scenario) fn all_kinds(&self, part: &str) -> Vec<String> {
         let ours = kinds_of(part).into_iter().map(|kind| kind.name.to_owned());
         ours.chain(self.kinds(part).into_iter().map(str::to_owned)).collect()
@@ -83,12 +78,10 @@ impl Plugins {
         self.parameters(part, kind).unwrap_or_else(|| ours().into_iter().map(str::to_owned).collect())
     }
 
-    /// Whether a part of this kind is registered.
     pub(in crate::scenario) fn has_kind(&self, part: &str, kind: &str) -> bool {
         self.kinds(part).contains(&kind)
     }
 
-    /// Whether a registered part of this kind has a parameter with this name.
     pub(in crate::scenario) fn declares(&self, part: &str, kind: &str, parameter: &str) -> bool {
         self.parameters(part, kind).is_some_and(|known| known.iter().any(|known| known == parameter))
     }

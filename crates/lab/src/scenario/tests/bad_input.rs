@@ -116,9 +116,9 @@ fn a_value_is_offered_in_the_unit_and_the_words_of_its_parameter() {
     }
 }
 
-/// Lines of `[set]` and of `[topology]` with an unknown name, each with the suggestion. The suggestion is a known
-/// name. It has the written value only if that is valid and the written name is a misspelling or another tool's name
-/// of the known one.
+/// Lines of `[set]` and of `[topology]` with an unknown name, each with the suggestion: a known name, or all known
+/// names if none is similar. A suggested name has the written value only if that is valid and the written name is a
+/// misspelling or another tool's name of the known one.
 const MISNAMED: &[(&str, &str, &str)] = &[
     ("set", r#""rocev2.transport.cnp_intervall" = "55us""#, r#""rocev2.transport.cnp_interval" = "55us""#),
     ("set", r#""rocev2.transport.cnp-interval" = "55us""#, r#""rocev2.transport.cnp_interval" = "55us""#),

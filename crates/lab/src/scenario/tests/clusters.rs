@@ -34,8 +34,6 @@ fn every_kind_reads_back_from_its_resolved_form() {
     }
 }
 
-/// The words of data sheets and of other tools are answered with those of a scenario, and the hints, followed, are
-/// valid.
 #[test]
 fn words_of_data_sheets_are_answered_with_those_of_a_scenario() {
     let servers = "servers = 4\nlink = \"400Gbps\"";

@@ -27,7 +27,6 @@ fn faults(validator: &Validator, text: &str) -> Vec<String> {
     validator.iter_errors(&file).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
-/// The TOML files below a folder of the repository.
 fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -66,7 +65,6 @@ fn every_file_of_the_repository_is_valid() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Resolved scenarios are valid scenarios.
 #[test]
 fn resolved_forms_are_valid() {
     let validator = validator(SchemaOf::Scenario);

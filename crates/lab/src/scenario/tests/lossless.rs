@@ -252,7 +252,6 @@ fn thresholds_are_checked_against_the_buffers_of_classes() {
     }
 }
 
-/// `[set]` can replace a dynamic threshold by a static one.
 #[test]
 fn a_static_threshold_replaces_a_dynamic_one() {
     let text = format!("{LINE}\"rocev2.fabric.pfc.threshold\" = \"20packets\"\n");

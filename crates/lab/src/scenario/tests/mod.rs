@@ -29,7 +29,6 @@ use anabranch_results::{ClaimValue, Value};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// A source of files, by name.
 pub(in crate::scenario) struct Folder(pub BTreeMap<String, String>);
 
 impl Files for Folder {
@@ -380,7 +379,6 @@ fn the_files_are_part_of_what_the_digest_sees() {
     assert_ne!(one.canonical(), other.canonical());
 }
 
-/// A source of files that reads them below a folder.
 pub(in crate::scenario) struct Disk(pub std::path::PathBuf);
 
 impl Files for Disk {

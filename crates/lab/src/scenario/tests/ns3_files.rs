@@ -188,7 +188,7 @@ fn peers() -> Option<PathBuf> {
     peers
 }
 
-/// The warning or the error of a case's scenario, if there is one.
+/// The error of a case's scenario, if there is one.
 fn of_case(peers: &std::path::Path, case: &str) -> Option<String> {
     let path = peers.join("cases").join(case);
     let text = std::fs::read_to_string(&path).unwrap();

@@ -1,10 +1,11 @@
-//! Incasts beside background traffic: the valid ones, and the errors of the others.
+//! Incasts beside background traffic with the whole texts of their errors, and the files that the runs of a scenario
+//! share.
 
 use crate::scenario::tests::{GOOD, folder, scenario};
 use crate::scenario::*;
 use anabranch_base::{Bytes, Duration};
 
-/// Background traffic on 32 hosts. The changed keys are below line 10.
+/// The first 10 lines of a scenario with background traffic on 32 hosts.
 const HEAD: &str = r#"schemes = ["reps"]
 [topology]
 kind = "fat-tree"

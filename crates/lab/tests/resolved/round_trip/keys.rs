@@ -40,7 +40,6 @@ struct Base {
     file: &'static str,
 }
 
-/// The base of a section; none for a section that is not listed here.
 fn base(section: &Section) -> Option<Base> {
     let on = |above: &str| Base { above: format!("{SCHEMES}{above}"), with: Vec::new(), file: "" };
     Some(match (section.name, section.table) {
@@ -95,7 +94,6 @@ fn base(section: &Section) -> Option<Base> {
     })
 }
 
-/// Keys with their values.
 type Beside = &'static [(&'static str, &'static str)];
 
 /// A case of a key in its section's base: the values of the key, and the changes of the base that the key needs.
@@ -121,7 +119,6 @@ fn beside(others: &'static [&'static str], with: Beside) -> Case {
     Case { others, with, ..Case::default() }
 }
 
-/// The case of a key of a section; none for a key that is not listed here.
 fn case(section: &str, key: &str) -> Option<Case> {
     let of = [
         of_scenario,
@@ -168,7 +165,6 @@ fn of_scenario(section: &str, key: &str) -> Option<Case> {
     }))
 }
 
-/// The points of a scenario, each with its swept values.
 const POINTS: &[&str] = &[
     "[{ sweep = { \"workload.bytes\" = \"8KB\" } }, { sweep = { \"workload.bytes\" = \"16KB\" }, \
     workload = { kind = \"permutation\", bytes = \"16KB\" }, fault = [{ kind = \"link-down\", links = \"tor:0/up:0\" }] }]",
@@ -432,7 +428,7 @@ fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&s
         None => table.push((name, value.to_owned())),
     };
     for needed in section.keys.iter().filter(|key| key.default == KeyDefault::Required) {
-        // A measure has only one of these keys.
+        // A measure has exactly one of `links`, which the base sets, `switches` and `qps`.
         let is_of_another = section.name == "measure" && ["switches", "qps"].contains(&needed.name);
         if !needed.is_table() && !is_of_another {
             set(needed.name, usual(section.name, needed));
@@ -464,7 +460,6 @@ fn registry() -> Registry {
     Registry::new().observer("nothing", [], |_, _, _| Ok(Nothing))
 }
 
-/// An observer that records nothing.
 struct Nothing;
 
 impl Observer for Nothing {
@@ -488,7 +483,7 @@ fn path(section: &Section) -> Option<String> {
     can_be.then(|| if of_list { format!("{path}.0") } else { path.to_owned() })
 }
 
-/// The text with a sweep over a key of its last table, in place of that key.
+/// The text with a sweep over a key of its last table. The swept values replace the key's value in that table.
 fn swept(text: &str, path: &str, key: &str, values: &[&str]) -> String {
     format!("sweep = {{ \"{path}.{key}\" = [{}] }}\n{text}", values.join(", "))
 }
@@ -542,7 +537,6 @@ fn every_key_survives_a_round_trip() {
                     }
                 }
             }
-            // The points of a sweep over the key are tested too, if the key can be swept.
             let values: Vec<&str> = example.into_iter().chain(case.others.iter().copied()).collect();
             if let Some(path) = path(section).filter(|_| !of_kind && values.len() > 1) {
                 let text =

@@ -9,7 +9,7 @@ use anabranch_lab::scenario::{Diagnostic, Files, Overrides, Registry, Scenario, 
 use anabranch_results::digest::text_digest;
 use std::collections::BTreeMap;
 
-/// A source of files by name. Any other file has the text `otherwise`, unless that is empty.
+/// Files by name. Every other file has the text `otherwise`; if that is empty, no other file exists.
 struct Folder {
     files: BTreeMap<String, String>,
     otherwise: &'static str,
@@ -25,13 +25,12 @@ impl Files for Folder {
     }
 }
 
-/// A source in which all files have this content.
 fn all(otherwise: &'static str) -> Folder {
     Folder { files: BTreeMap::new(), otherwise }
 }
 
 fn resolve(text: &str, files: &Folder, registry: &Registry) -> Result<Scenario, Diagnostic> {
-    // A `[find]` is run as a sweep over its values.
+    // A `[find]` is resolved as a sweep over the two ends of its values.
     match find_in("s.toml", text, &Overrides::default())? {
         Some(find) => find.scenario(&find.ends(), files),
         None => read_with(registry, "s.toml", text, files, &Overrides::default()),

@@ -9,7 +9,6 @@ use toml::{Table, Value};
 const GROUND: &str = "seeds = [1]\n[topology]\nkind = \"fat-tree\"\nhosts = 16\nlink = \"400Gbps\"\n\
     [workload]\nkind = \"permutation\"\nbytes = \"8KB\"\n";
 
-/// A value, converted to TOML.
 fn toml(value: &ParameterValue) -> Value {
     Value::try_from(value).unwrap()
 }
@@ -35,10 +34,8 @@ fn table_of(parameter: &Parameter) -> &str {
     parameter.name().rsplit_once('.').map_or("", |(table, _)| table)
 }
 
-/// Settings that each give a parameter of a part this value, or leave the parameter out if there is no value. Each
-/// setting has the path below the scheme and the value. If there is a value, and the parameter is in no list, the
-/// first setting sets only the parameter. The others set a table that contains the parameter, with all that the table
-/// requires.
+/// Settings (path below the scheme, and value), each of which gives a parameter of a part this value, or leaves the
+/// parameter out if there is no value. The settings that set a table also set all that the table requires.
 fn settings(
     part: &str,
     kind: Option<&str>,
@@ -69,7 +66,7 @@ fn settings(
             settings.push((part.to_owned(), Value::Table(table)));
         }
         (None, Some(first)) => {
-            // Hosts with another balancer need a balancer of some kind.
+            // A `mix` (some hosts with another balancer) requires that balancer.
             if first == "mix" {
                 put(
                     &mut table,
@@ -85,8 +82,6 @@ fn settings(
     settings
 }
 
-/// Values that a parameter may have in addition to its example: words, the ends of its range, and values near the
-/// example.
 fn others(parameter: &Parameter) -> Vec<ParameterValue> {
     let example = parameter.example().cloned();
     let mut found: Vec<ParameterValue> =
@@ -118,7 +113,7 @@ fn others(parameter: &Parameter) -> Vec<ParameterValue> {
     found
 }
 
-/// A scenario that runs one scheme with one setting.
+/// A scenario that runs one scheme with at most one setting. None if the scheme does not accept the setting.
 fn scenario(
     setup: &str,
     scheme: &str,
@@ -135,9 +130,8 @@ fn scenario(
     resolve(&toml::to_string(&document).unwrap(), &all(""), registry).ok()
 }
 
-/// The outcome of a parameter's round trips.
 enum Tried {
-    /// The number of scenarios that have the parameter.
+    /// Number of scenarios with the parameter that were written and read again.
     Fine(usize),
     Wrong(String),
 }
@@ -183,7 +177,6 @@ fn try_all(
     Tried::Wrong(format!("{its}: {why}"))
 }
 
-/// Whether the part of the scenario's scheme has this kind.
 fn is_of_kind(scenario: &Scenario, part: &str, kind: Option<&str>) -> bool {
     let Some(kind) = kind else { return true };
     let whole = Value::try_from(&scenario.schemes[0]).unwrap();

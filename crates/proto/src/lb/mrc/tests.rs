@@ -30,7 +30,6 @@ fn ack(lb: &mut MrcLb, ev: u16, marked: bool) {
     lb.handle_ack(at(1), ev, marked, Duration::from_us(8));
 }
 
-/// The planes take turns, and in a round each entropy value in use is used once. Backups are not used.
 #[test]
 fn planes_carry_equally_much_and_backups_nothing() {
     let mut lb = four_planes(&CONFIG);
@@ -59,7 +58,6 @@ fn a_free_port_goes_first() {
     assert!(take(&mut lb, 4).iter().any(|ev| ev % 4 == 0));
 }
 
-/// After a mark or a trim, an entropy value is skipped once. It is not retired.
 #[test]
 fn marks_and_trims_are_skipped_once() {
     for trim in [false, true] {
@@ -143,7 +141,6 @@ fn probes_return_what_delivers_again() {
     assert_eq!(lb.available(), 15, "every other probe is not two in a row");
 }
 
-/// An entropy value is not probed while the port of its plane is down, here or at the receiver.
 #[test]
 fn probes_wait_for_their_plane() {
     let mut lb = four_planes(&CONFIG);

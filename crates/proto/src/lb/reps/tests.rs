@@ -1,4 +1,4 @@
-//! Tests with the paper's examples, followed by tests of each rule.
+//! Tests with the paper's examples, and of its rules.
 
 use super::*;
 use crate::{PathFacts, Span};
@@ -47,7 +47,6 @@ fn at(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// The next draw of the sender's random stream.
 fn next_random(reps: &Reps) -> u16 {
     reps.random.clone().below(65_536) as u16
 }
@@ -228,7 +227,6 @@ fn freezing_can_be_forced_at_a_time() {
     assert!(!reps.is_freezing(), "once");
 }
 
-/// Forced freezing applies even to an exploring sender, which a failure would not freeze.
 #[test]
 fn forced_freezing_ends_exploring() {
     let forced = RepsConfig { freeze_at: Some(Span::Time(Duration::from_us(170))), ..config() };

@@ -22,11 +22,10 @@ use std::collections::{BTreeSet, VecDeque};
 pub(super) struct Destination {
     flush_extra: Duration,
     default_wait: Duration,
-    /// Size of a control packet.
+    /// Size of a control packet in bytes.
     control: u16,
     /// The name of the switch in control packets: the first of its hosts that received a packet.
     name: Option<HostId>,
-    /// The state of each queue pair. None before its first packet.
     qps: Vec<Option<Box<Arrivals>>>,
     /// The release time of each queue pair with held packets.
     releases: BTreeSet<(Time, QpId)>,
@@ -49,7 +48,6 @@ pub(super) struct Counts {
 
 /// The state of a queue pair.
 struct Arrivals {
-    /// The sending host.
     src: HostId,
     epoch: Epoch,
     /// Whether the epoch's TAIL has arrived or its timer has expired.
@@ -226,7 +224,6 @@ impl Destination {
         out.push(self.control(id, clear.0, clear.1));
     }
 
-    /// Releases the held packets of a queue pair.
     fn release(&mut self, id: QpId, out: &mut Vec<Emitted>) {
         let Some(qp) = &mut self.qps[id.index()] else { return };
         self.releases.remove(&(qp.release, id));

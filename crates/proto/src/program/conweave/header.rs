@@ -5,7 +5,6 @@ use anabranch_base::{Duration, HostId, Time};
 /// The most ports that a tag can name. A ToR with more equal-cost ports uses the first 256.
 pub(super) const MAX_PORTS: u16 = 1 << 8;
 
-/// The modulus of epochs.
 const EPOCHS: u8 = 1 << 4;
 
 /// The largest number of epochs by which a packet may be ahead of the destination ToR's epoch. The source ToR starts an
@@ -32,7 +31,6 @@ pub(super) struct Header {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Epoch(u8);
 
-/// The order of one epoch relative to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Age {
     Earlier,
@@ -45,7 +43,6 @@ impl Epoch {
         Epoch((self.0 + 1) % EPOCHS)
     }
 
-    /// The order of this epoch relative to `known`.
     pub fn age(self, known: Epoch) -> Age {
         match self.0.wrapping_sub(known.0) % EPOCHS {
             0 => Age::Same,

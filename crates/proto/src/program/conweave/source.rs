@@ -11,11 +11,9 @@ use std::collections::BTreeMap;
 pub(super) struct Source {
     /// The time that a reply may take beyond the round trip to the destination ToR.
     reply_extra: Duration,
-    /// The round trips to the destination ToRs.
     distances: Tors,
     path_pause: Duration,
     expiry: Duration,
-    /// The route of each queue pair. None before its first packet.
     qps: Vec<Option<Route>>,
     /// The ToR of each host, learnt from that ToR's control packets. Hardware knows it from routing.
     tors: BTreeMap<HostId, HostId>,
@@ -155,7 +153,6 @@ impl Source {
         Verdict::Port(u16::from(header.port))
     }
 
-    /// Handles a control packet of the destination ToR.
     pub fn handle_control(&mut self, qp: QpId, word: Word, now: Time) {
         let Some(Some(route)) = self.qps.get_mut(qp.index()) else { return };
         self.tors.insert(route.dst, word.tor);

@@ -43,7 +43,6 @@ pub struct CnpTables {
     rules: Throttling,
     install_delay: Duration,
     salt: u64,
-    /// Whether slots have fingerprints.
     fingerprints: bool,
     /// The time without a CNP after which a slot is free.
     expiry: Option<Duration>,
@@ -51,7 +50,6 @@ pub struct CnpTables {
     reset_own: bool,
     /// CNP_Cache. It is empty if there is none.
     cache: Vec<CacheSlot>,
-    /// The entries of CNP_Store.
     store: Vec<Entry>,
     /// Size of the store. It is 0 if there is none.
     store_entries: usize,
@@ -85,7 +83,6 @@ pub struct FlowRegisters<'a> {
     pub is_wrong_flow: bool,
 }
 
-/// A slot of the cache.
 struct CacheSlot {
     state: FlowState,
     /// The fingerprint of the flow whose CNP came last. It is always 0 without fingerprints.

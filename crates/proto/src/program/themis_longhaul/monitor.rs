@@ -115,7 +115,6 @@ pub struct HandshakeMonitor {
     registers: Box<[TcpRegister]>,
     /// The secret of the hash for cookies, so that only the switch can make a valid one.
     cookie_secret: u64,
-    /// The secret of the hash for registers.
     register_secret: u64,
     counters: MonitorCounters,
 }
@@ -234,6 +233,6 @@ fn hash(secret: u64, segment: &Segment, slot: u64) -> u64 {
         let product = (state ^ word).wrapping_mul(SPREAD);
         (product ^ product >> 29).rotate_left(32)
     };
-    // The last round spreads the slot's bits over all others.
+    // The round of the secret spreads the slot's bits over all others.
     [addresses, ports, slot, secret].into_iter().fold(secret, round).wrapping_mul(SPREAD)
 }

@@ -34,11 +34,9 @@ pub struct Pnp {
     cnp_interval: Option<Duration>,
     clear_marks: bool,
     both_ends: bool,
-    /// The handshake monitor. None if it is disabled.
     monitor: Option<HandshakeMonitor>,
     control: ControlPlane,
     table: QpField,
-    /// Size of a CNP.
     cnp_bytes: u16,
     counts: Counts,
 }

@@ -304,7 +304,6 @@ impl Trp {
         }
     }
 
-    /// Handles a packet that returns from the port.
     fn handle_return(&mut self, out: &mut Vec<Emitted>) {
         let Some((now, mut looping)) = self.port.pop_returned() else { return };
         looping.loops = looping.loops.saturating_sub(1);

@@ -17,7 +17,6 @@ pub(super) struct ProxyBitmap {
 }
 
 impl ProxyBitmap {
-    /// An empty bitmap for a transmit window of `window` packets.
     pub(super) fn new(window: u32) -> Self {
         let window = window.max(1);
         let words = vec![0; (window as usize * 2).div_ceil(64)].into_boxed_slice();

@@ -14,14 +14,12 @@ impl<T> ByQp<T> {
         ByQp { slots: Vec::new(), entries: Vec::new() }
     }
 
-    /// The entry of a queue pair, if it has one.
     #[inline]
     pub(super) fn get_mut(&mut self, qp: QpId) -> Option<&mut T> {
         let slot = self.slots.get(qp.index())?.checked_sub(1)?;
         self.entries.get_mut(slot as usize)
     }
 
-    /// The entry of a queue pair, created at its first use.
     #[inline]
     pub(super) fn get_or_insert_with(&mut self, qp: QpId, first: impl FnOnce() -> T) -> &mut T {
         if self.slots.len() <= qp.index() {

@@ -21,7 +21,6 @@ pub(super) struct Destination {
     pub(super) counters: DestinationCounters,
 }
 
-/// The counters of Themis-D.
 #[derive(Default)]
 pub(super) struct DestinationCounters {
     /// NACKs forwarded immediately.

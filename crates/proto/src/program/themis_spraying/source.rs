@@ -21,7 +21,6 @@ pub(super) struct Source {
     pub(super) counters: SourceCounters,
 }
 
-/// The counters of Themis-S.
 #[derive(Default)]
 pub(super) struct SourceCounters {
     /// Retransmissions that took another path.
@@ -32,7 +31,6 @@ pub(super) struct SourceCounters {
 
 /// The state of a queue pair in Themis-S: Table 3, and the base path, which hardware computes for each packet.
 struct QueuePair {
-    /// The base path (P_base).
     base_path: u32,
     /// The PSN of the last NACK (lastNackPsn, recved_nack_psn).
     last_nack_psn: u32,
@@ -93,7 +91,6 @@ impl Source {
         }
     }
 
-    /// Handles a NACK for a local host.
     pub(super) fn handle_nack(&mut self, packet: &mut Packet, psn: u32) {
         let is_signal = packet.tag & PATH_AVOIDANCE_SIGNAL != 0;
         packet.tag &= !PATH_AVOIDANCE_SIGNAL;

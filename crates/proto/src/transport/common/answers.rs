@@ -13,7 +13,6 @@ pub(in crate::transport) struct Cause {
 }
 
 impl Cause {
-    /// The fields of `packet`, which left the sender at `sent_at`.
     #[inline]
     pub fn new(packet: &Packet, sent_at: Time) -> Self {
         Cause { ev: packet.ev, marked: packet.marked, sent_at }
@@ -25,7 +24,6 @@ impl Cause {
         Repr::ack(cumulative).with_mark(self.marked).with_sent_at(self.sent_at)
     }
 
-    /// A NACK for `psn`.
     #[inline]
     pub fn nack(self, psn: u32) -> Repr {
         Repr::nack(psn).with_sent_at(self.sent_at)
@@ -73,7 +71,6 @@ impl NotificationPoint {
         self.interval == Duration::ZERO
     }
 
-    /// Handles a marked packet.
     pub fn notify(&mut self, now: Time, ev: u16) {
         if self.last.is_none_or(|last| now.since(last) >= self.interval) {
             self.last = Some(now);
@@ -92,7 +89,6 @@ impl NotificationPoint {
         }
     }
 
-    /// The CNP to send, if one is due.
     #[inline]
     pub fn poll(&mut self, answers: &Answers) -> Option<Packet> {
         let ev = self.due.take()?;

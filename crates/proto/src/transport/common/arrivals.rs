@@ -38,7 +38,6 @@ impl Arrivals {
         Some(self.expected.saturating_sub(psn))
     }
 
-    /// Whether `psn` has arrived.
     pub fn contains(&mut self, psn: u32) -> bool {
         if psn < self.expected {
             return true;
@@ -110,7 +109,6 @@ impl InOrder {
         InOrder(VecDeque::new())
     }
 
-    /// Counts a new packet of a message.
     #[inline]
     pub fn count(&mut self, psn: u32, id: MessageId, packets: u32) {
         let slot = self.0.partition_point(|message| message.psn < psn);

@@ -32,7 +32,6 @@ pub(in crate::transport) struct Flow {
     pub counters: SenderCounters,
 }
 
-/// Newly acknowledged packets.
 pub(in crate::transport) struct Acked {
     pub now: Time,
     pub packets: u32,
@@ -121,7 +120,6 @@ impl Flow {
         bytes
     }
 
-    /// Reports newly acknowledged packets to the congestion control.
     #[inline]
     pub fn report_acked(&mut self, acked: Acked, marked: bool, rtt: Duration) {
         let Acked { now, packets, bytes, in_flight } = acked;
@@ -137,20 +135,17 @@ impl Flow {
         LossReport { now, bytes, cause, rtt: None, in_flight }
     }
 
-    /// Reports a timeout of the queue pair.
     pub fn report_timeout(&mut self, now: Time, in_flight: u64) {
         self.counters.timeouts += 1;
         self.lb.handle_timeout(now, None);
         self.cc.handle_loss(&self.loss(now, LossCause::Timeout, in_flight));
     }
 
-    /// See [`Sender::next_pacing`](super::interface::Sender::next_pacing).
     #[inline]
     pub fn next_pacing(&self) -> Option<Time> {
         self.pacer.next_timeout()
     }
 
-    /// See [`Sender::handle_pacing`](super::interface::Sender::handle_pacing).
     pub fn handle_pacing(&mut self, now: Time) {
         self.pacer.handle_timeout(now);
     }

@@ -49,9 +49,9 @@ interface! {
         }
         /// The next data packet, if there is one and it may be sent now.
         fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
-        /// The payload of the data packet with this PSN, whose message is not yet acknowledged completely. None for
-        /// other PSNs. A transport that does not implement this always returns None, and a driver cannot place its
-        /// payload.
+        /// The payload of the data packet with this PSN. None if the PSN belongs to no posted message, or to one that
+        /// is acknowledged completely and no longer known. A transport that does not implement this always returns
+        /// None, and a driver cannot place its payload.
         fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
             let _ = psn;
             None

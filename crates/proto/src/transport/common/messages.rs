@@ -17,7 +17,6 @@ pub(in crate::transport) struct Messages {
     payload: u16,
     header: u16,
     acknowledged: VecDeque<MessageId>,
-    /// The messages after the first one.
     later: VecDeque<Message>,
 }
 
@@ -36,7 +35,6 @@ struct Message {
     last_bytes: u16,
 }
 
-/// A placeholder for an absent message.
 const NO_MESSAGE: Message = Message { id: MessageId(0), first: 0, packets: 0, last_bytes: 0 };
 
 impl Messages {
@@ -51,7 +49,6 @@ impl Messages {
         }
     }
 
-    /// The first PSN that is not assigned to a message.
     #[inline]
     pub fn end(&self) -> u32 {
         self.end
@@ -63,7 +60,6 @@ impl Messages {
         self.payload + self.header
     }
 
-    /// Queues a message of `bytes` bytes after those already posted.
     pub fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let claim = Claim::new(self.end, u32::MAX, bytes, self.payload.into(), self.header)?;
         self.end = claim.end();
@@ -109,7 +105,6 @@ impl Messages {
         bytes
     }
 
-    /// The next message that is acknowledged completely.
     #[inline]
     pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
         self.acknowledged.pop_front()

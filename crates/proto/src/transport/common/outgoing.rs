@@ -16,7 +16,6 @@ pub(in crate::transport) struct Outgoing {
     payload: u32,
     header: u16,
     packet_bytes: u16,
-    /// The messages after the first one.
     later: VecDeque<Message>,
     acknowledged: VecDeque<MessageId>,
 }
@@ -29,7 +28,6 @@ struct Message {
     last_bytes: u16,
 }
 
-/// A placeholder for an absent message.
 const NO_MESSAGE: Message = Message { id: MessageId(0), first: 0, packets: 0, unacked: 0, last_bytes: 0 };
 
 impl Outgoing {
@@ -45,7 +43,6 @@ impl Outgoing {
         }
     }
 
-    /// The first PSN that is not assigned to a message.
     #[inline]
     pub fn end(&self) -> u32 {
         self.end
@@ -103,7 +100,6 @@ impl Outgoing {
         }
     }
 
-    /// The next message that is acknowledged completely.
     #[inline]
     pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
         self.acknowledged.pop_front()

@@ -39,7 +39,6 @@ impl Pacer {
         true
     }
 
-    /// The time at which a waiting packet is tried again.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         (self.due < Time::NEVER).then_some(self.due)

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 /// timeout takes twice as long as the previous one, until the timeout has doubled [`MAX_DOUBLINGS`] times.
 pub(super) const PLAIN_ROUNDS: u32 = 7;
 
-/// The largest number of doublings of the timeout.
 pub(super) const MAX_DOUBLINGS: u32 = 16;
 
 parameters! {

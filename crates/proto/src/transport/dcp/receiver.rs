@@ -16,7 +16,6 @@ use std::collections::VecDeque;
 pub struct DcpReceiver {
     /// eMSN: every request below it is complete.
     expected: u32,
-    /// See [`fresh_packets`](Self::fresh_packets).
     fresh: u32,
     /// The requests from `expected` on, indexed by their number modulo the length.
     tracked: Box<[Tracked]>,
@@ -76,8 +75,6 @@ impl DcpReceiver {
 }
 
 impl Receiver for DcpReceiver {
-    /// Handles a received packet, and returns the first message that the packet completes.
-    ///
     /// ACKs cannot echo every mark, since there is only one ACK per request. With a `cnp_interval` of 0, every marked
     /// packet therefore causes a CNP, and with `trims_as_marks` every trimmed one does too.
     #[inline]
@@ -118,7 +115,6 @@ impl Receiver for DcpReceiver {
         self.delivered.pop_front()
     }
 
-    /// The next header-only packet, ACK or CNP to send, if one is due.
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some(returned) = self.returned.take() {
@@ -166,7 +162,7 @@ impl DcpReceiver {
         }
         tracked.count += 1;
         let is_fresh = tracked.count > tracked.recounted;
-        // DCP, section 4.5: the counter reaches the number of packets of the message.
+        // DCP, section 4.5: the counter reaches the number of packets of the request.
         if tracked.count == packets {
             *tracked = Tracked { is_complete: true, is_signalled, message, ..*tracked };
         }

@@ -49,9 +49,7 @@ pub struct DcpSender {
     packet_bytes: u16,
     header_bytes: u16,
     payload: u16,
-    /// Whether the turn continues.
     holds_turn: bool,
-    /// Whether the congestion control sets a rate, which `pacer` enforces.
     paces: bool,
     qp: QpId,
     dst: HostId,
@@ -153,13 +151,9 @@ impl Sender for DcpSender {
         Some(&mut self.lb)
     }
 
-    /// Adds a message to the send queue as one or more requests, of which only the last one has a CQE. A request has
-    /// at most as many packets as the receiver's counter can count. A message is also split if it has at least twice
-    /// as many packets as a request's share of the window, which is the window divided by the number of tracked
-    /// requests (`config.rs`). The window therefore bounds the bytes in flight whatever the length of messages, and 8
-    /// tracked requests of a split message can fill at least two thirds of it. (In DCP, section 4.3, a queue pair
-    /// sends min(round_quota, awin) bytes. The paper does not specify the value of *awin* between the ACKs of long
-    /// messages.)
+    /// Adds a message to the send queue as one or more requests ([`Requests::packets`]), of which only the last one
+    /// has a CQE. (In DCP, section 4.3, a queue pair sends min(round_quota, awin) bytes. The paper does not specify
+    /// the value of *awin* between the ACKs of long messages.)
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
         let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
@@ -200,7 +194,6 @@ impl Sender for DcpSender {
         Some(PayloadRange { offset: offset + of_request.request_offset, message_bytes, ..of_request })
     }
 
-    /// The next data packet, if there is one and if window, rate and PCIe allow it now.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if !self.holds_turn {
@@ -213,10 +206,8 @@ impl Sender for DcpSender {
         packet
     }
 
-    /// Whether the queue pair's turn continues after the last packet (DCP, section 4.3, Tx path). The turn continues
-    /// if a full packet fits the quota, and if either a retransmission waits, or the next new packet belongs to the
-    /// turn's WQEs and is admitted by the window. Retransmissions count in the quota, and new data follows them in
-    /// the same turn.
+    /// Whether the queue pair's turn continues after the last packet (DCP, section 4.3, Tx path). Retransmissions
+    /// count in the quota, and new data follows them in the same turn.
     #[inline]
     fn holds_turn(&self) -> bool {
         self.holds_turn
@@ -241,8 +232,6 @@ impl Sender for DcpSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO, for a fetch, or for a paced
-    /// packet, which is tried again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let rto = if self.is_timed() { self.expiry() } else { Time::NEVER };
@@ -252,7 +241,7 @@ impl Sender for DcpSender {
 
     /// DCP, section 4.5: if the eMSN has not risen for an RTO, all packets of the oldest unacknowledged message are
     /// retransmitted in a new round, as far as they were sent and their requests are not acknowledged. Other messages
-    /// are not affected. A paced packet that is due may be sent.
+    /// are not affected.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.is_timed() && self.expiry() <= now {
@@ -323,14 +312,12 @@ impl DcpSender {
         self.turn_bytes >= u64::from(self.payload) && is_there
     }
 
-    /// Whether there is a new packet of a request that the receiver tracks, and whether the packet fits into the
-    /// window.
+    /// Whether there is a new packet of a request that the receiver tracks, and whether it fits into the window as a
+    /// whole. (DCP, section 4.3, bounds a turn by min(round_quota, awin) bytes. It does not specify whether the last
+    /// packet may exceed *awin*.)
     ///
-    /// By DCP, section 4.3, a turn takes min(round_quota, awin) bytes, and a fetch takes awin / MTU entries. The paper
-    /// does not specify that a packet must fit as a whole. This follows from reading *awin* as a bound in bytes.
-    ///
-    /// There is one ACK per request. If the window has shrunk below the oldest request since that request was posted,
-    /// it would stop the queue pair. The window therefore does not apply to that request.
+    /// The window does not apply to the oldest request. There is one ACK per request, so a window that has shrunk
+    /// below this request since it was posted would stop the queue pair.
     #[inline]
     fn next_fits(&self) -> bool {
         if self.next == self.end || self.current >= self.tracked {
@@ -381,10 +368,8 @@ impl DcpSender {
         self.drop_entries(last);
     }
 
-    /// Sends the next packet of a new round. The round is subject to the rate but not to the window, since each packet
-    /// replaces one that counts as in flight. A round thus sends no more bytes than the window admitted the first time.
-    /// (The paper does not specify this: section 4.3 bounds fetches for header-only packets and new data by *awin*, and
-    /// section 4.5 only says that a timeout retransmits the message.)
+    /// Sends the next packet of a new round. The round is subject to the rate but not to the window, since each
+    /// packet replaces one that counts as in flight. (The paper does not specify this.)
     #[cold]
     fn send_again(&mut self, now: Time) -> Option<Packet> {
         let psn = self.repeat_next;
@@ -429,9 +414,10 @@ impl DcpSender {
         Some(self.packet(now, msn, psn, bytes))
     }
 
-    /// Fetches min(16, len, awin / MTU) entries (DCP, section 4.3), but at least one, so that a small window cannot
-    /// stop the queue pair. The WQEs of all requests that the receiver tracks, which are at the head of the send queue,
-    /// are fetched with them. These include the WQEs of all entries, so that no WQE is ever fetched separately.
+    /// Fetches min(`batch`, len, awin / MTU) entries (DCP, section 4.3, with a batch of 16), but at least one, so
+    /// that a small window cannot stop the queue pair. The WQEs of all requests that the receiver tracks, which are
+    /// at the head of the send queue, are fetched with them. These include the WQEs of all entries, so that no WQE is
+    /// ever fetched separately.
     fn fetch(&mut self, now: Time) {
         let room = self.cc.window().saturating_sub(self.in_flight()) / u64::from(self.packet_bytes);
         let most = (self.retransmissions.len() as u64).min(self.batch.into());
@@ -466,7 +452,6 @@ impl DcpSender {
         self.current > 0 && self.repeat_next == self.repeat_end && self.oldest_waiting == 0
     }
 
-    /// The time at which the RTO timer expires.
     #[inline]
     fn expiry(&self) -> Time {
         let doublings = self.rounds.saturating_sub(PLAIN_ROUNDS).min(MAX_DOUBLINGS);

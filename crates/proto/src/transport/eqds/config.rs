@@ -34,7 +34,6 @@ parameters! {
 }
 
 impl EqdsConfig {
-    /// The parameters of the underlying `sack`, with an ACK for every packet.
     pub(super) fn sack_config(&self) -> SackConfig {
         let EqdsConfig { payload, header, ack, rto, .. } = *self;
         SackConfig { payload, header, ack, ack_every: 1, carry_evs: false, rto, inherits: Default::default() }

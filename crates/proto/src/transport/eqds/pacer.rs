@@ -143,10 +143,10 @@ impl Adaptation {
             .map_or(self.period, |random| Duration(self.period.0 - most / 2 + random.up_to(most)))
     }
 
-    /// The rule of uet-htsim. The fraction falls by the share of packets that were trimmed before the last hop. If the
-    /// average share of marked packets among the untrimmed ones is above 0.3, the fraction also falls with that average.
-    /// In a period without a decrease it rises by a hundredth. If no packet of the period is marked, it rises by twice
-    /// as much for each period without a decrease before.
+    /// The rule of uet-htsim. The fraction falls by the share of packets that were trimmed before the last hop. If
+    /// the average share of marked packets among the untrimmed ones is above 0.3, the fraction also falls with that
+    /// average. In a period without a decrease it rises by a hundredth. If no packet of the period is marked, the
+    /// rise is doubled for each period without a decrease before, at most [`MOST_DOUBLINGS`] times.
     fn adapt(&mut self) {
         let [all, whole, marked, trimmed] = self.counts.map(f64::from);
         self.marked = 0.5 * self.marked + 0.5 * marked / whole.max(1.0);

@@ -27,7 +27,6 @@ pub struct EqdsSender {
     waiting_since: Time,
     rto: Duration,
     ends: Ends,
-    /// Size of an RTS.
     rts_bytes: u16,
 }
 
@@ -63,7 +62,6 @@ impl EqdsSender {
         self.pulled + demand.saturating_sub(self.credit())
     }
 
-    /// Whether packets wait but there is no credit.
     fn lacks_credit(&self) -> bool {
         self.credit() == 0 && self.sack.has_backlog()
     }
@@ -91,7 +89,6 @@ impl Sender for EqdsSender {
         self.sack.payload_range(psn)
     }
 
-    /// The next data packet if there is credit, and otherwise an RTS if the demand was not announced.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.credit() == 0 {

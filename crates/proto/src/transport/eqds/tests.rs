@@ -1,4 +1,4 @@
-//! Tests of each rule, then tests of sender, receiver and pacer over paths that lose, trim and delay packets.
+//! Tests of the rules, then a test of sender, receiver and pacer over paths that lose, trim and delay packets.
 
 use super::*;
 use crate::cc::AnyCc;
@@ -52,7 +52,6 @@ fn pull(number: u32) -> Packet {
     Packet::new(ENDS.qp, ENDS.src, Repr::Pull { number })
 }
 
-/// A short description of a packet.
 fn say(packet: &Packet) -> String {
     match packet.repr {
         Repr::Data { psn, msn, .. } => format!("data {psn} target {}", msn.pull_target()),
@@ -144,7 +143,6 @@ fn a_receiver_grants_demand() {
     assert_eq!(receiver.poll_transmit().map(|packet| say(&packet)), Some("pull 2".to_string()));
 }
 
-/// The pacer allows one pull per packet time, round robin.
 #[test]
 fn the_pacer_takes_turns_at_its_rate() {
     let mut pacer = PullPacer::new(&config(), &facts());
@@ -200,7 +198,7 @@ fn an_adapting_pacer_follows_marks_and_trims() {
         pacer.observe(at(us), &plain);
     }
     assert!((gap(&mut pacer, 71) - 10.0 / (0.95 + 0.01)).abs() < 0.01, "one mark");
-    // Without marks and trims, the share returns to 1 within eight periods.
+    // Without marks and trims, the share returns to 1.
     assert_eq!(gap(&mut pacer, 140), 10.0);
 }
 

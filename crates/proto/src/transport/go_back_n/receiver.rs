@@ -27,7 +27,6 @@ pub struct GoBackNReceiver {
     answers: Answers,
 }
 
-/// An answer that is to be sent.
 #[derive(Clone, Copy)]
 enum PendingAnswer {
     Ack(Cause),
@@ -53,10 +52,8 @@ impl GoBackNReceiver {
 }
 
 impl Receiver for GoBackNReceiver {
-    /// Handles a received packet, and returns the message that the packet completes.
-    ///
-    /// Without CNPs (a `cnp_interval` of 0) an ACK echoes the mark of its packet. If a packet is answered by a NACK, or
-    /// not at all because its gap was answered before, its mark is not echoed.
+    /// Without CNPs (a `cnp_interval` of 0) an ACK echoes the mark of its packet. If a packet is answered by a NACK,
+    /// or not at all because its gap was answered before, its mark is not echoed.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let (Packet { ev, marked, .. }, mut whole) = (*packet, None);
@@ -97,7 +94,6 @@ impl Receiver for GoBackNReceiver {
         whole
     }
 
-    /// The next ACK, NACK or CNP to send, if one is due.
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some(due) = self.due.take() {
@@ -112,7 +108,6 @@ impl Receiver for GoBackNReceiver {
         self.notification.poll(&self.answers)
     }
 
-    /// The number of data packets received for the first time so far, which are the packets that arrived in order.
     #[inline]
     fn fresh_packets(&self) -> u64 {
         u64::from(self.expected)

@@ -50,7 +50,6 @@ impl GoBackNSender {
 impl Sender for GoBackNSender {
     forward_to_flow!(messages, pacing);
 
-    /// The next data packet, if there is one and if window and rate allow it now.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         let psn = self.flow.next;
@@ -101,8 +100,6 @@ impl Sender for GoBackNSender {
         self.flow.cc.handle_telemetry(&TelemetryReport { stack, acked: cumulative, next: self.flow.next });
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or
-    /// for a paced packet, which is tried again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let rto = (self.flow.unacked < self.flow.next).then(|| self.since + self.rto);
@@ -112,8 +109,6 @@ impl Sender for GoBackNSender {
         }
     }
 
-    /// Restarts at the lowest unacknowledged packet if nothing new was acknowledged for an RTO. A paced packet that is
-    /// due may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.flow.unacked < self.flow.next && self.since + self.rto <= now {
@@ -130,7 +125,6 @@ impl Sender for GoBackNSender {
 }
 
 impl GoBackNSender {
-    /// Handles the acknowledgement of every PSN below `cumulative`.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) {
         // After a go-back-N restart, more may have arrived than was retransmitted, but never more than was ever sent.
         let cumulative = cumulative.min(self.fresh);
@@ -150,7 +144,6 @@ impl GoBackNSender {
         self.flow.report_acked(acked, marked, rtt);
     }
 
-    /// Restarts at the lowest unacknowledged packet.
     fn go_back(&mut self) {
         self.flow.next = self.flow.unacked;
         self.in_flight = 0;

@@ -41,10 +41,8 @@ impl IrnReceiver {
 }
 
 impl Receiver for IrnReceiver {
-    /// Handles a received packet, and returns the first message that the packet completes.
-    ///
-    /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet. Trimmed packets
-    /// are discarded, since such a NIC does not know them.
+    /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet. Trimmed
+    /// packets are discarded, since such a NIC does not know them.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
@@ -77,10 +75,8 @@ impl Receiver for IrnReceiver {
         self.open.poll_delivered(self.arrivals.expected)
     }
 
-    /// The next ACK or CNP to send, if one is due.
-    ///
-    /// Every ACK carries the ePSN and the PSN of the packet that caused it. If that packet is beyond the ePSN, the ACK
-    /// is a SACK (IRN's NACK has the same content).
+    /// Every ACK carries the ePSN and the PSN of the packet that caused it. If that packet is beyond the ePSN, the
+    /// ACK is a SACK (IRN's NACK has the same content).
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some((psn, cause)) = self.ack_due.take() {

@@ -41,7 +41,6 @@ pub struct IrnSender {
     sacked: PsnSet,
 }
 
-/// The state of a loss recovery.
 struct Recovery {
     /// The PSN after the recovery PSN, which is the highest that was in flight when the recovery began.
     end: u32,
@@ -81,8 +80,8 @@ impl IrnSender {
 impl Sender for IrnSender {
     forward_to_flow!(messages, pacing);
 
-    /// The next data packet, if there is one and it may be sent now. In loss recovery, lost packets come first, and new
-    /// ones follow when no more losses are known (DCP, section 2.2).
+    /// In loss recovery, lost packets come first, and new ones follow when no more losses are known (DCP, section
+    /// 2.2).
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         match self.next_lost() {
@@ -107,20 +106,18 @@ impl Sender for IrnSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or
-    /// for a paced packet, which is tried again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let due = self.rto_due().min(self.flow.next_pacing().unwrap_or(Time::NEVER));
         (due < Time::NEVER).then_some(due)
     }
 
-    /// Begins a loss recovery if the ePSN has not advanced for an RTO. A paced packet that is due may be sent.
+    /// Begins a loss recovery if the ePSN has not advanced for an RTO.
     ///
-    /// The packet of the ePSN is retransmitted first, then every packet with a SACKed one above it (DCP, section 2.2).
-    /// The last packets in flight have no packet above them, so that by this rule each waits for a timeout of its own.
-    /// If a burst loses its tail, this takes tens of timeouts. The papers do not specify whether a timeout also
-    /// retransmits these packets, so `timeout_takes_all` decides.
+    /// The packet of the ePSN is retransmitted first, then every packet with a SACKed one above it (DCP, section
+    /// 2.2). The last packets in flight have no packet above them, so that by this rule each waits for a timeout of
+    /// its own. If a burst loses its tail, this takes tens of timeouts. The papers do not specify whether a timeout
+    /// also retransmits these packets, so `timeout_takes_all` decides.
     ///
     /// A timeout during a recovery begins a new one, in which each lost packet is retransmitted once more.
     fn handle_timeout(&mut self, now: Time) {
@@ -153,13 +150,10 @@ impl IrnSender {
         }
     }
 
-    /// The next packet to retransmit.
-    ///
     /// By DCP, section 2.2, a packet is lost if a higher PSN was SACKed. It is retransmitted once per recovery, since
-    /// an ACK does not tell which copy it acknowledges. The search continues where it stopped.
-    ///
-    /// The papers do not specify whether this rule also holds for packets that were first sent in this recovery, above
-    /// the recovery PSN. It does not exclude them, so it is applied to them too.
+    /// an ACK does not tell which copy it acknowledges. The papers do not specify whether this rule also holds for
+    /// packets that were first sent in this recovery, above the recovery PSN. It does not exclude them, so it is
+    /// applied to them too.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
         let recovery = self.recovery.as_mut()?;
@@ -215,13 +209,11 @@ impl IrnSender {
         self.flow.next - self.flow.unacked < self.window_packets && self.flow.window_allows(self.in_flight)
     }
 
-    /// Whether another packet may follow before an ACK arrives.
     #[inline]
     fn goes_on(&mut self) -> bool {
         self.next_lost().is_some() || (self.flow.next < self.flow.messages.end() && self.windows_allow())
     }
 
-    /// Handles the acknowledgement of every PSN below `cumulative`.
     #[inline]
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) {
         let cumulative = cumulative.min(self.flow.next);

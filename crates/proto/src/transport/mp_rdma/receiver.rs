@@ -51,8 +51,6 @@ impl MpRdmaReceiver {
 }
 
 impl Receiver for MpRdmaReceiver {
-    /// Handles a received packet, and returns the first message that the packet completes.
-    ///
     /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet. Every data
     /// packet has one answer, which echoes its path: a NACK, or an ACK with the PSN, the mark and the ePSN. Trimmed
     /// packets are discarded.
@@ -82,13 +80,11 @@ impl Receiver for MpRdmaReceiver {
         self.delivered.pop_front()
     }
 
-    /// The ACK or NACK to send, if one is due.
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
         self.answer.take()
     }
 
-    /// The number of data packets received for the first time so far, which were within the bitmap.
     #[inline]
     fn fresh_packets(&self) -> u64 {
         u64::from(self.fresh)

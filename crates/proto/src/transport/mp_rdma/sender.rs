@@ -46,7 +46,6 @@ pub struct MpRdmaSender {
     /// their number. It adds one for each ACK, and subtracts the advance of snd_una. The results are equal except when
     /// ACKs overtake each other.
     sacked: PsnSet,
-    /// Time of the last go-back-N restart.
     went_back: Time,
     /// The start of the RTO timer: the last new acknowledgement, or the last transmission of the lowest unacknowledged
     /// packet.
@@ -187,7 +186,8 @@ impl Sender for MpRdmaSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None while all packets are acknowledged.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None while no sent packet awaits its
+    /// acknowledgement.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         (self.unacked < self.next || self.stray > 0).then_some(self.since + self.rto)
@@ -255,13 +255,11 @@ impl MpRdmaSender {
         u64::from(self.in_flight()) * u64::from(self.messages.packet_bytes())
     }
 
-    /// Takes a packet from the window of the congestion control.
     fn report_loss(&mut self, now: Time, cause: LossCause) {
         let (bytes, in_flight) = (self.messages.packet_bytes().into(), self.bytes_in_flight());
         self.cc.handle_loss(&LossReport { now, bytes, cause, rtt: None, in_flight });
     }
 
-    /// Handles the acknowledgement of every PSN below `cumulative`.
     #[inline]
     fn acknowledge(&mut self, now: Time, cumulative: u32) {
         if cumulative <= self.unacked {
@@ -283,7 +281,6 @@ impl MpRdmaSender {
         self.since = now;
     }
 
-    /// Removes the packet that an ACK names from the packets in flight.
     #[inline]
     fn record_arrival(&mut self, psn: u32, sent_at: Time) {
         if sent_at < self.went_back {

@@ -13,23 +13,19 @@ pub(super) struct Flights {
     order: VecDeque<(Time, u32)>,
 }
 
-/// The record of a packet.
 #[derive(Clone, Copy)]
 pub(super) struct Flight {
     /// The time of the last transmission.
     pub sent: Time,
-    /// Size on the wire.
     pub bytes: u16,
     pub state: State,
 }
 
-/// The state of a sent packet.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum State {
     InFlight,
     /// Declared lost, and not yet retransmitted.
     Lost,
-    /// Selectively acknowledged.
     Sacked,
 }
 
@@ -51,14 +47,12 @@ impl Flights {
         self.packets.push_back(Flight { sent: now, bytes, state: State::InFlight });
     }
 
-    /// Records a retransmission.
     pub fn send_again(&mut self, now: Time, psn: u32) {
         let flight = &mut self.packets[(psn - self.lowest) as usize];
         (flight.sent, flight.state) = (now, State::InFlight);
         self.order.push_back((now, psn));
     }
 
-    /// Changes the state of a packet.
     #[inline]
     pub fn set(&mut self, psn: u32, state: State) {
         self.packets[(psn - self.lowest) as usize].state = state;

@@ -58,7 +58,6 @@ pub struct RackTlpSender {
 #[derive(Clone, Copy, PartialEq)]
 enum Probe {
     None,
-    /// The probe is to be sent.
     Due,
     /// The probe was sent. This state lasts until every PSN that had been sent by then is acknowledged (TLP.end_seq).
     Out {
@@ -97,8 +96,6 @@ impl RackTlpSender {
 impl Sender for RackTlpSender {
     forward_to_flow!(messages, pacing);
 
-    /// The next data packet, if there is one and if it may be sent now. Lost packets come first, then a probe, then new
-    /// packets.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if let Some(psn) = self.next_lost() {
@@ -134,8 +131,6 @@ impl Sender for RackTlpSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for an overtaken packet, a probe, the RTO
-    /// while packets are in flight, or a paced packet, which is tried again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let own = self.reorder_due.min(self.probe_due).min(self.rto_due());
@@ -143,7 +138,6 @@ impl Sender for RackTlpSender {
         (due < Time::NEVER).then_some(due)
     }
 
-    /// Detects losses, triggers a probe or handles the RTO, whichever is due. A paced packet that is due may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.reorder_due <= now {
@@ -217,7 +211,6 @@ impl RackTlpSender {
         packets > 0
     }
 
-    /// Ends the recovery and the probe if the acknowledged PSNs cover them.
     #[inline]
     fn update_recovery(&mut self) {
         let unacked = self.flow.unacked;
@@ -277,7 +270,6 @@ impl RackTlpSender {
         self.since = now;
     }
 
-    /// Declares lost a packet that is in flight.
     fn lose(&mut self, now: Time, psn: u32) {
         self.in_flight -= u64::from(self.flights.get(psn).bytes);
         self.flights.set(psn, State::Lost);
@@ -327,7 +319,6 @@ impl RackTlpSender {
         }
     }
 
-    /// The next packet to retransmit.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
         while let Some(&psn) = self.lost.front() {
@@ -399,7 +390,7 @@ impl RackTlpSender {
         self.flow.packet(now, psn, part, goes_on)
     }
 
-    /// Whether there is new data to send, whatever the window allows.
+    /// Whether there is new data to send within [`MAX_SPAN`], whatever the windows allow.
     #[inline]
     fn has_next(&self) -> bool {
         self.flow.next < self.flow.messages.end() && self.flow.next - self.flow.unacked < MAX_SPAN

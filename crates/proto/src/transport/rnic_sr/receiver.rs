@@ -45,10 +45,8 @@ impl RnicSrReceiver {
 }
 
 impl Receiver for RnicSrReceiver {
-    /// Handles a received packet, and returns the first message that the packet completes.
-    ///
-    /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet (Themis-spraying,
-    /// section 7). Trimmed packets are discarded, since such a NIC does not know them.
+    /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet
+    /// (Themis-spraying, section 7). Trimmed packets are discarded, since such a NIC does not know them.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
@@ -100,7 +98,6 @@ impl Receiver for RnicSrReceiver {
         self.open.poll_delivered(self.arrivals.expected)
     }
 
-    /// The next ACK, NACK or CNP to send, if one is due.
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
         let cumulative = self.arrivals.expected;

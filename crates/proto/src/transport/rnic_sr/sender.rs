@@ -73,8 +73,6 @@ impl RnicSrSender {
 impl Sender for RnicSrSender {
     forward_to_flow!(messages);
 
-    /// The next data packet, if there is one and if windows and rate allow it now. Retransmissions for a NACK come
-    /// first.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         let copy = self.missing.or(self.latest);
@@ -110,9 +108,6 @@ impl Sender for RnicSrSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight,
-    /// for a packet that waits for the blocked path, or for a paced packet, which is tried again when the rate may
-    /// have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let rto = if self.flow.unacked < self.flow.next { self.since + self.rto } else { Time::NEVER };
@@ -120,8 +115,7 @@ impl Sender for RnicSrSender {
         (due < Time::NEVER).then_some(due)
     }
 
-    /// Retransmits everything unacknowledged if nothing new was acknowledged for an RTO, as InfiniBand's timeout does.
-    /// A paced packet that is due may be sent.
+    /// As after InfiniBand's timeout, everything unacknowledged is retransmitted.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.flow.unacked < self.flow.next && self.since + self.rto <= now {
@@ -157,7 +151,6 @@ impl Sender for RnicSrSender {
 }
 
 impl RnicSrSender {
-    /// Whether there is a next packet in order that both windows admit.
     #[inline]
     fn next_fits(&self) -> bool {
         self.flow.next < self.flow.messages.end() && self.windows_allow()
@@ -222,9 +215,9 @@ impl RnicSrSender {
     /// Themis-spraying, section 2.3: a NACK is answered with the packet of its ePSN and "the previous packet it just
     /// sent", which is taken for the last packet sent in order. The NIC treats a NACK as a congestion signal (issue 1).
     ///
-    /// A NACK below the acknowledged PSNs is outdated and has no effect. A NACK for a packet that a timeout is about to
-    /// retransmit has no effect either. A repeated NACK for the same ePSN is handled again (the receiver sends only
-    /// one, so a switch program must have generated it). But a packet that is already pending is not queued twice.
+    /// A NACK has no effect if it is outdated (below the acknowledged PSNs), or if a timeout is about to retransmit
+    /// its packet. A repeated NACK for the same ePSN is handled again: the receiver sends only one, so a switch
+    /// program must have generated it.
     fn handle_nack(&mut self, now: Time, psn: u32) {
         if psn == self.flow.unacked && psn < self.flow.next {
             self.missing = Some(psn);
@@ -233,7 +226,6 @@ impl RnicSrSender {
         }
     }
 
-    /// Handles the acknowledgement of every PSN below `cumulative`.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) {
         // After a timeout, more may have arrived than was retransmitted, but never more than was ever sent.
         let cumulative = cumulative.min(self.fresh);

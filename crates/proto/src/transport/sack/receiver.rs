@@ -39,7 +39,6 @@ pub struct SackReceiver {
 /// Size of an entropy value in bytes (REPS, section 4.1: UDP source ports, 2 B).
 const EV_BYTES: u16 = 2;
 
-/// The answer that is to be sent.
 #[derive(Clone, Copy)]
 enum PendingAnswer {
     Ack(Cause),
@@ -69,7 +68,6 @@ impl SackReceiver {
 }
 
 impl Receiver for SackReceiver {
-    /// Handles a received packet, and returns the message that the packet completes.
     #[inline]
     fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
@@ -99,7 +97,6 @@ impl Receiver for SackReceiver {
         }
     }
 
-    /// The next ACK or NACK to send, if one is due.
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some((base, carried, cause)) = self.early.take() {
@@ -137,9 +134,9 @@ impl SackReceiver {
         ack
     }
 
-    /// The PSN of bit 0 of an ACK for all packets since the last ACK. It is 63 below the highest of these packets (47
-    /// if ACKs carry entropy values), but not below the ePSN, since the cumulative PSN acknowledges everything below
-    /// that.
+    /// The PSN of bit 0 of an ACK for all packets since the last ACK. It is 63 below the highest of these packets,
+    /// but not below the ePSN, since the cumulative PSN acknowledges everything below that. If ACKs carry entropy
+    /// values, it is 47 below the highest packet, and it may be below the ePSN.
     ///
     /// ACKs get lost, and while a gap exists, the cumulative PSN of later ACKs does not repeat their content. Therefore
     /// the bits look back: the ACKs of the next 63 PSNs repeat the content of an ACK, and at the latest the closing of
@@ -169,7 +166,6 @@ impl SackReceiver {
         CarriedEvs::new(others << (self.unacked_low - base))
     }
 
-    /// Records a packet for the next ACK.
     #[inline]
     fn record(&mut self, psn: u32, cause: Cause) {
         let (low, high) = (self.unacked_low.min(psn), self.unacked_high.max(psn));

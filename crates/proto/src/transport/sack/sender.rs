@@ -34,7 +34,6 @@ pub struct SackSender {
     packet_bytes: u16,
     header_bytes: u16,
     payload: u16,
-    /// Whether the congestion control sets a rate, which `pacer` enforces.
     paces: bool,
     /// Whether ACKs echo the entropy values of all packets, so that `evs` is in use.
     echoes_all_evs: bool,
@@ -56,7 +55,6 @@ pub struct SackSender {
     /// The congestion control. It comes after the load balancer in the order of the fields, since packets touch only
     /// its first bytes if it is window-based.
     cc: AnyCc,
-    /// The messages after the first one, in PSN order.
     later: VecDeque<OutgoingMessage>,
     lost_set: PsnSet,
     /// Retransmitted PSNs with the times of their retransmission, in the order of sending. Entries are removed at the
@@ -77,7 +75,6 @@ pub struct SackSender {
 /// The initial length of `sent_at`, a power of two.
 const FIRST_SLOTS: usize = 128;
 
-/// An unacknowledged message.
 struct OutgoingMessage {
     id: MessageId,
     first: u32,
@@ -86,7 +83,6 @@ struct OutgoingMessage {
     last_bytes: u16,
 }
 
-/// A placeholder for an absent message.
 const NO_MESSAGE: OutgoingMessage =
     OutgoingMessage { id: MessageId(0), first: 0, packets: 0, unacked: 0, last_bytes: 0 };
 
@@ -148,7 +144,6 @@ impl SackSender {
         self.cc.window()
     }
 
-    /// The state that the next connection takes over.
     pub(super) fn inherits(&self) -> Inherits {
         self.inherits
     }
@@ -161,7 +156,6 @@ impl SackSender {
         &mut self.lb
     }
 
-    /// Sets the initial window of a congestion control with an adaptive window.
     pub(super) fn start_with_window(&mut self, bytes: u64) {
         self.cc.start_with_window(bytes);
     }
@@ -193,7 +187,6 @@ impl Sender for SackSender {
         Claim { first, packets, last_bytes }.payload_range(id, psn, self.payload.into(), self.header_bytes)
     }
 
-    /// The next data packet, if there is one and if window and rate allow it now. Lost packets come first.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if !self.lost.is_empty() {
@@ -225,7 +218,6 @@ impl Sender for SackSender {
         Some(self.send(now, psn, bytes, id, packets))
     }
 
-    /// Handles an ACK or NACK.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) {
         match packet.repr {
@@ -267,10 +259,7 @@ impl Sender for SackSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if nothing is in flight and no paced
-    /// packet waits.
-    ///
-    /// It never decreases, since the RTO is fixed, except for a paced packet.
+    /// The timeout never decreases, since the RTO is fixed, except for a paced packet.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let first = self.oldest_first_transmission();
@@ -301,7 +290,6 @@ impl Sender for SackSender {
         self.paces
     }
 
-    /// Declares lost the packets that were sent at least an RTO ago. A paced packet that is due may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         while let Some(sent) = self.oldest_first_transmission().filter(|&sent| sent + self.rto <= now) {
@@ -475,7 +463,6 @@ impl SackSender {
         }
     }
 
-    /// The message at this position, which must exist.
     #[inline]
     fn message(&self, index: usize) -> &OutgoingMessage {
         if index == 0 { &self.first } else { &self.later[index - 1] }

@@ -11,13 +11,13 @@ use anabranch_base::{MessageId, Time};
 /// [`poll_transmit`](Self::poll_transmit) until it returns None.
 pub struct StrackReceiver {
     arrivals: Arrivals,
-    /// The lowest PSN that arrived since the last SACK. With None, the ePSN is used.
+    /// The lowest PSN that arrived since the last SACK that answered no probe. With None, the ePSN is used.
     lowest: Option<u32>,
     /// Bytes on the wire of distinct data packets, modulo 2^32.
     bytes_received: u32,
     /// Number of distinct data packets that arrived since the ePSN last advanced. It saturates at 12 bits.
     out_of_order: u16,
-    /// Bytes that arrived since the last SACK, duplicates included.
+    /// Bytes on the wire that arrived since the last SACK that answered no probe, duplicates included.
     bytes_since_sack: u64,
     sack_bytes: u64,
     open: AnyOrder,
@@ -50,7 +50,6 @@ impl StrackReceiver {
 }
 
 impl Receiver for StrackReceiver {
-    /// Handles a received packet, and returns the message that the packet completes.
     #[inline]
     fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
@@ -59,8 +58,9 @@ impl Receiver for StrackReceiver {
                 let is_fresh = self.accept(psn, packet.wire_bytes);
                 self.lowest = Some(self.lowest.map_or(psn, |lowest| lowest.min(psn)));
                 self.bytes_since_sack += u64::from(packet.wire_bytes);
-                // STrack, section 3.3.1, conditions 1, 2 and 4. A duplicate can fulfil conditions 1 and 4. If it causes
-                // no SACK, a later one covers its PSN, at the latest the SACK of a probe.
+                // STrack, section 3.3.1: conditions 2 (the ePSN advances), 4 (a request) and 1 (enough bytes). A
+                // duplicate can fulfil conditions 1 and 4. If it causes no SACK, a later one covers its PSN, at the
+                // latest the SACK of a probe.
                 if is_expected || ack_now || self.bytes_since_sack >= self.sack_bytes {
                     self.due = Some(PendingSack { cause: Cause::new(packet, sent_at), probe: None });
                 }
@@ -75,7 +75,6 @@ impl Receiver for StrackReceiver {
         }
     }
 
-    /// The next SACK to send, if one is due.
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
         let PendingSack { cause, probe } = self.due.take()?;
@@ -106,7 +105,7 @@ impl Receiver for StrackReceiver {
 }
 
 impl StrackReceiver {
-    /// Marks `psn` as arrived. Returns false for a duplicate.
+    /// Returns false for a duplicate.
     #[inline]
     fn accept(&mut self, psn: u32, bytes: u16) -> bool {
         let Some(advance) = self.arrivals.accept(psn) else { return false };
@@ -119,13 +118,11 @@ impl StrackReceiver {
         true
     }
 
-    /// The first PSN of the segment that contains `psn`. The bitmap starts at the ePSN and is divided into segments of
-    /// 64 PSNs. For a PSN below the ePSN, the first segment is used.
+    /// The first PSN of the segment that contains `psn`. The bitmap starts at the ePSN and is divided into segments
+    /// of 64 PSNs. For a PSN below the ePSN, the first segment is used.
     ///
-    /// If a SACK is lost, the next SACK of the same segment replaces it, since it covers all 64 PSNs. A higher ePSN
-    /// replaces it too. Meanwhile nothing depends on the lost SACK: the bytes in flight follow `bytes_recvd`, and
-    /// losses follow the out-of-order count (section 3.3.2). The paper's rule therefore suffices here, while `sack`,
-    /// which has a timer for each packet, needs a bitmap that also covers PSNs below the acknowledged one.
+    /// A lost SACK needs no repetition, since the bytes in flight follow `bytes_recvd` and losses follow the
+    /// out-of-order count (section 3.3.2).
     #[inline]
     fn segment_of(&self, psn: u32) -> u32 {
         self.arrivals.expected + psn.saturating_sub(self.arrivals.expected) / 64 * 64

@@ -25,8 +25,8 @@ const TIMESTAMP_TICK: Duration = Duration::from_ns(64);
 // The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct StrackSender {
-    /// Bytes on the wire of all PSNs sent so far. Each PSN counts once, and lost PSNs that wait for retransmission do
-    /// not count.
+    /// Bytes on the wire of the PSNs that were sent. Each PSN counts once, and a lost PSN that waits for
+    /// retransmission does not count.
     sent: u64,
     /// `bytes_recvd` of the newest SACK in full. The wire carries its lower 32 bits.
     received: u64,
@@ -45,11 +45,12 @@ pub struct StrackSender {
     /// The start of the RTO timer: the last advance of the ePSN, the last timeout, or the first packet after an idle
     /// period.
     rto_from: Time,
-    /// The start of the probe timer: the last SACK, the first packet after an idle period, or the last probe.
+    /// The start of the probe timer: the last SACK, the last probe that was sent or came due, or the first packet
+    /// after an idle period.
     probe_from: Time,
     /// The time of the probe whose answer can indicate a loss. It is [`Time::NEVER`] if there is no such probe.
     probe_sent: Time,
-    /// The value of `next` when that probe was sent.
+    /// The value of `next` when the last probe was sent.
     probe_next: u32,
     header_bytes: u16,
     probe_is_due: bool,
@@ -110,8 +111,8 @@ impl StrackSender {
 
     /// Bytes in flight (STrack, equation 1).
     ///
-    /// A packet that was declared lost counts again once it is retransmitted. If its first copy arrives after all, the
-    /// received bytes include it before a SACK covers its PSN. Until then, the result is too small by that packet.
+    /// A packet that was declared lost counts again once it is retransmitted. If it arrives without a retransmission,
+    /// the result is too small by that packet until a SACK covers its PSN.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.received)
@@ -122,7 +123,7 @@ impl StrackSender {
         self.cc.window()
     }
 
-    /// Whether the sender is in loss recovery mode, because not all packets that were declared lost are acknowledged.
+    /// Whether the sender is in loss recovery: a PSN below the end of the recovery is not acknowledged.
     #[inline]
     pub fn is_recovering(&self) -> bool {
         self.unacked < self.recovery_end
@@ -142,8 +143,8 @@ impl Sender for StrackSender {
         self.outgoing.payload_range(psn)
     }
 
-    /// The next packet, if there is one and if window and rate allow it now. A probe comes first, then lost packets in
-    /// the order of their PSNs, then new packets.
+    /// The next packet, if there is one. A probe comes first, then lost packets in the order of their PSNs, then new
+    /// packets. Window and rate limit all of them but probes.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.probe_is_due {
@@ -173,7 +174,6 @@ impl Sender for StrackSender {
         Some(self.packet(now, part.bytes, repr))
     }
 
-    /// Handles a SACK.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) {
         let Repr::Sack { expected, base, received, bytes_received, out_of_order, cause, sent_at } =
@@ -237,8 +237,6 @@ impl Sender for StrackSender {
         self.paces
     }
 
-    /// Declares everything lost if the ePSN has not advanced for an RTO, and triggers a probe if no SACK has arrived
-    /// for `probe_after`. A paced packet that is due may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.unacked == self.next {
@@ -252,7 +250,6 @@ impl Sender for StrackSender {
             self.rto_from = now;
             self.recover(now, self.next, LossCause::Timeout);
         }
-        // Probe-based detection: a probe is due now, and another one after the same time.
         if self.probe_from + self.probe_after <= now {
             self.probe_is_due = true;
             self.probe_from = now;
@@ -299,7 +296,6 @@ impl StrackSender {
         !self.window_allows(self.outgoing.packet_bytes()) || (self.lost_count == 0 && !self.can_send_new())
     }
 
-    /// The lowest PSN that waits for retransmission.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
         if self.lost_count == 0 { None } else { self.find_lost() }
@@ -333,7 +329,7 @@ impl StrackSender {
         self.next += 1;
     }
 
-    /// Builds a probe (STrack, section 3.3.2, probe-based detection). Probes do not count in the window.
+    /// STrack, section 3.3.2, probe-based detection. Probes do not count in the window.
     fn probe(&mut self, now: Time) -> Packet {
         self.probe_is_due = false;
         self.probe_from = now;
@@ -349,7 +345,7 @@ impl StrackSender {
         Packet::new(self.ends.qp, self.ends.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
-    /// Handles the acknowledgements of a SACK, and returns the number of newly acknowledged packets.
+    /// Returns the number of newly acknowledged packets.
     #[inline]
     fn acknowledge(&mut self, now: Time, expected: u32, base: u32, received: u64) -> u32 {
         let before = self.unacked;
@@ -389,17 +385,16 @@ impl StrackSender {
         }
     }
 
-    /// Every SACK restarts the probe timer (STrack, Algorithm 1, line 9). The SACK of a probe indicates losses if it
-    /// returned fast and no other SACK arrived since the probe (lines 10-12, where `achievedBDP == 0` means "no
-    /// other").
+    /// STrack, Algorithm 1, lines 9-12, where `achievedBDP == 0` means that no other SACK has arrived since the
+    /// probe.
     ///
-    /// The paper recovers the packets that are missing below the highest received PSN, which leaves a lost tail to the
-    /// timeout. With `probe_takes_all`, every missing packet that was sent before the probe counts as lost, because it
-    /// has had more time to arrive than the probe, which hardly queued.
+    /// The paper recovers the packets that are missing below the highest received PSN, which leaves a lost tail to
+    /// the timeout. With `probe_takes_all`, every missing packet that was sent before the probe counts as lost,
+    /// because it has had more time to arrive than the probe, which hardly queued.
     #[inline]
     fn handle_probe_answer(&mut self, now: Time, cause: SackCause, sent_at: Time, rtt: Duration) {
-        // The timestamp of a SACK may have been rounded down to a tick. It still identifies its probe, since two
-        // probes are more than a tick apart.
+        // The timestamp of a SACK may have been rounded down to a tick. It still identifies its probe if
+        // `probe_after` is longer than a tick.
         let is_latest = self.probe_sent.0.checked_sub(sent_at.0).is_some_and(|late| late < TIMESTAMP_TICK.0);
         let is_telling = cause.probe() && is_latest && rtt < self.probe_rtt;
         self.probe_from = now;

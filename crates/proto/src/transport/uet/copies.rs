@@ -4,7 +4,6 @@ use anabranch_base::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The last copy of a packet.
 #[derive(Clone, Copy)]
 pub(super) struct Sent {
     pub at: Time,
@@ -17,10 +16,9 @@ pub(super) struct Sent {
 
 const NOT_SENT: Sent = Sent { at: Time::ZERO, ev: 0, retransmissions: 0, retries: 0 };
 
-/// The initial length of the ring, a power of two.
+/// The initial length of the ring. It must be a power of two.
 const FIRST_SLOTS: usize = 128;
 
-/// The copies of the packets in flight.
 pub(super) struct Copies {
     /// The last copy of each packet, at the index of its PSN modulo the length of the ring.
     ring: Vec<Sent>,
@@ -66,7 +64,7 @@ impl Copies {
         &mut self.ring[slot]
     }
 
-    /// Records the first copy of `psn`. Every PSN in flight must be at or above `low`.
+    /// Every PSN in flight must be at or above `low`.
     #[inline]
     pub fn record_first(&mut self, low: u32, psn: u32, at: Time, ev: u16) {
         if (psn - low) as usize >= self.ring.len() {
@@ -75,7 +73,6 @@ impl Copies {
         *self.of_mut(psn) = Sent { at, ev, retransmissions: 0, retries: 0 };
     }
 
-    /// Records that another copy of `psn` was sent.
     pub fn record_again(&mut self, psn: u32, at: Time, ev: u16) {
         let counts_timeouts = self.backoff.counts_timeouts;
         let sent = self.of_mut(psn);
@@ -85,7 +82,6 @@ impl Copies {
         self.resent.push(Reverse((self.due(psn), psn)));
     }
 
-    /// Counts a timeout of `psn`.
     pub fn note_timeout(&mut self, psn: u32) {
         if self.backoff.counts_timeouts {
             let sent = self.of_mut(psn);
@@ -93,8 +89,8 @@ impl Copies {
         }
     }
 
-    /// Records that `psn` is retransmitted for another reason than a timeout: its next timeout is the first one again
-    /// where timeouts alone are retries (MRC).
+    /// For a retransmission whose reason is not a timeout. Where only timeouts are retries (MRC), the next timeout of
+    /// `psn` has its original value again.
     pub fn note_answer(&mut self, psn: u32) {
         if self.backoff.counts_timeouts {
             self.of_mut(psn).retries = 0;
@@ -102,8 +98,7 @@ impl Copies {
     }
 
     /// The time at which the last copy of `psn` times out. The timeout is RTO_Init_Time, doubled with each
-    /// retransmission (UET 1.0.3, section 3.5).
-    /// MRC (OCP 1.0) doubles it only after some retries.
+    /// retransmission (UET 1.0.3, section 3.5). MRC (OCP 1.0) doubles it only after some retries.
     #[inline]
     pub fn due(&self, psn: u32) -> Time {
         let sent = self.of(psn);
@@ -116,7 +111,6 @@ impl Copies {
         self.resent.peek().map(|Reverse(first)| *first)
     }
 
-    /// Removes the retransmission that times out first.
     pub fn pop_again(&mut self) {
         self.resent.pop();
     }
@@ -135,7 +129,8 @@ impl Copies {
 mod tests {
     use super::*;
 
-    /// MRC: timeouts double the next one, and a retransmission for another reason restarts the original value.
+    /// MRC with one retry before the timeout doubles: three timeouts in a row give 1, 2 and 4 RTOs, and a NACK
+    /// restarts the original value.
     #[test]
     fn a_nack_restarts_the_timeout_of_mrc() {
         let backoff = Backoff { linear: 1, doublings: 5, counts_timeouts: true };

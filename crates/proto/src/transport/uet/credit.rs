@@ -1,5 +1,5 @@
-//! RCCC, the credit of receivers (UET 1.0.3, section 3.6.14). The text was not obtained: the rules are those of implementers'
-//! digests and of uet-htsim.
+//! RCCC, the credit of receivers (UET 1.0.3, section 3.6.14). The rules are those of implementers' digests and of
+//! uet-htsim, not of the text of the specification.
 //!
 //! A source sends while it has credit, and every packet spends credit. A source starts with a window of speculative
 //! credit. The first answer cancels what is left of it. Data packets carry a target, which is the number of the last
@@ -40,7 +40,6 @@ parameters! {
 }
 
 impl CreditConfig {
-    /// The pacer of a host's pulls.
     pub(super) fn pacer(&self, facts: &PathFacts) -> PullPacer {
         let pacer = PullPacer::at_rate(self.rate.on(facts));
         if self.follows_fabric { pacer.adapting(Span::Rtt(1.5).on(facts)) } else { pacer }
@@ -54,17 +53,17 @@ fn units(bytes: u64) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
 
-/// The state of a source's credit.
 pub(super) struct Credit {
     /// Bytes that may be sent. The last packet may overdraw them, so that they may be negative.
     bytes: i64,
     is_speculative: bool,
-    /// The highest number of a pull that has arrived.
+    /// The highest number of a pull that has arrived. Pulls are numbered by the units of credit that they have
+    /// granted in total.
     pulled: u32,
     window: u64,
     /// The last target that was sent to the destination.
     announced: u32,
-    /// The time at which `announced` was sent, or at which the last answer arrived, whichever is later.
+    /// The start of the timer after which a request is repeated: the last announcement, answer or repetition.
     waiting_since: Time,
     rto: Duration,
 }
@@ -109,7 +108,6 @@ impl Credit {
         self.waiting_since = now;
     }
 
-    /// Whether a source must send a request, because it has no credit and its demand is not announced yet.
     pub fn must_request(&self, target: u32) -> bool {
         !self.allows() && target > self.announced
     }
@@ -149,7 +147,6 @@ impl Credit {
     }
 }
 
-/// The credit that a destination grants to a source.
 pub(super) struct Grants {
     /// The number of the last pull for which the source has data.
     target: u32,
@@ -181,7 +178,6 @@ impl Grants {
         }
     }
 
-    /// Handles the demand that a data packet carries.
     #[inline]
     pub fn handle_target(&mut self, target: u32) {
         self.target = self.target.max(target);
@@ -193,7 +189,7 @@ impl Grants {
         self.target = self.target.max(target).saturating_add(self.packet);
     }
 
-    /// Handles a request. If the requested demand was granted already, the last pull was lost and is repeated.
+    /// If the requested demand was granted already, the last pull was lost and is repeated.
     pub fn handle_request(&mut self, target: u32) {
         self.target = self.target.max(target);
         self.repeats = self.granted >= target;
@@ -231,8 +227,8 @@ mod tests {
     use super::*;
     use anabranch_base::{HostId, QpId, Rate};
 
-    /// A message of ten packets, which the speculative credit of 62 packets covers. The first answer cancels that credit, so
-    /// that the source announces at least one packet as long as it has data (uet-htsim).
+    /// A message of ten packets, which the speculative credit of 62 packets covers. The first answer cancels that
+    /// credit, so that the source announces at least one packet as long as it has data (uet-htsim).
     #[test]
     fn a_short_message_announces_a_packet_while_it_speculates() {
         let rate = Rate::from_gbps(100);

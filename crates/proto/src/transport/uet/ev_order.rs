@@ -4,7 +4,6 @@
 use anabranch_base::Time;
 use std::collections::VecDeque;
 
-/// The packets in flight by entropy value.
 #[derive(Default)]
 pub(in crate::transport) struct EvOrder {
     /// The paths, sorted by entropy value.

@@ -1,13 +1,13 @@
 //! `uet`: packet delivery of Ultra Ethernet (UET 1.0.3, section 3.5) in its mode RUD: reliable, in any order.
 //!
-//! A PDC (packet delivery context) is a queue pair here. The receiver coalesces selective acknowledgements. These carry
-//! the number of bytes that it has received, from which the sender computes the bytes in flight. A gap is not taken for
-//! a loss. A packet is retransmitted after a NACK, if it was trimmed, or after its own timeout, with a new entropy
-//! value. A loss may also be inferred from the number of packets that arrived out of order. UET leaves this option
-//! open.
+//! A PDC (packet delivery context) is a queue pair here. The receiver coalesces selective acknowledgements. An ACK
+//! carries the number of bytes that the receiver has received, from which the sender computes the bytes in flight. A
+//! gap is not taken for a loss. A packet that was trimmed (which a NACK reports) or whose own timeout has passed is
+//! retransmitted with a new entropy value. A loss may also be inferred from the number of packets that arrived out of
+//! order. UET leaves this option open.
 //!
-//! Not built: the modes ROD (in order) and UUD, set-up and tear-down of PDCs, changes of MPR, NACKs for other reasons than
-//! trimming, the receiver's penalty and its service time (the text does not say when a receiver sets a penalty).
+//! Not built: the modes ROD (in order) and UUD, set-up and tear-down of PDCs, changes of MPR, NACKs for other reasons
+//! than trimming, the receiver's penalty and its service time (the text does not say when a receiver sets a penalty).
 
 mod config;
 mod copies;

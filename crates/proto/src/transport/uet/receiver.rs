@@ -22,10 +22,11 @@ pub struct UetReceiver {
     bytes_received: u64,
     /// ooo_count: distinct data packets that arrived since the ePSN last advanced.
     out_of_order: u16,
-    /// Bytes that arrived since the last ACK, duplicates included, each packet with at least [`LEAST_COUNTED`].
+    /// Bytes that count towards the next ACK: those that arrived since the last ACK that answered no probe,
+    /// duplicates included, each packet with at least [`LEAST_COUNTED`].
     bytes_since_ack: u64,
-    /// The lowest and the highest PSN that arrived since the last ACK, and the last packet. The bitmap of one ACK can
-    /// cover both PSNs. None if no packet arrived since then.
+    /// The lowest and the highest PSN that arrived since the last ACK that answered no probe, and the last packet.
+    /// The bitmap of one ACK can cover both PSNs. None if no packet arrived since then.
     recent: Option<Recent>,
     /// The PSN after the highest one that requested an ACK while packets below it were missing, or 0. The ACK is sent
     /// once these packets have arrived.
@@ -42,7 +43,7 @@ pub struct UetReceiver {
     grants: Option<Box<Grants>>,
     /// The entropy values of the receiver's answers under MRC. None under UET.
     reverse: Option<Box<ReverseEvs>>,
-    /// Bytes of a packet that do not count towards an ACK.
+    /// Bytes of each packet that do not count towards an ACK: the headers under MRC, and none under UET.
     uncounted: u64,
 }
 
@@ -119,7 +120,6 @@ impl UetReceiver {
 }
 
 impl Receiver for UetReceiver {
-    /// Handles a received packet, and returns the message that the packet completes.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         if let Some(reverse) = &mut self.reverse {
@@ -137,9 +137,9 @@ impl Receiver for UetReceiver {
                 self.record(Trigger { psn, cause, kind });
                 self.bytes_since_ack +=
                     u64::from(packet.wire_bytes).saturating_sub(self.uncounted).max(LEAST_COUNTED);
-                // The rules are those of UET 1.0.3, section 3.5. Like uet-htsim, the receiver also acknowledges immediately
-                // the first packet, retransmissions, and the packet that closes the gap below a packet with an ACK request.
-                // Otherwise the tail of a sprayed message would wait for its timeout.
+                // The rules are those of UET 1.0.3, section 3.5. Like uet-htsim, the receiver also acknowledges
+                // immediately the first packet, retransmissions, and the packet that closes the gap below a packet
+                // with an ACK request. Otherwise the tail of a sprayed message would wait for its timeout.
                 let closes_gap = self.requested_end > 0 && self.arrivals.expected >= self.requested_end;
                 if ack_now && psn >= self.arrivals.expected {
                     self.requested_end = self.requested_end.max(psn + 1);
@@ -162,7 +162,6 @@ impl Receiver for UetReceiver {
                 }
                 let cause = Cause::new(packet, sent_at);
                 if is_duplicate {
-                    // This packet is a duplicate: an untrimmed copy has already arrived.
                     self.record(Trigger { psn, cause, kind: SackCause::new(cause.marked, false) });
                     self.due = Some(PendingAnswer::Ack);
                 } else {
@@ -186,7 +185,6 @@ impl Receiver for UetReceiver {
         }
     }
 
-    /// The next ACK or NACK, repeated pull, or request or response of MRC to send, if one is due.
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some((base, trigger)) = self.early.take() {
@@ -240,7 +238,7 @@ impl Receiver for UetReceiver {
 }
 
 impl UetReceiver {
-    /// Marks `psn` as arrived. Returns false for a duplicate.
+    /// Returns false for a duplicate.
     #[inline]
     fn accept(&mut self, psn: u32, bytes: u16) -> bool {
         let Some(advance) = self.arrivals.accept(psn) else { return false };
@@ -249,8 +247,9 @@ impl UetReceiver {
         true
     }
 
-    /// Records a packet for the next ACK. If the bitmap cannot cover this packet together with the earlier ones, these
-    /// are acknowledged first. UET permits an ACK for every packet, and a packet that no bitmap covers would time out.
+    /// Records a packet for the next ACK. If the bitmap cannot cover this packet together with the earlier ones, an
+    /// ACK for the earlier ones is sent first. UET permits an ACK for every packet, and a packet that no bitmap
+    /// covers would time out.
     #[inline]
     fn record(&mut self, last: Trigger) {
         let psn = last.psn;
@@ -289,8 +288,6 @@ impl UetReceiver {
         self.acks.packet(self.reverse_ev(cause.ev), repr)
     }
 
-    /// The entropy value of the answer to a packet. Under UET it is that of the packet. Under MRC the receiver chooses
-    /// it.
     #[inline]
     fn reverse_ev(&self, ev: u16) -> u16 {
         self.reverse.as_ref().map_or(ev, |reverse| reverse.ev_of(ev))

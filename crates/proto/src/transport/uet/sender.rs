@@ -51,7 +51,7 @@ pub struct UetSender {
     probe_end: u32,
     /// The end of the recovery of inferred losses, which lasts until every PSN below this one is acknowledged.
     recovery_end: u32,
-    /// The end of the PSNs that this recovery has examined.
+    /// The end of the PSNs that the recovery of inferred losses has examined.
     recovered_end: u32,
     mpr: u32,
     /// Whether the congestion control sets a rate, which `pacer` enforces.
@@ -186,8 +186,8 @@ impl Sender for UetSender {
         self.outgoing.payload_range(psn)
     }
 
-    /// The next packet, if there is one and if window and rate allow it now. A packet without data (a probe, a
-    /// request or a response) comes first, then lost packets in the order of their PSNs, then new packets. Without
+    /// The next packet, if there is one. A packet without data (a probe, a request or a response) comes first, then
+    /// lost packets in the order of their PSNs, then new packets. Window and rate limit data packets only. Without
     /// credit, a request for credit takes the place of a data packet.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
@@ -231,7 +231,6 @@ impl Sender for UetSender {
         Some(Packet::new(self.ends.qp, self.ends.dst, repr).with_bytes(part.bytes).with_ev(ev))
     }
 
-    /// Handles an ACK or a NACK.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) {
         match packet.repr {
@@ -300,9 +299,9 @@ impl Sender for UetSender {
 
     /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if neither a paced packet nor a
     /// request for credit waits, and everything that was sent is acknowledged or declared lost.
-    ///
-    /// It never decreases, except for a paced packet or a request for credit. The timer is due at least once per RTO,
-    /// since a packet on its first transmission may time out before an earlier retransmission does.
+    /// It never decreases, except for a paced packet, a request for credit or a probe of entropy values. The timer is
+    /// due at least once per RTO, since a packet on its first transmission may time out before an earlier
+    /// retransmission does.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let mut paced = if self.paces { self.pacer.next_timeout() } else { None };
@@ -346,8 +345,6 @@ impl Sender for UetSender {
         self.paces
     }
 
-    /// Declares lost the packets that have timed out, and triggers a probe if no answer has arrived for `probe_after`.
-    /// A paced packet that is due may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         self.timer_from = now;
@@ -420,7 +417,6 @@ impl UetSender {
             || self.lacks_credit()
     }
 
-    /// The lowest PSN that waits for retransmission.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
         if self.lost_count == 0 { None } else { self.find_lost() }
@@ -481,7 +477,6 @@ impl UetSender {
         is_known && !cause.probe() && self.copies.of(psn).retransmissions == sent_again
     }
 
-    /// Whether a PSN is in flight: sent, not acknowledged and not declared lost.
     #[inline]
     fn is_outstanding(&self, psn: u32) -> bool {
         (self.unacked..self.next).contains(&psn) && !self.acked.contains(psn) && !self.is_lost(psn)
@@ -517,7 +512,7 @@ impl UetSender {
         None
     }
 
-    /// Handles the acknowledgements of an ACK, and returns the number of newly acknowledged packets.
+    /// Returns the number of newly acknowledged packets.
     #[inline]
     fn acknowledge(&mut self, cumulative: u32, base: u32, received: u64) -> u32 {
         let packets = self.acknowledge_below(cumulative) + self.acknowledge_bits(base, received);

@@ -90,7 +90,6 @@ fn a_message_may_take_longer_than_the_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 struct DcpEnds {
     balancer: LbConfig,
@@ -234,8 +233,8 @@ fn calm_ends() -> DcpEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip and the spread of the delays, windows below a packet, and all kinds
-/// of network faults except duplication at the same time.
+/// Arbitrary parameters, among them RTOs below the round trip and the spread of the delays and windows below a
+/// packet, with all kinds of network faults except duplication at the same time.
 fn any_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {

@@ -74,7 +74,7 @@ impl Receiving for CheckedReceiver {
                 let is_old = number < self.expected;
                 if !is_old && !self.is_whole(number) {
                     let (retry, psns) = &mut self.rounds[number];
-                    // A later round is less than half of the number range ahead.
+                    // A later round is at most half of the number range ahead.
                     if retry.wrapping_sub(msn.retry()) > 127 {
                         (*retry, *psns) = (msn.retry(), BTreeSet::new());
                     }

@@ -87,7 +87,6 @@ impl CheckedSender {
         self.requests.partition_point(|request| request.first + request.packets <= psn)
     }
 
-    /// PSNs of a request.
     fn psns(&self, number: usize) -> std::ops::Range<u32> {
         self.requests.get(number).map_or(self.end..self.end, |r| r.first..r.first + r.packets)
     }

@@ -51,7 +51,6 @@ fn a_long_message_takes_as_long_as_its_pulls() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 struct EqdsEnds {
     /// The pull window in packets.
@@ -91,7 +90,6 @@ impl Schedule<EqdsEnds> {
         }
     }
 
-    /// The parameters of the underlying `sack`.
     fn sack(&self) -> SackConfig {
         SackConfig {
             payload: Bytes(PAYLOAD),
@@ -133,8 +131,8 @@ fn ends() -> impl Strategy<Value = EqdsEnds> {
     (window, percent, rto()).prop_map(|(window, percent, rto)| EqdsEnds { window, percent, rto })
 }
 
-/// Arbitrary parameters: RTOs below the round trip, a pull window of one packet, and all kinds of network faults at the same
-/// time.
+/// Arbitrary parameters, among them RTOs below the round trip and a pull window of one packet, with all kinds of
+/// network faults at the same time.
 fn any_schedule() -> impl Strategy<Value = Schedule<EqdsEnds>> {
     (messages(), ends(), timer_lag(), path(), faults()).prop_map(
         |(messages, ends, timer_lag, path, faults)| Schedule {

@@ -76,7 +76,6 @@ fn one_loss_costs_a_round_trip() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 struct GoBackNEnds {
     balancer: LbConfig,
@@ -143,7 +142,6 @@ impl Schedule<GoBackNEnds> {
         self.path.lb(&self.ends.balancer, &environment)
     }
 
-    /// The time of a packet at the lowest rate.
     fn slowest_packet(&self) -> Duration {
         slowest_packet(&self.ends.cc, &self.facts())
     }
@@ -161,8 +159,8 @@ fn calm_ends(ack_every: u32, window: u64) -> GoBackNEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all kinds of network faults at the same time,
-/// and reordering that never ends.
+/// Arbitrary parameters, among them RTOs below the round trip, windows below a packet and reordering that never ends,
+/// with all kinds of network faults except trimming at the same time.
 fn any_schedule() -> impl Strategy<Value = Schedule<GoBackNEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| {
@@ -177,7 +175,7 @@ fn any_schedule() -> impl Strategy<Value = Schedule<GoBackNEnds>> {
     )
 }
 
-/// A path that delays, duplicates and marks, with an RTO just above the longest time that an acknowledgement can take
+/// A path that delays, duplicates and marks, with an RTO above the longest time that an acknowledgement can take
 /// there.
 fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<GoBackNEnds>> {
     (messages(), ends(), timer_lag(), path(), chance(), chance()).prop_map(

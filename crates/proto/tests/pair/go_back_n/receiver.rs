@@ -41,7 +41,6 @@ impl CheckedReceiver {
         }
     }
 
-    /// Whether the interval that began at `last` is over.
     fn is_over(last: Option<Time>, interval: Duration, now: Time) -> bool {
         last.is_none_or(|last| now - last >= interval)
     }

@@ -28,7 +28,6 @@ pub struct CheckedSender {
     end: u32,
     /// The lowest unacknowledged PSN.
     unacked: u32,
-    /// The PSN to send next.
     next: u32,
     /// The first PSN that was never sent.
     fresh: u32,
@@ -62,12 +61,10 @@ impl CheckedSender {
         }
     }
 
-    /// The bytes of the PSNs in `from..to`.
     fn bytes(&self, from: u32, to: u32) -> u64 {
         self.planned[from as usize..to as usize].iter().map(|planned| planned.bytes).sum()
     }
 
-    /// Whether the window admits the next packet.
     fn window_allows(&self) -> bool {
         let in_flight = self.bytes(self.unacked, self.next);
         in_flight == 0 || in_flight < self.cc.window()
@@ -81,7 +78,7 @@ impl CheckedSender {
         }
     }
 
-    /// Handles the arrival of everything below `cumulative`, and returns the messages that this completes.
+    /// Returns the messages that the arrival of everything below `cumulative` completes.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) -> Vec<usize> {
         let mut messages = Vec::new();
         if cumulative > self.unacked {

@@ -115,7 +115,6 @@ fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 pub struct IrnEnds {
     balancer: LbConfig,
@@ -193,7 +192,6 @@ impl Schedule<IrnEnds> {
         self.path.lb(&self.ends.balancer, &environment)
     }
 
-    /// The time of a packet at the lowest rate.
     fn slowest_packet(&self) -> Duration {
         slowest_packet(&self.ends.cc, &self.facts())
     }
@@ -215,8 +213,8 @@ fn calm_ends(ack_every: u32, packets: u32) -> IrnEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all kinds of network faults at the same time,
-/// and reordering that never ends.
+/// Arbitrary parameters, among them RTOs below the round trip, windows below a packet and reordering that never ends,
+/// with all kinds of network faults at the same time.
 fn any_schedule() -> impl Strategy<Value = Schedule<IrnEnds>> {
     (messages(), ends(), (rto(), rto()), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, (rto_low, rto), timer_lag, path, faults, in_order)| Schedule {
@@ -228,8 +226,7 @@ fn any_schedule() -> impl Strategy<Value = Schedule<IrnEnds>> {
     )
 }
 
-/// A path that delays, duplicates and marks, with RTOs just above the longest time that an acknowledgement can take
-/// there.
+/// A path that delays, duplicates and marks, with RTOs above the longest time that an acknowledgement can take there.
 fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<IrnEnds>> {
     (messages(), ends(), timer_lag(), path(), chance(), chance()).prop_map(
         move |(messages, ends, timer_lag, path, duplication, marking)| {

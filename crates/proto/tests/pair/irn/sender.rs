@@ -72,12 +72,10 @@ impl CheckedSender {
         }
     }
 
-    /// The bytes of the PSNs in `from..to`.
     fn bytes(&self, from: u32, to: u32) -> u64 {
         self.planned[from as usize..to as usize].iter().map(|planned| planned.bytes).sum()
     }
 
-    /// Whether the window admits the next new packet.
     fn windows_allow(&self) -> bool {
         let in_flight = self.bytes(self.unacked, self.next);
         self.next < self.unacked + self.ends.packets && (in_flight == 0 || in_flight < self.cc.window())
@@ -94,7 +92,6 @@ impl CheckedSender {
         })
     }
 
-    /// The next packet to send.
     fn turn(&self) -> Option<u32> {
         let fresh = || (self.next < self.end && self.windows_allow()).then_some(self.next);
         self.lost().or_else(fresh)
@@ -108,7 +105,7 @@ impl CheckedSender {
         }
     }
 
-    /// Handles the arrival of everything below `cumulative`, and returns the messages that this completes.
+    /// Returns the messages that the arrival of everything below `cumulative` completes.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) -> Vec<usize> {
         let mut messages = Vec::new();
         if cumulative > self.unacked {
@@ -139,7 +136,6 @@ impl CheckedSender {
         self.cc.handle_loss(&loss(now));
     }
 
-    /// The time at which the RTO timer expires.
     fn rto_due(&self) -> Option<Time> {
         let in_flight = self.next - self.unacked;
         let rto = if in_flight <= self.ends.rto_low_packets { self.ends.rto_low } else { self.ends.rto };

@@ -63,8 +63,8 @@ fn a_bitmap_that_is_too_small_makes_the_sender_go_back() -> Result<(), TestCaseE
 }
 
 /// A loss shows when a packet has no slot, 64 packets later. It then costs the round trip of the NACK and the
-/// retransmission. The receiver already has 63 of the retransmitted packets. If fewer packets follow the lost one, only
-/// the timeout reveals the loss.
+/// retransmission. The receiver already has 63 of the retransmitted packets. If fewer than 64 packets follow the lost
+/// one, only the timeout reveals the loss.
 #[test]
 fn one_loss_costs_a_nack_or_near_the_end_a_timeout() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends(128));
@@ -109,7 +109,6 @@ fn a_packet_lost_twice_costs_another_nack() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 struct MpRdmaEnds {
     balancer: LbConfig,
@@ -188,8 +187,8 @@ fn calm_ends(window: u64) -> MpRdmaEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, bitmaps of one slot, all kinds of network faults
-/// at the same time, and reordering that never ends.
+/// Arbitrary parameters, among them RTOs below the round trip, windows below a packet, bitmaps of one slot and
+/// reordering that never ends, with all kinds of network faults at the same time.
 fn any_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {

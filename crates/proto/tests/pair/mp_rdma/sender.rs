@@ -33,7 +33,7 @@ pub struct CheckedSender {
     fresh: u32,
     /// PSNs that were sent since the last go-back-N restart, and for which no ACK of such a copy has arrived.
     under_way: BTreeSet<u32>,
-    /// Number of unanswered packets from before that restart.
+    /// Number of unanswered packets from before the last go-back-N restart.
     stray: u32,
     /// Number of packets sent minus the number of answers, since the beginning.
     on_the_way: u32,

@@ -90,7 +90,6 @@ fn timeouts_double_after_some() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The parameters of the two ends.
 #[derive(Clone, Debug)]
 pub struct MrcEnds {
     balancer: LbConfig,
@@ -175,8 +174,8 @@ fn calm_ends() -> MrcEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, and all kinds of network faults at the same
-/// time.
+/// Arbitrary parameters, among them RTOs below the round trip and windows below a packet, with all kinds of network
+/// faults at the same time.
 fn any_schedule() -> impl Strategy<Value = Schedule<MrcEnds>> {
     let loss = prop_oneof![Just((0, 0.0)), Just((5, 1.5)), (1u32..10, 0.0..2.0)];
     let ends = (ends(), rto(), (0u32..=7, 0u32..4), loss, any::<bool>(), prop::option::of(us(1..100)));

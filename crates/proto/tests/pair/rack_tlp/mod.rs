@@ -88,7 +88,6 @@ fn a_packet_lost_twice_costs_no_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 pub struct RackTlpEnds {
     balancer: LbConfig,
@@ -159,7 +158,6 @@ impl Schedule<RackTlpEnds> {
         self.path.lb(&self.ends.balancer, &environment)
     }
 
-    /// The time of a packet at the lowest rate.
     fn slowest_packet(&self) -> Duration {
         slowest_packet(&self.ends.cc, &self.facts())
     }
@@ -178,8 +176,8 @@ fn calm_ends(ack_every: u32, packets: u64) -> RackTlpEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all kinds of network faults at the same time,
-/// and reordering that never ends.
+/// Arbitrary parameters, among them RTOs below the round trip, windows below a packet and reordering that never ends,
+/// with all kinds of network faults at the same time.
 fn any_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {
@@ -191,7 +189,7 @@ fn any_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     )
 }
 
-/// A path that reorders, duplicates and marks. The reordering window and the RTO are just above the longest times that
+/// A path that reorders, duplicates and marks. The reordering window and the RTO are above the longest times that
 /// occur there. The jitter is less than a round trip, so that probes are in time.
 fn lossless_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     (messages(), ends(), timer_lag(), path(), (chance(), chance()), any::<bool>()).prop_map(
@@ -203,7 +201,9 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
             let mut schedule = Schedule { messages, ends, timer_lag, path };
             let path = &schedule.path;
             schedule.ends.reo_wnd = path.jitter * 2 + Duration(1);
-            // The RTO is computed as for `rnic-sr`. A probe that waits for its pacing may be as late as any packet.
+            // At a low rate, a packet requests an ACK if `ack_every` packets would take half an RTO, so that the
+            // other half must cover all delays of that packet. A probe that waits for its pacing may be as late as
+            // any packet.
             let slowest = (schedule.slowest_packet() + path.wire) * 2;
             let asked = path.longest_round() * 3 + slowest;
             let packets = (timer_lag + path.wire) * (u64::from(schedule.ends.ack_every) + 2);

@@ -109,7 +109,6 @@ impl CheckedSender {
         in_flight == 0 || in_flight + bytes <= self.ends.window.min(self.cc.window())
     }
 
-    /// The next packet to send.
     fn turn(&self) -> Option<u32> {
         let fits = |psn: &u32| self.windows_allow(self.planned[*psn as usize].bytes);
         let next = self.next();
@@ -184,7 +183,7 @@ impl CheckedSender {
         runs.then(|| self.since + self.ends.rto)
     }
 
-    /// Handles an ACK, and returns the messages that it completes.
+    /// Returns the messages that the ACK completes.
     fn acknowledge(&mut self, now: Time, cumulative: u32, psn: u32, marked: bool, sent: Time) -> Vec<usize> {
         let rtt = now - sent;
         self.rtt = Some(rtt);

@@ -137,7 +137,6 @@ fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 struct RnicSrEnds {
     balancer: LbConfig,
@@ -208,7 +207,6 @@ impl Schedule<RnicSrEnds> {
         self.path.lb(&self.ends.balancer, &environment)
     }
 
-    /// The time of a packet at the lowest rate.
     fn slowest_packet(&self) -> Duration {
         slowest_packet(&self.ends.cc, &self.facts())
     }
@@ -228,8 +226,8 @@ fn calm_ends(ack_every: u32, window: u64) -> RnicSrEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all kinds of network faults at the same time,
-/// and reordering that never ends.
+/// Arbitrary parameters, among them RTOs below the round trip, windows below a packet and reordering that never ends,
+/// with all kinds of network faults at the same time.
 fn any_schedule() -> impl Strategy<Value = Schedule<RnicSrEnds>> {
     (messages(), ends(any::<bool>()), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {
@@ -241,7 +239,7 @@ fn any_schedule() -> impl Strategy<Value = Schedule<RnicSrEnds>> {
     )
 }
 
-/// A path that delays, duplicates and marks, with an RTO just above the longest time that an acknowledgement can take
+/// A path that delays, duplicates and marks, with an RTO above the longest time that an acknowledgement can take
 /// there.
 fn lossless_schedule(
     in_order: bool,

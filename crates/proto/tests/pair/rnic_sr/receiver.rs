@@ -15,7 +15,6 @@ pub struct CheckedReceiver {
     ack_every: u32,
     cnp_interval: Duration,
     planned: Vec<Planned>,
-    /// PSNs that arrived.
     arrived: BTreeSet<u32>,
     /// The first PSN that has not arrived.
     expected: u32,

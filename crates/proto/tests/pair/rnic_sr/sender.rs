@@ -65,19 +65,16 @@ impl CheckedSender {
         }
     }
 
-    /// The bytes of the PSNs in `from..to`.
     fn bytes(&self, from: u32, to: u32) -> u64 {
         self.planned[from as usize..to as usize].iter().map(|planned| planned.bytes).sum()
     }
 
-    /// Whether both windows admit the next packet in order.
     fn windows_allow(&self) -> bool {
         let in_flight = self.bytes(self.unacked, self.next);
         self.next < self.unacked + self.ends.window_packets
             && (in_flight == 0 || in_flight < self.cc.window())
     }
 
-    /// The next packet to send.
     fn turn(&self) -> Option<u32> {
         let in_order = || (self.next < self.end && self.windows_allow()).then_some(self.next);
         self.copies.first().copied().or_else(in_order)
@@ -92,7 +89,7 @@ impl CheckedSender {
         paced.max(self.blocked_until)
     }
 
-    /// Handles the arrival of everything below `cumulative`, and returns the messages that this completes.
+    /// Returns the messages that the arrival of everything below `cumulative` completes.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) -> Vec<usize> {
         let mut messages = Vec::new();
         if cumulative > self.unacked {

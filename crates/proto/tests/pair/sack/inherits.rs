@@ -50,7 +50,6 @@ fn connection(inherits: Inherits, number: u64) -> AnySender {
     sender
 }
 
-/// The packets that are sent before any answer.
 fn first_flight(sender: &mut AnySender) -> Vec<Packet> {
     std::iter::from_fn(|| sender.poll_transmit(Time::ZERO)).collect()
 }

@@ -78,8 +78,7 @@ fn a_lost_ack_above_a_gap_costs_no_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// One ACK cannot cover two packets that are far apart, so the earlier one gets its own ACK. The packets between them
-/// get none.
+/// One ACK cannot cover two packets that are far apart, so that the earlier one gets an ACK of its own.
 #[test]
 fn packets_far_apart_get_an_ack_each() -> Result<(), TestCaseError> {
     let mut receiver = CheckedReceiver::new(&calm_schedule(1000, calm_ends(2, PACKET)));
@@ -102,7 +101,6 @@ fn data(psn: u32) -> Packet {
     Packet::new(QP, RECEIVER, repr).with_bytes(PACKET as u16).with_ev(psn as u16)
 }
 
-/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 struct SackEnds {
     balancer: LbConfig,
@@ -178,8 +176,8 @@ fn calm_ends(ack_every: u32, window: u64) -> SackEnds {
     SackEnds { balancer, ack_every, carry_evs: false, window, dctcp: false, rto }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, and all kinds of network faults at the same
-/// time.
+/// Arbitrary parameters, among them RTOs below the round trip and windows below a packet, with all kinds of network
+/// faults at the same time.
 fn any_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
     let acks = (ack_every(), any::<bool>());
     let ends = (balancer(), acks, window(), any::<bool>(), rto()).prop_map(

@@ -270,7 +270,6 @@ impl CheckedSender {
         }
     }
 
-    /// Acknowledges a packet, and returns the message that this completes.
     fn acknowledge(&mut self, psn: u32) -> Result<Option<usize>, TestCaseError> {
         prop_assert!(psn < self.sent, "{psn} was acknowledged and never sent");
         let known = &mut self.packets[psn as usize];

@@ -49,7 +49,6 @@ impl CheckedReceiver {
         self.arrived.get(psn as usize).is_some_and(|&arrived| arrived)
     }
 
-    /// Counts a packet, and returns the message that it completes.
     fn accept(&mut self, psn: u32) -> Option<usize> {
         if std::mem::replace(&mut self.arrived[psn as usize], true) {
             return None;

@@ -103,7 +103,6 @@ impl CheckedSender {
         self.sent.saturating_sub(self.received)
     }
 
-    /// Whether a packet of `bytes` bytes may be sent. At least one packet may always be in flight.
     fn window_allows(&self, bytes: u64) -> bool {
         self.in_flight() == 0 || self.in_flight() + bytes <= self.cc.window()
     }
@@ -131,7 +130,6 @@ impl CheckedSender {
         Ok((self.left[known.message] == 0).then_some(known.message))
     }
 
-    /// Declares lost every unacknowledged PSN below `end`.
     fn recover(&mut self, now: Time, end: u32) {
         self.recovery_end = self.recovery_end.max(end);
         for psn in self.unacked..end {

@@ -144,7 +144,6 @@ fn timeouts_double() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The parameters of the sender and the receiver.
 #[derive(Clone, Debug)]
 pub struct UetEnds {
     balancer: LbConfig,
@@ -157,8 +156,8 @@ pub struct UetEnds {
     loss_packets: u32,
     loss_windows: f64,
     probe_after: Option<Duration>,
-    /// The credit window in packets, the number of packets per pull, and the pull rate in percent of the line rate. None
-    /// without credit.
+    /// The credit window in packets, the number of packets per pull, and the pull rate in percent of the line rate.
+    /// None without credit.
     credit: Option<(u32, u32, u32)>,
     rto: Duration,
 }
@@ -172,8 +171,8 @@ impl Ends for UetEnds {
         (CheckedSender::new(schedule), CheckedReceiver::new(schedule))
     }
 
-    /// The time by which every message must be complete. After the last network fault, each packet may be sent at the lowest
-    /// rate, reach its longest timeout and be retransmitted. The retransmission is acknowledged immediately.
+    /// The time by which every message must be complete. After the last network fault, each packet may be sent at the
+    /// lowest rate, reach its longest timeout and be retransmitted. The retransmission is acknowledged immediately.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let UetEnds { rto, doublings, cc, credit, .. } = &schedule.ends;
         let (longest, round) = (*rto * (1 << doublings) + schedule.timer_lag, schedule.path.longest_round());
@@ -241,8 +240,8 @@ fn calm_ends(window: u64) -> UetEnds {
     }
 }
 
-/// Arbitrary parameters: RTOs below the round trip, windows below a packet, and all kinds of network faults at the same
-/// time.
+/// Arbitrary parameters, among them RTOs below the round trip and windows below a packet, with all kinds of network
+/// faults at the same time.
 fn any_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
     let credit = prop::option::of((1u32..100, 1u32..8, 1u32..=100));
     let ends = (ends(), rto(), 0u32..4, inferred(), (prop::option::of(us(1..100)), credit));

@@ -19,7 +19,7 @@ pub struct CheckedReceiver {
     cumulative: u32,
     received: u64,
     out_of_order: u16,
-    /// PSNs that arrived since the last ACK.
+    /// PSNs that arrived since the last ACK that answered no probe.
     unreported: Vec<u32>,
     bytes: u64,
     /// The highest PSN that requested an ACK while packets below it were missing.

@@ -125,7 +125,6 @@ impl CheckedSender {
         self.cc.handle_loss(&LossReport { now, bytes, cause, rtt, in_flight });
     }
 
-    /// Marks `psn` as acknowledged. Returns the message that this completes.
     fn acknowledge(&mut self, psn: u32) -> Result<Option<usize>, TestCaseError> {
         prop_assert!(psn < self.sent, "{psn} was acknowledged and never sent");
         let Planned { bytes, message, .. } = self.planned[psn as usize];

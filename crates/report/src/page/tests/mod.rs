@@ -26,7 +26,6 @@ fn page_of(set: &ResultSet) -> String {
     html(set, &Provenance::default())
 }
 
-/// The plots of a result set.
 fn plots_of(set: &ResultSet) -> Vec<Plot> {
     plots::of(&Index::new(set))
 }

@@ -43,12 +43,10 @@ impl Reader {
         Reader { streams: options.streams, without_control: options.without_control, ..Reader::default() }
     }
 
-    /// The number of ranks that have been read so far.
     pub fn ranks(&self) -> usize {
         self.graph.ranks.len()
     }
 
-    /// Reads the words of a line.
     pub fn read(&mut self, words: &[&str]) -> Result<(), Problem> {
         match words {
             ["rank", _] => {

@@ -160,7 +160,7 @@ impl Plan {
     /// Reads a file.
     ///
     /// # Errors
-    /// The file is no plan, or is one of an older MSCCL++, it has no GPUs, or a buffer has more than 2^24 chunks. The
+    /// The file is no plan or a plan of an older MSCCL++, it has no GPUs, or a buffer has more than 2^24 chunks. The
     /// error has the remedy, except for too many chunks.
     pub fn parse(file: &str, text: &str) -> Result<Plan, WorkloadError> {
         if let Some(line) = text.lines().position(|line| line.contains("\"inputChunks\"")) {

@@ -46,7 +46,6 @@ const HEADER_KEYS: [&str; 11] = [
     "expert_parallel_npu_group:",
 ];
 
-/// The values of a header.
 struct Header {
     tensor: Option<u32>,
     expert: u32,
@@ -232,8 +231,9 @@ impl Groups {
         }
     }
 
-    /// The groups of the first `ranks` ranks. These ranks are whole pipeline stages, or a part of one stage with fewer
-    /// data-parallel ranks. In SimAI's order they are all stages, with fewer data-parallel ranks.
+    /// The groups of the first `ranks` ranks. These ranks are whole pipeline stages, or one stage with fewer
+    /// data-parallel ranks. In SimAI's order ([`RankOrder::TpPpDp`]), they are all stages with fewer data-parallel
+    /// ranks.
     fn first(self, ranks: u32) -> Result<Self, Problem> {
         if self.order == RankOrder::TpPpDp {
             let (all, least) = (self.ranks(), self.tensor * self.stages * self.expert);

@@ -7,8 +7,8 @@ use crate::scenario::resolve::scheme::builtin;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Fix};
 
-/// Replaces `schemes = { league = "large-fabric" }` by the names of the schemes in that part, in the order of lists.
-/// The schemes that `first` names come first.
+/// Replaces `schemes = { league = "large-fabric" }` by the names of the schemes in that part, in the order in which
+/// the built-in schemes are listed. The schemes that `first` names come first.
 pub(super) fn name_schemes(file: &str, fields: &mut Fields) -> Result<(), Diagnostic> {
     let Some(node @ Node { at, item: Item::Table(_) }) = fields.get("schemes") else { return Ok(()) };
     let table = Table::open(file, "schemes", node)?;

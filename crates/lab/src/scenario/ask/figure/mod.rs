@@ -236,7 +236,8 @@ fn check_first_values(
     varied().try_for_each(|entry| entry.not_the_default(file, plain, scenario, &changes))
 }
 
-/// Removes a key if its value is a table, and returns the table.
+/// Removes and returns the table at `key`. A value of another kind stays, since `paper` may also be the name of a
+/// paper.
 fn take_table(fields: &mut document::Fields, key: &str) -> Option<Node> {
     let is_table = matches!(fields.get(key), Some(Node { item: Item::Table(_), .. }));
     is_table.then(|| fields.remove(key)).flatten()
@@ -302,7 +303,6 @@ fn paper_value(table: &Table, kind: ClaimKind) -> Result<Option<ClaimValue>, Dia
     }
 }
 
-/// Reads the names that the key `paper` of an order compares.
 fn order(table: &Table) -> Result<Vec<String>, Diagnostic> {
     match table.node("paper").map(|node| &node.item) {
         Some(Item::Array(names)) if names.len() >= 2 => table.need("paper"),

@@ -68,7 +68,6 @@ pub enum BallsVariant {
 }
 
 impl BallsVariant {
-    /// All variants, with their names.
     pub(in crate::scenario) const ALL: [(&str, BallsVariant); 4] = [
         ("ops", BallsVariant::Ops),
         ("recycled", BallsVariant::Recycled),
@@ -227,7 +226,6 @@ fn load_imbalance(table: &Table, root: &Table) -> Result<ModelSpec, Diagnostic> 
     })
 }
 
-/// Checks that the numbers are 1 or more.
 fn counts(table: &Table, key: &str, numbers: Vec<u32>, example: &str) -> Result<Vec<u32>, Diagnostic> {
     match numbers.is_empty() || numbers.contains(&0) {
         true => Err(table.wrong(key, format!("{key} must be numbers of 1 or more"), Fix::set(key, example))),

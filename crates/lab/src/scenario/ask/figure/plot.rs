@@ -11,7 +11,7 @@ use anabranch_base::{Bytes, Diagnostic, Fix};
 use anabranch_fabric::TopologySpec;
 use anabranch_results::{DATA_PACKETS_HIT, Explanation, PlotKind, PlotSpec, RunRow, Statistic};
 
-/// Reads a `[plot]` table of the figure with the title `title`.
+/// Reads a `[plot]` table. `title` is the title of the figure, which is the default of the plot's own title.
 pub(in crate::scenario) fn read(table: &Table, title: &str) -> Result<PlotSpec, Diagnostic> {
     let of_messages = ["group", "min_bytes", "max_bytes"];
     only(table, &keys::of("plot"))?;
@@ -500,7 +500,6 @@ mod tests {
         }
     }
 
-    /// Every numeric result may be drawn.
     #[test]
     fn the_names_are_those_of_the_results() {
         let plot = "kind = \"series\"\ny = \"longest_queue_balls\"";

@@ -156,10 +156,10 @@ impl Entry<'_> {
     }
 }
 
-/// The first words of paths that lead to a table of the scenario. Any other first word is the name of a scheme.
+/// The first words of paths that lead to a table of the scenario. Any other first word is the name of a scheme, or
+/// `*` for all schemes.
 const PARTS: [&str; 4] = ["topology", "workload", "fault", "limits"];
 
-/// Sets one parameter in a scenario's document.
 pub(in crate::scenario) fn apply(
     file: &str,
     fields: &mut Fields,
@@ -226,9 +226,9 @@ fn says(scale: &Fields, path: &str) -> bool {
     true
 }
 
-/// The figure's own value of a parameter: the value as written, or else the value in the resolved scenario at the
-/// first point of its sweep. For a path of all schemes (`*`), it is the value of the first scheme that has the
-/// parameter.
+/// The figure's own value of a parameter: for a path that begins with one of `PARTS` the value as written, or else
+/// the value in the resolved scenario at the first point of its sweep. For a path of all schemes (`*`), it is the
+/// value of the first scheme that has the parameter.
 fn own_value(written: &Fields, scenario: &Scenario, path: &str) -> Option<toml::Value> {
     let (first, rest) = path.split_once('.')?;
     let part = match PARTS.contains(&first) {

@@ -79,7 +79,6 @@ pub(in crate::scenario) fn names(joined: bool) -> Vec<&'static str> {
     BUILT_IN.iter().filter_map(fits).collect()
 }
 
-/// The names of the schemes that take part in a part of the league.
 pub(in crate::scenario) fn in_league(part: &str) -> Vec<&'static str> {
     let takes_part =
         |name: &&str| built_in(name).is_some_and(|draft| draft.league.iter().any(|of| of == part));

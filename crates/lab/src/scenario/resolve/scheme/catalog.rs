@@ -280,7 +280,6 @@ impl Registry {
         self.schemes.iter().find(|scheme| scheme.name == name).or_else(|| builtin::built_in(name)).cloned()
     }
 
-    /// The names of the registered schemes.
     pub(in crate::scenario) fn scheme_names(&self) -> impl Iterator<Item = &str> {
         self.schemes.iter().map(|scheme| scheme.name.as_str())
     }
@@ -296,7 +295,6 @@ impl Bases for Registry {
     }
 }
 
-/// Prints the names of the registered parts.
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")

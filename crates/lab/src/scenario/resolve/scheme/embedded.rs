@@ -3,7 +3,8 @@
 use crate::scenario::read::document::{self, Fields};
 use std::sync::OnceLock;
 
-/// The built-in schemes, each with its name and its file, in the order of lists. `build.rs` generates this list.
+/// The built-in schemes, each with its name and its file, in the order in which they are listed. `build.rs` generates
+/// this list.
 pub(in crate::scenario) const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/schemes.rs"));
 
 /// The parts of the scheme with this name, from its file and those of its bases.

@@ -16,10 +16,8 @@ use anabranch_engine::{FabricSpec, Scheme};
 
 /// The schemes that another scheme may name as its base.
 pub(in crate::scenario) trait Bases {
-    /// The scheme with this name.
     fn find(&self, name: &str) -> Option<Draft>;
 
-    /// The error text and the fix for a name that does not exist.
     fn unknown(&self, name: &str) -> (String, String);
 }
 
@@ -30,8 +28,8 @@ pub(in crate::scenario) struct Draft {
     pub title: String,
     source: String,
     pub needs: String,
-    /// The setup's parameters that the scheme itself sets, as the resolved form lists them. If none, they are
-    /// determined when the scheme is put on a setup.
+    /// The names of the setup's parameters that follow from the scheme, as the resolved form lists them. If none,
+    /// they are determined when the scheme is put on a setup.
     own: Option<Vec<String>>,
     /// The value of `qps`, and the parts.
     parts: Fields,
@@ -44,7 +42,6 @@ pub(in crate::scenario) struct Draft {
 /// The parts of the league in which a scheme takes part if its file names none.
 const USUAL_LEAGUE_PARTS: [&str; 2] = ["data-centre", "large-fabric"];
 
-/// The parts of a scheme's table.
 const PARTS: [&str; 6] = ["qps", "transport", "cc", "lb", "fabric", "mix"];
 
 impl Draft {
@@ -66,7 +63,6 @@ impl Draft {
         Draft::over(table, base.transpose()?)
     }
 
-    /// The scheme in a table, with the values of its base.
     fn over(table: &Table, base: Option<Draft>) -> Result<Draft, Diagnostic> {
         let name: String = table.need("name")?;
         check_name(table, &name)?;
@@ -218,7 +214,6 @@ fn parts_of(table: &Table, plugins: &Plugins) -> Result<Scheme, Diagnostic> {
     })
 }
 
-/// Reads one part of a scheme, if the part's kind is registered.
 fn registered<T>(
     table: &Table,
     path: &[&str],
@@ -239,7 +234,6 @@ fn registered<T>(
     })
 }
 
-/// Reads one complete part of a scheme.
 fn part<T: serde::de::DeserializeOwned>(
     table: &Table,
     key: &str,

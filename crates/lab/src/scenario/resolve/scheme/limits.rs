@@ -8,7 +8,6 @@ use anabranch_proto::program::SchemeParts;
 use anabranch_proto::transport::Inherits;
 use anabranch_proto::{CcConfig, LbConfig, Threshold};
 
-/// Checks the parameters of a scheme: first each one against its declaration, then all of them together.
 pub(in crate::scenario) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
     scheme.check().map_err(out_of_range)?;
     let lbs = lbs(scheme);
@@ -73,8 +72,6 @@ fn inherits(scheme: &Scheme) -> Result<(), ParameterFault> {
     Err(fault.involving(&["transport.kind", "cc.kind"]))
 }
 
-/// Rejects a congestion control that needs telemetry, unless the ACKs of the transport return it. Of the built-in
-/// transports only `go-back-n` does so, and registered ones do too.
 fn telemetry(scheme: &Scheme) -> Result<(), ParameterFault> {
     if !scheme.cc.wants_telemetry() {
         return Ok(());
@@ -97,7 +94,6 @@ fn telemetry(scheme: &Scheme) -> Result<(), ParameterFault> {
     Ok(())
 }
 
-/// The error for a queue that drops packets in a lossless class.
 pub(in crate::scenario) fn queue_and_pfc() -> ParameterFault {
     ParameterFault::words(
         "fabric.queue",

@@ -8,7 +8,6 @@ use crate::scenario::schema::parameter_path::{self, PRESET, has, nearest_path, p
 use anabranch_base::{Declared, Parameter};
 use anabranch_engine::{PfcSpec, Scheme};
 
-/// The error for a path that leads to no parameter.
 pub(in crate::scenario) fn no_such(scheme: &Scheme, path: &str) -> ParameterFault {
     let name = &scheme.name;
     if path.starts_with("fabric.pfc.") && scheme.fabric.pfc.is_none() {
@@ -59,8 +58,8 @@ fn beside<'a>(path: &str, known: &[&'a str]) -> Vec<&'a str> {
     known.to_vec()
 }
 
-/// An error whose fix is another parameter. The fix keeps the value if it was meant for that parameter and is valid
-/// there; otherwise it has only the name.
+/// The error, with a fix that suits the written value. A fix that is another parameter keeps the value if it was
+/// meant for that parameter and is valid there; otherwise it has only the name.
 pub(in crate::scenario) fn of_its_type(
     scheme: &Scheme,
     value: &toml::Value,

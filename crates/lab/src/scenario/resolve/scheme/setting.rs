@@ -167,7 +167,7 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// Removes these parts from a scheme, and puts built-in parts in their places.
+    /// Removes these parts from a scheme, and puts built-in parts in the places of those that every scheme must have.
     fn take(
         plugins: &Plugins,
         whole: &mut toml::Value,
@@ -204,7 +204,6 @@ impl Chosen {
         Ok(chosen)
     }
 
-    /// Puts the removed parts back.
     fn put(self, mut scheme: Scheme) -> Scheme {
         scheme.transport = self.transport.unwrap_or(scheme.transport);
         scheme.cc = self.cc.unwrap_or(scheme.cc);

@@ -1,9 +1,10 @@
 //! The entropy values of a receiver's answers, and the status of its NIC's ports (MRC, OCP 1.0).
 //!
-//! There is one entropy value for each plane. While packets arrive, the receiver probes a new random entropy value of a
-//! random plane once per round trip. When the response arrives, the new value replaces that of the plane. Probes of the
-//! sender count as such packets, too: a sender whose SACKs are all lost has a full window, and sends nothing else. Queue
-//! pairs here carry data in one direction only, so the receiver gets no SACKs from which it could learn about paths.
+//! There is one entropy value for each plane. While packets arrive, the receiver probes a new random entropy value of
+//! a random plane once per round trip. When the response arrives, the new value replaces that of the plane. Probes of
+//! the sender count as such packets, too: a sender whose SACKs are all lost has a full window, and sends nothing
+//! else. Queue pairs here carry data in one direction only, so the receiver gets no SACKs from which it could learn
+//! about paths.
 
 use crate::PathFacts;
 use crate::lb::NicPorts;
@@ -12,7 +13,6 @@ use crate::transport::common::{Answers, Ends};
 use anabranch_base::{Bytes, Duration, Stream, Time};
 use std::collections::VecDeque;
 
-/// The entropy values of answers.
 pub(in crate::transport) struct ReverseEvs {
     /// The entropy value of each plane.
     evs: Vec<u16>,
@@ -25,7 +25,6 @@ pub(in crate::transport) struct ReverseEvs {
     round_trip: Duration,
     requests: Answers,
     responses: Answers,
-    /// Requests and responses to send.
     due: VecDeque<Packet>,
     random: Stream,
 }
@@ -54,7 +53,7 @@ impl ReverseEvs {
             (0..self.ports.count).map(|plane| draw_ev(plane, self.ports.count, &mut self.random)).collect();
     }
 
-    /// Stores the state of the NIC's ports. A sender counts all of them as up until it receives a report.
+    /// A sender counts all ports as up until it receives a report.
     pub fn see_ports(&mut self, ports: NicPorts) {
         if ports.count != self.ports.count {
             self.confirmed = all_of(ports.count);
@@ -70,7 +69,6 @@ impl ReverseEvs {
         self.evs[usize::from(ev % self.ports.count)]
     }
 
-    /// Handles any packet of the sender.
     #[inline]
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
         let is_response = matches!(packet.repr, Repr::Endpoint { is_response: true, .. });
@@ -94,14 +92,13 @@ impl ReverseEvs {
         }
     }
 
-    /// The next request or response.
     #[inline]
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         self.due.pop_front()
     }
 
-    /// Probes an entropy value of a random plane. The plane of the packet that arrived would not do: packets of a message
-    /// arrive from one plane after the other, so that after each round trip it could be the same plane's turn again.
+    /// The plane is random and not that of the packet that arrived: packets of a message arrive from one plane after
+    /// the other, so that after each round trip it could be the same plane's turn again.
     #[cold]
     fn probe(&mut self, now: Time) {
         self.probe_at = now + self.round_trip;
@@ -125,7 +122,6 @@ fn all_of(count: u16) -> u16 {
     ((1_u32 << count) - 1) as u16
 }
 
-/// A random entropy value of a plane.
 fn draw_ev(plane: u16, planes: u16, random: &mut Stream) -> u16 {
     random.below((1 << 16) / u32::from(planes)) as u16 * planes + plane
 }
@@ -135,7 +131,6 @@ mod tests {
     use super::*;
     use anabranch_base::{HostId, Purpose, QpId, Rate, stream};
 
-    /// The receiver of a NIC with eight ports.
     fn of_eight_planes() -> ReverseEvs {
         let rate = Rate::from_gbps(100);
         let facts = PathFacts {
@@ -153,7 +148,8 @@ mod tests {
         reverse
     }
 
-    /// A sender that gets no SACK ends with probes alone. They too make the receiver look for a path.
+    /// A sender that gets no SACK sends only probes in the end, so the receiver must look for a path when a probe
+    /// arrives.
     #[test]
     fn probes_of_the_sender_let_the_receiver_probe_too() {
         for repr in [Repr::probe(0), Repr::trimmed(0)] {
@@ -163,7 +159,7 @@ mod tests {
         }
     }
 
-    /// Whenever a round trip is over, it is the turn of plane 0.
+    /// All data packets here come from plane 0.
     #[test]
     fn every_plane_is_probed_whatever_plane_data_comes_from() {
         let mut reverse = of_eight_planes();

@@ -15,14 +15,13 @@ impl UetSender {
         self.lost_count > 0 || self.can_send_new()
     }
 
-    /// The number of the last pull for which the source has data. Only data that the window admits counts.
+    /// The number of the last pull for which the source has data. At most one packet more than the window counts.
     pub(super) fn target(&self, credit: &Credit) -> u32 {
         let packet = u64::from(self.outgoing.packet_bytes());
         let waiting = u64::from(self.outgoing.end() - self.next + self.lost_count) * packet;
         credit.target(waiting.min(self.cc.window().saturating_add(packet)), packet)
     }
 
-    /// The demand that the next data packet announces.
     #[inline]
     pub(super) fn demand(&mut self, now: Time) -> Msn {
         let Some(credit) = &self.credit else { return Msn::NONE };

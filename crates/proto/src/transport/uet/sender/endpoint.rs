@@ -11,7 +11,6 @@ use std::collections::VecDeque;
 pub(in crate::transport) struct Endpoint {
     /// Size of a probe or a request.
     pub request_bytes: u16,
-    /// Size of a response.
     pub response_bytes: u16,
     /// Probes of entropy values and responses to send.
     pub due: VecDeque<Repr>,
@@ -20,7 +19,6 @@ pub(in crate::transport) struct Endpoint {
 }
 
 impl UetSender {
-    /// The next packet without data, if one is due.
     #[cold]
     pub(super) fn poll_control(&mut self, now: Time) -> Option<Packet> {
         if self.probe_is_due {
@@ -39,7 +37,6 @@ impl UetSender {
         None
     }
 
-    /// Appends the probes of entropy values that are due.
     #[cold]
     pub(super) fn probe_evs(&mut self, now: Time) {
         let Some(endpoint) = &mut self.endpoint else { return };
@@ -65,7 +62,6 @@ impl UetSender {
         Packet::new(self.ends.qp, self.ends.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
-    /// Handles a request of the receiver, or its response.
     #[cold]
     pub(super) fn handle_endpoint(
         &mut self,
@@ -107,7 +103,6 @@ impl UetSender {
         }
     }
 
-    /// Declares lost the packets that later ones with the same entropy value have overtaken.
     #[inline]
     pub(super) fn lose_overtaken(&mut self, now: Time) {
         while let Some((psn, sent_at)) =

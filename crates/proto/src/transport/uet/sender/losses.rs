@@ -31,7 +31,6 @@ impl UetSender {
         self.lose(now, psn, cause, Some(rtt));
     }
 
-    /// Declares an outstanding packet lost.
     pub(super) fn lose(&mut self, now: Time, psn: u32, cause: LossCause, rtt: Option<Duration>) {
         let bytes = u64::from(self.outgoing.packet_info(psn).bytes);
         self.in_flight -= bytes as i64;
@@ -50,11 +49,9 @@ impl UetSender {
         self.cc.handle_loss(&LossReport { now, bytes, cause, rtt, in_flight });
     }
 
-    /// Infers losses from the number of packets that arrived out of order, or from the answer to a probe that no other
-    /// answer preceded. This is optional in UET, and the rule is that of uet-htsim with -sleek. A recovery lasts until
-    /// every PSN that was sent before it is acknowledged. During a recovery, each missing packet within a window from
-    /// the cumulative PSN is retransmitted once, as soon as a higher PSN has arrived. uet-htsim does not wait for the
-    /// latter, but its threshold is at least a window, so that a window from the cumulative PSN has been overtaken.
+    /// An option of UET, with the rule of uet-htsim's -sleek: during a recovery, each missing packet within a window
+    /// from the cumulative PSN is declared lost once, as soon as a higher PSN has arrived or a later probe is
+    /// answered. uet-htsim does not wait for that, since its threshold is at least a window.
     #[inline]
     pub(super) fn infer_losses(&mut self, out_of_order: u16, is_probed: bool, now: Time) {
         if self.loss_packets == 0 || self.outstanding == 0 {
