@@ -513,8 +513,8 @@ class TransportSack(_TransportSackNeeded, total=False):
     header: Size of the headers of a data packet, which is also the size of a trimmed packet. (bytes, 1B to 65534B;
         needed)
     ack: Size of an ACK or NACK. (bytes, 1B to 65535B; needed)
-    ack_every: Number of packets per ACK. The last packet of a message, a marked packet and a duplicate are
-        acknowledged in any case. (count, 1 to 65535; needed)
+    ack_every: Number of packets per ACK. A packet that completes a message, requests an ACK, is marked or is a
+        duplicate is acknowledged in any case. (count, 1 to 65535; needed)
     carry_evs: Whether a coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS,
         "ACK+Carry EVs"). Each value after the first takes 2 B. One ACK then covers at most 48 PSNs. (flag; default:
         `false`)
@@ -952,8 +952,8 @@ class TransportSettings(TypedDict, total=False):
     header: Size of the headers of a data packet, which is also the size of a trimmed packet. (bytes, 1B to 65534B;
         default: that of the base)
     ack: Size of an ACK or NACK. (bytes, 1B to 65535B; default: that of the base)
-    ack_every: Number of packets per ACK. The last packet of a message, a marked packet and a duplicate are
-        acknowledged in any case. (count, 1 to 65535; default: that of the base)
+    ack_every: Number of packets per ACK. A packet that completes a message, requests an ACK, is marked or is a
+        duplicate is acknowledged in any case. (count, 1 to 65535; default: that of the base)
     carry_evs: Whether a coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS,
         "ACK+Carry EVs"). Each value after the first takes 2 B. One ACK then covers at most 48 PSNs. (flag; default:
         that of the base)
@@ -1600,7 +1600,8 @@ class LbMrcDenied(TypedDict):
     """`denied` of this part.
 
     plane: The plane. (count, 0 to 15; needed)
-    path: The path: with source routes, the number of the uplink of the ToR. (count, 0 to 65535; needed)
+    path: The number of the path in its plane, modulo `of`. With source routes it is the number of the ToR's uplink.
+        (count, 0 to 65535; needed)
     of: Number of paths in a plane. (count, 1 to 65536; needed)
     """
 
@@ -1664,8 +1665,8 @@ class LbSettingsDenied(TypedDict, total=False):
     """`denied` of this part.
 
     plane: The plane. (count, 0 to 15; default: that of the base)
-    path: The path: with source routes, the number of the uplink of the ToR. (count, 0 to 65535; default: that of the
-        base)
+    path: The number of the path in its plane, modulo `of`. With source routes it is the number of the ToR's uplink.
+        (count, 0 to 65535; default: that of the base)
     of: Number of paths in a plane. (count, 1 to 65536; default: that of the base)
     """
 

@@ -355,7 +355,8 @@ impl Stalled<'_> {
             }
             _ if self.source_routed => {
                 let text = format!(
-                    "{what} is down {since}, and source routes never change, though a path is left: the flows have not left theirs                      in time; {shorter}set fabric.routing = \"ecmp\"{balancer}"
+                    "{what} is down {since}, and source routes never change, though a path is left: the flows have \
+                     not left theirs in time; {shorter}set fabric.routing = \"ecmp\"{balancer}"
                 );
                 (text, None)
             }

@@ -5,9 +5,8 @@ use crate::observer::Observer;
 use anabranch_base::{Duration, GateId, HostId, Time};
 use anabranch_results::{JobRow, PartRow};
 use anabranch_workload::{Job, Opens};
-use std::collections::BTreeMap;
 
-/// The intervals in which a host computes, in order of time and without overlaps.
+/// The intervals in which a rank computes, in order of time and without overlaps.
 #[derive(Default)]
 struct ComputeIntervals(Vec<[Time; 2]>);
 
@@ -37,13 +36,16 @@ pub(crate) fn parts_of_jobs<O: Observer>(engine: &Engine<'_, O>, rows: &[JobRow]
     let mut parts = Vec::new();
     for (job, row) in jobs {
         let busy = busy(engine, job);
-        parts
-            .extend((0..).zip(&job.hosts).map(|(rank, host)| of_rank(engine, row, rank, *host, &busy[host])));
+        parts.extend(
+            (0..)
+                .zip(&job.hosts)
+                .zip(&busy)
+                .map(|((rank, host), busy)| of_rank(engine, row, rank, *host, busy)),
+        );
         parts.extend((0..).zip(&job.collectives).map(|(number, its)| {
-            let host = |rank: u32| job.hosts[rank as usize];
             let times =
                 |[begins, over]: [GateId; 2]| [step_times(engine, begins)[0], step_times(engine, over)[1]];
-            let members = its.members.iter().map(|(rank, steps)| (&busy[&host(*rank)], times(*steps)));
+            let members = its.members.iter().map(|(rank, steps)| (&busy[*rank as usize], times(*steps)));
             let start = members.clone().filter_map(|(_, [begun, _])| begun).min();
             let end = members
                 .clone()
@@ -110,21 +112,21 @@ fn step_times<O: Observer>(engine: &Engine<'_, O>, gate: GateId) -> [Option<Time
     }
 }
 
-/// The computing intervals of each host of a job. Simultaneous steps count once.
-fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> BTreeMap<HostId, ComputeIntervals> {
+/// The computing intervals of each rank of a job. Simultaneous steps count once.
+fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> Vec<ComputeIntervals> {
     let network = engine.network();
-    let mut spans: BTreeMap<HostId, Vec<[Time; 2]>> =
-        job.hosts.iter().map(|host| (*host, Vec::new())).collect();
-    for number in job.steps.clone() {
+    let mut spans: Vec<Vec<[Time; 2]>> = vec![Vec::new(); job.hosts.len()];
+    for (position, number) in (0..).zip(job.steps.clone()) {
         let step = &network.workload.steps[number as usize];
         if step.computes()
             && step.takes > Duration::ZERO
             && let [Some(begun), Some(over)] = network.board.step_times(number)
+            && let Some(rank) = job.rank_steps.partition_point(|first| *first <= position).checked_sub(1)
         {
-            spans.entry(step.host).or_default().push([begun, over]);
+            spans[rank].push([begun, over]);
         }
     }
-    spans.into_iter().map(|(host, spans)| (host, ComputeIntervals::of(spans))).collect()
+    spans.into_iter().map(ComputeIntervals::of).collect()
 }
 
 /// The largest computing time of any rank of all jobs, and the largest time that a rank spends without computing while

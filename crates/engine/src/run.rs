@@ -398,6 +398,8 @@ impl RunContext<'_> {
                 limits.max_time,
                 point.limits.max_time,
             );
+            let at = engine.now();
+            engine.into_observer().map(|observer| series(observer, at));
             return Err(RunError::TooManyPoints { what });
         }
         let network = engine.network();

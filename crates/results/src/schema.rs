@@ -364,7 +364,7 @@ columns! {
         #[column("", digest)]
         pub algorithm: String,
         /// Ranks that take part.
-        #[column("hosts", digest)]
+        #[column("ranks", digest)]
         pub ranks: u32,
         /// Bytes of the collective, as the scenario states them, or of all network messages of a job from a trace.
         #[column("bytes", digest)]
@@ -416,7 +416,7 @@ columns! {
         #[column("")]
         pub place: Option<u64>,
         /// The number of ranks that take part. It is 1 for a rank.
-        #[column("hosts")]
+        #[column("ranks")]
         pub ranks: u32,
         /// Bytes of a collective. It is 0 for a rank.
         #[column("bytes")]

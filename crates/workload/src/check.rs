@@ -54,7 +54,11 @@ impl Workload {
             + heap(&self.step_gates)
             + heap(&self.jobs)
             + heap(&self.groups)
-            + self.jobs.iter().map(|job| heap(&job.hosts)).sum::<usize>()
+            + self
+                .jobs
+                .iter()
+                .map(|job| heap(&job.hosts) + heap(&job.rank_steps) + heap(&job.collectives))
+                .sum::<usize>()
             + self
                 .jobs
                 .iter()

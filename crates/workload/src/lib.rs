@@ -83,6 +83,9 @@ pub struct Job {
     pub messages: std::ops::Range<u32>,
     /// The numbers of the job's steps. No step is in two jobs.
     pub steps: std::ops::Range<u32>,
+    /// The position within `steps` of each rank's first step, for a job from a trace. A rank's computing steps lie
+    /// before those of the next rank.
+    pub rank_steps: Vec<u32>,
     /// The collectives of the job's trace, in the order of reading.
     pub collectives: Vec<JobCollective>,
 }

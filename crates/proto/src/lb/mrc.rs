@@ -48,7 +48,7 @@ parameters! {
         /// The plane.
         #[param(0..=15; example = 0; source = "MRC (OCP 1.0)")]
         pub plane: u32,
-        /// The path: with source routes, the number of the uplink of the ToR.
+        /// The number of the path in its plane, modulo `of`. With source routes it is the number of the ToR's uplink.
         #[param(0..=65_535; example = 0; source = "MRC (OCP 1.0)")]
         pub path: u32,
         /// Number of paths in a plane.

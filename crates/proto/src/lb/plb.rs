@@ -101,6 +101,10 @@ impl LbProperties for PlbConfig {
     fn reacts_to_ecn(&self) -> bool {
         true
     }
+
+    fn leaves_lossy_paths(&self) -> bool {
+        true
+    }
 }
 
 impl LoadBalancer for Plb {

@@ -90,6 +90,27 @@ fn gpus_may_share_a_nic() {
     assert_eq!(across.run.packet_hops, packet_hops(64, 2));
 }
 
+/// GPUs 0 and 1 use NIC 0. GPU 0 computes for 30 us, and GPU 1 for 10 us.
+#[test]
+fn gpus_that_share_a_nic_compute_each_for_itself() {
+    let shared = "kind = \"rails\"\nservers = 2\nnics = 2\ngpus = 4\nspines = 2\nuplinks = 2\nlink = \"400Gbps\"\ntiers = 2\nsegment = 2";
+    let ns = [30_000, 10_000, 0, 0, 0, 0, 0, 0];
+    let rank = |(rank, ns)| {
+        let sent = match rank {
+            6 => "b: send 4096b to 7 tag 0\n",
+            7 => "b: recv 4096b from 6 tag 0\n",
+            _ => "",
+        };
+        format!("rank {rank} {{\na: calc {ns}\n{sent}}}\n")
+    };
+    let ranks = (0..8).zip(ns).map(rank);
+    let goal = format!("num_ranks 8\n{}", ranks.collect::<String>());
+    let workload = format!("[workload]\nkind = \"trace\"\nformat = \"goal\"\nfile = \"job\"\n{NVLINK}\n");
+    let result = finish_one(&scenario("\"ecmp\"", shared, &workload), &[("job", &goal)]);
+    let computed: Vec<u64> = result.parts.iter().map(|part| part.compute_ps).collect();
+    assert_eq!(computed, ns.map(|ns| ns * 1_000));
+}
+
 fn collective(keys: &str) -> RunResult {
     let workload = format!("[workload]\nkind = \"collective\"\n{keys}\n");
     finish_one(&scenario("\"ecmp\"", ONE_RAIL_A_LEAF, &workload), &[])

@@ -118,3 +118,17 @@ fn of_a_run_that_fails_it_has_seen_what_there_was() {
     assert!(matches!(result, Err(RunError::Limit { limit: "max_time", .. })));
     assert!(seen.delivered > 0 && seen.last > Time(9_000_000), "{seen:?}");
 }
+
+/// A curve with a point in each microsecond may have ten points, so the run ends after 10 us at most.
+#[test]
+fn a_run_that_has_too_many_points_gives_the_observer_back() {
+    let text = format!(
+        "{SCENARIO}[[measure]]\nseries = \"queue-depth\"\nlinks = \"tor:0/down:0\"\nevery = \"1us\"\n"
+    );
+    let mut point = scenario(&Registry::new(), &text).points().unwrap().remove(0);
+    point.most_points = 10;
+    let mut seen = Seen::default();
+    let result = run_observed(&point, &on(2), &mut seen);
+    assert!(matches!(result, Err(RunError::TooManyPoints { .. })), "{result:?}");
+    assert!(seen.delivered > 0, "{seen:?}");
+}

@@ -44,6 +44,7 @@ pub(super) fn build(
             hosts: ranks.hosts(),
             messages,
             steps,
+            rank_steps: Vec::new(),
             collectives: Vec::new(),
         });
     }

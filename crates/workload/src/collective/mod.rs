@@ -500,8 +500,16 @@ impl Plan {
         }
         let messages = first..builder.messages();
         let (algorithm, bytes) = (spec.algorithm.name(), spec.bytes.0);
-        let (steps, chosen, collectives) = (0..0, None, Vec::new());
-        builder.add_job(Job { algorithm, chosen, bytes, hosts, messages, steps, collectives });
+        builder.add_job(Job {
+            algorithm,
+            chosen: None,
+            bytes,
+            hosts,
+            messages,
+            steps: 0..0,
+            rank_steps: Vec::new(),
+            collectives: Vec::new(),
+        });
     }
 
     /// Makes the acknowledgement of each send start the next queued send of the same rank.

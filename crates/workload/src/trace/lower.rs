@@ -33,7 +33,7 @@ impl Graph {
         self.check_transfers(&ranks, naming)?;
         let (messages, steps, bytes) = (builder.messages(), builder.steps(), builder.bytes());
         let hosts = ranks.hosts();
-        let collectives = Lowering::lower(self, (ranks, mapping), &pairs, builder);
+        let (rank_steps, collectives) = Lowering::lower(self, (ranks, mapping), &pairs, builder);
         builder.add_job(Job {
             algorithm: naming.format.name(),
             chosen: None,
@@ -41,6 +41,7 @@ impl Graph {
             hosts,
             messages: messages..builder.messages(),
             steps: steps..builder.steps(),
+            rank_steps: rank_steps.into_iter().map(|first| first - steps).collect(),
             collectives,
         });
         Ok(())
@@ -92,7 +93,7 @@ impl<'a> Lowering<'a> {
         (ranks, mapping): (Ranks, Mapping),
         pairs: &Pairs,
         builder: &'a mut WorkloadBuilder,
-    ) -> Vec<JobCollective> {
+    ) -> (Vec<u32>, Vec<JobCollective>) {
         fn empty<T: Clone>(graph: &Graph, with: T) -> PerNode<T> {
             graph.ranks.iter().map(|nodes| vec![with.clone(); nodes.len()]).collect()
         }
@@ -106,7 +107,7 @@ impl<'a> Lowering<'a> {
             sent: empty(graph, None),
             processors: BTreeMap::new(),
         };
-        lowering.add_nodes();
+        let rank_steps = lowering.add_nodes();
         for (&(from, send), &(to, receive)) in pairs {
             let sent = lowering.sent[from as usize][send as usize];
             let over = lowering.ends[to as usize][receive as usize];
@@ -116,7 +117,7 @@ impl<'a> Lowering<'a> {
         }
         lowering.connect();
         lowering.add_collectives();
-        lowering.collectives()
+        (rank_steps, lowering.collectives())
     }
 
     /// The trace's collectives with more than one rank.
@@ -139,8 +140,11 @@ impl<'a> Lowering<'a> {
     }
 
     /// Adds a step for the start of each node, and another one for the end of each node that ends with an event.
-    fn add_nodes(&mut self) {
+    /// Returns the number of the first step of each rank.
+    fn add_nodes(&mut self) -> Vec<u32> {
+        let mut rank_steps = Vec::with_capacity(self.graph.ranks.len());
         for (rank, nodes) in (0_u32..).zip(&self.graph.ranks) {
+            rank_steps.push(self.builder.steps());
             let host = (self.ranks.host(rank), Step::NO_PROCESSOR);
             let starts = (self.mapping.start > Duration::ZERO && !nodes.is_empty())
                 .then(|| self.builder.add_step((host.0, Step::IDLE), 0, self.mapping.start, &[]));
@@ -201,6 +205,7 @@ impl<'a> Lowering<'a> {
                 self.ends[rank as usize][number] = over;
             }
         }
+        rank_steps
     }
 
     /// Adds the dependencies between the nodes of a rank.

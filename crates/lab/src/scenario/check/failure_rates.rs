@@ -1,6 +1,7 @@
 //! Checks of faults with random failures (`per_hour`): the number of failures in a run is bounded, and failures that
 //! most runs never have are reported.
 
+use crate::scenario::keys::fault::MOST_PER_HOUR;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
 use anabranch_base::{Diagnostic, Duration, Fix};
@@ -14,8 +15,6 @@ const MOST_FAILURES: f64 = 1e6;
 const FEWEST: f64 = 0.5;
 /// The expected number of failures with which most runs have at least one.
 const SOME: f64 = 3.0;
-/// The largest permitted number of failures per hour.
-const FASTEST: f64 = 3.6e9;
 
 /// Refuses a rate of failures that is too high for the longest permitted run.
 pub(super) fn check(
@@ -67,7 +66,7 @@ pub(super) fn rare(
         "fault.{number} is expected to fail {expected:.1e} times by max_time = \"{max_time}\", on {parts} cables or switches; \
          a run without a failure says nothing about the fault"
     );
-    let enough = (SOME / (hours(soonest.max(Duration(1))) * parts)).min(FASTEST);
+    let enough = (SOME / (hours(soonest.max(Duration(1))) * parts)).min(MOST_PER_HOUR);
     let fix = Fix::set("per_hour", format!("{:.1}", enough.min(MOST_FAILURES / (hours(max_time) * parts))));
     Some(fault(&origin.file, origin.place(&format!("fault.{number}.per_hour")), message, Some(fix)))
 }

@@ -132,7 +132,7 @@ fn rounded_up(number: f64) -> f64 {
 }
 
 /// The number of data packets of a workload that cross each link, if every switch spreads packets evenly over its
-/// equal-cost ports and every host uses only its first port; none if this takes too long to compute.
+/// equal-cost ports and every host over its ports; none if this takes too long to compute.
 fn link_load(workload: &Workload, topology: &Topology, routing: &Routing, payload: u64) -> Option<Vec<f64>> {
     let mut load = vec![0.0; topology.links() as usize];
     let mut of_pairs: BTreeMap<(u32, u32), f64> = BTreeMap::new();
@@ -143,17 +143,32 @@ fn link_load(workload: &Workload, topology: &Topology, routing: &Routing, payloa
             continue;
         }
         let packets = message.bytes.div_ceil(payload.max(1)).max(1) as f64;
-        *of_pairs.entry((routing.tor_index(src, 0), routing.tor_index(dst, 0))).or_default() += packets;
+        let ways = joined_ports(topology, routing, [src, dst]);
+        let packets = packets / ways.len().max(1) as f64;
+        for [from, to] in ways {
+            *of_pairs.entry((routing.tor_index(src, from), routing.tor_index(dst, to))).or_default() +=
+                packets;
+            load[topology.link(src.into(), from).index()] += packets;
+            load[topology.reverse(topology.link(dst.into(), to)).index()] += packets;
+        }
         if of_pairs.len() > MOST_PAIRS {
             return None;
         }
-        load[topology.link(src.into(), 0).index()] += packets;
-        load[topology.reverse(topology.link(dst.into(), 0)).index()] += packets;
     }
     for (pair, packets) in of_pairs {
         add_between_tors(&mut load, topology, routing, pair, packets);
     }
     Some(load)
+}
+
+/// The ports of `src` and `dst` between which packets travel: each port of `src` with those of `dst` nearest to it.
+fn joined_ports(topology: &Topology, routing: &Routing, [src, dst]: [HostId; 2]) -> Vec<[u16; 2]> {
+    let mut joined = Vec::new();
+    for from in 0..topology.host_ports(src) {
+        let nearest = routing.best_ports(topology, (src, from), dst, u16::MAX);
+        joined.extend((0..topology.host_ports(dst)).filter(|to| nearest >> to & 1 == 1).map(|to| [from, to]));
+    }
+    joined
 }
 
 /// Adds `packets` from one ToR to another to the load of the links between them, spread evenly over the equal-cost
@@ -222,5 +237,23 @@ mod tests {
             "{said:?}"
         );
         assert!(!is_rare(warned("409600B", "tor-uplinks:100%", "0.01")));
+    }
+
+    /// 28 senders each send 100 packets to host 0, half of them in each of the two planes.
+    #[test]
+    fn the_ports_of_a_host_share_its_packets() {
+        for plane in [0, 1] {
+            let text = format!(
+                "schemes = [\"reps\"]\n[topology]\nkind = \"multi-plane\"\nservers = 4\nports = 2\nlink = \
+                 \"200Gbps\"\n[workload]\nkind = \"incast\"\ntarget = 0\ndegree = 28\nbytes = \"409600B\"\n[[fault]]\nkind = \
+                 \"packet-loss\"\nlinks = \"plane:{plane}/tor:0/down:0\"\nprobability = 0.001\n"
+            );
+            let scenario = read("s.toml", &text, &NoFiles, &Overrides::default()).unwrap();
+            let warned: Vec<String> = scenario.check().unwrap().iter().map(ToString::to_string).collect();
+            assert!(
+                warned.iter().any(|text| text.contains("about 1400 cross its links")),
+                "{plane}: {warned:?}"
+            );
+        }
     }
 }

@@ -112,9 +112,9 @@ pub(in crate::scenario) fn read(
         Kind::Trace => Ok(WorkloadSpec::Trace(trace::trace(cx, table, topology)?)),
         Kind::Jobs => Ok(WorkloadSpec::Jobs { job: trace::jobs(cx, table, topology)? }),
         // The sizes of `[workload]` have already been expanded into the points of a sweep, each with a `collective`.
-        // This arm is reached for the workload of a class.
         Kind::NcclTests => {
-            let message = "nccl-tests is a sweep over sizes, and a point of a sweep has one size";
+            let message =
+                "nccl-tests sweeps over sizes, so it can only be the kind of [workload], not that of a class";
             Err(table.wrong("kind", message, Fix::set("kind", "\"collective\"")))
         }
     }
