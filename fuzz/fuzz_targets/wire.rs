@@ -80,7 +80,8 @@ fn check(format: &Format, reference: &Reference, bytes: &[u8]) {
     }
 }
 
-/// The frame with a correct IPv4 length, checksum and ICRC, which random bytes hardly have.
+/// The frame with a correct IPv4 length and checksum, and a correct ICRC unless it is trimmed. Random bytes hardly
+/// have these.
 fn with_valid_checksums(format: &Format, bytes: &[u8]) -> Option<Vec<u8>> {
     const IP: usize = ETHERNET_BYTES;
     if bytes.len() < IP + 20 + 8 + 12 + ICRC_BYTES || bytes[IP] != 0x45 {

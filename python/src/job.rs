@@ -28,7 +28,7 @@ struct Shared {
     /// The files that the scenario names.
     inputs: Arc<BTreeMap<String, String>>,
     started: OnceLock<RunPlan>,
-    /// The number of runs in [`RunPlan::order`] that have started.
+    /// The next position in [`RunPlan::order`] to carry out.
     next: AtomicUsize,
 }
 

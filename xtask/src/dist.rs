@@ -48,7 +48,8 @@ struct Release<'a> {
     cargo_target: PathBuf,
     /// The folder of the finished files.
     output: PathBuf,
-    /// The profile from the training runs, for the compiler; none if there is none.
+    /// The profile from the training runs, with which the compiler optimises; none before these runs and without
+    /// llvm-profdata.
     trained: Option<PathBuf>,
 }
 

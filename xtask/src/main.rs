@@ -98,7 +98,7 @@ fn lint() -> Result<()> {
     step(cargo(&root).args(["fmt", "--all", "--check"]))?;
     step(cargo(&root).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     architecture()?;
-    // The Python package is a separate workspace too. Its lock file is checked here, because otherwise only a release
+    // The Python package is a separate workspace. Its lock file is checked here, because otherwise only a release
     // would read it.
     let mut python = cargo(&root);
     python.args(["tree", "--quiet", "--locked", "--manifest-path", "python/Cargo.toml", "--depth", "0"]);
@@ -163,8 +163,8 @@ fn architecture() -> Result<()> {
     files::check(&root)?;
     shares::check(&root)?;
     api::check(&root)?;
-    // The crate base is also checked alone, because the wasm module of another crate contains only those of its
-    // functions that the other crate uses.
+    // The crate base is also checked alone, because the wasm module of another crate contains only those functions of
+    // base that the other crate uses.
     for package in ["anabranch-base", "anabranch-proto", "anabranch-wire"] {
         purity::check(&root, metadata.target_directory.as_std_path(), package)?;
     }

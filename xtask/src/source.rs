@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use syn::{Attribute, Item, Meta};
 
-/// A file of production code. Tests in other folders and test-only modules are left out.
+/// A Rust file of a crate's folder `src`.
 pub struct Source {
     /// The name of the crate's folder.
     pub package: String,

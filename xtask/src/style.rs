@@ -9,7 +9,8 @@ use std::path::Path;
 /// Fails if production code has a style violation that is not recorded.
 ///
 /// # Errors
-/// There is such a violation, or a recorded violation has been corrected but is still in the record.
+/// There is such a violation, a recorded violation has been corrected but is still in the record, or a file cannot be
+/// read.
 pub fn check(root: &Path) -> Result<()> {
     let sources = source::production(root)?;
     print!("{}", openings::table(&sources));
@@ -25,7 +26,7 @@ pub fn check(root: &Path) -> Result<()> {
 /// Writes the record of style violations from the present code.
 ///
 /// # Errors
-/// A violation would be added to the record, and `force` is false.
+/// A violation would be added to the record and `force` is false, or a file cannot be read or written.
 pub fn record(root: &Path, force: bool) -> Result<()> {
     let sources = source::production(root)?;
     recorded::write(root, &checks(root, &sources)?, force)

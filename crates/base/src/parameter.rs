@@ -272,7 +272,7 @@ impl Parameter {
     /// The canonical form of a permitted value.
     ///
     /// # Errors
-    /// The problem in words that follow the parameter's name, with the value that the type suggests.
+    /// The problem in words that follow the parameter's name, with the value that the type suggests, if there is one.
     pub fn check(&self, value: &ParameterValue) -> Result<ParameterValue, Problem> {
         (self.check)(value).map_err(|error| error.problem)
     }
@@ -280,8 +280,8 @@ impl Parameter {
     /// The canonical form of a permitted value, as from [`check`](Self::check).
     ///
     /// # Errors
-    /// The problem, and a value to write instead: a bare number in the unit of the example, the value that the type
-    /// suggests, the nearest end of the range, or the example.
+    /// The problem, and a value to write instead if there is one: a bare number in the unit of the example, the value
+    /// that the type suggests, the nearest end of the range, or the example.
     pub fn validate(&self, value: &ParameterValue) -> Result<ParameterValue, WrongValue> {
         (self.check)(value).map_err(|ValueError { fault, problem }| {
             let (problem, advised) = match &problem.fix {

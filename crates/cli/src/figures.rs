@@ -65,7 +65,7 @@ pub fn league() -> Vec<FigureFile> {
 /// All figures of papers in `folder`, or the built-in ones, by paper and number.
 ///
 /// # Errors
-/// The folder cannot be read.
+/// The folder or a file in it cannot be read.
 pub fn all(folder: Option<&Path>) -> Result<Vec<FigureFile>, Failure> {
     let mut figures = match folder {
         None => built_in(&BUILT_IN),
@@ -80,7 +80,7 @@ pub fn all(folder: Option<&Path>) -> Result<Vec<FigureFile>, Failure> {
 /// figures.
 ///
 /// # Errors
-/// [`Failure::Input`] for an unknown name, with the most similar known one.
+/// [`Failure::Input`] for an unknown name. The error lists the known ones.
 pub fn choose(all: Vec<FigureFile>, wanted: &[String]) -> Result<Vec<FigureFile>, Failure> {
     let papers: BTreeSet<&str> = all.iter().map(|figure| figure.paper()).collect();
     for name in wanted {

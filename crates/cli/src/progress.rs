@@ -186,7 +186,6 @@ impl Progress {
 /// The time before a line is due at which runs begin to count delivered packets.
 const REQUEST_LEAD: Duration = Duration::from_secs(1);
 
-/// Requests the runs to count delivered packets.
 fn ask(running: &[Running], controls: &[Control]) {
     running.iter().for_each(|run| controls[run.index].count_packets.store(true, Ordering::Relaxed));
 }

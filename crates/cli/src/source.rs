@@ -127,8 +127,8 @@ const RESOLVING: &str = "resolving the scenario: building its fabrics, their rou
 /// Checks a scenario, prints warnings on standard error, and makes the scenario self-contained.
 ///
 /// # Errors
-/// [`Failure::Diagnosed`] if a fabric or a workload cannot be built, or if there are too many runs, and the error of
-/// [`self_contained`].
+/// [`Failure::Diagnosed`] if the scenario is not valid, for example if a fabric or a workload cannot be built or if
+/// there are too many runs, and the error of [`self_contained`].
 pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
     let examined = scenario.examine()?;
     examined.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));

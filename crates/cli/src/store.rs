@@ -199,8 +199,8 @@ impl Pending {
     /// ends with `-partial`.
     ///
     /// # Errors
-    /// [`Failure::Input`] if the disk is full or the folder was removed. Older results under the final name then
-    /// stay.
+    /// [`Failure::Input`] if they cannot be written, for example because the disk is full. Older results under the
+    /// final name then stay.
     pub fn finish(self, results: &ResultSet, html: &str, whole: bool) -> Result<PathBuf, Failure> {
         let name = self.target.file_name().unwrap_or_default().to_string_lossy();
         let partial = self.target.with_file_name(format!("{name}-partial"));

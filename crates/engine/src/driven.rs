@@ -39,7 +39,6 @@ pub struct DrivenRun<'a> {
     point: &'a RunPoint,
     fabric: &'a Built,
     network: Network<'a>,
-    /// The index of the kind of each link.
     link_kind_of: Vec<u16>,
     /// Whether programs in switches get notices of queue pairs.
     notifies: bool,
@@ -62,7 +61,7 @@ impl<'a> DrivenRun<'a> {
     /// All nodes before their first event, by number.
     ///
     /// # Errors
-    /// A program or a buffer cannot be built.
+    /// A part of the switches cannot be built, such as a program or a buffer.
     pub fn nodes(&self) -> Result<Vec<DrivenNode<'_>>, RunError> {
         let network = &self.network;
         let kind = |link: LinkId| self.link_kind_of[link.index()];
@@ -74,8 +73,8 @@ impl<'a> DrivenRun<'a> {
         Ok(hosts.chain(switches).map(|node| DrivenNode::new(network, routing.clone(), node)).collect())
     }
 
-    /// The hosts whose messages start each other's messages without delay, as groups of more than one host, each sorted
-    /// by number. The nodes of a group share what they know of messages, so that one process must drive them.
+    /// The hosts whose messages and steps start each other's without delay, as groups of more than one host, each
+    /// sorted by number. The nodes of a group share what they know of messages, so that one process must drive them.
     pub fn clusters(&self) -> Vec<Vec<NodeId>> {
         clusters(&self.network, &NoObserver, false)
     }
@@ -382,7 +381,6 @@ impl<'n> DrivenNode<'n> {
         }
     }
 
-    /// Calls `action` with the node and a context for its present time.
     fn with(&mut self, action: impl FnOnce(&mut AnyNode, &mut Context<'_, NoObserver>)) {
         action(
             &mut self.node,

@@ -191,7 +191,8 @@ pub struct Egress<F> {
     pub free_times: F,
     /// Telemetry at the node, if the scheme's congestion control uses it.
     pub telemetry: Option<Box<NodeTelemetry>>,
-    /// For each port, the time since which its data class is paused. [`Time::NEVER`] if it is not paused.
+    /// For each port, the time since which its data class is paused. [`Time::NEVER`] if it is not paused. Empty
+    /// without PFC.
     paused_since: Vec<Time>,
     /// For each port, the time at which it last began to send a data packet. Empty unless a PFC watchdog needs it.
     last_data: Vec<Time>,

@@ -2,10 +2,10 @@
 //!
 //! A window is at most as long as the shortest time in which a frame passes from one node to another. Nodes, and
 //! clusters of nodes that affect each other without delay, are therefore independent within a window
-//! ([`crate::shard`]), and threads may run them in any order. Everything that concerns several nodes and is neither a
-//! packet nor a pause frame is handled between windows: faults, routing updates, notices of queue pairs, limits, the
-//! watchdog and the end of the run. The windows do not depend on how nodes are spread over threads, and so the
-//! results do not either.
+//! ([`crate::shard`]), and threads may run them in any order. Everything that concerns several independent nodes and
+//! is neither a packet nor a pause frame is handled between windows: faults, routing updates, notices of queue pairs,
+//! limits, the watchdog and the end of the run. The windows do not depend on how nodes are spread over threads, and
+//! so the results do not either.
 
 mod agenda;
 mod barrier;

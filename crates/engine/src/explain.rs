@@ -174,9 +174,9 @@ impl Stalled<'_> {
         self.transport.round_trips().into()
     }
 
-    /// For each loss fault that is still in effect, the probability that it loses a full packet, and the number of
-    /// lossy links that a packet and its ACK cross together. A packet crosses one lossy link for each affected tier and
-    /// direction, and a fault of a single link counts once.
+    /// For each fault with packet loss or bit errors that is still in effect, the probability that it loses a full
+    /// packet, and the number of lossy links that a packet and its ACK cross together. A packet crosses one lossy
+    /// link for each affected tier and direction, and a fault of a single link counts once.
     fn losses(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         (0..).zip(self.faults).filter_map(|(number, fault)| {
             self.holds_since(fault)?;
@@ -282,7 +282,7 @@ impl Stalled<'_> {
 
     /// The effect of losses on DCP, whose receiver counts packets (section 4.5). A packet that a link loses is not
     /// requested again. Only the coarse timeout repairs the loss: it restarts the whole request, and packets of the
-    /// earlier round no longer count. None for other transports.
+    /// earlier round no longer count. None without losses and for other transports.
     fn explain_dcp_rounds(&self, lost: f64, fault: &str, milder: &str) -> Option<Help> {
         if lost <= 0.0 {
             return None;

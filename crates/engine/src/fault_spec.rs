@@ -226,8 +226,9 @@ impl FaultKind {
         self.probability() == Some(0.0)
     }
 
-    /// The switches and links of `topology` that the fault affects. A fault of hosts affects their uplinks, on which
-    /// they send pause frames. Selectors with a share or a number select by the random stream `random`.
+    /// The switches and links of `topology` that the fault affects. A fault of hosts affects the uplinks that its
+    /// selectors name, and a slow receiver all uplinks of the hosts. Selectors with a share or a number select by the
+    /// random stream `random`.
     ///
     /// # Errors
     /// A selector has no known form, or names nothing that the fault can affect.

@@ -102,8 +102,8 @@ pub mod event_kind {
 /// The position of an event among the events of its node: its time, then its kind. Among events with the same time and
 /// kind, the port or the queue pair decides. The container of such events is responsible for that.
 ///
-/// Events of a cluster are merged by this order and then by the number of the node. Results rely on this order, and it
-/// depends on local facts only.
+/// The events of a cluster are merged by time, then by the number of the node, then by kind. Results rely on this
+/// order, and it depends on local facts only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Order(u64);
 

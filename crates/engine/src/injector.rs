@@ -7,7 +7,7 @@ use anabranch_workload::Done;
 /// A source of messages that are posted while a run goes on.
 pub trait Injector: Send {
     /// Whether the injector can decide now on the messages at the instant `now`. This is called before each call of
-    /// [`inject`](Self::inject), with the same arguments. If the injector is not ready, a
+    /// [`inject`](Self::inject), with the same time and ends. If the injector is not ready, a
     /// [`PausableRun`](crate::PausableRun) pauses, and calls this again when it continues. In any other run, the
     /// injector must always be ready.
     fn is_ready(&mut self, _now: Time, _ends: &[InjectedEnd]) -> bool {

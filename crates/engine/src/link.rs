@@ -193,8 +193,8 @@ pub struct Unmarked {
 }
 
 /// The slowest links of `topology` whose queues never mark packets. A queue never marks if the bytes in a full queue,
-/// without one full packet, do not exceed the lower threshold. None if all queues can mark, or if they have no limit
-/// of their own.
+/// without one full packet, do not exceed the lower threshold. None if all queues can mark, if they have no limit, or
+/// if the limit does not fit in 32 bits.
 pub fn unmarked(fabric: &FabricSpec, topology: &Topology, facts: &PathFacts) -> Option<Unmarked> {
     // A queue whose limit does not fit in 32 bits never fills.
     let holds = fabric.longest_queue(facts)?.0;

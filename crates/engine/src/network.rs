@@ -389,7 +389,8 @@ impl<'a> Network<'a> {
         Some(group[path % group.len()])
     }
 
-    /// The ToR to which the switch with this index forwards a packet. None if there is no path.
+    /// The ToR to which the switch with this index forwards a packet. None if the switch belongs to no single plane
+    /// and no path leads to the destination.
     #[inline]
     pub fn tor_towards(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u32> {
         self.attachment(routing, switch, packet).map(|attachment| attachment.tor)

@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Runs one point of a scenario. The result depends only on the point.
+/// Runs one point of a scenario. What is simulated depends only on the point.
 ///
 /// # Errors
 /// The point cannot be built, or the run failed: it stalled, deadlocked or reached a limit (the error has its partial
@@ -95,8 +95,7 @@ pub(crate) fn with_panic_context<T>(
 }
 
 /// Runs a point with an observer of the caller, which `caller_observer` creates. `give_back` gets that observer when
-/// the engine has ended, even if the run has failed. It is not called after an error before the start of the engine,
-/// or if curves with a point per interval ended the run.
+/// the engine has ended, even if the run has failed. It is not called after an error before the start of the engine.
 fn run_point<O: Observer>(
     point: &RunPoint,
     control: &Control,

@@ -66,7 +66,8 @@ pub fn is_astra_network(file: &str) -> bool {
 ///
 /// # Errors
 /// The text is another kind of file, lacks a list, or has a list with another length than `topology`, an unknown
-/// topology, a number that is out of range, or more NPUs than can be simulated. The error has the file and the line.
+/// topology, a number that is out of range, or fewer or more NPUs than can be simulated. The error has the file and
+/// the line.
 pub fn parse_astra(file: &str, text: &str) -> Result<AstraNetwork, TopologyError> {
     let document = YamlDocument::read(file, text)?;
     if let Some(dims) = document.get("logical-dims") {

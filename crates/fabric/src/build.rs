@@ -24,8 +24,8 @@ pub fn warnings(spec: &TopologySpec, file_text: Option<&str>) -> Option<Topology
 /// Builds the fabric that `spec` describes. `file_text` is the text of the file that the spec names, if it names one.
 ///
 /// # Errors
-/// Numbers that contradict each other, a file that is malformed or whose text is missing, or a registered topology
-/// that fails or panics.
+/// Numbers that are out of range or contradict each other, a file that is malformed or whose text is missing, or a
+/// registered topology that fails or panics.
 pub fn build(spec: &TopologySpec, file_text: Option<&str>) -> Result<Topology, TopologyError> {
     match spec {
         TopologySpec::FatTree { hosts, tier, pod_hosts } => fat_tree::build(*hosts, tier, *pod_hosts),

@@ -13,7 +13,7 @@ const ESW_TIER: u8 = 3;
 /// Checks that a fabric can be built from the numbers of `spec`.
 ///
 /// # Errors
-/// The first number that is out of range or too large in combination with the others, and a number that fits.
+/// The first number that is out of range or too large in combination with the others, and what to write instead.
 pub fn check_cross_dc(spec: &CrossDcSpec) -> Result<(), TopologyError> {
     type Count = fn(&mut CrossDcSpec) -> &mut u32;
     let counts: [(&str, &str, u32, Count); 4] = [

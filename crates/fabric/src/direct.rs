@@ -81,7 +81,7 @@ impl TorusSpec {
     /// Checks that a torus can be built from these numbers.
     ///
     /// # Errors
-    /// The first number that is impossible in combination with the others, and a number that fits.
+    /// The first number that is impossible in combination with the others, and what to write instead.
     pub fn check(&self) -> Result<(), TopologyError> {
         let fail = |message: String, fit: String| {
             Err(TopologyError::shape("dims", Problem::with_value(message, fit)))
@@ -120,7 +120,7 @@ impl FullMeshSpec {
     /// Checks that a full mesh can be built from these numbers.
     ///
     /// # Errors
-    /// The first number that is impossible in combination with the others, and a number that fits.
+    /// The first number that is impossible in combination with the others, and what to write instead.
     pub fn check(&self) -> Result<(), TopologyError> {
         for (key, count, least) in [("tors", self.tors, 2), ("hosts_per_tor", self.hosts_per_tor, 1)] {
             if count < least {

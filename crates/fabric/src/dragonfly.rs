@@ -53,7 +53,7 @@ impl DragonflySpec {
     /// Checks that a dragonfly can be built from these numbers.
     ///
     /// # Errors
-    /// The first number that is impossible in combination with the others, and a number that fits.
+    /// The first number that is impossible in combination with the others, and what to write instead.
     pub fn check(&self) -> Result<(), TopologyError> {
         let counts = [
             ("hosts_per_router", self.hosts_per_router, 1),

@@ -127,7 +127,6 @@ type HostPort = (HostId, u16);
 /// The host ports of a ToR that may be the start or the end of the longest path.
 #[derive(Clone, Copy)]
 struct Ends {
-    /// The index of the ToR.
     tor: u32,
     first: HostPort,
     last: HostPort,

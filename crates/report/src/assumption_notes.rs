@@ -47,7 +47,7 @@ fn in_words(by_rto: &Timeouts<'_>) -> String {
 }
 
 /// A note on the timeouts, if the schemes have different ones or a timer expired. A sweep over buffers or round trips
-/// also changes the timeouts, so that two things change between its points. The note then says so.
+/// also changes the timeouts, so that two things change between its points.
 fn timeouts(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     let found = by_finding(points, timeouts_at);
     let ran_out = set.actual().iter().any(|run| run.timeouts > 0);

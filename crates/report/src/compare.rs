@@ -6,7 +6,8 @@ use crate::verdict::{MOST_IN_HEADLINE, Verdict};
 use anabranch_results::{ResultSet, RunRow, Statistic, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The fields of runs that are compared, unless they are 0 or missing in all runs.
+/// The fields of runs that are compared, if at least one set has them in all compared runs, with a number other than
+/// 0.
 const QUANTITIES: [&str; 15] = [
     "fct_mean_us",
     "fct_p99_us",
@@ -31,7 +32,7 @@ pub struct Comparison {
     /// The names of the sets. All other sets are compared with the first one.
     pub names: Vec<String>,
     /// The keys of the resolved scenarios whose values differ, each with its value in every set, or `None` if a set
-    /// lacks the key.
+    /// lacks the key. The keys of a scheme that some set lacks are left out.
     pub differences: Vec<(String, Vec<Option<String>>)>,
     /// The schemes, points and seeds that are not compared because some set lacks them, and those whose times are not
     /// compared because messages or jobs did not finish.
@@ -51,9 +52,10 @@ pub struct ComparedRow {
     pub quantity: &'static str,
     /// The seeds that all sets have. The numbers below are computed over these seeds.
     pub seeds: Vec<u64>,
-    /// The mean over the seeds in each set, or `None` if a run of the set does not have the quantity.
+    /// The mean over the seeds in each set, or `None` if a run of the set lacks the quantity, or if the quantity is a
+    /// time or a slowdown and some messages or jobs did not finish.
     pub means: Vec<Option<f64>>,
-    /// The ratio of each set, except the first, to the first set.
+    /// The ratio of each set, except the first, to the first set, or `None` if it is not defined.
     pub ratios: Vec<Option<Ratio>>,
 }
 

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 /// The largest number of faults with notes of their own, and the largest number of lines in these notes.
 const MOST: u32 = 8;
 
-/// A line for each fault about the number of packets that it affected in a run of each scheme. If there are few faults
-/// and few points of the sweep, each point has its own line.
+/// A line for each of the first [`MOST`] faults about the number of packets that it affected in a run of each scheme,
+/// and a note on routing. If there are few faults and few points of the sweep, each point has its own line.
 pub(crate) fn notes(set: &ResultSet, resolved: &[PointFacts]) -> Vec<String> {
     let groups = groups(set);
     let count = set.runs.iter().flat_map(|run| &run.faults).map(|row| row.fault + 1).max().unwrap_or(0);
@@ -32,9 +32,9 @@ pub(crate) fn notes(set: &ResultSet, resolved: &[PointFacts]) -> Vec<String> {
     notes
 }
 
-/// A note on the time at which routing withdraws failed links, or none if no link goes down. This time largely
-/// determines the cost of a fault. Without `fabric.routing_delay`, routing never reacts, except that adaptive routing
-/// immediately avoids a switch's own failed ports.
+/// A note on the time at which routing withdraws failed links, or none if no link goes down or the results have no
+/// facts about schemes. This time largely determines the cost of a fault. Without `fabric.routing_delay`, routing
+/// never reacts, except that adaptive routing immediately avoids a switch's own failed ports.
 fn routing(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     let goes_down = |row: &FaultRow| ["link-down", "switch-down", "link-flap"].contains(&&*row.kind);
     if !set.runs.iter().flat_map(|run| &run.faults).any(goes_down) {

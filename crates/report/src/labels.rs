@@ -19,7 +19,7 @@ impl Label {
     }
 }
 
-/// The label of a field or series. The unit is derived from the end of the field's name.
+/// The label of a field or series. The unit is derived from the field's name.
 pub(crate) fn label(name: &str) -> Label {
     const UNITS: [(&str, &str, f64); 12] = [
         ("_gbps", "Gbps", 1.0),
@@ -127,7 +127,7 @@ pub(crate) fn duration(us: f64) -> String {
     format!("{} {}", micros(unit.convert(us)), unit.name())
 }
 
-/// Half the width of an interval as text, with about two digits.
+/// Half the width of an interval as text: a whole number from 10 on, and with one or two decimals below.
 pub(crate) fn half_width(value: f64) -> String {
     match value.abs() {
         _ if !value.is_finite() => "-".to_owned(),
@@ -182,8 +182,8 @@ pub(crate) fn thousands(value: f64) -> String {
     if value < 0.0 { format!("-{text}") } else { text }
 }
 
-/// A measured number of a claim as text, with about four significant digits. From 1,000 on it is a whole number, and
-/// below 0.01 it has an exponent.
+/// A measured number of a claim as text. From 1,000 on it is a whole number. Below 1,000 it has at most four
+/// significant digits, and below 0.01 an exponent.
 pub(crate) fn significant(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -108,7 +108,7 @@ impl FiledCurves {
     /// Writes the curves of one run to a file at `path`, where they stay until the results are written.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file cannot be written, or not be read back.
     pub fn write(path: &Path, rows: &[SeriesRow]) -> Result<FiledCurves, ResultsError> {
         write_curves(path, rows)?;
         FiledCurves::open(path)

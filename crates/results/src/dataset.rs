@@ -26,7 +26,7 @@ pub enum DatasetError {
         /// The folder that was named for this campaign.
         folder: PathBuf,
     },
-    /// The folder is not writable.
+    /// The folder cannot be read or written.
     #[error("{}: {source}", folder.display())]
     Unwritable {
         /// The folder that was named for this campaign.
@@ -42,7 +42,7 @@ impl Dataset {
     /// content.
     ///
     /// # Errors
-    /// The folder holds the runs of another plan, or is not writable.
+    /// The folder holds the runs of another plan, or cannot be read or written.
     pub fn claim(
         folder: &Path,
         plan: &str,
@@ -129,7 +129,7 @@ impl ResultSet {
     /// names, and the report's page.
     ///
     /// # Errors
-    /// A file cannot be written.
+    /// A file cannot be written, or [`ResultSet::write`] refuses a row.
     pub fn write_whole(
         &self,
         dir: &Path,

@@ -45,7 +45,7 @@ pub struct TierFacts {
     pub cables: u32,
     /// The number of cables within the tier.
     pub level_cables: u32,
-    /// The largest rate of these cables, in bits per second.
+    /// The largest rate of the tier's cables, in bits per second.
     pub bps: u64,
     /// The number of switches with a fault.
     pub faulty_switches: u32,

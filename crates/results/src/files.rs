@@ -69,7 +69,7 @@ impl ResultSet {
     /// To replace a folder atomically, write into a folder next to it and rename that folder.
     ///
     /// # Errors
-    /// A file cannot be written, or a value of a row cannot be stored in its column.
+    /// A file cannot be written, or a row has a value that its column cannot store, or belongs to no run of the set.
     pub fn write(&self, dir: &Path) -> Result<(), ResultsError> {
         let of_runs = |why: String| ResultsError::Encode { path: dir.join(RUNS), why };
         let keys = RunKeys::of(&self.runs).map_err(of_runs)?;
@@ -113,7 +113,7 @@ impl ResultSet {
     /// files.
     ///
     /// # Errors
-    /// The value of a row that cannot be stored in its column.
+    /// A row has a value that its column cannot store, or belongs to no run of the set.
     pub fn columns(&self, table: Table) -> Result<RecordBatch, String> {
         let keys = RunKeys::of(&self.runs)?;
         match table {
@@ -252,7 +252,7 @@ fn to_json<T: Serialize>(dir: &Path, name: &str, value: &T) -> Result<Vec<u8>, R
     Ok(json)
 }
 
-/// The content of a JSON file, or none if the folder has no such file.
+/// The content of a JSON file, or none if the manifest does not list it.
 fn read_json<T: serde::de::DeserializeOwned>(
     dir: &Path,
     name: &str,

@@ -87,10 +87,10 @@ columns! {
         /// AllReduce, (n-1)/n for AllGather, ReduceScatter and AllToAll, and 1 for a Broadcast.
         #[column("GB/s", last)]
         pub busbw_gbytes_per_sec: Option<f64>,
-        /// Time from the start of the first fault until smoothed goodput is back at 95 % of the baseline's at the same
-        /// progress (the same number of delivered bytes), and stays there on average. It is 0 if all bytes arrived and
-        /// goodput never fell below 95 %. None if the run ended without having recovered, has no faults, or has no
-        /// baseline.
+        /// Time from the start of the first fault until smoothed goodput is back at 95 % of the baseline's at the
+        /// same progress (the same number of delivered bytes), and stays there on average. It is 0 if all bytes
+        /// arrived and goodput never fell below 95 %. None if the run ended without having recovered, has no faults
+        /// other than failures at random times, or has no baseline.
         #[column("us", last)]
         pub time_to_recover_us: Option<f64>,
         /// 99th percentile, over the data packets that arrived at a port of a switch, of the number of bytes that

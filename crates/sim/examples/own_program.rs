@@ -13,7 +13,7 @@ use std::fmt::Write;
 /// The registers of one switch.
 struct RoundRobin {
     every: u32,
-    /// The number of packets of each queue pair so far, counted from a random start.
+    /// The number of packets that each queue pair has sent, counted from a random start.
     sent: Vec<Option<u32>>,
     spread: u64,
     random: Stream,

@@ -6,7 +6,7 @@ use anabranch_lab::scenario::{Diagnostic, Scenario};
 use anabranch_results::{MissingRun, ResultSet, RunFailure, ScenarioFacts};
 use std::collections::BTreeMap;
 
-/// A scenario whose fabrics can be built, with the results of its runs so far.
+/// A scenario whose fabrics can be built, with the results of the runs that have ended.
 pub struct Session {
     title: String,
     toml: String,
@@ -109,7 +109,8 @@ impl Session {
         self.missing(index, None).describe()
     }
 
-    /// The digests of the runs so far, in the order of the runs. The digest of a run without results is empty.
+    /// The digests of the runs that have ended, in the order of the runs. The digest of a run without results is
+    /// empty.
     pub fn digests(&self) -> Vec<String> {
         let digest = |end: &End| match end {
             Ok(result) => result.run.digest.clone(),
@@ -133,7 +134,7 @@ impl Session {
         set
     }
 
-    /// All results so far. Runs that failed or have not ended yet are among the missing runs.
+    /// The results of all runs that have ended. Runs that failed or have not ended yet are among the missing runs.
     pub fn results(&self) -> ResultSet {
         let mut set = self.empty();
         let curves: Vec<_> =

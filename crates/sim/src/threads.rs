@@ -9,8 +9,8 @@ const HOSTS_PER_THREAD: usize = 64;
 /// second, and each synchronisation window of the engine has only a few packets.
 const LEAST_BYTES: u64 = 64 << 20;
 
-/// The number of threads for each of `runs` concurrent runs if `all` threads are available. It is more than one only if
-/// there are fewer runs than threads. No result depends on it.
+/// The number of threads for each of `runs` concurrent runs if `all` threads are available. It is more than one only
+/// if there are at least two threads for each run. No result depends on it.
 pub fn threads_of(point: &RunPoint, all: usize, runs: usize) -> usize {
     let most = all / runs.max(1);
     let enough = point.topology.hosts().map_or(most, |hosts| hosts as usize / HOSTS_PER_THREAD);

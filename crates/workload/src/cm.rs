@@ -21,8 +21,8 @@ use std::collections::BTreeMap;
 /// Reads a matrix for a fabric of `hosts` hosts. Message ids follow the order of the connection lines.
 ///
 /// # Errors
-/// `start_unit` is 0, a line is malformed or contradicts another one, the counts differ from the numbers of lines, or
-/// there are no connections.
+/// `start_unit` is 0, or the file is malformed, contradicts itself, has no connections, or is for more hosts than the
+/// fabric has.
 pub(super) fn parse(
     file: &str,
     text: &str,

@@ -98,7 +98,8 @@ pub enum WorkloadSpec {
 serde_but_registered!(WorkloadSpec);
 
 impl WorkloadSpec {
-    /// The length of all messages together in bytes. None if the specification does not determine it.
+    /// The length of all messages together in bytes, for permutation, tornado, incast and listed messages. None for
+    /// every other kind of workload.
     pub fn total_bytes(&self) -> Option<u64> {
         match self {
             WorkloadSpec::Permutation { bytes, hosts: senders, .. }

@@ -1,10 +1,11 @@
 //! `anabranch run --astra DIR`: every example of a folder of ASTRA-sim, as scenarios.
 //!
 //! An example is a network with a workload of as many NPUs, or a network alone if no workload has as many. The system
-//! configuration of a network is the one with the same file name. Otherwise it has as many dimensions, and preferably
-//! a name that begins with the same word; without such a name, none that contains `custom`. Topologies of ns-3 take
-//! their dimensions from files of logical dimensions. Each system that no example uses, and each file of groups of
-//! ranks, has an example of its own if it fits one that has a workload.
+//! configuration of a network is the one with the same file name. If there is none, it is one with as many
+//! dimensions, preferably with a name that begins with the same word as the network's name, and otherwise with a name
+//! that does not contain `custom`. Topologies of ns-3 take their dimensions from files of logical dimensions. Each
+//! system that no example uses, and each file of groups of ranks, has an example of its own if it fits one that has a
+//! workload.
 
 use super::simulate::scenario;
 use crate::args::RunArgs;
@@ -299,7 +300,6 @@ fn numbers_after(text: &str, key: &str) -> Option<Vec<u64>> {
     list.split(',').map(|number| number.trim_matches([' ', '"', '\n', '\t']).parse().ok()).collect()
 }
 
-/// The largest number of a list of ranks.
 fn last_rank(ranks: &Value) -> Option<u64> {
     ranks.as_array()?.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>()?.into_iter().max()
 }

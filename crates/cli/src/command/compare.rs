@@ -16,8 +16,8 @@ const MOST_KEYS: usize = 20;
 /// Compares folders of results, prints the table and writes the page.
 ///
 /// # Errors
-/// A folder without complete results, results that have nothing in common, or a page or a standard output that cannot
-/// be written.
+/// A folder whose results cannot be read, results that have nothing in common, or a page or a standard output that
+/// cannot be written.
 pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let sets: Vec<(String, ResultSet)> = args
         .folders

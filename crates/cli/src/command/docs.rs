@@ -12,7 +12,7 @@ use serde_json::json;
 /// as `fabric.pfc`, or a kind such as `poisson` or `reps`, prints all entries in it.
 ///
 /// # Errors
-/// A name that is not known, with the most similar name, or a standard output that cannot be written.
+/// A name that is not known, or a standard output that cannot be written.
 pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
     let all = parameters::entries();
     let mut found: Vec<&Entry> = all.iter().filter(|entry| entry.is(&args.key)).collect();

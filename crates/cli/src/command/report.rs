@@ -12,7 +12,7 @@ use crate::whole_file;
 /// Generates the page of stored results again and prints their tables.
 ///
 /// # Errors
-/// The folder holds no complete results or cannot be written, or standard output cannot be written.
+/// The results in the folder cannot be read, the folder cannot be written, or standard output cannot be written.
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     if !args.folder.exists()
         && let Some(root) = args.folder.parent()

@@ -19,7 +19,8 @@ struct Pair {
     simulated: RunRow,
 }
 
-/// Runs a scenario on real packets and in the simulator, and prints both results with their differences.
+/// Runs a scenario on real packets and in the simulator, and prints both results with their differences. With
+/// `--check` or without a scenario, it only prints what a testbed needs and whether this machine has it.
 ///
 /// # Errors
 /// Bad input, a machine without what a testbed needs, output that cannot be written, a run that failed, Ctrl-C.

@@ -8,7 +8,6 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// An address that is free now.
 fn free_address() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
@@ -17,7 +16,6 @@ fn begin(place: &Place, args: &[&str]) -> Child {
     place.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// A receiver that listens.
 fn begin_receiver(place: &Place, at: &str, more: &[&str]) -> Child {
     let child = begin(place, &[&["live", "receive", "--listen", at], more].concat());
     // The port cannot be bound once the receiver listens. A connection to it would be taken for that of a sender.

@@ -140,8 +140,8 @@ impl<F: FreeTimes> Egress<F> {
         at.observer.sent(link, at.now, until, &frame.packet);
     }
 
-    /// Removes the telemetry of a departing packet from the node, and adds the record of this hop if the node is a
-    /// switch.
+    /// Removes the telemetry of a departing packet from the node. At a switch, the record of this hop is added to the
+    /// telemetry of a data packet.
     fn take_telemetry<O>(&mut self, port: u16, frame: &Frame, at: &Context<'_, O>) -> Option<IntStack> {
         let telemetry = self.telemetry.as_mut()?;
         let out = &self.ports[usize::from(port)];

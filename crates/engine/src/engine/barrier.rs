@@ -12,7 +12,6 @@ pub struct Barrier {
     arrived: AtomicUsize,
     round: AtomicUsize,
     broken: AtomicBool,
-    /// The number of spins before a waiting thread yields.
     spins: u32,
 }
 

@@ -94,7 +94,8 @@ pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O, injected: bool
 }
 
 /// Spreads the nodes over at most `threads` threads, each with about the same number of ports. The nodes of a cluster
-/// stay together. A ToR and its hosts stay together too, unless there are fewer ToRs than threads.
+/// stay together. A host also stays together with the ToR of its first port, unless there are fewer ToRs than
+/// threads.
 pub fn parts(topology: &Topology, clusters: &[Vec<NodeId>], threads: usize) -> Vec<ThreadNodes> {
     let nodes = topology.nodes();
     let mut sets = Sets((0..nodes).collect());

@@ -155,7 +155,7 @@ fn lose_frame(switch: &mut Switch) -> bool {
     })
 }
 
-/// One more packet is consumed than hosts have sent.
+/// A packet that no host has sent is counted as consumed.
 #[test]
 fn a_packet_from_nowhere_is_one_too_many() {
     TestRun::new(REPS).assert_broken("packets sent", |hosts, _, counters| {
@@ -375,7 +375,7 @@ fn a_run_in_which_nothing_is_left_to_happen_ends() {
     }
 }
 
-/// All packets to the receiver are lost, and the sender keeps timing out.
+/// All packets to the receiver are lost, and the senders keep timing out.
 #[test]
 fn a_run_in_which_nothing_new_arrives_stalls() {
     let mut run = TestRun::new(REPS);

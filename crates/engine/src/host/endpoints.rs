@@ -106,7 +106,6 @@ impl Host {
     }
 }
 
-/// Inserts an item into a slab, at a free index if there is one.
 fn slab_insert<T>(slab: &mut Vec<T>, free: &mut Vec<u32>, thing: T) -> u32 {
     match free.pop() {
         Some(index) => {

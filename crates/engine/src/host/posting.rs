@@ -77,8 +77,8 @@ impl Host {
     }
 
     /// Handles the delivery or acknowledgement of a message of queue pair `qp`, or of a part of one, and starts the
-    /// messages and steps that this makes ready. Returns false if the transport reports a message of another
-    /// connection or one that has already ended, which fails the run.
+    /// messages and steps that this makes ready. Returns false if the transport reports a message that does not
+    /// belong to the connection or has already ended, which fails the run.
     pub(super) fn end_message<O: Observer>(
         &mut self,
         message: MessageId,

@@ -1,8 +1,8 @@
 //! The reception of a host with a fault of the host itself: a slow receiver, or a NIC that storms with pauses.
 //!
 //! Data that a slow receiver has not taken yet waits in a buffer of its NIC. Once the buffer is full, the NIC pauses
-//! its links, and resumes them when two full packets fit again or nothing waits. Data that still arrives after that
-//! goes into the headroom. In a lossy class the NIC drops data that does not fit.
+//! its links, and resumes them when two full packets fit again or nothing waits. Data that still arrives after the
+//! links were paused goes into the headroom. In a lossy class the NIC drops data that does not fit.
 
 use super::{Host, RECEPTION};
 use crate::context::Context;
@@ -146,8 +146,8 @@ impl Host {
         self.update_pauses(at);
     }
 
-    /// Handles a timer event of the reception: the host has taken a packet, a pause is due again, or a storm begins or
-    /// ends.
+    /// Handles a timer event of the reception: the host has taken a packet, a pause is due again, or a fault of the
+    /// host begins or ends.
     #[cold]
     #[inline(never)]
     pub(super) fn handle_reception<O: Observer>(&mut self, at: &mut Context<'_, O>) {

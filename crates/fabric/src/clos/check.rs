@@ -12,7 +12,7 @@ pub(super) const MOST_CORES_TRIED: u32 = 1 << 17;
 /// Checks that a network can be built from `spec`.
 ///
 /// # Errors
-/// The first number that is impossible in combination with the others, and a number that fits.
+/// The first number that is impossible in combination with the others, and what to write instead.
 pub(super) fn check(kind: ClosKind, spec: &ClosSpec) -> Result<(), TopologyError> {
     check_counts(spec)?;
     check_groups(kind, spec)?;

@@ -105,7 +105,7 @@ impl ClosInput {
 /// The Clos network of `input`, with a default for every number that the input leaves out.
 ///
 /// # Errors
-/// Numbers that contradict each other, or that do not result in a whole number of links.
+/// Numbers that are out of range or contradict each other, or that do not result in a whole number of links.
 pub fn clos_defaults(kind: ClosKind, input: &ClosInput) -> Result<ClosSpec, TopologyError> {
     let mut spec = given(kind, input);
     spec.segment = input.segment.unwrap_or_else(|| segment(kind, input, &spec));

@@ -20,7 +20,7 @@ struct OfGpu {
 
 impl File<'_> {
     /// The servers of a SimAI file. Their NVLinks are removed from `links`. `None` for other files, and if each GPU
-    /// is a server of its own.
+    /// is a server of its own without an NVSwitch.
     ///
     /// # Errors
     /// GPUs that do not fill their servers, links from NVSwitches to other switches, NVLinks with an error rate,

@@ -36,7 +36,6 @@ pub(in crate::scenario) enum ParameterFix {
     Name(String),
     /// Another parameter with this value, as TOML.
     Setting(String, String),
-    /// A fix in words.
     Words(String),
 }
 

@@ -88,7 +88,6 @@ pub struct Planned {
     pub message: usize,
     /// Number of packets of that message.
     pub of: u32,
-    /// Whether the packet is the last one of its message.
     pub is_last: bool,
     /// Size on the wire.
     pub bytes: u64,

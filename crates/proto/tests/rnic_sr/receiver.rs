@@ -70,7 +70,7 @@ fn the_epsn_advances_over_what_came_out_of_order() {
 }
 
 /// Section 2.3, third point: there is one NACK for each ePSN. The next NACK is caused by a packet that arrives beyond
-/// the next ePSN. Packets that are already in the bitmap cause none.
+/// the next ePSN. Packets that arrived before the ePSN advanced cause none.
 #[test]
 fn one_nack_for_each_epsn() {
     let mut receiver = Receiver::new(config());

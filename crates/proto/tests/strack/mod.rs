@@ -1,4 +1,4 @@
-//! STrack's own rules, tested step by step: Algorithms 2 to 4, figure 7, and the reliability of section 3.3.
+//! STrack's own rules, tested step by step: Algorithms 1 to 4, figure 7, and the reliability of section 3.3.
 //!
 //! The network is the one of Table 1, so that its scaling factors are 1: 100 Gb/s and 12 us, which is a BDP of 150
 //! packets of 1,000 B.
@@ -376,7 +376,7 @@ mod congestion_control {
         let mut table = String::from("  us  delay  mark  window\n");
         let delays = [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 40, 40, 36, 28, 20, 12, 8, 4, 0];
         for (i, delay) in delays.into_iter().enumerate() {
-            // ACKs are marked while the queue grows.
+            // ACKs are marked from a delay of 8 us on, until the queue begins to drain.
             let (us, marked) = (100 + 6 * i as u64, (2..13).contains(&i));
             let window = ack(&mut cc, us, delay, marked, 4);
             writeln!(table, "{us:>4}  {delay:>5}  {:<4}  {window:>6}", if marked { "yes" } else { "" })

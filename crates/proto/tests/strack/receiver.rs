@@ -105,7 +105,7 @@ fn a_probe_is_answered_from_its_base() {
 }
 
 /// The bitmap is divided into segments of 64 PSNs from the ePSN on. A SACK carries the segment of the lowest PSN that
-/// arrived since the last SACK.
+/// arrived since the last SACK that answered no probe.
 #[test]
 fn the_lowest_psn_since_the_last_sack_chooses_the_segment() {
     let mut receiver = receiver();

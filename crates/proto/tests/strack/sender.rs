@@ -183,7 +183,7 @@ fn a_loss_that_was_none_leaks_nothing() {
     send(&mut sender, 0);
     sack(&mut sender, 12, 0, bits([9]), 1, 11);
     assert_eq!(sender.in_flight(), 0);
-    // PSNs 0 to 4 were retransmitted before a SACK reported that they had arrived, and the others were not.
+    // PSNs 0 to 4 were retransmitted before a SACK reported that they had arrived, and PSNs 5 to 7 were not.
     for psn in 0..5 {
         let packet = sender.poll_transmit(at(12)).unwrap();
         assert!(matches!(packet.repr, Repr::Data { psn: sent, .. } if sent == psn));

@@ -6,7 +6,6 @@ use anabranch_proto::PathFacts;
 use anabranch_proto::cc::{LossCause, LossReport};
 use anabranch_proto::transport::Ends;
 
-/// A queue pair from host 1 to host 2.
 pub const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
 
 /// A path of 8 us and 100 Gb/s, with packets of `packet` bytes.
@@ -30,7 +29,6 @@ pub fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// The numbers of messages.
 pub fn ids(messages: impl IntoIterator<Item = MessageId>) -> Vec<u32> {
     messages.into_iter().map(|message| message.0).collect()
 }

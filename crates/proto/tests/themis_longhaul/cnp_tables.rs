@@ -7,7 +7,7 @@ use anabranch_proto::program::Verdict;
 use anabranch_proto::program::themis_longhaul::{CnpTables, FlowStatus, Recovery, Throttling, TrpConfig};
 use std::collections::BTreeSet;
 
-/// The time has no effect, since slots do not expire.
+/// The time has no effect on slots without an expiry.
 const NOW: Time = Time::ZERO;
 const DELAY: Duration = Duration::from_us(1_000);
 

@@ -219,8 +219,8 @@ enum Step {
 
 proptest! {
     /// Holds for any actions of clients in any order. A client is reported to the control plane only after it has
-    /// returned its cookie and connected again. Registers contain only such clients. Without disturbance, each client
-    /// succeeds.
+    /// returned its cookie and connected again. Registers contain only clients that have returned their cookies.
+    /// Without disturbance, each client succeeds.
     #[test]
     fn only_those_who_answer_are_recorded(
         registers in 1u32..6,

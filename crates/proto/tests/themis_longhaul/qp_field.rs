@@ -103,7 +103,7 @@ fn an_entry_is_made_before_it_is_deleted() {
 }
 
 proptest! {
-    /// At any time, the table agrees with a list of all changes so far.
+    /// At any time, the table agrees with a list of all earlier changes.
     #[test]
     fn the_table_follows_the_daemons(
         delays in (0u64..60, 0u64..30, 0u64..30),
@@ -172,7 +172,6 @@ fn plane(setup: u64, daemon: u64, install: u64) -> (QpField, ControlPlane) {
     (QpField::new(8), control)
 }
 
-/// A configuration with these delays in microseconds.
 fn timed(setup: u64, daemon: u64, install: u64) -> PnpConfig {
     let us = |us| Span::Time(Duration::from_us(us));
     PnpConfig { setup: us(setup), daemon_delay: us(daemon), install_delay: us(install), ..config() }

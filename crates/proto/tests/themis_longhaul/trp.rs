@@ -369,7 +369,7 @@ fn what_comes_back_at_that_moment_goes_first() {
     assert_eq!((switch.trp.held_bytes(), switch.trp.next_timeout()), (0, Some(us(1_000))));
 }
 
-/// If packets of a flow are further apart than their loops grow, each leaves after the one before it.
+/// Each packet makes at least as many loops as the one before it, and therefore leaves after it.
 #[test]
 fn packets_leave_in_order_while_loops_grow() {
     let mut switch = Switch::new(&config());

@@ -178,7 +178,8 @@ fn with_direct_recovery_a_flow_can_be_reordered() {
     assert!(reordered.get() > 500, "{}", reordered.get());
 }
 
-/// With two flows in one slot, and a store with too few entries, packets may leave out of order but are never lost.
+/// With several flows in one slot, and a store with too few entries, packets may leave out of order but are never
+/// lost.
 #[test]
 fn whatever_collides_every_packet_leaves_once() {
     let [wrong, collisions, refused, reused] = [const { Cell::new(0) }; 4];

@@ -1,8 +1,8 @@
 //! Two ToRs with Themis between two commodity NICs, and the paths between the ToRs.
 //!
-//! Data goes from the sender's wire to its ToR, then along one of the paths, each of which keeps the order and loses
-//! packets. It then goes through the queue at the receiver's ToR to the receiver, where nothing is lost unless a plan
-//! says so. Answers take a return path that reorders packets and may lose them.
+//! Data goes from the sender's wire to its ToR, then along one of the paths, each of which keeps the order and may
+//! lose packets. It then goes through the queue at the receiver's ToR to the receiver, where nothing is lost unless a
+//! plan says so. Answers take a return path that may reorder and lose packets.
 
 use crate::themis_spraying::tor::{QP, RECEIVER, SENDER, counter, facts};
 use anabranch_base::{Bytes, Duration, Purpose, Stream, Time, stream};
@@ -340,7 +340,6 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    /// Passes an answer of the receiver to its ToR.
     fn send_back(&mut self, mut packet: Packet) {
         let mut out = Vec::new();
         let at = self.passage(RECEIVER, true, false);

@@ -70,7 +70,7 @@ fn script() -> Vec<Event> {
 
 /// Computed by hand, in bytes: 4000 + 1000*1000/4000 = 4250; + 1000*1000/4250 = 4485.29; + 4*1000*1000/4485.29 =
 /// 5377.10. A marked ACK takes a quarter of a packet for each packet: 5127.10, 4127.10. A loss takes one packet:
-/// 3127.10. Then + 1000*1000/3127.10 = 3446.89. Three losses end at the minimum of one packet. Then 1000 + 1000 =
+/// 3127.10. Then + 1000*1000/3127.10 = 3446.88. Three losses end at the minimum of one packet. Then 1000 + 1000 =
 /// 2000; + 500 = 2500; a mark makes it 2250; + 16*1000*1000/2250 = 9361.11; + 10682.49 exceeds the maximum. A NACK
 /// counts as a loss.
 #[test]

@@ -28,7 +28,7 @@ struct Context<'a> {
     bound: Vec<(Parameter<'a>, Value)>,
     /// The bin of messages that an enclosing `over` expression has set, as its number.
     bin: Option<(Bins, usize)>,
-    /// The comparisons made so far, if comparisons are made seed by seed.
+    /// The comparisons that have been made, if comparisons are made seed by seed.
     comparisons: Option<Vec<results::Comparison>>,
 }
 

@@ -172,7 +172,6 @@ impl RunValues<'_> {
         }
     }
 
-    /// The curves of a run, by entity.
     fn curves(&self, run: usize, points: &Points) -> BTreeMap<String, Curve> {
         let mut curves: BTreeMap<String, Curve> = BTreeMap::new();
         for part in self.index.series(run, &points.series.text).iter() {
@@ -219,7 +218,7 @@ impl RunValues<'_> {
     }
 }
 
-/// The error for runs whose messages or jobs were not recorded individually.
+/// The error for runs without rows of messages or jobs.
 fn unrecorded(at: usize, run: &RunRow, quantity: Quantity) -> Result<f64, ErrorAt> {
     let scheme = &run.scheme;
     ErrorAt::new(

@@ -15,13 +15,13 @@ pub(super) struct Picture<'a> {
     pub curves: Vec<Curve<'a>>,
 }
 
-/// One curve. In a plot of a series, or of points by entity, it stands for one curve per entity.
+/// One curve. In a plot with a curve per entity, it stands for the curves of all entities.
 pub(super) struct Curve<'a> {
     pub scheme: &'a str,
     /// The name without the scheme: `ports = 4, seed 1`. It is empty if the name consists only of the scheme.
     pub rest: String,
-    /// Indices of the curve's runs: one for each seed and, if the x axis has schemes or values of a parameter, for
-    /// each of them.
+    /// Indices of the curve's runs, which may differ in the seed, and in the scheme or the value of the parameter on
+    /// the x axis.
     pub runs: Vec<usize>,
     named_by_scheme: bool,
 }

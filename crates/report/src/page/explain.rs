@@ -281,8 +281,8 @@ fn outliers(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
     far
 }
 
-/// A plot of goodput over time for the fastest scheme, the median one and the slowest. The result is none if no run has
-/// faults or if fewer than three schemes have times.
+/// A plot of goodput over time for the fastest scheme, the median one and the slowest. The result is none if no run
+/// has faults, if fewer than three schemes have times, or if goodput was not measured.
 pub(super) fn goodput(set: &ResultSet, timed: &[SchemeTime<'_>]) -> Option<Plot> {
     if set.actual().iter().all(|run| run.faults.is_empty()) || timed.len() < 3 {
         return None;

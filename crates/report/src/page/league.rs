@@ -135,8 +135,8 @@ impl LeagueEntry {
         all.map(|estimate| estimate.mean).reduce(f64::min)
     }
 
-    /// The scheme's time divided by that of the best scheme of the scenario, or none if the scheme did not finish or
-    /// no fault affected it although faults affected others.
+    /// The scheme's time divided by that of the best scheme of the scenario, or none if the scheme was not run or did
+    /// not finish, or no fault affected it although faults affected others.
     fn over_best(&self, scheme: &str) -> Option<f64> {
         let row = self.row(scheme).filter(|row| !row.standing.is_untouched)?;
         Some(row.over_ideal?.mean / self.best()?)
@@ -275,7 +275,7 @@ fn entries_of_all<'a>(entries: &'a [LeagueEntry], schemes: &[&str]) -> Vec<&'a L
     entries.iter().filter(|entry| most.iter().all(|scheme| entry.row(scheme).is_some())).collect()
 }
 
-/// The geometric mean over scenarios of the scheme's time divided by the best time, or none if the scheme has no result
+/// The geometric mean over scenarios of the scheme's time divided by the best time, or none if there is no such ratio
 /// in one of the scenarios.
 fn mean_over_best(entries: &[&LeagueEntry], scheme: &str) -> Option<f64> {
     let over: Vec<f64> = entries.iter().map(|entry| entry.over_best(scheme)).collect::<Option<_>>()?;

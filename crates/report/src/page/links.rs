@@ -97,8 +97,8 @@ pub(super) fn plots(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -
     Some((of_all, of_each))
 }
 
-/// The grid of these curves, with at most `STRETCHES` columns. If there are no more points than that, and they come at
-/// regular times, a column is as long as the interval between two points.
+/// The grid of these curves, with at most `STRETCHES` columns. If the points have no more distinct times than that,
+/// and these are regular, a column is as long as the interval between two of them.
 fn grid(curves: &[&CurvePoints]) -> Option<Grid> {
     let times: BTreeSet<u64> = curves.iter().flat_map(|curve| &curve.points).map(|(time, _)| *time).collect();
     let (first, last) = (*times.first()?, *times.last()?);

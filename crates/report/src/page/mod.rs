@@ -36,8 +36,7 @@ use markup::prose;
 pub use provenance::Provenance;
 pub(crate) use verdict::paragraphs;
 
-/// The page of a result set: title, provenance, claims, summary, plots and scenario. The page loads nothing from
-/// elsewhere.
+/// The page of a result set, as one HTML file that loads nothing from elsewhere.
 pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
     let index = Index::new(set);
     let plots = plots::of(&index);

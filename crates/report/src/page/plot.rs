@@ -1,10 +1,12 @@
 //! A plot of a page, in the form that `draw.js` reads.
 //!
-//! A trace is `{kind, name, scheme, panel, x, y, line: {color, dash, width}}`. Its `kind` is `line`, `both` (a line
-//! with its points), `hv` or `vh` (steps), `points`, `named`, `bar`, `band` (from `low` to `high`) or `heat`. In a
-//! trace of kind `named`, each point has a name in `names`, which is drawn if there is room, with the priority of
-//! `first`; `shape` is the marker of all points. In traces of other kinds than `band`, `low` and `high` are the ends of
-//! whiskers. A layout is `{x, panels: [{name, y}], legend, bands}` with the axes of [`super::axes`].
+//! A trace is `{kind, name, scheme, panel, x, y, line: {color, dash, width}}`, with further keys in some kinds. Its
+//! `kind` is `line`, `both` (a line with its points), `hv` or `vh` (steps), `points`, `named`, `bar`, `band` (from
+//! `low` to `high`) or `heat` (a map, with `rows` and `cells` instead of `x` and `y`). In a trace of kind `named`,
+//! each point has a name in `names`, which is drawn if there is room, with the priority of `first`; `shape` is the
+//! marker of all points. In traces of other kinds than `band`, `low` and `high` are the ends of whiskers. A layout is
+//! `{x, panels: [{name, y}], legend, bands, top}` with the axes of [`super::axes`]; `top` is the value at the
+//! strongest colour of a map.
 
 use super::curves::Picture;
 use anabranch_results::PlotSpec;

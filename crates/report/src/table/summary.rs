@@ -31,7 +31,7 @@ impl Head {
         }
     }
 
-    /// The text of the heading in one line, without the hyphens of words that are broken over lines.
+    /// The text of the heading, in lines, without the hyphens of words that are broken over lines.
     pub(crate) fn whole_words(&self) -> String {
         self.shown().replace("-\n", "").trim().to_owned()
     }
@@ -74,8 +74,8 @@ fn by_point(mut groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
     groups
 }
 
-/// The unit that all columns of times share, which is that of the largest mean. None if the smallest mean is below
-/// 100 µs, since it would lose digits in that unit.
+/// The unit that all columns of times share, which is that of the largest mean. None if the smallest mean above 0 is
+/// below 100 µs, since it would lose digits in that unit.
 fn shared_unit(groups: &[Group<'_>]) -> Option<TimeUnit> {
     let means: Vec<f64> =
         FRONT_COLUMNS.iter().chain(&JOB_COLUMNS).flat_map(|(_, cells)| cells.means(groups)).collect();

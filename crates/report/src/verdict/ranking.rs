@@ -209,7 +209,7 @@ impl Ranking<'_> {
     }
 }
 
-/// Whether a scheme ties with the first one if there are no ranks. Without intervals, [`LEAST_LEAD`] decides.
+/// Whether a scheme ties with the first one if there are no ranks: [`LEAST_LEAD`] decides.
 fn ties_by_mean(first: &Estimate, other: &Estimate) -> bool {
     other.mean <= first.mean * (1.0 + LEAST_LEAD)
 }

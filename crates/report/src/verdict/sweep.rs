@@ -104,7 +104,8 @@ fn not_ranked(points: &[PointRanking<'_>]) -> Vec<String> {
     reasons.into_iter().filter_map(sentence).collect()
 }
 
-/// A sentence with the range of a single scheme's values over the points, or none if there are several schemes.
+/// A sentence with the range of a single scheme's values over the points, or none if there are several schemes or no
+/// values.
 fn range_of_one_scheme(points: &[&PointRanking<'_>], quantity: Quantity) -> Option<String> {
     let mut found: Vec<(&str, Estimate, String)> = Vec::new();
     let mut unfinished = 0;

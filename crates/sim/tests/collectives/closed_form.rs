@@ -123,8 +123,8 @@ fn one_chunk_at_a_time_takes_a_round_trip_each() {
     }
 }
 
-/// The two bandwidths of nccl-tests. The algorithm bandwidth is the number of bytes divided by the CCT. The bus bandwidth is
-/// the algorithm bandwidth times the factor of the collective.
+/// The two bandwidths of nccl-tests. The algorithm bandwidth is the number of bytes divided by the CCT. The bus
+/// bandwidth is the algorithm bandwidth times the factor of the collective.
 #[test]
 fn bandwidths_are_those_of_nccl_tests() {
     for (algorithm, factor) in [

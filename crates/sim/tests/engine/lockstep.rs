@@ -332,7 +332,7 @@ fn runs_do_not_depend_on_threads_or_observers() {
             timeouts += run.timeouts;
             digests.push(run.digest);
         }
-        // Each of the settings changes the result if packets time out.
+        // With REPS, whose packets time out, each of the settings changes the result.
         let runs = digests.len();
         digests.sort_unstable();
         digests.dedup();

@@ -57,8 +57,8 @@ fn points_of<'a>(result: &'a RunResult, series: &str, entity: &str) -> Vec<&'a S
     rows
 }
 
-/// The start and the end of a link's only pause, to the picosecond. They follow from the fraction of each interval during
-/// which the link was paused.
+/// The start and the end of a link's only pause, to the picosecond. They follow from the fraction of each interval
+/// during which the link was paused.
 fn only_pause(result: &RunResult, link: &str) -> (u64, u64) {
     let rows = points_of(result, "pause_time_us", link);
     let paused: Vec<&&SeriesRow> = rows.iter().filter(|row| row.value > 0.0).collect();
@@ -395,7 +395,7 @@ fn the_headroom_asked_for_is_tight_within_a_packet() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Nothing is lost for any rates, latencies and sizes, and for any share of the buffer that ports have.
+    /// Nothing is lost for any rates, latencies, message sizes and thresholds.
     #[test]
     fn no_dumbbell_loses_anything(
         link in 20u64..400, trunk in 20u64..400, latency in 0u64..3000, trunk_latency in 0u64..9000,

@@ -194,10 +194,10 @@ fn quick_adapts(senders: u32) -> (usize, f64) {
 /// BDP in this period, and MaxWnd is 1.5 BDP, so at equal shares more than 1.75 / (1.5 / 8) = 9.3 senders are needed.
 /// At most one of four senders adapts, and nearly all of 16 senders do.
 ///
-/// In such a period of 24.5 us the link carries 73.7 packets if there is nothing else. For 21 us of it, the time in which
-/// a sender sends its first window of 1.5 BDP, 15 trimmed headers of 64 B come with each packet, so that packets have
-/// 4150 / 5110 of the link. This leaves 61.8 packets, or 3.9 for each sender. Of 16 senders, two may have too large a share
-/// to adapt, such as 11 packets each, and the others then have 2.8.
+/// In such a period of 24.5 us the link carries 73.8 packets if there is nothing else. For 21 us of it, the time in
+/// which a sender sends its first window of 1.5 BDP, 15 trimmed headers of 64 B come with each packet, so that
+/// packets have 4150 / 5110 of the link. This leaves 61.9 packets, or 3.9 for each sender. Of 16 senders, two may
+/// have too large a share to adapt, such as 11 packets each, and the others then have 2.85.
 #[test]
 fn quick_adapt_needs_more_than_nine_senders() {
     let seeds = 3;

@@ -529,9 +529,9 @@ impl Plan {
 /// The additional dependencies of sends in a plan that limits the number of sends in flight per pair of ranks.
 struct Pace {
     depth: usize,
-    /// The sends so far, for each sending and receiving rank.
+    /// The sends that [`Pace::before`] has processed, for each sending and receiving rank.
     of_pair: BTreeMap<(u32, u32), Vec<u32>>,
-    /// The sends so far, for each sending rank and step.
+    /// The sends that [`Pace::before`] has processed, for each sending rank and step.
     of_step: BTreeMap<(u32, u32), Vec<u32>>,
     /// For each send, the earlier send to the same rank that must be complete before it.
     room: Vec<Option<u32>>,

@@ -21,8 +21,8 @@ pub struct ServerSpec {
     pub link: Rate,
     /// The time from the end of the serialisation to the arrival.
     pub link_latency: Duration,
-    /// Whether data for a NIC of another rail goes over NVLink first, to the local rank whose NIC has that rail (NCCL's
-    /// PXN). The default is no.
+    /// Whether data for a NIC of another rail goes over NVLink first, to the local rank whose NIC has that rail
+    /// (NCCL's PXN). `None` means no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pxn: Option<bool>,
     /// The number of channels of collectives. Without it, collectives ignore the servers, as if each rank were its own

@@ -30,7 +30,7 @@ fn poisson(sizes: &str, load: f64, hosts: u32, duration: Duration) -> WorkloadSp
     }
 }
 
-/// A WebSearch background at load 0.3 on all 32 hosts for 20 ms, with incasts.
+/// A WebSearch background at load 0.3 on 32 hosts for 20 ms, with incasts.
 fn with_incasts(degree: u32, bytes: u64, load: f64) -> WorkloadSpec {
     let duration = Duration::from_us(20_000);
     let incast = Some(IncastsSpec { degree, bytes: Bytes(bytes), load });

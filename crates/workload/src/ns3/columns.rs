@@ -162,7 +162,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// The numbers of the hosts: `0 to 127`, or `1, 2, 4 to 6`.
+/// The numbers of the hosts: `0 to 127`, or `1, 3, 5 to 6`.
 fn hosts_among(nodes: &[Option<HostId>]) -> String {
     const NAMED: usize = 8;
     let numbers: Vec<usize> = (0..nodes.len()).filter(|node| nodes[*node].is_some()).collect();

@@ -1,11 +1,11 @@
 //! System files of ASTRA-sim, which define how collectives are divided over the dimensions of a network.
 //!
-//! A collective among all ranks is cut into `preferred-dataset-splits` parts. Each part goes through the dimensions one
-//! after the other, beginning with the one that varies fastest (`Sys::generate_collective`). With `localBWAware`, an
-//! AllReduce is a ReduceScatter in each dimension but the last, an AllReduce in the last dimension, and AllGathers in
-//! reverse order. With `baseline`, and for other collectives, it is the same collective in each dimension. In each
-//! dimension, `active-chunks-per-dimension` parts are in progress at a time. A collective of a group has only one
-//! dimension and runs on a ring.
+//! A collective among all ranks is cut into `preferred-dataset-splits` parts. Each part goes through the dimensions
+//! one after the other, beginning with the one that varies fastest (`Sys::generate_collective`). With `localBWAware`,
+//! an AllReduce is a ReduceScatter in each dimension but the last, an AllReduce in the last dimension, and AllGathers
+//! in reverse order. With `baseline`, and for other collectives, it is the same collective in each dimension. In each
+//! dimension, `active-chunks-per-dimension` parts are in progress at a time. A collective of a group is cut in the
+//! same way, but has only one dimension, and its algorithm does not come from the file.
 
 #[cfg(test)]
 mod tests;
@@ -268,7 +268,8 @@ impl Reader<'_> {
             .ok_or_else(|| self.at(node.line, format!("{key} is a whole number from 1, not {:?}", node.text)))
     }
 
-    /// The algorithms at a key, one for each dimension. Without the key they are rings.
+    /// The algorithms at a key: one for each dimension, or one for all dimensions together. Without the key they are
+    /// rings.
     fn algorithms(&self, key: &str, dims: &[u32]) -> Result<Vec<Implementation>, WorkloadError> {
         let Some(node) = self.document.get(key) else { return Ok(vec![Implementation::Ring; dims.len()]) };
         let names = self.document.list(key, "[\"ring\"]").map_err(of_file)?;

@@ -103,8 +103,7 @@ pub fn is_text(text: &str) -> bool {
 /// Reads an output of [`to_text`].
 ///
 /// # Errors
-/// A line is malformed, `replicate` does not fit the number of ranks, or the nodes contradict each other. The error
-/// of a line has the expected form and a replacement.
+/// A line is malformed, `replicate` does not fit the number of ranks, or the nodes contradict each other.
 pub fn parse(
     file: &str,
     text: &str,

@@ -19,8 +19,7 @@ use std::collections::BTreeMap;
 /// Reads a file.
 ///
 /// # Errors
-/// A line is malformed, a comment or a rank does not end, a rank is missing, or the file is empty. The error has the
-/// expected form or a replacement.
+/// A line is malformed, a comment or a rank does not end, a rank is missing, or the file is empty.
 pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
     let mut graph = Graph::default();
     let mut reader = Reader::default();

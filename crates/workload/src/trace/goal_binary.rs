@@ -29,7 +29,8 @@ pub fn is_binary(bytes: &[u8]) -> bool {
 /// The GOAL text of a binary file.
 ///
 /// # Errors
-/// The file is truncated, or a number is out of range or contradicts another one.
+/// The file is truncated, a number is out of range or contradicts another one, or a simulation of LogGOPSim has used
+/// the file up.
 pub fn to_text(file: &str, bytes: &[u8]) -> Result<String, WorkloadError> {
     let wrong =
         |what: String| WorkloadError::file(file, Problem::with_text(what, "the file anew with txt2bin"));

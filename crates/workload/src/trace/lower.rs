@@ -82,8 +82,8 @@ struct Lowering<'a> {
     ends: PerNode<Option<GateId>>,
     /// The transfer of each send node.
     sent: PerNode<Option<Transfer>>,
-    /// The numbers of the processors of ranks that share a host. The key is the host, the GPU and the rank's own
-    /// number.
+    /// The numbers of the processors of ranks that share a host. The key is the host, the GPU, and the number of the
+    /// processor in its rank.
     processors: BTreeMap<(HostId, u32, u32), u32>,
 }
 

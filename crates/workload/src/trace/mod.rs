@@ -293,7 +293,7 @@ pub enum Format {
 /// errors.
 ///
 /// # Errors
-/// A file is malformed. The error has the place.
+/// A file is malformed, or a node cannot be simulated.
 pub fn text_of_ranks(
     files: &[(String, Vec<u8>)],
     groups: Option<(&str, &str)>,
@@ -304,7 +304,7 @@ pub fn text_of_ranks(
 /// The text that represents a binary GOAL file. `name` is the file's name in errors. `None` for any other file.
 ///
 /// # Errors
-/// The file is malformed.
+/// The file is malformed, or a simulation of LogGOPSim has used it up.
 pub fn text_of_binary_goal(name: &str, bytes: &[u8]) -> Option<Result<String, WorkloadError>> {
     goal_binary::is_binary(bytes).then(|| goal_binary::to_text(name, bytes))
 }
@@ -441,8 +441,8 @@ fn take_named_hosts(
 /// The workload of one job. `text_of` returns the text of a file by its name.
 ///
 /// # Errors
-/// A text is malformed (the error has the place), or the ranks do not fit the fabric: it has too few hosts, no such
-/// hosts, or no servers with GPUs.
+/// A text is malformed (the error has the place) or does not fit the keys of the job, the job has too many messages,
+/// or the ranks do not fit the fabric: for example, it has too few hosts, or no servers with GPUs.
 pub(super) fn single<'a>(
     spec: &TraceSpec,
     text_of: &dyn Fn(&str) -> Result<&'a str, WorkloadError>,

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Reads a file. `bytes` is the size of each rank's buffer.
 ///
 /// # Errors
-/// `bytes` is none or 0, a line is malformed, or a GPU is missing. The error has the expected form or a replacement.
+/// `bytes` is none or 0, a line is malformed, or a GPU is missing.
 pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, WorkloadError> {
     let bytes = buffer(bytes, "an algorithm of MSCCL", "buffer")?;
     let document = Document::parse(text).map_err(|error| {

@@ -29,8 +29,8 @@ const NOTHING: Op = Op::Compute { takes: Duration::ZERO, processor: None };
 /// Reads a file. `bytes` is the size of each rank's input buffer.
 ///
 /// # Errors
-/// `bytes` is none, 0 or outside of the range of the plan, the file is no plan, its GPUs are not numbered from 0, an
-/// operation is malformed (the error has its place), or the operations do not fit together.
+/// `bytes` is none, 0 or outside of the range of the plan, the file is no plan, it has too many GPUs or GPUs that are
+/// not numbered from 0, an operation is malformed (the error has its place), or the operations do not fit together.
 pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, WorkloadError> {
     let bytes = buffer(bytes, "a plan of MSCCL++", "input buffer")?;
     let plan = Plan::parse(file, text)?;

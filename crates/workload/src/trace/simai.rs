@@ -68,8 +68,8 @@ impl Share {
 /// Reads the part `share` of a file.
 ///
 /// # Errors
-/// A line is malformed (the error has the expected form and a replacement), the file does not have the part `share`,
-/// or its collectives have too many messages or groups that share ranks.
+/// A line is malformed, the file does not have the part `share`, or its collectives have too many messages or groups
+/// that share ranks.
 pub fn parse(
     file: &str,
     text: &str,

@@ -106,7 +106,7 @@ impl Collective {
     /// when nothing else can happen.
     ///
     /// # Errors
-    /// A description of the wrong data at a rank.
+    /// A description of the first mistake, such as wrong data at a rank.
     pub fn run(&self, random: &mut Stream, late: Option<MessageId>) -> Result<(), String> {
         let mut run = Run::new(self);
         let at_once = |&m: &usize| self.workload.messages[m].start != Start::ByGate;

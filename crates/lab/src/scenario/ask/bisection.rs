@@ -12,9 +12,11 @@ pub struct Search<'a> {
     find: &'a Find,
     /// The positions tried, in order, and whether the condition held there.
     tried: Vec<(f64, bool)>,
-    /// Among the positions at which the condition holds, the one nearest to `bad`.
+    /// Among the positions at which the condition holds, the one nearest to `bad`. Before one is known, the end of
+    /// the range at which the condition should hold.
     good: f64,
-    /// Among the positions at which the condition fails, the one nearest to `good`.
+    /// Among the positions at which the condition fails, the one nearest to `good`. Before one is known, the end of
+    /// the range at which the condition should fail.
     bad: f64,
     next: Option<f64>,
     stage: Stage,
@@ -119,7 +121,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A value beside the answer, at a quarter of the distance from the answer to the last tried value.
+    /// A value beside the answer: the range from the answer to the last tried value is halved twice, each time
+    /// keeping the half at the answer.
     fn nearer(&self) -> Option<f64> {
         let (last, _) = *self.tried.last()?;
         self.find.between(self.good, self.find.between(self.good, last)?)

@@ -8,8 +8,8 @@ use anabranch_fabric::Topology;
 use anabranch_workload::collective::Algorithm;
 use anabranch_workload::{Workload, WorkloadSpec};
 
-/// The first job whose ranks send within an NVLink domain over the network, and the first algorithm that does not use
-/// the switches that reduce.
+/// The first workload with messages within an NVLink domain over the network although a job has no `server`, and the
+/// first algorithm that does not use the switches that reduce.
 #[derive(Default)]
 pub(in crate::scenario) struct IdleNvLink {
     links: Option<IdleLinks>,

@@ -109,9 +109,8 @@ impl Checks {
 }
 
 impl Scenario {
-    /// Builds the fabric and the workload of every point, finds every link and queue pair that faults and measures
-    /// name, and checks that the curves have at most the permitted number of points. Returns warnings about inputs
-    /// that are valid but probably not intended.
+    /// Builds the fabric and the workload of every point and checks the schemes, the faults, the measures and the
+    /// limits against them. Returns warnings about inputs that are valid but probably not intended.
     ///
     /// # Errors
     /// The first part that cannot be built or found, or that does not fit the others, with its place.
@@ -343,8 +342,9 @@ impl Scenario {
         }
     }
 
-    /// The headroom in addition to the buffer, for each scheme, at the switch with the largest one. Schemes whose
-    /// headroom is within the buffer are left out. `facts` are those of [`Scenario::examine`].
+    /// The headroom in addition to the buffer, for each scheme, at the switch with the largest one, at the first
+    /// point of the sweep. Schemes without PFC or with the headroom within the buffer are left out. `facts` are those
+    /// of [`Scenario::examine`].
     ///
     /// # Errors
     /// A fabric that cannot be built.

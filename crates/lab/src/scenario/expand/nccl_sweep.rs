@@ -45,7 +45,8 @@ pub(in crate::scenario) fn split(file: &str, step: Step) -> Result<Vec<Step>, Di
 }
 
 /// The algorithm for the operation. If the scenario gives none, it is [`Operation::usual_algorithm`]: NCCL's choice
-/// for an AllReduce whose servers are known, and otherwise a fixed algorithm of the operation.
+/// for an AllReduce with `server`, unless `server` has `ranks` without `channels`, and otherwise a fixed algorithm of
+/// the operation.
 fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     let operation = table.word("operation", &Operation::ALL)?;
     if table.node("algorithm").is_none() {

@@ -92,7 +92,7 @@ pub(in crate::scenario) struct Variant {
     pub schemes: Option<Vec<Scheme>>,
 }
 
-/// The resolved form in the order in which it is written, with simple values first.
+/// The resolved form. The order of the fields does not matter, because the form is written with its keys sorted.
 #[derive(Serialize)]
 struct Written<'a> {
     title: &'a str,

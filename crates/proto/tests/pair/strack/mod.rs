@@ -35,8 +35,8 @@ fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
 }
 
 /// A packet counts as lost if more than max(cwnd, min_threshold) later packets overtook it (section 3.3.2). A packet
-/// that no more than this number overtook is not retransmitted. Probes are either not due in that time, or their
-/// answers are not fast.
+/// that no more than this number overtook is not retransmitted. A probe does no harm: either none is due within the
+/// longest round trip, or no answer to one is fast.
 #[test]
 fn a_path_that_loses_nothing_and_reorders_little_sees_no_retransmission() {
     check(lossless_schedule(false), |schedule| {

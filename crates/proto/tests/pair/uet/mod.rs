@@ -272,7 +272,6 @@ fn harmless_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
     )
 }
 
-/// A path that trims and keeps order.
 fn trimming_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
     (messages(), constant_ends(), timer_lag(), path(), 1u32..150, us(0..400)).prop_map(
         |(messages, ends, timer_lag, path, trimming, until)| {
@@ -304,7 +303,6 @@ fn constant_ends() -> impl Strategy<Value = UetEnds> {
     (ends(), constant()).prop_map(|(ends, cc)| UetEnds { cc, ..ends })
 }
 
-/// Random parameters of a sender and a receiver. The times and the parameters of inferred losses are set later.
 fn ends() -> impl Strategy<Value = UetEnds> {
     let mixed =
         (1u32..=64, 0u32..=255, 1u32..=255, 1u32..=64).prop_map(|(evs, penalty, max_penalty, buffer)| {

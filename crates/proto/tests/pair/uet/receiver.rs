@@ -31,7 +31,7 @@ pub struct CheckedReceiver {
     rate: Rate,
     /// The sender's demand, in units of 256 B.
     demanded: u64,
-    /// The credit granted so far, in units of 256 B.
+    /// The credit that has been granted, in units of 256 B.
     granted: u64,
     /// The time of the last pull, and its bytes.
     last_pull: Option<(Time, u64)>,

@@ -279,7 +279,7 @@ impl Reader {
                 Algorithm::AllgatherRing => bytes.saturating_mul(members.len() as u64),
                 _ => bytes,
             };
-            // A collective without bytes has no messages, but its nodes wait for each other.
+            // A collective without bytes has no messages, so each of its nodes ends as soon as it begins.
             self.graph.collectives.push(Collective { algorithm, bytes, chunk, channel, members });
         }
         Ok(())
