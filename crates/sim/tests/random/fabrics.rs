@@ -88,7 +88,7 @@ fn without_latency(dice: &mut Dice, text: &str) -> String {
             && dice.chance(40)
         {
             *line = format!("{from} {to} {rate} 0ns {loss}");
-        } else if line.starts_with("link_latency") || line.starts_with("trunk_latency") && dice.chance(50) {
+        } else if (line.starts_with("link_latency") || line.starts_with("trunk_latency")) && dice.chance(50) {
             let (key, _) = line.split_once(' ').unwrap_or_default();
             *line = format!("{key} = \"0ns\"");
         } else if line == "[[topology.tier]]" && dice.chance(70) {
