@@ -103,7 +103,7 @@ impl<S: Stream> Channel<S> {
     /// Writes a value.
     ///
     /// # Errors
-    /// The value cannot be written as JSON, or the other end is gone.
+    /// The value cannot be written as JSON, or the stream cannot be written.
     pub fn send(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');

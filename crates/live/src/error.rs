@@ -13,7 +13,8 @@ pub enum LiveError {
     /// a transfer is wrong.
     #[error("{0}")]
     Unsupported(String),
-    /// A node broke an invariant, a process or a peer failed, or a replay departs from its record.
+    /// Something is broken; for example, a node broke an invariant, a process or a peer failed, or a replay departs
+    /// from its record.
     #[error("{0}")]
     Broken(String),
     /// A frame cannot be read or written.

@@ -41,7 +41,8 @@ impl Work {
         self.packet_hops as f64 / (Work::seconds(self.lasts).max(1e-12) * rate)
     }
 
-    /// The dilation at which even a busy machine lets nodes act in time.
+    /// The dilation that suits even a busy machine. The time that packets should take raises it only as far as the
+    /// run does not exceed `EASY_RUN` for this reason.
     pub fn fitting_dilation(&self) -> u32 {
         let in_time = EASY_PACKET / Work::seconds(self.packet).max(1e-12);
         let soon = EASY_RUN / Work::seconds(self.lasts).max(1e-12);

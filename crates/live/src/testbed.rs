@@ -88,8 +88,8 @@ impl LiveOutcome {
 /// Runs a point on real packets.
 ///
 /// # Errors
-/// The point or its links cannot be built, a process dies or fails, a message is damaged, the run exceeds its limit,
-/// or the user ends it.
+/// The point or its links cannot be built, the run has a part that only the simulator has, a process cannot be
+/// started, dies or fails, a message is damaged, the run exceeds its limit, or the user ends it.
 pub fn live(point: &RunPoint, built: &Built, settings: &Settings<'_>) -> Result<LiveOutcome, LiveError> {
     let (run, topology) = (DrivenRun::new(point, built)?, &built.topology);
     let nodes = LiveNode::all(&run, topology)?;

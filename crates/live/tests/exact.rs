@@ -39,8 +39,8 @@ fn check(text: &str) {
     }
 }
 
-/// The built-in schemes, without HPCC, whose packets carry telemetry, without MRC, and without those for several data
-/// centres.
+/// The built-in schemes without HPCC, whose packets carry telemetry, without MRC, and without Themis-longhaul, its
+/// variants and the schemes with which its paper compares it.
 const SCHEMES: &str = r#"["reps", "reps-carry", "reps-reuse", "eqds", "ops", "ecmp", "adaptive-roce", "bitmap", "flowlet", "plb",
     "mprdma-lb", "mptcp", "mptcp-one-window", "strack", "strack-ops", "themis-spraying", "conweave", "sr-spray", "sr-ar",
     "sr-ecmp", "to-ar", "dcp", "dcp-dcqcn", "irn-ar", "irn-ar-dcqcn", "irn-ecmp", "irn-ecmp-dcqcn", "mp-rdma", "rack-tlp",

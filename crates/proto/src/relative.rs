@@ -346,7 +346,8 @@ parameter_quantities!(
     Pace: "a rate", in "rate or line", as &[RATE_FORM, "#line"],
 );
 
-/// Orders quantities in the same unit. Quantities in different units have no order before the fabric is known.
+/// Orders quantities in the same unit. Quantities in different units, and sums of two units, have no order before the
+/// fabric is known.
 macro_rules! ordered {
     ($name:ident, $zero:expr, $($variant:ident),*) => {
         impl PartialOrd for $name {

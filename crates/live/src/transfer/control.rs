@@ -108,7 +108,7 @@ impl Control {
     /// Connects to a receiver.
     ///
     /// # Errors
-    /// Nobody listens there, or the connection has ended already.
+    /// Nobody listens there or can be reached, or the connection has ended already.
     pub fn connect(to: SocketAddr, silence: RealDuration) -> Result<(Control, SocketAddr), LiveError> {
         let stream = TcpStream::connect_timeout(&to, CONNECT).map_err(|error| {
             LiveError::Broken(format!(
@@ -145,7 +145,7 @@ impl Control {
     /// Sends the greeting.
     ///
     /// # Errors
-    /// The peer is gone.
+    /// See [`send`](Self::send).
     pub fn greet(&mut self, content: &impl Serialize) -> Result<(), LiveError> {
         let content = serde_json::to_value(content).unwrap_or_default();
         let program = env!("CARGO_PKG_VERSION").to_owned();
@@ -190,7 +190,7 @@ impl Control {
     /// Sends a message.
     ///
     /// # Errors
-    /// The peer is gone.
+    /// The peer is gone, has failed or does not read.
     pub fn send(&mut self, message: &impl Serialize) -> Result<(), LiveError> {
         self.signed_ns = monotonic_ns();
         let Err(error) = self.channel.send(message) else { return Ok(()) };
@@ -217,7 +217,7 @@ impl Control {
     /// The next message that has arrived.
     ///
     /// # Errors
-    /// The peer is gone or silent for too long, or the message is unknown.
+    /// The peer is gone or silent for too long, or sends no known message.
     pub fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, LiveError> {
         if self.waiting.is_empty() {
             self.read()?;
@@ -227,7 +227,6 @@ impl Control {
         message.map(Some).map_err(|error| LiveError::Broken(format!("a message of {}: {error}", self.peer)))
     }
 
-    /// Reads what has arrived. A peer that has closed the connection, or is silent for too long, is an error.
     fn read(&mut self) -> Result<(), LiveError> {
         let read = self.channel.receive::<Value>();
         let peer = &self.peer;
@@ -256,7 +255,7 @@ impl Control {
     /// Sends a sign of life, if it is time for one.
     ///
     /// # Errors
-    /// The peer is gone.
+    /// See [`send`](Self::send).
     pub fn sign(&mut self, alive: &impl Serialize) -> Result<(), LiveError> {
         match monotonic_ns().saturating_sub(self.signed_ns) > SIGN_NS {
             true => self.send(alive),

@@ -121,7 +121,7 @@ impl Codec {
         Ok(Read { packet, payload })
     }
 
-    /// The bytes of the frame that was read last.
+    /// The bytes at `place` in the frame that was read last.
     pub fn payload(&self, place: Range<usize>) -> &[u8] {
         &self.frame[place]
     }
@@ -150,7 +150,7 @@ impl Socket {
     /// A socket that is bound to an address.
     ///
     /// # Errors
-    /// The address is in use, or none of this machine's.
+    /// The socket cannot be bound or set up, for example because the address is in use or is none of this machine's.
     pub fn bind(address: SocketAddr) -> io::Result<Socket> {
         let udp = UdpSocket::bind(address)?;
         let state = UdpSocketState::new((&udp).into())?;

@@ -164,7 +164,7 @@ impl Receiver<'_> {
         Ok(has_received)
     }
 
-    /// Handles the connections, and removes the transfers that have ended, each with the error that ended it.
+    /// Handles the connections. Removes and returns the transfers that have ended, each with its error if it failed.
     fn handle_sessions(&mut self) -> Vec<(Session, Option<LiveError>)> {
         let mut ended = Vec::new();
         let numbers: Vec<u32> = self.sessions.keys().copied().collect();

@@ -34,8 +34,8 @@ const RECEIVED_AT_ONCE: usize = 8;
 /// Sends files to one or more receivers.
 ///
 /// # Errors
-/// A parameter is wrong, a file cannot be read, a receiver is gone, silent or of another version, a file arrived
-/// damaged, or the user interrupted the transfer.
+/// A parameter is wrong, a file cannot be read, a receiver refuses the transfer, is gone, silent or of another
+/// version, a file arrived damaged, or the user interrupted the transfer.
 pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
     let mut sessions = Vec::new();
     for to in &settings.to {

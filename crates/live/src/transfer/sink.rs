@@ -17,7 +17,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// The most messages of a file. Message `i` of file `f` has the number `f * MOST_MESSAGES + i`.
+/// A file has fewer messages than this number. Message `i` of file `f` has the number `f * MOST_MESSAGES + i`.
 pub const MOST_MESSAGES: u32 = 1 << 20;
 /// The most files of a transfer.
 pub const MOST_FILES: u32 = u32::MAX / MOST_MESSAGES;
@@ -42,7 +42,7 @@ struct Arriving {
     end: Option<(u32, u64, u32)>,
     /// The file in a folder, and its path.
     file: Option<(File, PathBuf)>,
-    /// The CRC-32 of the messages up to `checked`, and of later ones by number.
+    /// The CRC-32 of the messages below `checked`, and of later ones by number.
     crc: Hasher,
     checked: u32,
     later: BTreeMap<u32, Hasher>,
@@ -203,7 +203,7 @@ impl Sink {
     }
 }
 
-/// A file that does not become whole is removed, whatever ends its transfer.
+/// A file that does not become whole is removed when its transfer ends.
 impl Drop for Arriving {
     fn drop(&mut self) {
         if let Some((_, part)) = &self.file {

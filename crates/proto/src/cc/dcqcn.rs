@@ -12,9 +12,9 @@
 //! these differences. [`DcqcnConfig::htsim`] reproduces all of them except two, which its documentation names. One of
 //! the two is that in htsim all flows share one alpha, which real hosts could not do.
 //!
-//! No timer events are scheduled. Each call first applies the timer expiries that are due, in the order of time, so
-//! that the results do not depend on the times of the calls. At equal times the order is alpha, the increase, and the
-//! cut (the order in which the simulators' events run), and last the event of the call.
+//! No timer events are scheduled. Timer expiries that are due are applied before anything depends on them, in the
+//! order of time, so that the results do not depend on the times of the calls. At equal times the order is alpha, the
+//! increase, and the cut (the order in which the simulators' events run), and last the event of the call.
 
 use super::interface::{CcProperties, CongestionControl, LossReport, Windows};
 use super::{AnyCc, CcConfig};
@@ -484,7 +484,7 @@ impl Dcqcn {
         }
     }
 
-    /// Applies the alpha timer's expiries until `now`. It is called before every cut, since only cuts depend on alpha.
+    /// Applies the alpha timer's expiries until `now`. This must happen before alpha is read or changed.
     fn advance_alpha(&mut self, now: Time) {
         if self.decays_by_packet {
             return;

@@ -153,7 +153,7 @@ impl CcProperties for HpccConfig {
     }
 
     fn windows(&self) -> Windows {
-        // The window never exceeds its initial value, which is the capacity of the path.
+        // The window never exceeds its initial value, which is the link's capacity in a base RTT.
         Windows::Own
     }
 

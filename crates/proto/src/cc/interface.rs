@@ -111,8 +111,8 @@ interface! {
         }
         /// Handles a loss: packets timed out, were trimmed, or were overtaken by later ones. `sack`, `eqds`,
         /// `strack`, `uet` and `mrc` call it for each packet, other transports for each timeout and each recovery.
-        /// `mp-rdma` calls it for a timeout, for an ACK of a slow path, and for an ACK that finds no packet to clock
-        /// out.
+        /// `mp-rdma` calls it for a timeout, for an ACK of a slow path, and for an ACK or NACK that finds no packet
+        /// to clock out.
         fn handle_loss(&mut self, lost: &LossReport) {
             let _ = lost;
         }

@@ -3,9 +3,9 @@
 //!
 //! The window counts bytes and follows the queueing delay. Acknowledged bytes add up to an increase, which is applied
 //! after more than eight packets or after a round trip. A marked packet whose delay reaches the target cuts the
-//! window if the average delay is above the target, at most once per round trip. If a packet was trimmed
-//! or its delay is above a threshold, and the period delivered few bytes, "quick adapt" sets the window to these bytes,
-//! which is needed in an incast.
+//! window if the average delay is above the target, at most once per round trip. If a packet was trimmed or its delay
+//! is above a threshold, and the period delivered few bytes, "quick adapt" sets the window to these bytes, which is
+//! needed in an incast.
 //!
 //! Not built: the receiver's penalty (step 3), by which a slow host requests a smaller window. The text does not say when
 //! a host requests it. [`NsccRules::Htsim`] reproduces differences of the public simulator (uet-htsim), and docs/uet.md
@@ -90,7 +90,8 @@ pub enum NsccAverage {
     /// The measured delay of each packet.
     #[default]
     Spec,
-    /// A quarter of the base RTT for an unmarked packet whose delay is above the target.
+    /// The measured delay of each packet, except that an unmarked packet whose delay is above the target counts as a
+    /// quarter of the base RTT.
     Htsim,
 }
 

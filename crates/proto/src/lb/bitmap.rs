@@ -146,9 +146,9 @@ impl LbProperties for BitmapConfig {
 }
 
 impl LoadBalancer for Bitmap {
-    /// The next entropy value in turn without a penalty. The first one that is skipped, or each, loses one point of its
-    /// penalty (see [`Decay`]). If all have penalties, or a larger share of them than `skip_limit`, the next one in turn
-    /// is used.
+    /// The next entropy value in turn without a penalty. The first one that is skipped, or each, loses one point of
+    /// its penalty (see [`Decay`]). If all have penalties, or a larger share of them than `skip_limit`, the next one
+    /// in turn is used, and loses one point too.
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
         let skips = f64::from(self.penalised) <= self.config.skip_limit * f64::from(self.config.evs);
         let first = self.turn();

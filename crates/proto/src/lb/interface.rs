@@ -79,13 +79,14 @@ interface! {
         /// Handles an ACK (or SACK). `ev` is the entropy value of the data packet that caused the ACK, `marked` is
         /// whether switches marked that packet (ECN), and `rtt` is the time since it was sent.
         ///
-        /// This is called for every ACK, even one that acknowledges nothing new, except for the ACKs of probes under
-        /// `uet` and `mrc`. With `ack_every` above 1 there are fewer ACKs than packets, and each call describes only
-        /// the last packet that the ACK covers, which caused it. Under `sack` a marked packet is acknowledged
-        /// immediately. With `carry_evs` there are further calls for the other packets that the ACK covers. These
-        /// come first, and have the `rtt` of the packet that caused the ACK. There are no calls for NACKs and CNPs,
-        /// except for NACKs of trimmed packets ([`handle_trim`](Self::handle_trim)). The transport `mp-rdma` instead
-        /// calls this once for each packet that an ACK or NACK clocks out.
+        /// This is called for every ACK, even one that acknowledges nothing new, with two exceptions: the ACKs of
+        /// probes under `uet` and `mrc`, and under `mrc` an ACK whose packet has been retransmitted since it was
+        /// sent. With `ack_every` above 1 there are fewer ACKs than packets, and each call describes only the last
+        /// packet that the ACK covers, which caused it. Under `sack` a marked packet is acknowledged immediately.
+        /// With `carry_evs` there are further calls for the other packets that the ACK covers. These come first, and
+        /// have the `rtt` of the packet that caused the ACK. There are no calls for NACKs and CNPs, except for NACKs
+        /// of trimmed packets ([`handle_trim`](Self::handle_trim)). The transport `mp-rdma` instead calls this once
+        /// for each packet that an ACK or NACK clocks out.
         fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
             let _ = (now, ev, marked, rtt);
         }

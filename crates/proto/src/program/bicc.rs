@@ -152,13 +152,13 @@ pub struct Bicc {
     destinations: Vec<Destination>,
     /// For each queue pair, the packets in flight in the order of PSNs.
     qps: Vec<VecDeque<Sent>>,
-    /// For each queue pair, the ePSN of a NACK, until the requested packet is forwarded. The host drops packets beyond
-    /// this PSN.
+    /// For each queue pair, the ePSN of a NACK, until the requested packet is forwarded or acknowledged. The host
+    /// drops packets beyond this PSN.
     requested: Vec<Option<u32>>,
     /// Forwarded packets in the order of forwarding. The first one is in flight, but later ones may no longer be.
     log: VecDeque<Logged>,
-    /// Forwarded packets that the host will drop, in the order of forwarding. As in `log`, only the first one is
-    /// certain to be in flight.
+    /// Forwarded packets that the host will drop, in the order of `due`. As in `log`, only the first one is certain
+    /// to be in flight.
     dropped_by_host: VecDeque<Logged>,
     held_bytes: u64,
     counts: Counts,

@@ -10,7 +10,6 @@ pub(super) struct Marking {
     pub kmax: u64,
     /// Probability of a mark at `kmax`. The probability rises linearly from 0 at `kmin`.
     pub pmax: f64,
-    /// The random stream for ECN marking.
     pub random: Stream,
 }
 

@@ -252,8 +252,8 @@ interface! {
             let _ = seed;
             self.build_sender(ends, facts, cc, lb)
         }
-        /// The receiver of a new queue pair, which may draw random numbers from a stream of `seed`. Built-in transports
-        /// draw none.
+        /// The receiver of a new queue pair, which may draw random numbers from a stream of `seed`. Of the built-in
+        /// transports, only `mrc` draws any.
         fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, seed: u64) -> AnyReceiver {
             let _ = seed;
             self.build_receiver(ends, facts)
@@ -276,8 +276,8 @@ interface! {
         /// `packets`.
         ///
         /// A bitmap has a bit for each packet in flight, except that MP-RDMA's has a fixed size. IRN has five bitmaps
-        /// (DCP, Table 3), and other transports have one for each set of PSNs that hardware must keep. The timer of
-        /// each packet in `sack` and the transmission times of RACK take 32 bits each.
+        /// (DCP, Table 3), and other transports have one for each set of PSNs that hardware must keep. The timer or
+        /// the transmission time of a packet takes 32 bits.
         fn tracking(&self, packets: u32) -> Vec<StateField>;
         /// Number of messages that the receiver tracks at the same time, with state of their own in
         /// [`tracking`](Self::tracking). None if the receiver tracks only packets.

@@ -183,9 +183,9 @@ fn a_gap_before_the_switch_stops_nobody() {
     assert_eq!(esw.hear(0, RECEIVER, ack(8)), [(0, 5)], "below the ePSN as well");
 }
 
-/// There are two gaps, and the copies that would make room in the full window are lost as well. A go-back-N receiver
-/// has dropped the packets behind the gaps, and drops further ones until the requested packet arrives. None of these
-/// counts as in flight for longer than a round trip.
+/// PSN 0 is lost before the switch, and so are the copies of PSNs 1 to 7, which would make room in the full window. A
+/// go-back-N receiver drops the packets that follow until PSN 0 arrives. None of these counts as in flight for longer
+/// than a round trip.
 #[test]
 fn what_a_receiver_drops_counts_for_a_round_trip() {
     let mut esw = Esw::new(&config(3, LONG));

@@ -7,7 +7,8 @@ pub struct Model {
     window: u64,
     release: Duration,
     round_trip: Duration,
-    /// For each queue pair, the PSN that a NACK requested and that has not been forwarded since then.
+    /// For each queue pair, the PSN that a NACK requested and that has been neither forwarded nor acknowledged since
+    /// then.
     asked: std::collections::BTreeMap<u32, u32>,
     /// All packets in flight, in the order of forwarding.
     on_way: Vec<OnWay>,

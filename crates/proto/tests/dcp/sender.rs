@@ -280,7 +280,7 @@ fn a_queue_pair_has_so_many_psns_and_msns() {
     sender.post(MessageId(1), (u64::from(u32::MAX) - 1) * PAYLOAD).unwrap();
     assert!(sender.post(MessageId(2), 2 * PAYLOAD).is_err());
     sender.post(MessageId(3), PAYLOAD).unwrap();
-    // The requests have three packets each, and there are 2^24 of them.
+    // The requests have three packets each, and a queue pair has at most 2^24 of them.
     let mut sender = super::sender(DcpConfig { counter_bits: 2, ..config() });
     sender.post(MessageId(1), (u64::from(Msn::LIMIT) - 2) * 3 * PAYLOAD).unwrap();
     assert!(sender.post(MessageId(2), 7 * PAYLOAD).is_err());

@@ -240,8 +240,8 @@ fn retry_numbers_do_not_go_round_unheard() {
     assert_eq!(receiver.take(&data(0, 10, 3, 0, sent as u8)), (vec![ack(1)], vec![10]));
 }
 
-/// A sender whose requests have at least `packets` packets, a quarter of its window. The receiver tracks four
-/// requests.
+/// A sender whose requests have `packets` packets (a quarter of its window) or more, apart from the last request of a
+/// message. The receiver tracks four requests.
 fn split(packets: u64) -> DcpSender {
     windowed(DcpConfig { tracked_messages: 4, ..config() }, 4 * packets * PACKET)
 }

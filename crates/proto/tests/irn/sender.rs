@@ -347,7 +347,7 @@ fn what_is_first_sent_in_recovery_and_lost_is_sent_again_too() {
 }
 
 /// DCP, section 2.2: recovery ends when the ePSN is above the highest PSN that was in flight at its beginning. Only
-/// then may a packet be retransmitted a second time.
+/// then may a SACK cause the second retransmission of a packet.
 #[test]
 fn recovery_ends_past_the_recovery_psn() {
     // The recovery PSN is 9. Packets 10 to 14 are first sent during the recovery, and the SACK of packet 11 causes

@@ -147,7 +147,7 @@ fn a_packet_that_was_sent_again_is_not_late() {
         answer(&mut sender, us(17), 7, repr);
         let paths: Vec<u16> = send(&mut sender, us(17)).into_iter().map(|(_, path)| path).collect();
         // The window never changes, so the ACK always makes room for a packet. The packet takes path 7 unless the ACK
-        // was late, which marks path 7 as slow.
+        // was late.
         assert_eq!(paths, if goes { vec![7] } else { paths.clone() }, "sent at {sent_at}");
         assert_eq!(paths.contains(&7), goes, "sent at {sent_at}");
     }
@@ -206,7 +206,7 @@ fn a_timeout_forgets_the_paths_that_waited() {
     assert_eq!(send(&mut sender, us(109)), [(4, 9_999)]);
 }
 
-/// The timer starts at the last new acknowledgement. An ACK of an out-of-order packet is not new.
+/// A new acknowledgement restarts the timer. An ACK of an out-of-order packet, or of a duplicate, is not new.
 #[test]
 fn only_new_acknowledgements_put_the_timeout_off() {
     let mut sender = busy(4);

@@ -131,7 +131,7 @@ fn the_congestion_control_is_told_of_each_ack_as_a_packet() {
     // The next ACK is that of a duplicate, and the one after it acknowledges PSNs 1 and 2.
     answer(&mut sender, us(8), 7, ack(0, 1));
     answer(&mut sender, us(8), 7, ack(1, 3));
-    // A NACK is not reported to the congestion control.
+    // The congestion control gets no report of a NACK for which a packet can be sent.
     answer(&mut sender, us(8), 7, nack(3, us(0)));
     let told = |marked: bool| format!("1 packet, 1000 B, marked {marked}, {}", Duration::from_us(8));
     assert_eq!(*log.lock().unwrap(), [told(false), told(true), told(false), told(false)]);

@@ -182,8 +182,8 @@ fn a_rich_period_sees_no_quick_adapt() {
     (0..8).for_each(|n| source.ack(2_000 + n, 0, true));
     source.lose(25_500, LossCause::Trimmed);
     assert_eq!(source.cc.window(), 262_500 - MTU, "33,200 B are above the gate");
-    // The trigger of quick adapt remains set. The next period delivers less than the gate (MaxWnd / 8), so that its
-    // first ACK causes quick adapt.
+    // The trigger of quick adapt remains set. The next period delivers less than the gate (MaxWnd / 8), so that the
+    // ACK at its end causes quick adapt.
     source.ack(50_000, 0, true);
     assert_eq!(source.cc.window(), MTU);
 }

@@ -18,8 +18,8 @@ const ROUTE: Route = Route {
 /// The bytes of the payload. They are few, but enough to notice a mix-up.
 const SHOWN: [u8; 6] = *b"shown.";
 
-/// Checks that the packet that arrives at `arrival` equals the packet decoded from its bytes, except that its time is
-/// rounded to a tick.
+/// Checks that the packet that arrives at `arrival` equals the packet decoded from its bytes, apart from the size on
+/// the wire. Times are rounded down to a tick.
 pub fn check_packet(
     headers: Headers,
     packet: &Packet,

@@ -26,7 +26,8 @@ use std::collections::BTreeSet;
 /// Reads a scenario, in short or in resolved form.
 ///
 /// # Errors
-/// The first error, with its place and what to write instead.
+/// The scenario is not valid, or a file that it names cannot be read. The error has its place and what to write
+/// instead, where these are known.
 pub fn read(
     file_name: &str,
     text: &str,
@@ -174,7 +175,6 @@ pub(in crate::scenario) fn seeds(root: &Table, over: &Overrides) -> Result<Vec<u
     }
 }
 
-/// The elements of a list with their places. The list must not be empty, and no element may occur twice.
 fn elements<T: Read + Ord + Clone + std::fmt::Debug>(
     root: &Table,
     key: &str,
@@ -209,7 +209,6 @@ fn twice<T: Ord>(values: &[T]) -> Option<&T> {
     values.iter().find(|value| !seen.insert(*value))
 }
 
-/// Rejects names of schemes at the key `scheme`, because they belong at `schemes`.
 fn refuse_names_in_scheme(root: &Table) -> Result<(), Diagnostic> {
     let file = root.file;
     if let Some(Node { at, item: Item::Leaf(value @ toml::Value::String(_)) }) = root.node("scheme") {
@@ -306,7 +305,6 @@ fn schemes_of_command_line(
         .collect()
 }
 
-/// The setup of a scenario: a built-in setup, a table in the scenario, or a file of SimAI.
 fn read_setup(
     registry: &Registry,
     root: &Table,
@@ -330,7 +328,6 @@ fn read_setup(
     simai_conf::read(&name, &text, &on)
 }
 
-/// The schemes that run, and the name of the setup. Each scheme is on the setup, with `[set]` and the sweep applied.
 fn read_schemes(
     registry: &Registry,
     root: &Table,
@@ -408,7 +405,6 @@ fn is_of_class(name: &str, classes: &[Table]) -> bool {
     classes.iter().filter_map(named).any(|named| named == name)
 }
 
-/// Whether a setting is for this scheme. `*` means every scheme that has the parameter.
 fn concerns(setting: &Setting, scheme: &Scheme) -> bool {
     setting.scheme == scheme.name || (setting.scheme == "*" && setting::accepts(scheme, &setting.path))
 }

@@ -116,7 +116,7 @@ impl<'a> Sweep<'a> {
         self.axes.iter().flatten().map(|(key, nodes)| (key.clone(), distinct(nodes))).collect()
     }
 
-    /// The swept parameters with their values. They include the values of `key` in `steps`, even if `[sweep]` does not
+    /// The swept parameters with their values. They include the texts of `key` in `steps`, even if `[sweep]` does not
     /// contain that key.
     pub(in crate::scenario) fn values_with(
         &self,
@@ -139,7 +139,7 @@ impl<'a> Sweep<'a> {
         values
     }
 
-    /// The points, of which the last parameter changes fastest; a single point without a sweep.
+    /// Unless the scenario lists its points, the last axis changes fastest.
     pub(in crate::scenario) fn steps(&self, root: &Table) -> Result<Vec<Step>, Diagnostic> {
         if root.node("point").is_some() {
             return spelled_out(root);
@@ -165,8 +165,7 @@ impl<'a> Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// Changes the fix of an error about a swept value to a line of `[sweep]`: the whole path, and the list with the
-    /// corrected value in it.
+    /// Changes the fix of an error about a swept value to a whole line of `[sweep]`.
     pub(in crate::scenario) fn in_its_list(&self, error: Diagnostic) -> Diagnostic {
         let at = error.span.line.zip(error.span.column);
         match error.fix.as_ref().and_then(|fix| self.whole_line(at?, fix)) {
@@ -175,8 +174,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// The whole line of `[sweep]` in which the swept value at `at` is corrected by `fix`. None if no swept value is
-    /// there, if `fix` is not about a value, or if it changes both the path and the value.
+    /// The whole line of `[sweep]` in which the swept value at `at` is corrected by `fix`.
     fn whole_line(&self, at: (usize, usize), fix: &Fix) -> Option<Fix> {
         let mut swept = self.axes.iter().flat_map(|axis| axis.iter().map(move |swept| (swept, axis.len())));
         let (((key, nodes), together), place) = swept.find_map(|swept| {
@@ -240,7 +238,6 @@ fn listed<'a>(
     Ok((key.to_owned(), values.iter().collect()))
 }
 
-/// The tables of `[[sweep.zip]]`, or the single table `[sweep.zip]`.
 fn zips<'a>(table: &Table<'a>) -> Result<Vec<&'a Node>, Diagnostic> {
     match table.fields.get(ZIP) {
         None => Ok(Vec::new()),
@@ -304,7 +301,6 @@ fn canonical(value: &toml::Value) -> String {
     size().or_else(rate).or_else(time).unwrap_or_else(|| value.to_string())
 }
 
-/// Rejects positions that have the same values.
 fn distinct(file: &str, axis: &Axis) -> Result<(), Diagnostic> {
     let mut seen = BTreeMap::new();
     for position in 0..axis[0].1.len() {
@@ -422,7 +418,7 @@ fn check_key(
 }
 
 /// The setting for all schemes to write instead of a path that begins with a part of schemes, such as `lb`. Its path
-/// is the one that `key` probably means in a scheme of the scenario, or else `key` itself.
+/// is the one that `key` probably means in a built-in scheme of the scenario, or else `key` itself.
 fn part_path(key: &str, root: &Fields, values: &toml::Value) -> Fix {
     let names = root.get("schemes").map(|node| as_list(&node.value())).unwrap_or_default();
     let names =

@@ -44,8 +44,8 @@ fn flatten(at: &str, properties: &Map<String, Value>, leaves: &mut Vec<(String, 
     }
 }
 
-/// The schema of the values of each key of the topology, the workload, the classes and the faults. The path of the key is a
-/// regular expression.
+/// The schema of the values of each key of the topology, the workload, the classes and the faults. The path of the
+/// key is a regular expression.
 fn keys() -> BTreeMap<String, Value> {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for section in sections() {

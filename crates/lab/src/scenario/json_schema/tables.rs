@@ -173,8 +173,8 @@ fn by_kinds(having: &[(&str, &Value)]) -> String {
     lines.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The condition under which a table has the keys of a section: its kind or, for a section without a kind, the name
-/// of its file.
+/// The condition under which a table has the keys of a section: its kind or, for a section without a kind, that the
+/// table names a file.
 fn condition(section: &Section) -> Value {
     let mut conditions = Vec::new();
     match (section.kind, section.keys.iter().find(|key| key.name == "kind").map(|key| key.is)) {

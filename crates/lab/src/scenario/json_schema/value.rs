@@ -167,8 +167,8 @@ pub(super) fn of_parameter(parameter: &Parameter) -> Value {
     schema
 }
 
-/// A value that any of several schemas permits. Among schemas that permit equal values only the first is kept. A
-/// default or an example in which they differ is removed.
+/// A schema that permits the values of any of several schemas. Among schemas that permit equal values only the first
+/// is kept. A default or an example in which they differ is removed.
 pub(super) fn any_of(schemas: Vec<Value>) -> Value {
     let mut found: Vec<Value> = Vec::new();
     for schema in schemas {

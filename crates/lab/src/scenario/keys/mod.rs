@@ -32,7 +32,6 @@ pub(in crate::scenario) fn section(name: &str) -> &'static Section {
     all().find(|section| section.name == name).unwrap_or_else(|| panic!("no section {name:?}"))
 }
 
-/// The keys of the section `name`.
 pub(in crate::scenario) fn of(name: &str) -> Vec<&'static str> {
     section(name).keys.iter().map(|key| key.name).collect()
 }
@@ -46,7 +45,7 @@ pub(in crate::scenario) fn kinds(table: &str) -> impl Iterator<Item = &'static s
 pub(in crate::scenario) const BY_FILE: [(&str, &str); 3] =
     [("topo-file", ".topo"), ("graph", ""), ("cm", ".cm")];
 
-/// An example of the value of a key with this name. A name has the same meaning in every table.
+/// An example of the value of a key with this name, or `...`.
 pub(in crate::scenario) fn example(name: &str) -> &'static str {
     known_example(name).unwrap_or("...")
 }
@@ -82,12 +81,10 @@ pub(in crate::scenario) fn kinds_with(table: &str, key: &str, own: Option<&str>)
     SECTIONS.iter().filter(has_it).map(named).collect()
 }
 
-/// Whether there is a table with this header: `[workload.server]`.
 pub(in crate::scenario) fn has_table(header: &str) -> bool {
     all().any(|section| section.table == header)
 }
 
-/// The tables that have the key, without repetitions.
 pub(in crate::scenario) fn tables_with(key: &str) -> Vec<&'static str> {
     let has_it = |section: &&Section| section.keys.iter().any(|its| its.name == key);
     let mut tables: Vec<&str> = SECTIONS.iter().filter(has_it).map(|section| section.table).collect();

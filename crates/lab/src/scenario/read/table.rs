@@ -191,7 +191,7 @@ impl<'a> Table<'a> {
         ))
     }
 
-    /// Rejects a length, rate or time of zero.
+    /// Rejects a size, rate or time of zero.
     pub(in crate::scenario) fn above_zero<T: Into<Amount>>(
         &self,
         key: &str,
@@ -220,8 +220,7 @@ impl<'a> Table<'a> {
     /// A word from a closed list.
     ///
     /// # Errors
-    /// The word is missing or not in the list. The error names the nearest word, or all words if none is near or none
-    /// was written.
+    /// The word is missing, not text, or not in the list. The error proposes a similar word, or else all words.
     pub(in crate::scenario) fn word<T: Copy>(&self, key: &str, known: &[(&str, T)]) -> Result<T, Diagnostic> {
         self.word_or_alias(key, known, &[])
     }
@@ -229,8 +228,7 @@ impl<'a> Table<'a> {
     /// A word from a closed list, or an alias of such a word. Errors list only the words, not the aliases.
     ///
     /// # Errors
-    /// The word is missing or unknown. The error names the nearest word, or all words if none is near or none was
-    /// written.
+    /// The word is missing, not text, or unknown. The error proposes a similar word, or else all words.
     pub(in crate::scenario) fn word_or_alias<T: Copy>(
         &self,
         key: &str,

@@ -10,8 +10,8 @@ use anabranch_engine::{ClassSpec, ClassTraffic, FaultKind, FaultSpec, FullQueue,
 use anabranch_fabric::TopologySpec;
 use anabranch_proto::PathFacts;
 
-/// The classes of a scenario, that of the compared schemes first. Empty if the scenario has no `[[class]]`. `schemes` has
-/// the scheme of each table that names one.
+/// The classes of a scenario, that of the compared schemes first. Empty if the scenario has no `[[class]]`. `schemes`
+/// has the scheme of each table that names one.
 pub(in crate::scenario) fn read(
     cx: &Context,
     tables: &[Table],

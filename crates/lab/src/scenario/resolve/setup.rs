@@ -11,8 +11,8 @@
 //! `common`, so that every scheme can run with every setup.
 //!
 //! **Precedence**, from lowest to highest: the defaults of the types, the setup (its base, then itself; in each:
-//! values for all, for a kind, for switches that pause, trim or drop), the scheme (its base, then itself), `set` of the
-//! scheme, `[set]` and the sweep. A size of a scheme that begins with `+` is added to the setup's size.
+//! values for all, for a kind, for switches that pause, trim or drop), the scheme (its base, then itself), `set` of
+//! the scheme, `[set]` and the sweep. A size of a scheme that begins with `+` is added to the setup's size.
 
 use crate::scenario::keys;
 use crate::scenario::read::document::{self, Fields, Item, Node, Place};
@@ -87,8 +87,8 @@ const FRAMING: [&str; 4] = ["payload", "header", "ack", "rto"];
 pub(in crate::scenario) struct Setup {
     /// The name of the setup, for display.
     pub name: String,
-    /// The bases and the setup itself, each with its parts and with those in `lossless`, `trimming` and `dropping`. Empty in the
-    /// resolved form, where the schemes contain all values themselves.
+    /// The bases and the setup itself, each with its parts and with those in `lossless`, `trimming` and `dropping`.
+    /// Empty in the resolved form, where the schemes contain all values themselves.
     stack: Vec<Fields>,
 }
 
@@ -300,8 +300,8 @@ fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, plugins: 
         return given;
     };
     let known = plugins.keys(part, &kind);
-    // A registered part may use a built-in parameter's name with another meaning, so it gets only the framing parameters of
-    // the layer.
+    // A registered part may use a built-in parameter's name with another meaning, so it gets only the framing
+    // parameters of the layer.
     let shared = |key: &str| FRAMING.contains(&key) || plugins.parameters(part, &kind).is_none();
     let for_all = layer.iter().filter(|(key, node)| {
         !matches!(node.item, Item::Table(_)) && known.iter().any(|known| known == *key) && shared(key)

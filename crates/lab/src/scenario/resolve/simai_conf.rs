@@ -30,9 +30,9 @@ pub(in crate::scenario) fn is_file(setup: &str) -> bool {
 /// The setup from a file, for a topology.
 ///
 /// # Errors
-/// The error has the line: a value that is missing or malformed, ECN marking that is off, a link rate without
-/// thresholds for ECN marking, thresholds that contradict each other, or different marking probabilities for the
-/// rates.
+/// The error has the line: a value that is missing, malformed or out of its range, ECN marking that is off, a link
+/// rate without thresholds for ECN marking, thresholds that contradict each other, or different marking probabilities
+/// for the rates.
 pub(in crate::scenario) fn read(name: &str, text: &str, on: &Topology) -> Result<Setup, Diagnostic> {
     let conf = Conf { name, lines: lines(text) };
     let payload: u64 = conf.needed("PACKET_PAYLOAD_SIZE", "9000")?;

@@ -159,7 +159,7 @@ pub(in crate::scenario) fn check_list(
     Ok(())
 }
 
-/// The table with the parameters of `cure` added; none if `cure` is empty.
+/// The table with the parameters of `cure` added; none if `cure` is empty or belongs in a table that is missing.
 pub(in crate::scenario) fn cured(
     table: &toml::Table,
     cure: &[(String, ParameterValue)],

@@ -17,7 +17,7 @@ pub(in crate::scenario) struct Context<'a> {
     read: RefCell<BTreeMap<String, String>>,
 }
 
-/// The files of ranks are still looked up if the rank is less than this number above a missing one.
+/// Files of later ranks are looked for up to, but not including, this number above the first missing rank.
 const FURTHER_RANKS: usize = 64;
 
 impl<'a> Context<'a> {

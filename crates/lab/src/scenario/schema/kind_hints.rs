@@ -121,8 +121,7 @@ fn near_part(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     })
 }
 
-/// The error for a setting that leaves a part of a scheme incomplete: text or a table without a kind in place of the
-/// part's table, a new kind without its parameters, or a parameter of another registered kind. None for other values.
+/// The error for a setting that leaves a part of a scheme incomplete or names an unknown kind; none for other values.
 pub(in crate::scenario) fn incomplete_part(
     plugins: &Plugins,
     scheme: &Scheme,

@@ -45,7 +45,7 @@ pub(in crate::scenario) fn kinds_of(part: &str) -> Vec<KindDeclaration> {
     }
 }
 
-/// The declarations of all parameters of all kinds of all parts, by path.
+/// The declarations of all parameters of all built-in kinds of all parts, by path.
 pub(in crate::scenario) fn of_all_kinds() -> Vec<Parameter> {
     let of_kinds = ["transport", "cc", "lb", "fabric.program"].into_iter().flat_map(|part| {
         let declared = kinds_of(part).into_iter().flat_map(|kind| kind.parameters.to_vec());

@@ -132,7 +132,7 @@ fn header(table: &Table, near: &str, node: &Node) -> String {
     }
 }
 
-/// Whether a value has the type of a key's example: text, a time, a list.
+/// Whether a value has the type of a key's example. Any value suits a list, since it can become an element.
 fn is_of_type(key: &str, value: &toml::Value) -> bool {
     let example: Option<toml::Table> = toml::from_str(&format!("key = {}", example(key))).ok();
     match example.as_ref().and_then(|table| table.get("key")) {

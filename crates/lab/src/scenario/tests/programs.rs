@@ -171,8 +171,8 @@ fn the_cures_work() {
     }
 }
 
-/// The program `themis-spraying` needs a transport whose window counts packets, because its bitmap covers this
-/// window.
+/// The program `themis-spraying` needs the transport `rnic-sr`: its bitmap covers that transport's window in packets,
+/// and it answers that transport's NACKs.
 #[test]
 fn themis_needs_the_transport_that_it_was_made_for() {
     let themis = "kind = \"themis-spraying\", paths = 8, window = 512, confirmation = true, lazy_drop = true, \

@@ -17,7 +17,7 @@ fn warnings(scheme: &str, bytes: &str, set: &str) -> Vec<Diagnostic> {
     scenario.check().unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// The scheme, a setting, and the warning that follows the setting's name.
+/// The scheme, its settings, and the text of the warning from the name of the first setting on.
 const CASES: [(&str, &str, &str); 7] = [
     (
         "sr-ecmp",

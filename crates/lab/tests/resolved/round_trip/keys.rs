@@ -404,7 +404,7 @@ fn of_rest(section: &str, key: &str) -> Option<Case> {
     })
 }
 
-/// Keys that have the same meaning in every table.
+/// Keys for which the same values are valid in every table.
 fn of_any(_: &str, key: &str) -> Option<Case> {
     Some(others(match key {
         "file" => &["\"other.txt\""],

@@ -57,7 +57,8 @@ struct Arrivals {
     old_path: Option<(Stamp, Time)>,
     /// The time at which the TAIL passed the source ToR. It is valid while packets are held.
     tail: Stamp,
-    /// The latest time at which held packets are released. It is valid while packets are held.
+    /// The time at which held packets are released unless the TAIL arrives before. It is valid while packets are
+    /// held.
     release: Time,
     /// Held packets, each with the port on which it arrived.
     held: VecDeque<(Packet, u16)>,

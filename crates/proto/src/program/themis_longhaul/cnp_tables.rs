@@ -22,9 +22,9 @@
 //! - A CNP of a flow in the store changes only the entry. Otherwise each CNP would fill the slot that the entry is
 //!   meant to free.
 //! - A slot whose flow has returned to normal is a miss, like an empty one.
-//! - By default, the reset does not check which flow uses the slot. Another flow with the same slot is then not
-//!   throttled until its own entry is installed or its next CNP arrives. With `reset_own` the reset does check, and
-//!   keeps the slot if another flow's CNP was the last to write it.
+//! - By default and without fingerprints, the reset does not check which flow uses the slot. Another flow with the
+//!   same slot is then not throttled until its own entry is installed or its next CNP arrives. With `reset_own` or
+//!   fingerprints, the reset keeps the slot if another flow's CNP was the last to write it.
 //! - A slot is released when its flow returns to normal. With `expiry` it is also released when no CNP has arrived for
 //!   that time ("expired register entries", section V-B). Packets of the flow may still loop then, and may be
 //!   overtaken.

@@ -99,7 +99,8 @@ pub struct MonitorCounters {
     pub cookies: u64,
     /// Cookies that were returned in time, and whose clients were reset.
     pub recorded: u64,
-    /// ACKs without a record or a valid cookie: forged or late ones, and ACKs of established connections.
+    /// ACKs that neither complete a recorded handshake nor return a valid cookie: forged or late ones, and ACKs of
+    /// established connections.
     pub unverified: u64,
     /// Records that the record of another connection overwrote.
     pub overwritten: u64,

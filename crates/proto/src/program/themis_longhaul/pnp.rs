@@ -10,7 +10,8 @@
 //! - The CNP is sent when the packet that caused it leaves, and has that packet's entropy value, since it is made from
 //!   a copy of the packet. It has the size of an ACK, because the copy is truncated to its header. The authors'
 //!   simulator delays the CNP by 2 us.
-//! - The TCP client is the requester, and the daemons of its data centre report it to every external switch.
+//! - The TCP client is the requester, and the daemons of its data centre report it to the external switch of that
+//!   data centre (with `both_ends`, also to that of the server's).
 
 use super::config::PnpConfig;
 use super::monitor::{HandshakeMonitor, MonitorCounters, MonitorVerdict, Segment, TcpFlags};

@@ -2,9 +2,9 @@
 //!
 //! A data packet carries only the queue pair's number at the server, and a CNP needs the number at the client. The
 //! client's daemon knows both while the queue pair is set up, and reports them to the control plane of the external
-//! switch, which makes an entry. Daemons report every queue pair, since a host does not know the location of the other
-//! host. Only queue pairs between hosts whose handshake passed the monitor get an entry. Daemons also report the
-//! destruction of queue pairs.
+//! switch, which makes an entry. Daemons report every queue pair, since a host does not know the location of the
+//! other host. With `monitor`, only queue pairs between hosts whose handshake passed the monitor get an entry.
+//! Daemons also report the destruction of queue pairs.
 //!
 //! Choices where the paper is silent:
 //! - Full table: the entry is refused and counted, and not tried again. The queue pair then gets no CNPs from this

@@ -95,7 +95,8 @@ pub struct FlowState {
     /// The PSN of the last packet that was forwarded to its port (appendix D). None before the first one since the
     /// registers were allocated.
     pub last_sent: Option<u32>,
-    /// The arrival of the last data packet. The control plane uses it to find idle entries for reuse.
+    /// The last arrival of a data packet, or its last return from the recirculation port. The control plane uses it
+    /// to find idle entries for reuse.
     pub packet_time: Time,
 }
 

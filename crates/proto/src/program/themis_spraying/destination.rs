@@ -135,7 +135,8 @@ impl Destination {
             self.counters.invalid += 1;
             return Verdict::Drop;
         }
-        // Lines 9-12, condition C2: a later packet of the same path has arrived, so the packet is lost.
+        // Lines 9-12, condition C2: a later packet of the same path has arrived, so the packet is lost. Without
+        // `confirmation`, this is assumed.
         if !self.confirmation || qp.path_max[(psn % self.paths) as usize] > psn {
             self.counters.valid += 1;
             return Verdict::Forward;

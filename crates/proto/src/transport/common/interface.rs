@@ -127,7 +127,7 @@ pub struct SenderCounters {
     /// Timeouts. Transports with a timer for each packet (`sack`, `eqds`, `uet` and `mrc`) count the packets that
     /// timed out. The others count the timeouts of the queue pair.
     pub timeouts: u64,
-    /// NACKs that were received, including outdated ones (`rnic-sr` and `mp-rdma`), or NACKs that declared a packet
+    /// NACKs that were handled, including outdated ones (`rnic-sr` and `mp-rdma`), or NACKs that declared a packet
     /// lost (`uet` and `mrc`). Other transports do not count NACKs.
     pub nacks: u64,
     /// Batches of retransmissions that were fetched from host memory (`dcp`).

@@ -23,10 +23,11 @@
 //! - **The timer waits for packets that are still to be sent.** It restarts with each packet of the oldest request and
 //!   of a new round. It does not expire before the last of these packets is sent, nor while one waits for
 //!   retransmission. Otherwise a message that takes longer than the timeout at its rate would restart for ever.
-//! - **After seven retries without a higher eMSN, each timeout is twice as long as the previous one**, up to 2^16 times
-//!   the first. InfiniBand's retry count would end the queue pair there. The retry number has only 8 bits, so that a
-//!   receiver that missed 128 rounds would take the next one for an earlier one. (The doubling also ensures progress if
-//!   the timeout is below the spread of path delays, so that each round is abandoned while its packets still arrive.)
+//! - **From the eighth retry without a higher eMSN on, each timeout is twice as long as the previous one**, up to
+//!   2^16 times the first. InfiniBand's retry count would end the queue pair there. The retry number has only 8 bits,
+//!   so that a receiver that missed 127 rounds would take the next one for an earlier one. (The doubling also ensures
+//!   progress if the timeout is below the spread of path delays, so that each round is abandoned while its packets
+//!   still arrive.)
 //! - **A new round is subject to the rate but not to the window.** It replaces lost packets that the window admitted
 //!   before. A window that has shrunk since then limits only new data.
 //! - **A packet of a complete message is answered with an ACK**, since the ACK that completed the message was lost.

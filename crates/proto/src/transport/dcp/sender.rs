@@ -333,7 +333,7 @@ impl DcpSender {
         self.sent.saturating_sub(self.waiting)
     }
 
-    /// Sends the next new packet, which the window must admit.
+    /// Sends the next new packet, which `next_fits` must have admitted.
     #[inline]
     fn send_next(&mut self, now: Time) -> Option<Packet> {
         let (psn, slot) = (self.next, self.current);

@@ -122,8 +122,7 @@ impl Sender for EqdsSender {
                 }
             }
             _ => {
-                // At the first answer a window is in flight, and from then on only pulls let data be sent (htsim,
-                // `clearSpeculativeCredit`).
+                // From the first ACK or NACK on, only pulls let data be sent (htsim, `clearSpeculativeCredit`).
                 self.speculative = 0;
                 self.sack.handle_packet(now, packet);
             }

@@ -9,8 +9,8 @@ use crate::psn_set::PsnSet;
 use crate::transport::common::{Ends, Framing, Messages, OutOfPsns, PayloadRange, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 
-/// The largest number of packets that an ACK clocks out on its path: one for its own packet, and one if the window
-/// grew.
+/// The largest number of packets that an ACK or NACK clocks out on its path: one for its own packet, and one if the
+/// window grew.
 const MAX_CLOCKED: u32 = 2;
 
 /// The sender of a queue pair.
@@ -30,9 +30,10 @@ pub struct MpRdmaSender {
     fresh: u32,
     /// Number of individually acknowledged PSNs between `unacked` and `next`, which are the members of `sacked`.
     inflate: u32,
-    /// Number of unacknowledged packets that were sent before the last go-back-N restart.
+    /// Number of packets from before the last go-back-N restart that may still be in flight.
     stray: u32,
-    /// Number of packets that ACKs have clocked out and that are not yet sent. The load balancer stores their paths.
+    /// Number of packets that ACKs and NACKs have clocked out and that are not yet sent. The load balancer stores
+    /// their paths.
     clocked: u32,
     /// The highest acknowledged PSN (snd_ooh).
     highest: u32,
@@ -307,8 +308,8 @@ impl MpRdmaSender {
         let room = self.window().saturating_sub(self.in_flight()).saturating_sub(self.clocked);
         let backlog = (self.messages.end() - self.next).saturating_sub(self.clocked);
         if room > 0 && backlog == 0 {
-            // Unused room is lost: if an ACK allows a packet but there is none to send, the window shrinks by one
-            // packet, since the path then returns no ACK for it.
+            // Unused room is lost: if an ACK or NACK allows a packet but there is none to send, the window shrinks by
+            // one packet, since the path then returns no ACK for it.
             self.report_loss(now, LossCause::Inferred);
         }
         let packets = room.min(backlog).min(MAX_CLOCKED);

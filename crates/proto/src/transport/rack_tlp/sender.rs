@@ -35,8 +35,8 @@ pub struct RackTlpSender {
     base_rtt: Duration,
     reo_wnd: Duration,
     rto: Duration,
-    /// The start of the RTO timer: the last ACK of a new arrival, the last detected loss, the last retransmission or
-    /// probe, or the first packet after an idle period.
+    /// The start of the RTO timer: the last ACK of a new arrival, detected loss, timeout, retransmission, or probe
+    /// that came due or was sent, or the first packet after an idle period.
     since: Time,
     /// The time at which the oldest overtaken packet counts as lost. It is [`Time::NEVER`] if none was overtaken.
     reorder_due: Time,
@@ -289,8 +289,8 @@ impl RackTlpSender {
     }
 
     /// Sets the probe timer (RFC 8985, section 7.2). A probe is due two smoothed RTTs from now, or at the RTO if that
-    /// is earlier. It is due only while packets are in flight and no loss or gap is known, since other timers handle
-    /// those.
+    /// is earlier. It is due only while packets are in flight, no other probe is due or unanswered, and no loss or
+    /// gap is known, since other timers handle those.
     ///
     /// In the RFC, the handshake measures a first RTT. A queue pair has no handshake, so the path's base RTT is used.
     /// The RFC's allowance for a delayed ACK of a single packet in flight is not needed, since the last packet requests

@@ -136,7 +136,7 @@ impl SackReceiver {
 
     /// The PSN of bit 0 of an ACK for all packets since the last ACK. It is 63 below the highest of these packets,
     /// but not below the ePSN, since the cumulative PSN acknowledges everything below that. If ACKs carry entropy
-    /// values, it is 47 below the highest packet, and it may be below the ePSN.
+    /// values, it is at most 47 below the highest packet, and it may be below the ePSN.
     ///
     /// ACKs get lost, and while a gap exists, the cumulative PSN of later ACKs does not repeat their content. Therefore
     /// the bits look back: the ACKs of the next 63 PSNs repeat the content of an ACK, and at the latest the closing of

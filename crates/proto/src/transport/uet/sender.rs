@@ -468,8 +468,8 @@ impl UetSender {
     }
 
     /// NSCC, step 2: the RTT is valid in two cases. Either the packet was sent once and the ACK names no
-    /// retransmission, or it was sent twice and the ACK names one. It is not valid for a packet below `unacked`, of
-    /// which the sender keeps no record: another ACK overtook this one.
+    /// retransmission, or it was sent twice and the ACK names one. It is not valid for the ACK of a probe, nor for a
+    /// packet below `unacked`, of which the sender keeps no record: another ACK overtook this one.
     #[inline]
     fn is_rtt_valid(&self, psn: u32, cause: SackCause) -> bool {
         let is_known = (self.unacked..self.next).contains(&psn);

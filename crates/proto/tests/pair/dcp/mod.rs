@@ -134,10 +134,10 @@ impl Ends for DcpEnds {
         }
     }
 
-    /// Timeouts double during network faults, so that the current one may then be as long as all faults together. After
-    /// that, a request needs one round in which all of its packets arrive. While the timeout is below the spread of the
-    /// delays, rounds may overlap, but after seven rounds it doubles. Sixteen rounds suffice for the paths that are
-    /// generated.
+    /// Timeouts double during network faults, so that the current one may then be as long as all faults together.
+    /// After that, a request needs one round in which all of its packets arrive. While the timeout is below the
+    /// spread of the delays, rounds may overlap, but from the eighth retry on it doubles. Sixteen rounds suffice for
+    /// the paths that are generated.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let turn = schedule.turn();
@@ -181,13 +181,13 @@ impl Schedule<DcpEnds> {
     /// The requests, indexed by MSN.
     fn requests(&self) -> Vec<Request> {
         let mut requests = Vec::<Request>::new();
-        // A message of less than two shares of the window is one request. The requests of a longer message have one
-        // share or more and less than two, except that the last one may be shorter. No request exceeds the receiver's
-        // counter.
+        // A message of less than two shares of the window is one request, unless it exceeds the receiver's counter.
+        // The requests of a longer message have one share or more and less than two, except that the last one may be
+        // shorter. Each request is within that counter.
         let in_window = self.cc().window() / PACKET;
         let (in_window, tracked) = (u32::try_from(in_window).unwrap_or(u32::MAX), self.ends.tracked.max(1));
         let counted = (1 << self.ends.counter_bits) - 1;
-        // If the window has between one and two packets per tracked request, requests have two packets.
+        // If the window has between one and two packets per tracked request, a share is two packets.
         let in_pairs = in_window > tracked && in_window / tracked == 1;
         let share = if in_pairs { 2 } else { in_window / tracked }.clamp(1, counted);
         for (psn, planned) in self.planned().into_iter().enumerate() {

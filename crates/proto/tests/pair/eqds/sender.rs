@@ -20,7 +20,7 @@ pub struct CheckedSender {
     pulled: u64,
     /// Number of data packets sent.
     sent: u64,
-    /// The value of `sent` at the first answer. No later packet is speculative.
+    /// The value of `sent`, at most `window`, at the first ACK or NACK. No later packet is speculative.
     speculative: Option<u64>,
     /// The time of the last packet sent or received.
     last: Time,

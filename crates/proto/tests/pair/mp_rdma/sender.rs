@@ -31,9 +31,10 @@ pub struct CheckedSender {
     next: u32,
     /// The first PSN that was never sent.
     fresh: u32,
-    /// PSNs that were sent since the last go-back-N restart, and for which no ACK of such a copy has arrived.
+    /// PSNs that were sent since the last go-back-N restart and are not acknowledged: no cumulative acknowledgement
+    /// covers them, and no ACK of such a copy has arrived.
     under_way: BTreeSet<u32>,
-    /// Number of unanswered packets from before the last go-back-N restart.
+    /// Number of packets from before the last go-back-N restart that may still be in flight.
     stray: u32,
     /// Number of packets sent minus the number of answers, since the beginning.
     on_the_way: u32,

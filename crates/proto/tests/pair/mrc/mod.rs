@@ -221,7 +221,7 @@ fn constant_ends() -> impl Strategy<Value = MrcEnds> {
     (ends(), constant()).prop_map(|(ends, cc)| MrcEnds { cc, ..ends })
 }
 
-/// All parameters except the times and those of inferred losses.
+/// All parameters except those of timeouts, probes and inferred losses.
 fn ends() -> impl Strategy<Value = MrcEnds> {
     let nscc = window().prop_map(|window| {
         let window = Size::Bytes(Bytes(window));

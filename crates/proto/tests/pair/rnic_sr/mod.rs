@@ -116,8 +116,8 @@ fn without_nacks_a_loss_costs_a_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// There is only one NACK for an ePSN. If the packet that it caused to be retransmitted is lost again, the timeout must
-/// repair this. The loss of any other packet causes a NACK of its own, once the first loss is repaired.
+/// There is only one NACK for an ePSN. If the packet that it caused to be retransmitted is lost again, the timeout
+/// must repair this. The loss of any other new packet causes a NACK of its own, once the first loss is repaired.
 #[test]
 fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends(4, 1000 * PACKET));

@@ -28,8 +28,9 @@ use std::sync::Arc;
 /// scenario and seed give the same results.
 ///
 /// # Panics
-/// A registration panics if its name is already used or not valid, if it declares a parameter twice or one whose name
-/// is not valid or is `kind`, or if a transport declares a parameter that every transport has with another type.
+/// A registration of anything but a scheme panics if its name is already used or not valid, if it declares a
+/// parameter twice or one whose name is not valid or is `kind`, or if a transport declares a parameter that every
+/// transport has with another type.
 #[derive(Clone, Default)]
 pub struct Registry {
     pub(in crate::scenario) plugins: Plugins,
@@ -216,7 +217,7 @@ impl Registry {
         Ok(self)
     }
 
-    /// All registered parts, by family and name.
+    /// All registered parts and schemes, grouped by family.
     pub fn list(&self) -> Vec<Listed<'_>> {
         let schemes = self.schemes.iter().map(|scheme| Listed {
             family: "scheme",

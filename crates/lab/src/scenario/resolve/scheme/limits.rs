@@ -61,7 +61,7 @@ fn paced(scheme: &Scheme) -> Result<(), ParameterFault> {
     Err(ParameterFault::value("cc", message, instead).involving(&["transport.kind"]))
 }
 
-/// Rejects the inheritance of a window if the congestion control has no adaptive window.
+/// Rejects the inheritance of a window if the congestion control cannot start with one.
 fn inherits(scheme: &Scheme) -> Result<(), ParameterFault> {
     if scheme.cc.resumes_window() || scheme.transport.inherits() == Inherits::Nothing {
         return Ok(());

@@ -141,8 +141,8 @@ fn check_whole_of_fabric(path: &str, value: &toml::Value) -> Result<(), Paramete
     })
 }
 
-/// The scheme with its thresholds as sizes. In a lossless class, a queue has no capacity of its own, so a threshold cannot
-/// be a share of it.
+/// The scheme with its thresholds as sizes. In a lossless class, a queue has no capacity of its own, so a threshold
+/// cannot be a share of it.
 pub(in crate::scenario) fn without_shares(scheme: &Scheme) -> Scheme {
     let mut scheme = scheme.clone();
     let Some(queue) = scheme.fabric.queue else { return scheme };
