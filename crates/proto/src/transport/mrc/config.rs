@@ -46,8 +46,8 @@ parameters! {
         #[param(0..=7; example = 3; source = "MRC (OCP 1.0): at most 7; a client: 3")]
         pub rto_linear: u32,
         /// Largest number of doublings of a packet's timeout. Each timeout after the first `rto_linear` ones doubles
-        /// it. MRC gives up after the last doubling; here the last timeout is repeated. Retransmissions after a NACK
-        /// or an inferred loss do not count.
+        /// it. MRC gives up after the last doubling; here the last timeout is repeated. A NACK or an inferred loss
+        /// restarts the count.
         #[param(0..=16; example = 5; source = "unspecified in MRC (OCP 1.0); a client: 5")]
         pub rto_doublings: u32,
         /// Packets are inferred lost once this many packets have arrived out of order. With 0, their number never means loss.
