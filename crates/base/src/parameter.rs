@@ -334,7 +334,7 @@ impl Parameter {
             _ => None,
         };
         let (least, most) = (end(&self.least)?, end(&self.most).unwrap_or(i64::MAX));
-        Some(ParameterValue::Integer(value.clamp(least, most)))
+        self.check(&ParameterValue::Integer(value.clamp(least, most))).ok()
     }
 }
 

@@ -74,16 +74,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     let network = engine.network();
     let workload = network.workload;
     let ideals = Ideals::new(network, ideal);
-    // Messages of jobs have no rows of flows. With several classes, the messages after those of all jobs belong to no
-    // job, and have rows.
-    let flows = match (workload.jobs.is_empty(), network.classes.is_empty()) {
-        (true, _) => flow_rows(engine, point, &ideals, 0),
-        (false, true) => Vec::new(),
-        (false, false) => {
-            let of_jobs = workload.jobs.iter().map(|job| job.messages.end).max().unwrap_or(0);
-            flow_rows(engine, point, &ideals, of_jobs)
-        }
-    };
+    let flows = flow_rows(engine, point, &ideals);
     let class_of = |job: &Job| match workload.messages.get(job.messages.start as usize) {
         Some(message) if !job.messages.is_empty() => network.class_of_connection(message.qp),
         _ => 0,
@@ -292,15 +283,17 @@ fn mean_us(ps: &[u64]) -> f64 {
 }
 
 /// The rows of the messages from number `from` on.
-fn flow_rows<O: Observer>(
-    engine: &Engine<'_, O>,
-    point: &RunPoint,
-    ideals: &Ideals<'_>,
-    from: u32,
-) -> Vec<FlowRow> {
+fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideals: &Ideals<'_>) -> Vec<FlowRow> {
     let workload = engine.network().workload;
     let network = engine.network();
     let count = network.board.messages();
+    let mut of_jobs = vec![false; count as usize];
+    for job in &workload.jobs {
+        of_jobs[job.messages.start as usize..job.messages.end as usize].fill(true);
+    }
+    if !of_jobs.contains(&false) {
+        return Vec::new();
+    }
     let mut messages_of = vec![0_u32; network.connections() as usize];
     for message in (0..count).map(MessageId) {
         messages_of[network.message(message).qp.index()] += 1;
@@ -334,7 +327,7 @@ fn flow_rows<O: Observer>(
         }
         row
     };
-    (from..count).map(row).collect()
+    (0..count).filter(|number| !of_jobs[*number as usize]).map(row).collect()
 }
 
 /// The group of a flow: up to three words with `/` between them. They are the `part` of the workload, if it has

@@ -328,7 +328,7 @@ impl<'n> DrivenNode<'n> {
             FrameContent::Pause { stop } => (Frame::pause(port, 0, *stop), event_kind::PAUSE),
         };
         let time = time.max(self.now);
-        self.run_before(Order::new(time, kind))?;
+        self.run_before(Order::new(time, kind), time)?;
         self.now = time;
         self.counters.events += 1;
         self.with(|node, at| match node {
@@ -343,7 +343,7 @@ impl<'n> DrivenNode<'n> {
     /// # Errors
     /// The errors of [`DrivenNode::arrive`].
     pub fn run_until(&mut self, time: Time) -> Result<(), String> {
-        self.run_before(Order::before(Time(time.0 + 1)))
+        self.run_before(Order::before(Time(time.0 + 1)), time)
     }
 
     /// Handles the node's events before `time`, and its fault tasks up to `time`, which is included.
@@ -351,13 +351,13 @@ impl<'n> DrivenNode<'n> {
     /// # Errors
     /// The errors of [`DrivenNode::arrive`].
     pub fn run_tasks(&mut self, time: Time) -> Result<(), String> {
-        self.run_before(Order::before(time))
+        self.run_before(Order::before(time), time)
     }
 
-    fn run_before(&mut self, bound: Order) -> Result<(), String> {
+    fn run_before(&mut self, bound: Order, last_task: Time) -> Result<(), String> {
         loop {
             let (own, due) = (self.next(), self.network.faults.next_due(self.agenda_done));
-            if due <= own.time() && due < Time::NEVER && Order::before(due) <= bound {
+            if due <= own.time() && due < Time::NEVER && due <= last_task {
                 self.do_tasks(due);
             } else if own < bound {
                 self.run_next(own);
@@ -484,7 +484,7 @@ impl<'n> DrivenNode<'n> {
         action: impl FnOnce(&mut Host, &mut Context<'_, NoObserver>),
     ) -> Result<(), String> {
         let time = time.max(self.now);
-        self.run_before(Order::new(time, event_kind::INJECTOR))?;
+        self.run_before(Order::new(time, event_kind::INJECTOR), time)?;
         self.now = time;
         self.with(|node, at| {
             if let AnyNode::Host(host) = node {

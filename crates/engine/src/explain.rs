@@ -160,7 +160,7 @@ impl Stalled<'_> {
 
     /// The length of the longest message in full packets, rounded up.
     fn packets(&self) -> u64 {
-        self.longest.div_ceil(self.facts.packet.0.max(1))
+        self.longest.div_ceil(self.transport.framing().payload.0.max(1))
     }
 
     /// The probability that a packet and its ACK are not lost on the longest path, in as many round trips as a packet

@@ -40,9 +40,9 @@ impl Goodput {
 
     /// The curve in Gb/s of payload. All packets count as full, and the last point is at `end`.
     pub fn into_rows(mut self, end: Time, packets: u64, payload: Bytes) -> Vec<SeriesRow> {
-        if self.points.last().is_none_or(|(last, _)| *last < end) {
-            self.points.push((end, packets));
-        }
+        // A window may end after the last event.
+        while self.points.pop_if(|(last, _)| *last >= end).is_some() {}
+        self.points.push((end, packets));
         let mut before = (Time::ZERO, 0);
         let mut row = |point: (Time, u64)| {
             let (time, bits) = (point.0.since(before.0), (point.1 - before.1) * payload.0 * 8);

@@ -156,7 +156,8 @@ impl<'a> LinkKindTable<'a> {
 /// For each of `kinds`, the ECN marking of a class's queues and the most bytes of data in them. The class has the
 /// settings `fabric`.
 pub fn queues_of_class(kinds: &[LinkKind], fabric: &FabricSpec, facts: &PathFacts) -> Vec<(Marking, u32)> {
-    let of = |kind: &LinkKind| (marking(fabric, facts, kind.rate), data_limit(fabric, facts, false));
+    let facts = facts.of_port();
+    let of = |kind: &LinkKind| (marking(fabric, &facts, kind.rate), data_limit(fabric, &facts, false));
     kinds.iter().map(of).collect()
 }
 

@@ -17,7 +17,9 @@ use crate::series::SeriesObserver;
 use crate::span::spans;
 use crate::spec::{ClassSpec, ClassTraffic, Limits, RoutingMode, RunPoint, Scheme};
 use crate::switch::{PfcPlan, ProgramPlan, SwitchPlan, weights};
-use anabranch_base::{Duration, HostId, MessageId, Panicked, Purpose, Time, catch_panicked, foreign, stream};
+use anabranch_base::{
+    Duration, HostId, MessageId, Panicked, Purpose, QpId, Time, catch_panicked, foreign, stream,
+};
 use anabranch_fabric::{Routing, Selector, Topology};
 use anabranch_proto::cc::RegisteredCc;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, TransportConfig};
@@ -221,8 +223,13 @@ fn class_inputs<'a>(point: &'a RunPoint, fabric: &'a Built) -> Vec<ClassInputs<'
 fn publish_totals(point: &RunPoint, fabric: &Built, control: &Control) {
     let messages = &fabric.workload.messages;
     control.flows_total.store(messages.len() as u64, Ordering::Relaxed);
-    let payload = point.scheme.transport.framing().payload.0;
-    let of_messages = messages.iter().map(|message| packets(message.bytes, payload, point.scheme.qps));
+    let payload_of = |qp: QpId| {
+        let class = fabric.first_connections.partition_point(|first| *first <= qp.0).checked_sub(1);
+        let other = class.and_then(|class| point.other_classes().nth(class));
+        other.map_or(&point.scheme, |class| &class.scheme).transport.framing().payload.0
+    };
+    let of_messages =
+        messages.iter().map(|message| packets(message.bytes, payload_of(message.qp), point.scheme.qps));
     control.packets_total.store(of_messages.sum(), Ordering::Relaxed);
 }
 

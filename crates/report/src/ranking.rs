@@ -32,7 +32,8 @@ const SLOWDOWN: Quantity = Quantity {
 /// Poisson process, or of several lengths, are ranked by the P99 slowdown. Other messages (permutations, incasts) are
 /// ranked by the FCT of the slowest message, which determines the end of the run.
 pub(crate) fn ranked_quantity(set: &ResultSet) -> Quantity {
-    if set.actual().iter().any(|run| run.jobs > 0) {
+    // Where the compared class has messages of its own, which have slowdowns, the jobs are those of another class.
+    if set.actual().iter().any(|run| run.jobs > 0 && run.number("slowdown_mean").is_none()) {
         return CCT;
     }
     // Only lengths within one run count, because a sweep over lengths does not change the quantity.

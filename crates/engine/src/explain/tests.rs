@@ -24,8 +24,8 @@ fn dcp() -> TransportConfig {
 fn sack() -> TransportConfig {
     let rto = Span::Time(Duration::from_us(70));
     TransportConfig::Sack(SackConfig {
-        payload: Bytes(4086),
-        header: Bytes(64),
+        payload: Bytes(1_056),
+        header: Bytes(1),
         ack: Bytes(64),
         ack_every: 1,
         carry_evs: false,

@@ -83,7 +83,10 @@ fn what_a_run_did_not_come_to_is_no_number() {
     assert_eq!(missing(&row), [&slowdowns[..], &of_jobs, &unknown].concat());
     let whole = RunRow { flows_finished: 4, jobs_finished: 2, ideal_cct_max_us: 1.0, ..row.clone() };
     assert_eq!(missing(&whole), [&slowdowns[..], &unknown[1..]].concat());
-    assert_eq!(missing(&RunRow { jobs: 0, slowdown_mean: 1.0, ..row.clone() }), [&of_jobs[..], &unknown].concat());
+    assert_eq!(
+        missing(&RunRow { jobs: 0, slowdown_mean: 1.0, ..row.clone() }),
+        [&of_jobs[..], &unknown].concat()
+    );
     let fcts = ["fct_mean_us", "fct_p50_us", "fct_p99_us", "fct_max_us"];
     assert_eq!(missing(&RunRow { flows_finished: 0, ..row })[..4], fcts);
     assert_eq!(missing(&RunRow::default()).len(), 15, "a model sends nothing");

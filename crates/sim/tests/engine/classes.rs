@@ -182,3 +182,14 @@ fn a_class_elsewhere_changes_nothing() {
         assert_eq!(of_class(beside, "storage").len(), 1);
     }
 }
+
+/// The class `main` sends messages, and the class `training` has a job. The messages have rows, and only they have
+/// slowdowns.
+#[test]
+fn messages_beside_a_job_of_another_class_have_rows() {
+    let text = "[workload]\nkind = \"permutation\"\nbytes = \"64KiB\"\n[[class]]\nname = \"main\"\n[[class]]\nname = \"training\"\n\
+                scheme = \"ecmp\"\n[class.workload]\nkind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"64KiB\"\nranks = 4\n";
+    let result = finish_one(&scenario("\"ops\"", ONE_SWITCH, text), &[]);
+    assert_eq!((result.flows.len(), of_class(&result, "main").len(), result.jobs.len()), (4, 4, 1));
+    assert!(result.run.number("slowdown_mean").is_some_and(|mean| mean >= 1.0));
+}

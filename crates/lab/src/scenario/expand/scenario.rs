@@ -18,7 +18,7 @@ use crate::scenario::resolve::{class, fabric_values, rest, simai_conf, workload}
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
 use crate::scenario::schema::{kind_hints, parameter_path};
-use anabranch_base::{Diagnostic, Fix};
+use anabranch_base::{Code, Diagnostic, Fix};
 use anabranch_engine::Scheme;
 use anabranch_fabric::TopologySpec;
 use std::collections::BTreeSet;
@@ -270,7 +270,7 @@ fn unknown_scheme(
             Some(of_part) => of_part,
             None => builtin::unknown(name, known),
         };
-    fault(file, at, message, Some(help.into()))
+    Diagnostic { code: Code::UnknownName, ..fault(file, at, message, Some(help.into())) }
 }
 
 fn schemes_of_command_line(

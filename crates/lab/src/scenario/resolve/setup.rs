@@ -21,7 +21,7 @@ use crate::scenario::schema::parameter_path::{INSTEAD_OF, PRESET};
 use crate::scenario::schema::parameters::keys_of;
 use crate::scenario::schema::plugins::Plugins;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::{Bytes, Declared, Diagnostic, Fix};
+use anabranch_base::{Bytes, Code, Declared, Diagnostic, Fix};
 use anabranch_engine::{FabricSpec, PfcSpec, WrrSpec};
 use anabranch_proto::cc::DcqcnConfig;
 use std::collections::BTreeSet;
@@ -465,7 +465,7 @@ fn unknown(table: &Table, key: &str, name: &str) -> Diagnostic {
         Some(near) => Fix::set(key, format!("{near:?}")),
         None => format!("{key} = one of {}", list(&names)).into(),
     };
-    table.wrong(key, format!("unknown setup {name:?}"), help)
+    Diagnostic { code: Code::UnknownName, ..table.wrong(key, format!("unknown setup {name:?}"), help) }
 }
 
 #[cfg(test)]
