@@ -288,7 +288,12 @@ fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> RankedSch
         (baseline > 0.0).then_some(run.number(quantity.field)? / baseline)
     };
     let ratios: Option<Vec<f64>> = group.runs().zip(&baselines).map(ratio).collect();
-    let known = !baselines.is_empty() && baselines.iter().all(|baseline| baseline.is_some_and(is_whole));
+    let mut faults = set.facts.points.iter().flat_map(|point| &point.faults).peekable();
+    // Failures at random times have no common start from which a recovery could be counted.
+    let are_random = faults.peek().is_some() && faults.all(|fault| fault.per_hour.is_some());
+    let known = !are_random
+        && !baselines.is_empty()
+        && baselines.iter().all(|baseline| baseline.is_some_and(is_whole));
     let times: Vec<f64> = group.runs().filter_map(|run| run.time_to_recover_us).collect();
     let recovery = match known {
         false => Recovery::Unknown,

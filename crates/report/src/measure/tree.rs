@@ -224,7 +224,7 @@ impl Bins {
     pub(super) fn in_bin<T>(&self, number: usize, mut messages: Vec<(u64, T)>) -> Vec<(u64, T)> {
         match self {
             Bins::Edges(edges) => {
-                let above = number.checked_sub(1).map_or(0.0, |before| edges[before]);
+                let above = number.checked_sub(1).map_or(-1.0, |before| edges[before]);
                 let up_to = edges.get(number).copied().unwrap_or(f64::INFINITY);
                 messages.retain(|(bytes, _)| above < *bytes as f64 && *bytes as f64 <= up_to);
                 messages

@@ -244,6 +244,8 @@ fn a_run_that_was_done_before_its_fault_was_over_is_not_said_to_be_late() {
     let shown = |set: &ResultSet| crate::table::table(set, 120);
     assert!(shown(&set).matches("run ended").count() >= 2, "{}", shown(&set));
     let lasting = set.scenario_toml.clone();
+    set_scenario(&mut set, format!("{lasting}per_hour = 5.0\n"));
+    assert_eq!(ranked_schemes(&set, &groups(&set))[0].recovery, Recovery::Unknown);
     for (more, is_held) in [("duration = \"50us\"", false), ("until = \"1ms\"", true)] {
         set_scenario(&mut set, format!("{lasting}{more}\n"));
         assert_eq!(
