@@ -373,7 +373,7 @@ impl<'a> Reader<'a> {
             }
             let message = self.message(at, at.gpu.id, after.clone(), to, bytes, channel);
             self.messages[message].is_put = true;
-            if factor == PACKET {
+            if factor == PACKET && is_scratch {
                 self.written.push((Range::of(to, chunk), Writer::Message(message)));
             }
             sent.push(self.messages[message].from.1);
