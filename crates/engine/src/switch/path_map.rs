@@ -26,7 +26,7 @@ pub enum PathMapError {
 
 /// The largest number of equal-cost paths between two ToRs.
 pub fn paths(topology: &Topology, routing: &Routing) -> u32 {
-    sizes(topology, routing).iter().map(|n| *n as u32).product()
+    choices(topology, routing).iter().map(|(_, n)| *n as u32).product()
 }
 
 /// The values to XOR into the entropy value, indexed by the relative path change (below [`paths`]). None if the ToR's
@@ -39,7 +39,8 @@ pub fn build(
     routing: &Routing,
     mode: RoutingMode,
 ) -> Result<Option<Arc<[u16]>>, PathMapError> {
-    let sizes = sizes(topology, routing);
+    let choices = choices(topology, routing);
+    let sizes: Vec<usize> = choices.iter().map(|(_, n)| *n).collect();
     if sizes.iter().skip(1).all(|n| *n == 1) {
         return Ok(None);
     }
@@ -54,8 +55,8 @@ pub fn build(
     for change in 0..=u16::MAX {
         // The choice at the first tier is the lowest digit of the path's number.
         let (mut path, mut stride) = (0, 1);
-        for (tier, n) in sizes.iter().enumerate() {
-            path += stride * (linear(change, tier as u8 + 1) as usize & (n - 1));
+        for (tier, n) in &choices {
+            path += stride * (linear(change, *tier) as usize & (n - 1));
             stride *= n;
         }
         map[path].get_or_insert(change);
@@ -66,22 +67,22 @@ pub fn build(
     }
 }
 
-/// The numbers of equal-cost ports at the switches on a route with the most paths. They start at a ToR and continue
-/// tier by tier, first up and then down.
-fn sizes(topology: &Topology, routing: &Routing) -> Vec<usize> {
+/// The tiers and the numbers of equal-cost ports of the switches on a route with the most paths, beginning with a ToR.
+fn choices(topology: &Topology, routing: &Routing) -> Vec<(u8, usize)> {
     let tors = topology.tors();
     let mut most = Vec::new();
     for (from, to) in (0..tors).flat_map(|from| (0..tors).map(move |to| (from, to))) {
-        let (mut at, mut sizes) = (from, Vec::new());
+        let (mut at, mut choices) = (from, Vec::new());
         while at != to {
             let group = routing.group(at as usize, to);
             let Some(&port) = group.first() else { break };
-            sizes.push(group.len());
+            choices.push((topology.switches[at as usize].tier, group.len()));
             let node = anabranch_base::NodeId(topology.hosts + at);
             at = topology.ports[topology.link(node, port).index()].peer.0 - topology.hosts;
         }
-        if sizes.iter().product::<usize>() > most.iter().product() {
-            most = sizes;
+        let paths = |choices: &[(u8, usize)]| choices.iter().map(|(_, n)| n).product::<usize>();
+        if paths(&choices) > paths(&most) {
+            most = choices;
         }
     }
     most
@@ -116,7 +117,7 @@ fn linear(ev: u16, tier: u8) -> u32 {
 mod tests {
     use super::*;
     use anabranch_base::{Duration, HostId, QpId, Rate};
-    use anabranch_fabric::TopologySpec;
+    use anabranch_fabric::{TopologySpec, TorusSpec};
     use anabranch_fabric::{build as build_topology, fat_tree_defaults};
     use anabranch_proto::Repr;
     use std::collections::BTreeSet;
@@ -157,6 +158,24 @@ mod tests {
         }
     }
 
+    /// All switches of a torus are ToRs and have one hash, so that the choices on a path depend on each other.
+    #[test]
+    fn no_map_steers_several_choices_of_one_tier() {
+        let torus = TorusSpec {
+            dims: vec![5, 5],
+            link: Rate::from_gbps(100),
+            link_latency: Duration::ZERO,
+            host_link: Rate::from_gbps(400),
+            host_link_latency: Duration::ZERO,
+            switch_latency: Duration::ZERO,
+            radix: None,
+        };
+        let topology = build_topology(&TopologySpec::Torus(torus), None).unwrap();
+        let routing = Routing::new(&topology, &|_| true);
+        let map = build(&topology, &routing, RoutingMode::EcmpLinear);
+        assert!(matches!(map, Err(PathMapError::Unreachable(_))), "{map:?}");
+    }
+
     /// Each ToR has one uplink, so that only the tier above chooses.
     #[test]
     fn a_choice_above_the_tor_alone_needs_a_map_too() {
@@ -166,7 +185,7 @@ mod tests {
         tier[1].radix_up = 4;
         let topology = build_topology(&TopologySpec::FatTree { hosts: 128, tier, pod_hosts }, None).unwrap();
         let routing = Routing::new(&topology, &|_| true);
-        assert_eq!(sizes(&topology, &routing)[..2], [1, 4]);
+        assert_eq!(choices(&topology, &routing)[..2], [(1, 1), (2, 4)]);
         let map = build(&topology, &routing, RoutingMode::EcmpLinear).unwrap().unwrap();
         assert_eq!(map.len(), 4);
         assert!(build(&topology, &routing, RoutingMode::Ecmp).is_err());
