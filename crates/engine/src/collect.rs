@@ -26,7 +26,7 @@ pub struct RunResult {
     /// Totals, with the digest of the totals, flows and jobs.
     pub run: RunRow,
     /// One row per message, if the workload has no jobs. In a workload with jobs and several traffic classes, one row
-    /// per message that belongs to no job.
+    /// per message that follows those of all jobs.
     pub flows: Vec<FlowRow>,
     /// One row per job, if the workload has jobs.
     pub jobs: Vec<JobRow>,
@@ -177,7 +177,7 @@ pub(crate) fn run_row(
         retransmissions: senders.retransmissions,
         timeouts: senders.timeouts,
         packet_hops: counters.packet_hops,
-        // If all messages have finished, the run is said to end at the last acknowledgement or step, although it
+        // If all messages have finished, this is the time of the last acknowledgement or step, although the run
         // continues for about a base RTT (`Network::linger`).
         sim_time_us: if finished < count as usize { totals.latest } else { last_end }.as_us(),
         extra: extra_counters(network, totals, point),

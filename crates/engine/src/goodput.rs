@@ -15,8 +15,8 @@ pub struct Goodput {
 }
 
 impl Goodput {
-    /// Goodput with a point in each interval of `every`, which is a round trip. Shorter intervals would show little
-    /// more.
+    /// Goodput with at most one point per interval of `every`, which is a round trip. Shorter intervals would show
+    /// little more.
     pub fn new(every: Duration) -> Self {
         let every = Duration(every.0.max(1));
         Goodput { every, due: Time::ZERO + every, points: Vec::new() }
@@ -38,7 +38,7 @@ impl Goodput {
         self.due = now + self.every;
     }
 
-    /// The curve in Gb/s of payload. All packets count as full, and the last point is at `end`.
+    /// The curve in Gb/s of payload. All packets count as full. A point at `end` is added if the last one is earlier.
     pub fn into_rows(mut self, end: Time, packets: u64, payload: Bytes) -> Vec<SeriesRow> {
         if self.points.last().is_none_or(|(last, _)| *last < end) {
             self.points.push((end, packets));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The reason why there is no map.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathMapError {
-    /// The hash is not linear.
+    /// The routing has no linear hash.
     #[error(
         "switches above the ToR choose too, and fabric.routing = {0:?} does not let the entropy value steer them"
     )]
@@ -66,8 +66,7 @@ pub fn build(
     }
 }
 
-/// The numbers of equal-cost ports at the switches on a route with the most paths. They start at a ToR and continue
-/// tier by tier, first up and then down.
+/// The numbers of equal-cost ports at the switches on a route with the most paths, beginning at the source ToR.
 fn sizes(topology: &Topology, routing: &Routing) -> Vec<usize> {
     let tors = topology.tors();
     let mut most = Vec::new();
