@@ -1,4 +1,4 @@
-//! Networks of ASTRA-sim: in an accepted one, each host is at one place, and all hosts reach each other.
+//! Networks of ASTRA-sim: in an accepted one, each NPU is a host, and all hosts reach each other.
 #![no_main]
 
 use anabranch_base::Duration;

@@ -1,4 +1,5 @@
-//! Files of flow sizes: an accepted distribution has a finite mean, and sizes that rise with the random number.
+//! Files of flow sizes: an accepted distribution has a finite mean, and sizes that never decrease with the random
+//! number.
 #![no_main]
 
 use anabranch_workload::SizeDistribution;

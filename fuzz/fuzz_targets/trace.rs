@@ -1,5 +1,6 @@
-//! Jobs from traces. The first letter selects the format, with Chakra as the text that represents its files. A capital letter
-//! selects two such jobs with servers, a share, other algorithms, replicated ranks and ignored dependencies.
+//! Jobs from traces. The first letter selects the format, with Chakra as the text that represents its files. A
+//! capital letter selects two such jobs with servers, a share, other algorithms, replicated ranks and ignored
+//! dependencies.
 #![no_main]
 
 use anabranch_base::{Bytes, Duration, Rate};
@@ -36,8 +37,7 @@ fuzz_target!(|text: &str| {
         format,
         ends: format.ends(),
         bytes: Some(Bytes(4096)),
-        // Chunks are large, because small chunks would be millions, which are permitted but need more memory than a fuzzer
-        // has.
+        // Small chunks would be millions, which are permitted but need more memory than a fuzzer has.
         chunk: Some(Bytes(1 << 40)),
         without_pipeline: true,
         ..spec

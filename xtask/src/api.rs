@@ -1,7 +1,6 @@
 //! `cargo xtask api`: compares the public interface of the libraries with the one recorded in `xtask/api`.
 //!
-//! A record has one line per item, and the lines are sorted, so that the diff of the record shows each change of the
-//! interface.
+//! The lines of a record are sorted, so that its diff shows each change of the interface.
 
 mod items;
 mod paths;

@@ -48,8 +48,7 @@ struct Release<'a> {
     cargo_target: PathBuf,
     /// The folder of the finished files.
     output: PathBuf,
-    /// The profile from the training runs, with which the compiler optimises; none before these runs and without
-    /// llvm-profdata.
+    /// The profile from the training runs, with which the compiler optimises, if there have been such runs.
     trained: Option<PathBuf>,
 }
 

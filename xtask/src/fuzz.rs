@@ -53,7 +53,7 @@ pub fn run(root: &Path, seconds: u32) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the targets compile. They form a separate workspace, so no other task compiles them.
+/// Checks that the targets compile. They form a separate workspace, which the other checks do not compile.
 pub fn check(mut cargo: Command, target: &Path) -> Result<()> {
     cargo.args(["check", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--target-dir"]).arg(target);
     // libFuzzer is written in C++ and takes long to compile. Only linking needs the library, so the path of a library

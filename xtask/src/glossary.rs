@@ -25,10 +25,10 @@ struct Term {
     term: String,
     /// The thing that the term names.
     of: String,
-    /// Identifiers that may not be declared as names of items, fields or modules.
+    /// Identifiers that may not be declared.
     #[serde(default)]
     names: Vec<String>,
-    /// Identifiers that may not be declared as names of modules, and so of files.
+    /// Identifiers that may not be declared as modules, and so as files.
     #[serde(default)]
     modules: Vec<String>,
     /// Words and phrases that may not occur in comments, in upper or lower case.

@@ -14,8 +14,8 @@ use wasm_bindgen_cli_support::Bindgen;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// The scenarios that the page offers. The page shows the first one when it opens. Other examples are left out
-/// because they take minutes or are searches.
+/// The scenarios that the page offers. The page shows the first one when it opens. Examples that take minutes or are
+/// searches are left out.
 const EXAMPLES: [&str; 5] = ["permutation-128", "link-failure", "lossy-link", "incast", "allreduce"];
 
 fn example(root: &Path, name: &str) -> Result<serde_json::Value> {

@@ -33,9 +33,9 @@ pub struct Check {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Entry {
-    /// The number of violations that are still to be corrected.
+    /// The count of a violation that is still to be corrected.
     Count(usize),
-    /// The number of violations that may stay, with the reason.
+    /// The count of a violation that may stay, with the reason.
     Reasoned { count: usize, reason: String },
 }
 

@@ -6,9 +6,9 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Fix {
-    /// Another value in place of the wrong one, in the format of the file that contains it.
+    /// Another value in place of the wrong one.
     Value {
-        /// The value as that file writes it.
+        /// The value. [`Fix::of_key`] adds the quotes that TOML requires.
         value: String,
     },
     /// A key and its value, in the format of the file that lacks or contains the key.
@@ -155,7 +155,7 @@ pub enum Severity {
 pub struct Span {
     /// The file, as the user named it.
     pub file: String,
-    /// The line in the file, from 1; none if the error has no line, such as a missing table or a command-line flag.
+    /// The line in the file, from 1; none if there is no such line, as for a missing table or a command-line flag.
     pub line: Option<usize>,
     /// The column in characters, from 1.
     pub column: Option<usize>,
@@ -171,11 +171,11 @@ pub enum Code {
     UnknownKey,
     /// A missing key that its table requires.
     MissingKey,
-    /// A name (of a kind, a scheme or a setup) that does not exist.
+    /// A name (of a kind, a scheme or a setup) or another word that its key does not know.
     UnknownName,
     /// Text that does not have the required format.
     Syntax,
-    /// A file that cannot be read, or whose contents are wrong.
+    /// A file that the scenario names and whose contents are wrong.
     ImportedFile,
     /// A scenario that is valid, but probably not intended.
     Doubtful,

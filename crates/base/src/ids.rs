@@ -46,7 +46,7 @@ id!(
     MessageId
 );
 id!(
-    /// A gate: a condition on other messages. Messages that depend on the gate start once the condition holds.
+    /// A gate, which holds messages or steps back until others have ended.
     GateId
 );
 

@@ -1,4 +1,4 @@
-//! Time, units, ids, random streams and parameters: the types that every other crate uses.
+//! Time, units, ids, random streams and parameters: types that the other crates share.
 //!
 //! The crate has no networks and no protocols. Quantities are integers, so that results are equal on every machine.
 #![forbid(unsafe_code)]

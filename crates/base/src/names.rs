@@ -1,12 +1,11 @@
 //! Spelling suggestions: the known name that was probably meant by a misspelt one.
 
-/// The least Jaro-Winkler similarity at which a name is suggested: `cnp_interval` suggests `cnp_delay` (0.84), `at`
-/// does not suggest `watchdog` (0.75).
+/// The least Jaro-Winkler similarity at which a name is suggested: `cnp_interval` is suggested for `cnp_delay`
+/// (0.84), and `at` is not suggested for `watchdog` (0.75).
 const LEAST_SIMILARITY: f64 = 0.8;
 
-/// The known name that is most similar to `written`. This is the name with the smallest edit distance, if that
-/// distance is at most a third of the letters of the longer name; otherwise the name with the highest Jaro-Winkler
-/// similarity. None if no name is similar enough.
+/// The known name that is most similar to `written`, by edit distance if few letters differ and by Jaro-Winkler
+/// similarity otherwise. None if no name is similar enough.
 pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let written = written.to_lowercase();
     let similarity = |name: &str| {
@@ -22,8 +21,8 @@ pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, name)| name)
 }
 
-/// Whether `written` is a misspelling of `name`: one letter is missing, added, wrong or swapped with its neighbour.
-/// Case and the separators between words are ignored.
+/// Whether `written` is `name` or a misspelling of it: at most one letter is missing, added, wrong or swapped with
+/// its neighbour. Case and the separators between words are ignored.
 ///
 /// `min_window` and `max_window` differ in two letters, so neither is a misspelling of the other. Names of up to
 /// three letters that differ in one letter, such as `rtt` and `rto`, are different names too; for such short names

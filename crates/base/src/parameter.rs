@@ -36,7 +36,7 @@ pub struct WrongValue {
     pub fault: ValueFault,
     /// The problem in words: `must be 1 to 32, not 77`.
     pub problem: String,
-    /// A value that the declaration permits.
+    /// A value to write instead, if there is one.
     pub instead: Option<ParameterValue>,
 }
 
@@ -46,7 +46,8 @@ impl Parameter {
         Parameter { default: Some(default.write()), ..Parameter::required::<T>(name, meaning) }
     }
 
-    /// A parameter without a default, which every scenario must set.
+    /// A parameter that must be set, unless [`optional`](Self::optional) or [`with_default`](Self::with_default)
+    /// follows.
     pub fn required<T: ParameterType>(name: impl Into<String>, meaning: impl Into<String>) -> Self {
         Parameter {
             name: name.into(),
@@ -100,7 +101,7 @@ impl Parameter {
         self.must(rule, move |value: &T| range.contains(value))
     }
 
-    /// Sets the source: a paper and its section.
+    /// Sets the source, such as a paper and its section.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<String>) -> Self {
         self.source = source.into();
@@ -192,7 +193,7 @@ impl Parameter {
         &self.meaning
     }
 
-    /// The paper or simulator that the parameter comes from; empty if none is declared.
+    /// The source, such as a paper or a simulator; empty if none is declared.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -281,7 +282,7 @@ impl Parameter {
     ///
     /// # Errors
     /// The problem, and a value to write instead if there is one: a bare number in the unit of the example, the value
-    /// that the type suggests, the nearest end of the range, or the example.
+    /// that the type suggests, the nearest whole number in the range, or the example.
     pub fn validate(&self, value: &ParameterValue) -> Result<ParameterValue, WrongValue> {
         (self.check)(value).map_err(|ValueError { fault, problem }| {
             let (problem, advised) = match &problem.fix {
@@ -297,7 +298,7 @@ impl Parameter {
         })
     }
 
-    /// Adds the unit of the example to a number without a unit, if the declaration permits the result.
+    /// Adds the unit of the example to a number without a unit, if the result is plausible and permitted.
     fn with_unit(&self, value: &ParameterValue) -> Option<ParameterValue> {
         let ParameterValue::Text(example) = self.example()? else { return None };
         let number = match value {
@@ -322,7 +323,8 @@ impl Parameter {
         self.check(&value).ok()
     }
 
-    /// The end of the range nearest to a number outside it. Only ranges whose lower end is a whole number have one.
+    /// The whole number in the range that is nearest to a number. None unless the lower end of the range is a whole
+    /// number.
     fn nearest_end(&self, value: &ParameterValue) -> Option<ParameterValue> {
         let value = match value {
             ParameterValue::Integer(value) => *value,

@@ -12,7 +12,7 @@ pub enum Purpose {
     LoadBalancer = 1,
     /// ECN marking between Kmin and Kmax at a port.
     EcnMarking = 2,
-    /// Losses and bit errors on a link.
+    /// Losses and bit errors on a link, and losses on purpose in a live transfer.
     LinkLoss = 3,
     /// A switch's ECMP salt, and the base paths of Themis-spraying.
     EcmpSalt = 4,
@@ -39,7 +39,7 @@ pub enum Purpose {
     PipelinePhases = 14,
     /// A user-defined congestion control.
     CongestionControl = 15,
-    /// A user-defined transport or `mrc`, with one stream for each end of a queue pair.
+    /// A user-defined transport, with one stream for each end of a queue pair, and the receivers of `mrc`.
     Transport = 16,
     /// A user-defined workload, and other draws of user-defined components.
     Registered = 17,

@@ -94,7 +94,7 @@ macro_rules! serde_but_registered {
     };
 }
 
-/// The parameters of a user-defined implementation, exactly the ones that it declares.
+/// The parameters of a user-defined implementation. An optional parameter that is left out is missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameters(BTreeMap<String, ParameterValue>);
 
@@ -102,8 +102,8 @@ impl Parameters {
     /// The value of `name`.
     ///
     /// # Panics
-    /// No parameter of that name was declared, or its value is none of the type `T`. The message contains the place
-    /// of the call. If a factory makes the call, the panic ends the run with an error.
+    /// There is no parameter of that name, or its value is none of the type `T`. The message contains the place of
+    /// the call. If a factory makes the call, the panic ends the run with an error.
     #[track_caller]
     pub fn get<T: ParameterType>(&self, name: &str) -> T {
         let caller = Location::caller();

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Reads a decimal number and one of `units`. The quantity must be a whole number of the smallest unit. The error for
-/// a number without a unit suggests the `usual` unit.
+/// a number without a unit suggests the `usual` unit, or the smallest one if the number is large.
 pub(crate) fn parse_scaled(
     text: &str,
     units: &[(&str, u64)],

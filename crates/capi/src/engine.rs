@@ -33,7 +33,7 @@ pub struct Answer {
 
 /// An engine that is paused at an instant and waits for [`Engine::resume`], or that has failed.
 pub struct Engine {
-    /// The run. `None` after a failure. It refers to `point`, and is dropped before it.
+    /// The run. `None` after its end or a failure. It refers to `point`, and is dropped before it.
     run: Option<PausableRun<'static>>,
     point: PointInPlace,
     mailbox: Arc<Mutex<Mailbox>>,
@@ -66,7 +66,7 @@ impl Engine {
         unsafe { self.point.reference() }.fabric()
     }
 
-    /// The totals until now.
+    /// The totals until now, or until the run failed. None if it failed without results.
     pub fn totals(&self) -> Option<RunRow> {
         self.run.as_ref().and_then(PausableRun::totals).or_else(|| self.last_totals.clone())
     }

@@ -1,9 +1,9 @@
 //! A simulation in which messages are posted during the run, since another simulator decides to post them when earlier
 //! messages arrive.
 //!
-//! The fabric is simulated once ([`crate::engine`]). The engine pauses at each arrival, at each acknowledgement whose
-//! message has a callback for the sender, at each scheduled callback, and when no message is in flight. All callbacks
-//! and posts of such a pause have its time.
+//! The fabric is simulated once ([`crate::engine`]). While messages are in flight, the engine pauses at each arrival,
+//! at each acknowledgement whose message has a callback for the sender, and at each known event outside of the
+//! fabric, such as a scheduled callback. All callbacks and posts of such a pause have its time.
 
 use crate::engine::{Answer, Engine, Instant};
 use crate::error::OnlineError;
@@ -130,7 +130,7 @@ impl<C> Online<C> {
         self.now
     }
 
-    /// Posts a message now, on the queue pair that all messages from one rank to the other share.
+    /// Posts a message now, on the shared queue pair with the number 0.
     ///
     /// # Errors
     /// As for [`send_on`](Self::send_on).

@@ -1,4 +1,4 @@
-//! The ranks that send and receive. They are hosts, or GPUs of servers, of which NVLink connects some.
+//! The ranks that send and receive: hosts, or GPUs of servers, some of which NVLink may connect.
 
 use anabranch_base::{HostId, Problem, Time};
 use anabranch_sim::Built;

@@ -1,5 +1,5 @@
-//! Tests that compile, link and run programs in C and the adapter for ASTRA-sim. They compare the CCTs of the ring
-//! all-reduces in these programs with that of this simulator's own ring all-reduce.
+//! Tests that compile, link and run programs in C and the adapter for ASTRA-sim. The CCTs of ring all-reduces in
+//! these programs are compared with that of this simulator's own ring all-reduce.
 
 use anabranch_sim::scenario::{NoFiles, Overrides, read};
 use anabranch_sim::{Control, run};
@@ -140,7 +140,7 @@ fn what_is_wrong_reaches_c() {
     assert!(code == Some(2) && why.contains("reps"), "{why}");
     let (code, why) = said(&fabric("reps", 8), 9);
     assert!(code == Some(1) && why.contains("the fabric has the hosts 0 to 7"), "{why}");
-    // An error that only the engine finds is reported before the first call.
+    // A selector that selects nothing is an error before the first call.
     let nowhere = "[[fault]]\nkind = \"link-down\"\nlinks = \"esw-uplinks\"\nat = \"1us\"\n";
     let (code, why) = said(&(fabric("reps", 8) + nowhere), 8);
     assert!(code == Some(2) && why.contains("esw-uplinks"), "{why}");

@@ -62,7 +62,8 @@ All schemes stand on the setup `common`. Runs that finished are kept: what was s
 The folder has runs as task=000017, each whole or not there, with the files of `anabranch run`; Python's \
 `anabranch.campaign` writes and reads the same. A run's digest is the same wherever it ran.")]
     Campaign(CampaignArgs),
-    /// List the schemes, setups, figures, workloads, topologies, faults, series, examples, parameters or terms that exist
+    /// List the schemes, setups, figures, workloads, topologies, faults, series, examples, terms, keys, parameters or
+    /// columns
     #[command(after_help = "Examples:
   anabranch list schemes
   anabranch list schemes --state           bits of hardware state, field by field
@@ -147,7 +148,7 @@ Ethernet (UDP 4793), of pause frames those of 802.1Qbb; payloads are zeros. The 
     /// Run a scenario on real packets between network namespaces, beside its simulation
     #[command(after_help = testbed::HELP)]
     Testbed(TestbedArgs),
-    /// Give the nodes of a recorded testbed run the same again, and demand that they send the same
+    /// Give the nodes of a recorded testbed run the same inputs again, and check that they send the same
     #[command(after_help = testbed::REPLAY_HELP)]
     Replay {
         /// The folder that `anabranch testbed --record` wrote
@@ -270,8 +271,8 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "write a whole number above 0".to_owned())
 }
 
-/// `reproduce --unsaid` runs all combinations of unspecified values if they need at most this number of runs. A run
-/// that several combinations share counts once.
+/// `reproduce --unsaid` runs all combinations of unspecified values if neither they nor their runs are more than this
+/// number. A run that several combinations share counts once.
 pub const MOST_RUNS_TOGETHER: usize = 512;
 
 fn reproduce_help() -> String {
@@ -294,7 +295,8 @@ at a time; its runs are kept below --out and used again."
 /// Arguments of `anabranch reproduce`.
 #[derive(Debug, Args)]
 pub struct ReproduceArgs {
-    /// Papers (`reps`) or figures (`reps/figure-2`); none: prints a list of them
+    /// Papers (`reps`) or figures (`reps/figure-2`); without any, the papers are listed, or all figures of
+    /// --figures-dir run
     #[arg(value_name = "PAPER[/FIGURE]")]
     pub figures: Vec<String>,
     /// Every figure of every paper
@@ -302,8 +304,8 @@ pub struct ReproduceArgs {
     pub all: bool,
     #[arg(long, help = "How large to run them", value_enum, default_value_t = ScaleArg::Quick)]
     pub scale: ScaleArg,
-    /// Also run them with other values of what the papers do not specify, one at a time and all together, and say for
-    /// each claim how far it moves and under how many set-ups it holds
+    /// Also run them with other values of what the papers do not specify, in all combinations or one at a time, and
+    /// say for each claim how far it moves and under how many set-ups it holds
     #[arg(long)]
     pub unsaid: bool,
     /// Read figures from DIR/PAPER/FIGURE.toml instead of the built-in ones
@@ -335,16 +337,16 @@ pub struct LeagueArgs {
     pub output: OutputArgs,
 }
 
-/// The sizes at which figures run.
+/// The sizes at which figures and the scenarios of the league run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ScaleArg {
-    /// Smaller fabrics and messages; takes seconds
+    /// Smaller fabrics and messages
     Quick,
-    /// The sizes of the paper; takes minutes; only these outcomes count
+    /// The sizes of the paper; only these outcomes count
     Paper,
 }
 
-/// Where results go and how they are made; the same for `run`, `reproduce`, `league` and `find`.
+/// The options that `run`, `reproduce`, `league` and `find` share.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
     /// Simulate on this many threads; the results do not depend on it [default: all cores]
@@ -372,7 +374,7 @@ pub struct ListArgs {
     /// For schemes: the hardware state of each, in bits, field by field
     #[arg(long)]
     pub state: bool,
-    /// For parameters and keys: the page of the reference, as Markdown
+    /// For parameters, keys, columns and schemes: the page of the reference, as Markdown
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
     /// Print one JSON document on standard output, and nothing else
@@ -446,7 +448,7 @@ pub struct CheckArgs {
 /// Arguments of `anabranch report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A folder that `anabranch run` or `anabranch reproduce` wrote
+    /// A folder of results, or that of a campaign
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 }
@@ -516,7 +518,7 @@ pub struct PcapArgs {
 /// Arguments of `anabranch compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// Folders that `anabranch run` or `anabranch reproduce` wrote; all are compared with the first
+    /// Folders of results or of campaigns; all are compared with the first
     #[arg(value_name = "DIR", num_args = 2.., required = true)]
     pub folders: Vec<PathBuf>,
     /// Write the page to this file
@@ -530,7 +532,7 @@ pub struct CompareArgs {
 /// Arguments of `anabranch export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// A folder that `anabranch run` or `anabranch reproduce` wrote
+    /// A folder of results
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
     /// Which table
@@ -549,11 +551,11 @@ pub struct ExportArgs {
 pub enum TableArg {
     /// A row per run
     Runs,
-    /// A row per message
+    /// A row per message that belongs to no job
     Flows,
-    /// A row per job of a collective
+    /// A row per job, such as a collective or a trace
     Jobs,
-    /// A row per rank and collective of a job from a trace
+    /// A row per rank and per collective of a job from a trace
     Parts,
     /// A row per point of a measured curve
     Series,
@@ -571,7 +573,8 @@ pub enum FormatArg {
 /// Arguments of `anabranch bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// perm128, perm1024, perm8192, perm131072 (3 tiers); none: all [each with reps and ops, perm1024 with the others]
+    /// perm128, perm1024, perm8192 or perm131072 (3 tiers) [default: all; each with reps and ops, perm1024 also with
+    /// the other schemes of --scheme]
     #[arg(value_name = "CASE")]
     pub cases: Vec<String>,
     /// Only this scheme: reps, ops, rocev2, strack, themis-spraying or dcp, in any case [repeat for more; default: those

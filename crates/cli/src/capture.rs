@@ -67,7 +67,7 @@ struct Links {
 }
 
 impl<'c> Capture<'c> {
-    /// Records at most `most` frames on the links `wanted` of a run. Once there are more, it sets `cancel`, which ends
+    /// Records frames on the links `wanted` of a run. Once there are more than `most`, it sets `cancel`, which ends
     /// the run.
     pub fn new(
         point: &RunPoint,

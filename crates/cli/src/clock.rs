@@ -1,4 +1,4 @@
-//! Real time, for progress and wall times only.
+//! Real time, on which no result depends.
 
 use chrono::{DateTime, Utc};
 use std::time::{Instant, SystemTime};

@@ -24,8 +24,8 @@ use std::time::Duration;
 /// The outcome of all runs of a scenario.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The runs that have results, in the order of the points, and those that are missing. A run that stalled or
-    /// reached a limit is in both lists, with its results until then. Curves with many points are in files.
+    /// The runs that have results, in the order of the points, and those that are missing. A run that failed with
+    /// results until then is in both lists. Curves with many points are in files.
     set: ResultSet,
     /// The indices of the failed runs among the points, each with the reason.
     pub failed: Vec<(usize, RunFailure)>,
@@ -39,7 +39,7 @@ impl Outcome {
         self.set.missing.is_empty() && !self.interrupted
     }
 
-    /// The outcome of runs that have all finished.
+    /// The outcome of runs that all have results.
     pub fn finished(runs: impl IntoIterator<Item = RunOutcome>) -> Outcome {
         let mut outcome = Outcome::default();
         runs.into_iter().for_each(|ran| outcome.push(ran, add));
@@ -69,7 +69,7 @@ impl Outcome {
 
 /// Runs all `points` on `threads` threads (`None` means one per core), except those that the cache `kept` contains
 /// already. If not all runs finish, those that do are stored in the cache. When a run ends, its curves are moved to a
-/// file in `spool`, so that memory holds only the curves of runs in progress.
+/// file in `spool` if they have many points, because the curves of all runs together may be larger than memory.
 ///
 /// # Errors
 /// Threads cannot be started. A failed run is not an error, because it is part of the outcome.
@@ -151,7 +151,7 @@ pub enum RunEnd {
     Failed {
         /// The cause of the failure.
         cause: RunFailure,
-        /// The results until the failure, if the run stalled or reached a limit.
+        /// The results until the failure, if the error has them.
         partial: Option<Box<RunOutcome>>,
     },
     /// Ctrl-C stopped the run.

@@ -59,7 +59,7 @@ pub fn lines(topology: &Topology) -> String {
     text
 }
 
-/// The ports of a tier's switches as text: `with ports: 32 down, 32 up; oversubscription 1:1`.
+/// The ports of a tier's switches as text: `with ports: 32 down, 32 up of 400 Gbps; oversubscription 1:1`.
 fn ports(tier: &TierSummary) -> String {
     let most = |counts: &RangeInclusive<u16>| *counts.end();
     let parts = [(&tier.down, "down"), (&tier.level, "to its own tier"), (&tier.up, "up")];

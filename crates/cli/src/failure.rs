@@ -14,7 +14,7 @@ pub enum Failure {
     /// A scenario or another input file is wrong at a known place: exit code 2.
     #[error("{0}")]
     Diagnosed(Box<Diagnostic>),
-    /// The simulation could not finish: exit code 1.
+    /// A run or another operation failed: exit code 1.
     #[error("{0}")]
     Run(String),
     /// Ctrl-C ended the command: exit code 130.
@@ -56,8 +56,7 @@ pub fn unwritable(path: &Path, error: &io::Error, instead: &str) -> Failure {
 /// The text with which the hint of [`unwritable`] ends if a single file is written.
 pub const ANOTHER_FILE: &str = "file that can be written with --out FILE";
 
-/// The cause of an error in plain words, without the error number. A rare cause is given by the operating system's
-/// message.
+/// The cause of an error in plain words, or the operating system's message for a rare cause.
 pub fn reason(error: &io::Error) -> String {
     use io::ErrorKind as Kind;
     let plain = match error.kind() {

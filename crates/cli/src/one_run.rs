@@ -1,4 +1,4 @@
-//! A single run of a scenario, and the file that is generated from it, for `trace`, `pcap` and `export`.
+//! A single run of a scenario, for `trace` and `pcap`, and the writing of their files and those of `export`.
 
 use crate::failure::{ANOTHER_FILE, Failure, unwritable};
 use crate::source::{self, Prepared, ScenarioText};
@@ -7,7 +7,7 @@ use anabranch_sim::scenario::{Overrides, RunPoint};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-/// Reads a scenario. If a scheme or a seed is given, only its runs are kept.
+/// Reads a scenario. A given scheme or seed replaces those of the scenario.
 ///
 /// # Errors
 /// Bad input.

@@ -9,7 +9,7 @@ use anabranch_sim::baseline::{self, Curve};
 pub struct RunOutcome {
     /// The result. It has no curves if they are in a file.
     pub result: RunResult,
-    /// The file of the curves, if they have many points.
+    /// The file of the curves. None if they are in memory, or if there are none.
     pub filed: Option<FiledCurves>,
 }
 

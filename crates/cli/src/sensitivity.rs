@@ -92,7 +92,7 @@ struct EntryValue<'a> {
     /// The values that this setting gives to its parameters. The parameters' names are left out, because they differ
     /// between the schemes of different figures.
     meant: BTreeSet<&'a str>,
-    /// Whether the default setup of the figures has this value.
+    /// Whether the default setup of the figure has this value.
     own: bool,
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Results, and the folder that contains them.
 pub struct Simulated {
-    /// The results. Runs that failed early or were stopped have no rows.
+    /// The results. Runs that failed without results or were stopped have no rows.
     pub results: ResultSet,
     /// The folder of the results, or `None` if there was nothing to write.
     pub folder: Option<PathBuf>,

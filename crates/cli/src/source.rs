@@ -54,7 +54,7 @@ pub struct ScenarioText {
     pub name: String,
     /// The scenario's name in messages.
     pub shown: String,
-    /// The name of the file, or `None` for standard input.
+    /// The name of the scenario's file, if it has one.
     file_name: Option<String>,
 }
 

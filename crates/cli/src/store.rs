@@ -22,8 +22,8 @@ const DIGITS: usize = 16;
 const REPLACED: &str = ".replaced-";
 /// The name of the folder of curves within a folder that is not complete yet.
 const SPOOL: &str = ".spool";
-/// The number of attempts to rename a folder. Another attempt follows only if another program has just renamed its
-/// folder to the same name.
+/// The largest number of attempts to rename a folder. Another attempt follows only if another program has just
+/// renamed its folder to the same name.
 const MOST_ATTEMPTS: u32 = 100;
 /// The minimum age of an abandoned folder before it is removed. It also applies to folders without a lock, because not
 /// every file system shows the locks of other machines.

@@ -8,7 +8,7 @@ const STEPS: u32 = 16;
 /// The number of steps needed for all 32-bit lengths.
 const LENGTHS: usize = 464;
 
-/// Counts of data packets by the number of bytes that they found waiting at a switch port, for all nodes of a thread.
+/// Counts of data packets by the number of bytes that they found waiting at a switch port.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Vec<u64>", into = "Vec<u64>")]
 pub struct Backlogs {

@@ -35,11 +35,11 @@ pub struct Context<'w, O> {
     pub counters: &'w mut Counters,
     /// The histogram of the bytes that data packets found waiting at the thread's switches.
     pub backlogs: &'w mut Backlogs,
-    /// Effects on other nodes that are not frames.
+    /// Effects other than frames.
     pub effects: &'w mut Effects,
 }
 
-/// Effects that a thread's nodes have on other nodes otherwise than by frames.
+/// Effects of a thread's nodes other than frames.
 #[derive(Default)]
 pub struct Effects {
     /// Messages of other hosts of the cluster that this host made ready. They are posted now.
@@ -68,7 +68,7 @@ impl<O> Context<'_, O> {
         self.out.send(node, arrival, stack);
     }
 
-    /// Counts a data packet whose payload is lost: dropped, trimmed, or lost on a link.
+    /// Counts a data packet whose payload is lost.
     #[cold]
     pub fn note_lost_payload(&mut self, packet: &Packet) {
         if let Repr::Data { .. } = packet.repr {
@@ -92,8 +92,8 @@ impl Effects {
     }
 }
 
-/// A notice to switch programs that a queue pair of the engine was opened or is done. The queue pair opens when its
-/// first message is posted, and is done when its last one is acknowledged. Programs receive the notice one [window
+/// A notice that a queue pair of the engine was opened or is done. The queue pair opens when its first message is
+/// posted, and is done when its last one is acknowledged. Switch programs receive the notice one [window
 /// length](Network::window) later, which is before the first packet of the queue pair can arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {
@@ -122,7 +122,7 @@ pub struct Counters {
     pub trims: u64,
     /// Trimmed packets that were dropped on the way to the receiver or back. They are included in `drops`.
     pub header_drops: u64,
-    /// Data packets that were ECN-marked.
+    /// ECN marks of data packets. A packet that is marked at several ports counts several times.
     pub ecn_marks: u64,
     /// Packets that hosts and switch programs created.
     pub injected: u64,
@@ -136,7 +136,8 @@ pub struct Counters {
     pub steps: u64,
     /// Pause frames (XOFF) sent.
     pub pause_frames: u64,
-    /// The total time for which the data classes of links were paused. Pauses that have not ended are not included.
+    /// The total time for which the data classes of links were paused. During the run, a pause is added when it ends.
+    /// `NodeTotals` also includes pauses that have not ended.
     pub pause_time: Duration,
 }
 
@@ -162,9 +163,9 @@ impl AddAssign for Counters {
 /// The reason why a run failed or was cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Nothing new was delivered for longer than the run's stall limit.
+    /// Nothing new was delivered for longer than the run's patience (`Limits::patience`).
     Stalled,
-    /// Messages are unfinished and no event is left.
+    /// Messages or steps are unfinished and no event is left.
     NothingLeft,
     /// A limit of the scenario was reached. The text is the limit's key.
     Limit(&'static str),
@@ -178,6 +179,6 @@ pub enum Failure {
     Deadlock(Vec<String>),
     /// A lossless class had no room for a packet. The text names the place with its numbers, and a remedy.
     LosslessDrop(String),
-    /// A check found a broken invariant of the engine or of a registered part.
+    /// A check found a broken invariant.
     Invariant(String),
 }

@@ -22,7 +22,7 @@ pub struct Control {
     pub sim_time_ps: AtomicU64,
     /// Packet-hops so far.
     pub packet_hops: AtomicU64,
-    /// Messages acknowledged so far.
+    /// Messages of the workload that are acknowledged so far.
     pub flows_finished: AtomicU64,
     /// Messages of the workload.
     pub flows_total: AtomicU64,
@@ -30,7 +30,7 @@ pub struct Control {
     pub count_packets: AtomicBool,
     /// Data packets that receivers had received for the first time at the last update.
     pub packets_delivered: AtomicU64,
-    /// Data packets of the workload.
+    /// Data packets of the workload. All messages count with the payload of the first traffic class.
     pub packets_total: AtomicU64,
 }
 

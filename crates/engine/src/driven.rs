@@ -1,9 +1,10 @@
 //! Nodes that a driver runs one by one: with a clock in place of synchronisation windows, and with links of its own in
 //! place of the mail.
 //!
-//! A driver hands each node its arrivals, and calls it when its next event is due. The node returns the frames that it
-//! sends, each with the time at which the next node may act on it, and [`Signal`]s for what passes between nodes
-//! without being a frame. If all times are exact, the results are those of [`run()`](crate::run()).
+//! A driver hands each node its arrivals, and calls it when its next event is due. The node returns the frames that
+//! it sends, each with the time at which the next node may act on it, and [`Signal`]s for what passes between nodes
+//! without being a frame. If all times are exact, messages and packets have the same times as in
+//! [`run()`](crate::run()).
 
 mod cores;
 
@@ -108,7 +109,7 @@ impl<'a> DrivenRun<'a> {
         self.network.drawn_order().map_or(0, |seed| drawn_rank(seed, node, time.0, port.into()))
     }
 
-    /// The time for which a run continues after its last acknowledgement.
+    /// The time for which a run continues after its last acknowledgement or the last end of a step.
     pub fn linger(&self) -> anabranch_base::Duration {
         self.network.linger
     }
@@ -144,12 +145,12 @@ impl<'a> DrivenRun<'a> {
         self.network.message(message).bytes
     }
 
-    /// The times of posting, delivery and acknowledgement of a message, as far as the nodes of this process know them.
+    /// The times of posting, delivery and acknowledgement of a message, as far as this process knows them.
     pub fn message_times(&self, message: MessageId) -> [Option<Time>; 3] {
         self.network.board.times(message)
     }
 
-    /// The times of the start and end of a step, as far as the nodes of this process know them.
+    /// The times of the start and end of a step, as far as this process knows them.
     pub fn step_times(&self, step: u32) -> [Option<Time>; 2] {
         self.network.board.step_times(step)
     }
@@ -169,7 +170,7 @@ impl<'a> DrivenRun<'a> {
         self.network.board.last_end()
     }
 
-    /// The row of the run.
+    /// The row of the run, without ideal times, slowdowns, faults and warnings.
     pub fn row(&self, totals: &NodeTotals) -> RunRow {
         let jobs = (0..).zip(&self.network.workload.jobs);
         let jobs: Vec<_> = jobs.map(|(number, job)| job_row(&self.network, number, job)).collect();
@@ -205,7 +206,7 @@ pub struct Outgoing {
 pub struct Signal {
     /// The time of the event.
     pub time: Time,
-    /// The kind of the effect, with the node or message that it concerns.
+    /// The kind of the effect.
     pub kind: SignalKind,
 }
 
@@ -258,7 +259,7 @@ pub struct DrivenNode<'n> {
     now: Time,
     /// The time up to which the tasks of the fault plan are done.
     agenda_done: Option<Time>,
-    /// The notice that the switch's program gets next, and the ones after it.
+    /// The notice that the switch's program gets next, if `has_notice` is set. Later ones wait in `notices`.
     notice: [Notice; 1],
     notices: VecDeque<Notice>,
     /// Whether the switch has not handled `notice` yet.
@@ -301,12 +302,12 @@ impl<'n> DrivenNode<'n> {
         }
     }
 
-    /// The time of the latest event.
+    /// The time of the latest event or task of a fault.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// The time of the node's next event or of its next task from a fault.
+    /// The time of the node's next event or of the next task of a fault at any node, whichever is earlier.
     pub fn next_time(&self) -> Time {
         self.next().time().min(self.network.faults.next_due(self.agenda_done))
     }

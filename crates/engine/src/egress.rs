@@ -25,9 +25,9 @@ pub use free_times::{DelayQueues, FreeTimes, HostPorts, LAST_TIME, PortTimes};
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub struct Port {
-    /// The time at which the last bit of the packet that is being sent leaves.
+    /// The end of the latest transmission, or of a delay by jitter.
     pub busy_until: Time,
-    /// The data queue.
+    /// The data queue, which is that of the first traffic class if there are several.
     pub data: Fifo,
     /// The control queue. It is served by strict priority or by weight, and never interrupts a packet that is being
     /// sent.
@@ -53,10 +53,10 @@ pub struct Port {
     ahead: i64,
     /// Whether the link is busy. An event is then scheduled at the time when it becomes free.
     pub busy: bool,
-    /// Whether transmission needs the slow path ([`special`]). It does if the link has a fault at any time or loses
-    /// packets, if the sending device has jitter or an inexact clock, or if a PFC watchdog observes the port.
+    /// Whether transmission needs the slow path ([`special`]) even without telemetry. It does if the link has a fault
+    /// at any time, if the sending device has jitter or an inexact clock, or if a PFC watchdog observes the port.
     pub impaired: bool,
-    /// Whether the other end has paused the data class.
+    /// Whether the data class is paused.
     pub paused: bool,
     /// Whether a pause frame is pending, which is sent ahead of everything else.
     pub pause_pending: bool,
@@ -173,9 +173,9 @@ impl Port {
 /// The class of a queue at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueClass {
-    /// Packets that can be ECN-marked, paused, dropped and trimmed.
+    /// Data, and other packets that wait with data.
     Data,
-    /// ACKs, headers and the like.
+    /// Packets that do not wait with data: ACKs, headers and the like.
     Control,
 }
 
@@ -187,7 +187,7 @@ pub struct Egress<F> {
     pub node: NodeId,
     /// The slots of all queues.
     pub pool: Pool,
-    /// The times at which busy ports become free.
+    /// The times at which busy ports become free, and the times of the timers of pauses at a switch.
     pub free_times: F,
     /// Telemetry at the node, if the scheme's congestion control uses it.
     pub telemetry: Option<Box<NodeTelemetry>>,
@@ -199,7 +199,7 @@ pub struct Egress<F> {
     /// For each port, the bytes in all its queues. Empty unless adaptive routing compares these.
     depths: Vec<u32>,
     has_impaired: bool,
-    /// The random streams of ports whose links have random losses.
+    /// For each port that has sent on a link with faults, the random stream of losses.
     losses: Vec<(u16, Stream)>,
     jitter: Option<Box<Jitter>>,
     clock: Option<Box<Clock>>,
@@ -302,9 +302,9 @@ impl<F: FreeTimes> Egress<F> {
         !self.ports[usize::from(port)].impaired && self.telemetry.is_none()
     }
 
-    /// Sends a pause frame of `class` on a free link. The latency of a switch does not apply, because MACs handle pause
-    /// frames. The frame is lost if the link goes down. Random loss does not affect it, since the pauses of switches are
-    /// not refreshed in this model.
+    /// Sends a pause frame of `class` on a free link. The latency of a switch does not apply, because MACs handle
+    /// pause frames. The frame is lost if the link is down at any time until it arrives. Random loss does not affect
+    /// it, since the pauses of switches are not refreshed in this model.
     pub fn transmit_pause<O: Observer>(&mut self, port: u16, class: u8, stop: bool, at: &mut Context<'_, O>) {
         let network = at.network;
         let out = &mut self.ports[usize::from(port)];
@@ -335,7 +335,7 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// Queues a packet in the control or the data queue. The caller has checked that it fits.
+    /// Queues a packet in the control or the data queue, whether it fits or not.
     #[inline]
     pub fn enqueue<O: Observer>(&mut self, port: u16, frame: &Frame, control: bool, at: &mut Context<'_, O>) {
         let out = &mut self.ports[usize::from(port)];
@@ -389,7 +389,7 @@ impl<F: FreeTimes> Egress<F> {
         count_drop(self.ports[usize::from(port)].link, &frame.packet, at);
     }
 
-    /// Releases the telemetry record of a packet that ends at this node.
+    /// Releases the telemetry record with this number. The number 0 stands for no record.
     #[inline]
     pub fn release_telemetry(&mut self, record: u32) {
         if let Some(telemetry) = &mut self.telemetry {
@@ -483,14 +483,14 @@ fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     at.observer.sent(out.link, at.now, until, &frame.packet);
 }
 
-/// A data packet trimmed to its header before the port `out`. None if switches do not trim, or if the packet is not a
-/// data packet.
+/// A data packet trimmed to its header in front of the port `out`. None if switches do not trim, or if the packet is
+/// not a data packet.
 pub fn trimmed(out: &Port, packet: &Packet, network: &Network<'_>) -> Option<Packet> {
     packet.cut(network.queues.trimmed_bytes?, network.is_host(out.peer))
 }
 
-/// Trims a packet for which the data queue of `out` has no room. Returns its header if the control queue has room for
-/// it. Otherwise the packet is dropped.
+/// Trims or drops a packet for which its queue at `out` has no room. Returns the header if the packet is trimmed and
+/// the control queue has room for the header. Otherwise the packet is dropped.
 pub fn trim_or_drop<O: Observer>(out: &Port, packet: &Packet, at: &mut Context<'_, O>) -> Option<Packet> {
     let limits = &at.network.queues;
     let Some(header) = trimmed(out, packet, at.network) else {

@@ -1,4 +1,4 @@
-//! Warnings about measures whose curves have no point above 0, since a page of curves does not show such curves.
+//! Warnings about measures whose curves have no point above 0.
 
 use crate::observer::QpSelector;
 use crate::spec::{MeasureSpec, RunPoint, Series};
@@ -7,8 +7,7 @@ use anabranch_fabric::{Selector, SelectorError, Topology};
 use anabranch_results::{EmptyReason, RunWarning, SeriesRow};
 use std::collections::BTreeSet;
 
-/// The random stream for the selector of a measure. It differs from the streams of faults, so that a fault with the
-/// same selector does not change the selected links.
+/// The random stream for the selector of a measure. It differs from the streams of faults.
 pub(crate) fn selector_stream(seed: u64, number: usize) -> Stream {
     stream(seed, u64::MAX - number as u64, Purpose::FaultSelection)
 }
@@ -16,7 +15,7 @@ pub(crate) fn selector_stream(seed: u64, number: usize) -> Stream {
 /// A warning for each measure of `point` that has no point above 0 among `rows`, unless 0 is a meaningful result.
 ///
 /// # Errors
-/// A selector has no known form, or names nothing on this fabric.
+/// A selector has no known form, or names nothing on this fabric or in this workload.
 pub(crate) fn empty_measures(
     point: &RunPoint,
     topology: &Topology,

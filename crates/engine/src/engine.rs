@@ -3,9 +3,9 @@
 //! A window is at most as long as the shortest time in which a frame passes from one node to another. Nodes, and
 //! clusters of nodes that affect each other without delay, are therefore independent within a window
 //! ([`crate::shard`]), and threads may run them in any order. Everything that concerns several independent nodes and
-//! is neither a packet nor a pause frame is handled between windows: faults, routing updates, notices of queue pairs,
-//! limits, the watchdog and the end of the run. The windows do not depend on how nodes are spread over threads, and
-//! so the results do not either.
+//! is neither a packet nor a pause frame is handled between windows: tasks of faults, routing updates, notices of
+//! queue pairs, limits, the watchdog and the end of the run. The windows do not depend on how nodes are spread over
+//! threads, and so the results do not either.
 
 mod agenda;
 mod barrier;
@@ -48,8 +48,8 @@ use watchdog::Watchdog;
 pub struct Engine<'a, O> {
     network: Network<'a>,
     shards: Vec<Mutex<Shard<O>>>,
-    /// The frames in flight. The first index is the sending thread, the second one is the synchronisation window of
-    /// arrival modulo the number of slots.
+    /// The frames in flight, except those over long links. The first index is the sending thread, the second one is
+    /// the synchronisation window of arrival modulo the number of slots.
     mail: Vec<Vec<RwLock<WindowMail>>>,
     window: RwLock<Window>,
     state: Mutex<RunState>,
@@ -87,7 +87,7 @@ struct RunState {
     /// Goodput over time, if the caller requests it.
     goodput: Option<Goodput>,
     outcome: Option<Result<(), Failure>>,
-    /// The time of the failure that ended the run.
+    /// The time of the failure of a node that ended the run.
     failed_at: Option<Time>,
 }
 
@@ -215,8 +215,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         })
     }
 
-    /// Runs until every message is acknowledged and every computing step is over, or until the run fails. Then
-    /// [`check`](Self::check) examines the final state.
+    /// Runs until every message is acknowledged, every step is over and the injector names no further time, and then
+    /// for the time [`linger`](Network::linger), or until the run fails.
     ///
     /// # Errors
     /// The reason for the early end, or a broken invariant.
@@ -461,7 +461,7 @@ fn deliver_far<O: Observer>(shards: &mut [MutexGuard<'_, Shard<O>>]) {
     }
 }
 
-/// The notices since the last synchronisation window that queue pairs were opened or are done, sorted by time and then
+/// The notices of the last synchronisation window that queue pairs were opened or are done, sorted by time and then
 /// by source.
 fn gather_notices<O>(shards: &mut [MutexGuard<'_, Shard<O>>]) -> Vec<Notice> {
     let mut notices: Vec<Notice> =

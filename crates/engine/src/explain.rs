@@ -158,7 +158,7 @@ impl Stalled<'_> {
         format!("a loss of {probability:.digits$} or less a link, with {stall}")
     }
 
-    /// The length of the longest message in full packets, rounded up.
+    /// The length of the longest message divided by the size of a full packet on the wire, rounded up.
     fn packets(&self) -> u64 {
         self.longest.div_ceil(self.transport.framing().payload.0.max(1))
     }
@@ -309,8 +309,8 @@ impl Stalled<'_> {
         Some((text, longer))
     }
 
-    /// Whether a fault takes ports of hosts from a fabric with planes. No route of such a plane leads to these hosts,
-    /// and the senders see only their own ports.
+    /// Whether a fault affects links of hosts in a fabric with several planes. No route of the plane then leads to
+    /// these hosts, and senders know only the state of their own ports.
     fn takes_ports_of_planes(&self, number: usize, fault: &FaultSpec) -> bool {
         let is_host = |node: NodeId| node.0 < self.topology.hosts;
         let is_of_host = |link: &LinkId| {
@@ -322,8 +322,6 @@ impl Stalled<'_> {
 
     fn explain_dead_link(&self, (number, fault): (usize, &FaultSpec), what: &str, since: &str) -> Help {
         let duration = fault.duration;
-        // If the fault has a duration, the watchdog did not end the run. The run ended because no event was left that
-        // would send again.
         let shorter = if duration.is_none() { "give the fault a duration, or " } else { "" };
         if let Some(([from, to], flows)) = self.cut_off {
             let others = match flows - 1 {

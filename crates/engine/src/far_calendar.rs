@@ -6,28 +6,28 @@ use anabranch_base::{NodeId, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Arrivals over long links, sorted by time. Over a thousand kilometres, a heap of all of them would have millions of
-/// entries and cause a cache miss for each. Arrivals therefore wait unsorted in time bins. Only the arrivals of the bin
-/// in which the last synchronisation window ended are in a heap.
+/// Arrivals over long links. Over a thousand kilometres, a heap of all of them would have millions of entries and
+/// cause a cache miss for each. Arrivals therefore wait unsorted in time bins. Only the arrivals of the bin in which
+/// the last synchronisation window ended are in a heap.
 #[derive(Default)]
 pub struct FarCalendar {
     /// The arrivals in bins before `horizon`. Each entry has the time and the index in `slab`.
     near: BinaryHeap<Reverse<(Time, u32)>>,
     slab: Vec<Option<FarArrival>>,
     free: Vec<u32>,
-    /// The number of the first bin whose arrivals may be in `bins`. Later arrivals in earlier bins go to `near`.
+    /// The number of the first bin whose arrivals may be in `bins`. Arrivals in earlier bins are in `near`.
     horizon: u64,
     /// The non-empty bins, by time divided by 2^[`BIN_BITS`] ps. Each bin consists of chunks.
     bins: BTreeMap<u64, Vec<Vec<FarArrival>>>,
     /// Empty chunks for reuse.
     spare: Vec<Vec<FarArrival>>,
-    /// The time of the first arrival in a bin.
+    /// The time of the first arrival in `bins`.
     first_binned: Option<Time>,
     /// The arrivals of the present synchronisation window, sorted by node and then by time.
     due: Vec<FarArrival>,
 }
 
-/// The length of a bin in bits: 2^19 ps are half a microsecond, which is no longer than most synchronisation windows.
+/// The binary logarithm of the length of a bin in ps. 2^19 ps are about half a microsecond.
 const BIN_BITS: u32 = 19;
 
 /// The number of arrivals in a chunk. If a bin were a single growing vector, its unused capacity would be, on average,

@@ -17,9 +17,9 @@ pub struct FaultSpec {
     /// The duration of the fault from each start on. Without a duration, the fault lasts until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
-    /// The mean number of failures per hour of simulated time, for each selected cable or switch by itself. Failures
-    /// are random from the time `at` on, and each lasts for the duration. Without this rate, there is one failure at
-    /// each time of `at`.
+    /// The mean number of failures per hour of simulated time outside of failures, for each selected cable or switch
+    /// by itself. Failures are random from the time `at` on, and each lasts for the duration. Without this rate,
+    /// there is one failure at each time of `at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_hour: Option<f64>,
 }

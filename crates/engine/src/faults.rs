@@ -28,7 +28,7 @@ pub struct FaultPlan {
     first_begins: Vec<Option<Time>>,
 }
 
-/// The tasks that are due whenever the links of a periodic fault go down or come up.
+/// The tasks that are due when the links of a periodic fault go down or come up, and when routing follows.
 struct Flapping {
     schedule: Schedule,
     links: Vec<LinkId>,
@@ -40,7 +40,7 @@ struct Flapping {
 pub enum Task {
     /// The switch drops all packets in its queues because of the fault with this number.
     Purge(NodeId, u16),
-    /// The link went down or came up, and both its ends set the same pause state.
+    /// The link or its reverse went down or came up, and both its ends set the same pause state.
     SettlePause(LinkId),
     /// Routing is updated to the links that were up at the given time.
     Reroute(Time),
@@ -73,7 +73,7 @@ enum Effect {
     /// The sending host takes data at this rate, and its NIC keeps up to this number of bytes that the host has not
     /// taken.
     SlowReceiver(Rate, Bytes),
-    /// The sending host pauses the link.
+    /// The host that sends on this link pauses the opposite link, from its switch.
     PauseStorm,
 }
 
@@ -263,9 +263,10 @@ impl FaultPlan {
         self.find(link).is_none_or(|health| !health.faults.iter().any(down))
     }
 
-    /// The end of the last temporary fault that blocked or slowed traffic at any time from `first` to `last`. None if
-    /// there was no such fault. Until that end, a lack of new deliveries does not mean that the run has stalled. Only
-    /// faults that hit packets (`hits`) count, and flapping links count only if each failure is longer than `patience`.
+    /// The end of the last temporary fault, or of the last failure of a flapping link, that blocked or slowed traffic
+    /// at any time from `first` to `last`. None if there was none. Until that end, a lack of new deliveries does not
+    /// mean that the run has stalled. Only faults that hit packets (`hits`) count, and flapping links count only if
+    /// each failure is longer than `patience`.
     pub fn blocked_until(
         &self,
         (first, last): (Time, Time),

@@ -13,7 +13,7 @@ pub struct Frame {
     /// The number, from 1, of the frame's telemetry record at the node or in the mail that holds the frame. 0 if it has
     /// none.
     pub telemetry: u32,
-    /// The port at which the frame arrived at this node.
+    /// The port at which the frame arrives or has arrived.
     pub port: u16,
     /// Whether the frame is a packet or a pause frame.
     pub kind: FrameKind,
@@ -31,8 +31,8 @@ pub enum FrameKind {
     Packet,
 }
 
-/// The ingress port of a queued frame that counts for the buffer of no port, because a switch program had held the
-/// frame outside the buffer.
+/// The value that stands for the ingress port of a queued frame that is charged to no port, because a switch program
+/// held the frame outside the buffer.
 pub const UNCHARGED: u16 = u16::MAX;
 
 const FILLER: Packet = Packet::cnp(QpId(0), HostId(0));
@@ -85,13 +85,13 @@ impl Arrival {
 pub mod event_kind {
     /// The arrival of a pause frame.
     pub const PAUSE: u64 = 0;
-    /// The link of a port becomes free.
+    /// The link of a port becomes free, or a timer of pauses at a switch is due.
     pub const FREE: u64 = 1;
     /// The arrival of a packet.
     pub const ARRIVAL: u64 = 2;
-    /// The timer of a queue pair or of a switch program.
+    /// A timer of a host or of a switch program.
     pub const TIMER: u64 = 3;
-    /// The start of messages, or the end of a computing step.
+    /// The start of messages, or the end of a step.
     pub const POST: u64 = 4;
     /// A notice to a switch program that a queue pair was opened or is done.
     pub const NOTICE: u64 = 5;
@@ -99,8 +99,8 @@ pub mod event_kind {
     pub const INJECTOR: u64 = 6;
 }
 
-/// The position of an event among the events of its node: its time, then its kind. Among events with the same time and
-/// kind, the port or the queue pair decides. The container of such events is responsible for that.
+/// The position of an event among the events of its node: its time, then its kind. Among events with the same time
+/// and kind, their container decides.
 ///
 /// The events of a cluster are merged by time, then by the number of the node, then by kind. Results rely on this
 /// order, and it depends on local facts only.

@@ -15,8 +15,8 @@ pub struct Goodput {
 }
 
 impl Goodput {
-    /// Goodput with a point in each interval of `every`, which is a round trip. Shorter intervals would show little
-    /// more.
+    /// Goodput with at most one point per interval of `every`, which is a round trip. Shorter intervals would show
+    /// little more.
     pub fn new(every: Duration) -> Self {
         let every = Duration(every.0.max(1));
         Goodput { every, due: Time::ZERO + every, points: Vec::new() }

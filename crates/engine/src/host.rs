@@ -5,7 +5,7 @@
 //!
 //! A sender exists from its queue pair's first message until its last acknowledgement. A receiver exists from its
 //! first packet until about a base RTT after the sender is done. Until then it answers late duplicates, and later the
-//! host discards them. Memory therefore grows with the number of concurrent flows only.
+//! host discards them. The memory for senders and receivers therefore grows with the number of concurrent flows only.
 
 mod classes;
 mod endpoints;
@@ -56,8 +56,8 @@ const PULLS: u32 = u32::MAX;
 /// with pauses.
 const RECEPTION: u32 = u32::MAX - 1;
 
-/// The number of cache lines at the beginning of a sender that a packet touches. The sender's fields are ordered such
-/// that the fields that a packet does not touch come after these lines.
+/// The number of cache lines at the beginning of a sender that are prefetched. The fields that every packet touches
+/// come first in a sender.
 const SENDER_LINES: usize = 8;
 
 /// The number of the only port of most hosts.
@@ -81,9 +81,9 @@ pub struct Host {
     /// The timers of queue pairs, of the pull pacer and of the reception. Each entry has a time and an index in
     /// `outgoing`, [`PULLS`] or [`RECEPTION`].
     timers: BinaryHeap<Reverse<(Time, u32)>>,
-    /// The ticks at which timeouts fire; none if timers are exact.
+    /// The ticks and the random delays of timeouts; none if timers are exact.
     ticks: Option<Box<Ticks>>,
-    /// The next of these events: a timer, the start of a message, or the end of a computing step.
+    /// The next of these events: a timer, the start of a message, or the end of a step.
     next_call: Order,
     /// The number of timed messages that have been posted.
     started: usize,
@@ -95,7 +95,7 @@ pub struct Host {
     steps: BinaryHeap<Reverse<(Time, u32)>>,
     /// The time at which each processor becomes free.
     processors: BTreeMap<u32, Time>,
-    /// For each traffic class and destination, the state of the connection that finished last, if the next connection
+    /// For each traffic class and destination, the state of the queue pair that finished last, if the next one
     /// inherits it.
     cached_states: BTreeMap<(u8, HostId), CachedState>,
     pulls: Option<Box<Pulls>>,
@@ -110,7 +110,8 @@ struct Outgoing {
     qp: QpId,
     /// The index of the queue pair's sender in `senders`.
     index: u32,
-    /// Messages that are not acknowledged yet, posted or not.
+    /// Messages, or parts of messages, that are not acknowledged yet, posted or not. One more is counted if the queue
+    /// pair stays open until the end of the run.
     messages_left: u32,
     /// The statistics of the queue pair once it is done.
     stats: QpStats,
@@ -246,7 +247,8 @@ impl Host {
         }
     }
 
-    /// Prefetches the host's own fields, which [`prefetch_ends`](Self::prefetch_ends) reads.
+    /// Prefetches up to eight cache lines of the host's own fields, before [`prefetch_ends`](Self::prefetch_ends)
+    /// reads some of them.
     #[inline]
     pub fn prefetch(&self) {
         prefetch_lines(self, 8);
@@ -293,8 +295,8 @@ impl Host {
             .fold(self.totals, |totals, qp| totals.add(self.senders[qp.index as usize].sender.counters()))
     }
 
-    /// The statistics so far of an outgoing queue pair. `slot` is its number among the outgoing queue pairs of the
-    /// host.
+    /// The statistics so far of an outgoing queue pair, without the lost packets. `slot` is its number among the
+    /// outgoing queue pairs of the host.
     pub fn qp_stats(&self, slot: u32) -> QpStats {
         let qp = &self.outgoing[slot as usize];
         match qp.index {

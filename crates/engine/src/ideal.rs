@@ -23,7 +23,7 @@ pub struct Ideal<'a> {
     split: u64,
     /// Whether packets of one queue pair may take different paths.
     spreads: bool,
-    /// Whether packets of one queue pair may leave by all ports of their NIC.
+    /// Whether the packets of every queue pair may leave by all ports of their NIC.
     uses_all_ports: bool,
     /// Whether all paths between two hosts have the same rates and latencies, link by link.
     uniform: bool,
@@ -40,9 +40,9 @@ struct Tier {
     /// The shortest time after the last bit of a packet has left until the next node may act on the packet. It is the
     /// latency of the link and the switch.
     onward: Duration,
-    /// The shortest time that an ACK takes on the way back.
+    /// The shortest time that an ACK takes on the way back over these links.
     ack: Duration,
-    /// Whether there is only one link.
+    /// Whether packets can take only one link.
     single: bool,
 }
 
@@ -107,17 +107,16 @@ impl<'a> Ideal<'a> {
         self.framing.payload.0
     }
 
-    /// The FCT at the sender, from posting to the ACK of the last packet, if nothing else is in the network and the
-    /// congestion window never limits the sender.
+    /// The FCT at the sender, from posting to the ACK of the last packet, if nothing else is in the network, no
+    /// device has jitter or an inexact clock, and neither the congestion window nor credit limits the sender.
     ///
     /// The time is exact if the message has one path. The only exception is the ACK of a short last packet, which may
-    /// wait behind the previous ACK on links of different rates. In all other cases the time is a lower bound, which
-    /// few messages reach:
+    /// wait behind the previous ACK on links of different rates. In all other cases the time is a lower bound:
     ///
     /// - With several paths, or several queue pairs per message, `last_arrival_spread` gives the bound.
     /// - If equal-cost links have different rates or latencies, the best of them counts at each distance.
     ///
-    /// Links have the rates of the topology. Faults that make a link faster are ignored.
+    /// Links have the rates of the topology. Faults are ignored.
     pub fn fct(&self, src: HostId, dst: HostId, bytes: u64) -> Duration {
         let tiers = self.tiers(src, dst);
         let one_path = !self.spreads || tiers.iter().all(|tier| tier.single);
@@ -279,7 +278,8 @@ impl<'a> Ideal<'a> {
         widths
     }
 
-    /// The links between two hosts by distance from the sender, on any graph. They are all links on shortest paths.
+    /// The links between two hosts by distance from the sender, on any graph. They include all links on shortest
+    /// paths.
     fn tiers_on_any_graph(&self, src: HostId, dst: HostId) -> Vec<Tier> {
         if src == dst {
             return Vec::new();

@@ -18,11 +18,11 @@ pub trait Injector: Send {
     /// were delivered or acknowledged at this instant. It is sorted by the number of the host that noticed this, and
     /// within a host by the order of events. Messages added to `messages` are posted at this instant, in their order.
     /// Returns the time of the next call, which must be after `now`. A message that ends earlier causes an earlier
-    /// call. If it returns None, only the end of a message causes a call.
+    /// call, whose result replaces this one. If it returns None, only the end of a message causes a call.
     ///
-    /// The first call is at time 0. Later calls are at each instant that the injector has named and at each instant at
-    /// which an injected message is delivered or acknowledged. The run ends when the injector has named no instant and
-    /// every message is acknowledged.
+    /// The first call is at time 0. Later calls are at the instant that the last call has returned, and at each
+    /// instant at which an injected message is delivered or acknowledged. The run ends when the last call has
+    /// returned None and every message is acknowledged.
     fn inject(
         &mut self,
         now: Time,

@@ -37,8 +37,8 @@ pub struct SizeClass {
     pub delay_class: DelayClass,
 }
 
-/// The delay after which a port becomes free, as the index of a FIFO queue of such events at a node. All events in one
-/// queue have the same delay, so they are due in the order in which they were pushed.
+/// The delay after which a port becomes free, as the index of a FIFO queue of such events at a node. With exact
+/// clocks, all events in one queue have the same delay, so they are due in the order in which they were pushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayClass(pub u8);
 

@@ -85,8 +85,8 @@ pub struct Blocks(Vec<Block>);
 /// An arena for the arrivals of a synchronisation window. It consists of runs, the ranges of consecutive indexes of
 /// which each [`Mailbox`] is a chain. They are allocated one after the other and freed together. The index of an
 /// arrival is the number of its block times [`BLOCK`], plus its index within the block. Blocks move between the
-/// windows of a thread. Memory that has just been read is therefore written next, and all windows together use no
-/// more memory than the frames in flight need.
+/// windows of a thread. Memory that has just been read is therefore written next, and all windows together use about
+/// as much memory as the most frames in flight need.
 ///
 /// A vector per mailbox would keep the capacity of its fullest window. At a hundred thousand nodes, this would be most
 /// of the memory of a simulation, and the kernel's clearing of that memory would take most of the time of a short
@@ -98,7 +98,7 @@ struct ArrivalArena {
     /// The length of each run, and the first index of the run that follows it in its mailbox. The position in this
     /// vector is the run's own first index divided by [`STEP`].
     runs: Vec<(u32, u32)>,
-    /// The number of indexes that are allocated.
+    /// The index after the last run.
     used: u32,
 }
 
@@ -445,7 +445,7 @@ fn sort_nearly_sorted<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u64) {
             last = key(&item);
             continue;
         }
-        // `last`, the greatest item so far, moves to this place.
+        // The item with the key `last`, the greatest one so far, moves to this place.
         let mut place = index;
         while place > 0 && key(&items[place - 1]) > key(&item) {
             items[place] = items[place - 1];
@@ -482,7 +482,8 @@ impl Sources<'_> {
         self.slots.iter().filter(of_window).flat_map(|slot| slot.touched.iter().copied())
     }
 
-    /// Prefetches the first arrivals at `node`. Returns the number of all arrivals at the node.
+    /// Prefetches the first arrivals at `node`. Returns the number of all arrivals at the node, except those over
+    /// long links.
     #[inline]
     pub fn prefetch(&self, node: NodeId) -> u32 {
         let mut arrivals = 0;

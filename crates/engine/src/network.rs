@@ -43,7 +43,7 @@ pub struct Network<'a> {
     pub board: Board<'a>,
     /// The messages that have a start time.
     pub starts: Starts,
-    /// The attachment of each port of each host. Every switch looks up these entries for every packet.
+    /// The attachment of each port of each host. Switches look up these entries to route packets.
     attachments: Vec<Attachment>,
     /// For each switch, the index of the first attachment in its plane, or [`ANY_PORT`]. Empty if hosts have one port.
     plane_of: Vec<u32>,
@@ -56,8 +56,9 @@ pub struct Network<'a> {
     /// The full length of a synchronisation window of the engine. See [`lookahead`].
     pub window: Duration,
     /// The time that a receiver is kept after its sender's last acknowledgement, and that a run continues after the
-    /// last acknowledgement of all. It is one base RTT, or one synchronisation window if that is longer. It is
-    /// constant for a scenario, so that results do not depend on where the engine's synchronisation windows end.
+    /// last acknowledgement or step of all. It is the longest base RTT of all classes, or one synchronisation window
+    /// if that is longer. It does not change during a run, so that results do not depend on where the engine's
+    /// synchronisation windows end.
     pub linger: Duration,
 }
 
@@ -80,8 +81,7 @@ pub struct Attachment {
     pub port: u16,
 }
 
-/// The value that stands for the plane of a switch if the switch leads to several ports of a host, or to a port that
-/// some host does not have.
+/// The value that stands for the plane of a switch that belongs to no single plane.
 const ANY_PORT: u32 = u32::MAX;
 
 /// The inputs of a network.
@@ -321,7 +321,7 @@ impl<'a> Network<'a> {
         self.salts[switch as usize]
     }
 
-    /// Prefetches the entry that [`route`](Self::route) will look up.
+    /// Prefetches the entry that [`route`](Self::route) will look up if hosts have one port.
     #[inline]
     pub fn prefetch_route(&self, packet: &Packet) {
         prefetch(&self.attachments[packet.dst.index()]);
@@ -450,8 +450,8 @@ impl Attachment {
     }
 }
 
-/// For each switch, the index of the first attachment in its plane. If the switch leads to the same port of all hosts,
-/// and every host has that port, this index belongs to that port. Otherwise it is [`ANY_PORT`].
+/// For each switch, the index of the first attachment in its plane. If the switch leads to the same port of all hosts
+/// that it reaches, and every host has that port, this index belongs to that port. Otherwise it is [`ANY_PORT`].
 fn planes(topology: &Topology, routing: &Routing) -> Vec<u32> {
     let hosts = || (0..topology.hosts).map(HostId);
     if !topology.has_several_ports() {
@@ -475,9 +475,9 @@ fn planes(topology: &Topology, routing: &Routing) -> Vec<u32> {
     (0..topology.switches.len() as u32).map(plane).collect()
 }
 
-/// The shortest time from the moment a node sends a frame until another node may act on it. It is the latency of the
-/// link. Without PFC, the latency of the switch after the link is added; pause frames skip it. If the sum is 0, the
-/// serialisation time of the shortest frame is used.
+/// A lower bound of the time from the moment a node sends a frame until another node may act on it. It is the latency
+/// of the link. Without PFC, the latency of the switch after the link is added; pause frames skip it. If the sum is
+/// 0, the serialisation time of the shortest frame is used.
 fn lookahead(link_kinds: &[LinkKind], scheme: &Scheme) -> Duration {
     let pauses = scheme.fabric.pfc.is_some();
     let shortest = shortest_frame(scheme);
@@ -498,7 +498,7 @@ pub fn off_by(nominal: Duration, ppm: u32) -> Duration {
 }
 
 /// The size of the shortest frame in bytes: a header without payload, an ACK, another short packet of the transport,
-/// or a pause frame. It is 1 if switch programs or registered transports create frames of their own.
+/// or a pause frame. It is 1 with a switch program or a registered transport, which may create frames of their own.
 fn shortest_frame(scheme: &Scheme) -> u64 {
     if scheme.fabric.program.is_some() || matches!(scheme.transport, TransportConfig::Registered(_)) {
         return 1;

@@ -38,8 +38,8 @@ pub struct NodeTotals {
 }
 
 impl NodeTotals {
-    /// The totals of all `hosts` and `switches`, which are sorted by number. `counters` and `backlogs` are the sums over
-    /// these nodes, and `latest` is the time of their latest event.
+    /// The totals of `hosts` and of `switches`, which are sorted by number. `counters` and `backlogs` are the sums
+    /// over these nodes, and `latest` is the time of their latest event.
     pub(crate) fn of(
         (hosts, switches): (&[&Host], &[&Switch]),
         topology: &Topology,

@@ -54,8 +54,8 @@ pub fn run_injected(
     with_panic_context(point, || run_point(point, control, Some(injection), |_| NoObserver, drop))
 }
 
-/// A [`run()`] with an observer, which does not affect the result. If the run stalls, deadlocks, reaches a limit of
-/// the scenario or is cancelled, the observer has the events until then.
+/// A [`run()`] with an observer, which does not affect the result. If the run ends early, but not by a panic, the
+/// observer has the events until then.
 ///
 /// # Errors
 /// As for [`run()`].
@@ -71,7 +71,8 @@ pub fn run_observed<O: Observer>(
     })
 }
 
-/// Calls `run`. A panic in a registered part becomes an error with the name of the part and the scheme.
+/// Calls `run`. A panic in a registered part, an observer or an injector becomes an error with the names of the part
+/// and the scheme.
 pub(crate) fn with_panic_context<T>(
     point: &RunPoint,
     run: impl FnOnce() -> Result<T, RunError>,
@@ -97,7 +98,8 @@ pub(crate) fn with_panic_context<T>(
 }
 
 /// Runs a point with an observer of the caller, which `caller_observer` creates. `give_back` gets that observer when
-/// the engine has ended, even if the run has failed. It is not called after an error before the start of the engine.
+/// the engine has ended, even if the run has failed. It is not called after a panic, or after an error before the
+/// start of the engine.
 fn run_point<O: Observer>(
     point: &RunPoint,
     control: &Control,
@@ -367,7 +369,7 @@ pub(crate) struct RunContext<'a> {
 /// The state of a run at its end, for the error if the run failed.
 struct EarlyEnd {
     at: Time,
-    /// The number of connections. `packets` is the number of data packets of all messages.
+    /// The number of connections. `packets` is about the number of data packets of all messages.
     qps: usize,
     packets: u64,
     /// The names of some unfinished flows.

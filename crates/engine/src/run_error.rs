@@ -107,7 +107,7 @@ pub enum RunError {
         /// The text for the user: the time by which the curves had used up the points, with a remedy.
         what: String,
     },
-    /// A registered part or an observer panicked.
+    /// A registered part, an observer or an injector panicked.
     #[error("{}", RunFailure::Panicked { scheme: scheme.clone(), part: part.clone(), message: what.clone() })]
     Panicked {
         /// The scheme that ran.
@@ -155,7 +155,7 @@ pub enum RunError {
     /// The workload cannot be made.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// A selector names nothing on this fabric or in this workload.
+    /// A selector has no known form, or names nothing on this fabric or in this workload.
     #[error(transparent)]
     Selector(#[from] SelectorError),
 }
@@ -166,7 +166,7 @@ fn is_largest(limit: &str, at: Time) -> bool {
 }
 
 impl RunError {
-    /// The cause of the failure as a value, and the results until the failure.
+    /// The cause of the failure as a value, and the results until the failure if the error has them.
     pub fn into_failure(self) -> (RunFailure, Option<Box<RunResult>>) {
         match self {
             RunError::Stalled { at, reason, flows, unfinished, help, limits, partial } => {

@@ -59,8 +59,8 @@ impl SeriesObserver {
         }
     }
 
-    /// Adds the curve of `measure` for `link`, which runs at `rate`, unless the link already has that curve. Series of
-    /// queue pairs or programs add no curve for links.
+    /// Adds the curve of `measure` for `link`, which runs at `rate`, unless the link already has a curve of the
+    /// series. Series of queue pairs or programs add no curve for links.
     pub fn watch_link(&mut self, measure: &MeasureSpec, link: LinkId, rate: Rate) {
         let every = measure.every;
         let link = link.0;
@@ -81,8 +81,8 @@ impl SeriesObserver {
         }
     }
 
-    /// Adds the curve of `measure` for the program of switch `node`, unless the switch already has that curve. Only
-    /// series of programs add curves for switches.
+    /// Adds the curve of `measure` for the program of switch `node`, unless the switch already has a curve of the
+    /// series. Only series of programs add curves for switches.
     pub fn watch_switch(&mut self, measure: &MeasureSpec, node: NodeId) {
         match measure.series {
             Series::ProgramBuffer => self.aside.watch(node.0, 1, || Level::bytes(measure.every)),
@@ -91,8 +91,8 @@ impl SeriesObserver {
         }
     }
 
-    /// Adds the curve of `measure` for queue pair `qp` of the workload, unless the queue pair already has that curve.
-    /// Series of links or programs add no curve for queue pairs.
+    /// Adds the curve of `measure` for queue pair `qp` of the workload, unless the queue pair already has a curve of
+    /// the series. Series of links or programs add no curve for queue pairs.
     pub fn watch_flow(&mut self, measure: &MeasureSpec, qp: QpId) {
         let (qp, parts) = (qp.0, self.qps_per_connection);
         match measure.series {

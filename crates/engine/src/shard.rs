@@ -229,7 +229,7 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// Whether the injector has named a time at which it will post messages.
+    /// Whether the injector has named a time for its next call.
     pub fn will_post(&self) -> bool {
         match self.units.first() {
             Some(WorkUnit::Cluster(Cluster { injection: Some(injection), .. })) => {
@@ -247,7 +247,7 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// The time of the next event that a node has scheduled itself, or of the next arrival over a long link.
+    /// The time of the next event that a node or the injector has scheduled, or of the next arrival over a long link.
     pub fn next_time(&self) -> Time {
         first_of(&self.first).time().min(self.far_calendar.first())
     }
@@ -416,8 +416,8 @@ fn mark_called(called: &mut [u64], position_of: &NodeLocations, nodes: impl Iter
     }
 }
 
-/// Collects the work units that have any event before `bound`, an arrival or another one. A bit in `called` marks an
-/// arrival, and is cleared.
+/// Collects the work units that have an arrival, or another event before `bound`. A bit in `called` marks an arrival,
+/// and is cleared.
 #[inline]
 fn find_active(called: &mut [u64], (first, next): (&[Order], &[Order]), bound: Order, active: &mut Vec<u32>) {
     active.clear();

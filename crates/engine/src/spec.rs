@@ -146,7 +146,7 @@ impl Scheme {
         std::iter::once(&self.lb).chain(self.mix.as_ref().map(|mix| &mix.lb))
     }
 
-    /// Whether packets of one queue pair may leave by all ports of their NIC.
+    /// Whether the packets of every queue pair may leave by all ports of their NIC.
     pub fn uses_all_ports(&self) -> bool {
         match self.fabric.port_choice() {
             PortChoice::Entropy => self.all_lbs().all(LbConfig::spreads_packets),
@@ -477,8 +477,8 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// The defaults: one simulated second, 10 ms without progress, enough events for half an hour at ten million events
-    /// per second, and enough packets for about a gigabyte.
+    /// The defaults: one simulated second, 10 ms without progress, enough events for half an hour at ten million
+    /// events per second, and packets for about a gigabyte of memory.
     fn default() -> Self {
         Limits {
             max_time: Duration::from_us(1_000_000),

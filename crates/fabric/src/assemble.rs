@@ -53,8 +53,8 @@ pub(super) fn assemble(
         port_base[n + 1] += port_base[n];
     }
 
-    // A slot is (leads up, peer, cable, end of the cable at this node). The ports of a switch are sorted by their
-    // slots.
+    // A slot is (does not lead down, peer, cable, end of the cable at this node). The ports of a switch are sorted by
+    // their slots.
     let mut next = port_base.clone();
     let mut slots = vec![(false, NodeId(0), 0u32, 0u8); 2 * cables.len()];
     for (number, cable) in cables.iter().enumerate() {

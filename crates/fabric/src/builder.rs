@@ -46,8 +46,8 @@ impl TopologyBuilder {
         Self::default()
     }
 
-    /// Adds a switch of a tier from 1 (switches with hosts) to 255. `latency` is the time between the arrival of a
-    /// packet's last bit and its earliest departure.
+    /// Adds a switch of a tier from 1 to 255. Only switches of tier 1 can have hosts. `latency` is the time between
+    /// the arrival of a packet's last bit and its earliest departure.
     pub fn switch(&mut self, tier: u8, latency: Duration) -> SwitchNumber {
         self.switches.push((tier, latency));
         SwitchNumber(self.switches.len() as u32 - 1)

@@ -1,7 +1,8 @@
 //! Clos networks of servers: rail-optimised clusters, Clos networks in several planes, Alibaba's HPN and DCN+.
 //!
 //! Servers are grouped into segments. The NICs of a segment are connected to its leaves (ToRs) by rail or by server.
-//! In each plane, all leaves of a pod, or all leaves of a rail, share a group of spines. Cores connect the groups.
+//! In each plane, all leaves of a pod, or all leaves of a rail, share a group of spines. With three tiers, cores
+//! connect the groups.
 
 mod check;
 mod defaults;
@@ -23,7 +24,7 @@ pub enum ClosKind {
     Rails,
     /// A leaf has all NICs of its servers. Each port of a NIC is in a plane of its own.
     MultiPlane,
-    /// Alibaba's HPN: rails in two planes.
+    /// Alibaba's HPN: rails, by default in two planes.
     Hpn,
     /// Alibaba's DCN+: a leaf has all NICs of its servers, and the ports of a NIC lead to different leaves of one
     /// network.

@@ -27,7 +27,7 @@ struct Direct {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TorusSpec {
-    /// The number of switches in each dimension. Hosts are numbered along the first dimension.
+    /// The number of switches in each dimension. In the numbers of the hosts, the first dimension varies fastest.
     pub dims: Vec<u32>,
     /// The rate of the links between switches.
     pub link: Rate,

@@ -9,10 +9,9 @@ use serde::{Deserialize, Serialize};
 
 /// A dragonfly (Kim, Dally, Scott, Abts: Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008).
 ///
-/// A link connects every two routers of a group. The global links of a group are numbered router by router. Link `k`
-/// of group `i` leads to group `i + k + 1`, modulo the number of groups (the palm tree arrangement). If there are
-/// fewer groups than the links allow, the numbering of peers goes round several times, so that two groups have
-/// several links.
+/// A link connects every two routers of a group. The global links of a group are numbered router by router. With `g`
+/// groups, link `k` of group `i` leads to group `i + 1 + k mod (g - 1)`, modulo `g` (the palm tree arrangement). If
+/// there are fewer groups than the links allow, two groups therefore have several links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DragonflySpec {

@@ -5,22 +5,22 @@ use anabranch_base::{Problem, Refused};
 /// An error in a topology that cannot be built or read. Its text names the place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
-    /// A malformed topology file.
+    /// A problem in a topology file.
     #[error("{file}:{line}: {problem}")]
     File {
         /// The file's name, as the scenario gives it.
         file: String,
         /// The line, from 1.
         line: usize,
-        /// The problem, with the expected form and the fix.
+        /// The problem, with the fix if it is known.
         problem: Problem,
     },
-    /// The numbers of a scenario's topology that contradict each other.
+    /// A number of a scenario's topology that is out of range or contradicts others, or another wrong parameter.
     #[error("{key}: {problem}")]
     Shape {
-        /// The key in the resolved scenario, such as `topology.tier[1].radix_down`.
+        /// The key in the scenario, such as `topology.tier[1].radix_down`.
         key: String,
-        /// The numbers that contradict each other, and values that fit.
+        /// The problem, with values that fit if they are known.
         problem: Problem,
     },
     /// A topology from a file, built without the file's text.

@@ -103,7 +103,7 @@ fn fills(hosts: u32, hosts_per_tor: u32, tiers: u32) -> bool {
     pod.is_some_and(|pod| hosts.is_multiple_of(pod))
 }
 
-/// A key that determines the shape, in the terms of [`TierSpec`].
+/// A key that determines the shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShapeKey {
     Hosts,

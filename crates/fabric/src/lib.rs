@@ -82,7 +82,7 @@ pub struct Topology {
     /// others (up, or to a switch of the same tier), both in the order of the nodes at the other end. A host has its
     /// ports in the order of the planes, of the lines of a file, or of the calls of a builder.
     pub ports: Vec<Port>,
-    /// The node number of each host in an imported file, ascending; empty without such a file.
+    /// The node number of each host in a file of the ns-3 simulators, ascending; empty for other topologies.
     pub host_file_ids: Vec<u32>,
     /// The data centre of each node, from 0; empty if there is only one data centre.
     pub site: Vec<u16>,
@@ -107,7 +107,7 @@ pub struct Switch {
     pub index: u32,
     /// The time between the arrival of a packet's last bit and its earliest departure.
     pub latency: Duration,
-    /// The node number in an imported file, if the topology comes from one.
+    /// The node number in a file of the ns-3 simulators; none for a switch that is not in such a file.
     pub file_id: Option<u32>,
 }
 
@@ -265,8 +265,8 @@ impl Topology {
         ports.partition_point(|p| self.switch(p.peer).is_none_or(|peer| peer.tier < switch.tier)) as u16
     }
 
-    /// The host with node number `file_id` in the imported file, or `None` if no host has this number. Without an
-    /// imported file, `file_id` is the host's own number.
+    /// The host with node number `file_id` in the imported file, or `None` if no host has this number. If no file
+    /// gives node numbers, `file_id` is the host's own number.
     pub fn host_by_file_id(&self, file_id: u32) -> Option<HostId> {
         if self.host_file_ids.is_empty() {
             return (file_id < self.hosts).then_some(HostId(file_id));
@@ -274,8 +274,8 @@ impl Topology {
         self.host_file_ids.binary_search(&file_id).ok().map(|i| HostId(i as u32))
     }
 
-    /// One more than the largest number of a host or switch in the imported file; 0 without such a file. NVSwitches
-    /// do not count, nor do the switches that the reader adds for hosts with a cable to another host.
+    /// One more than the largest number of a host or switch in the imported file; 0 if no file gives node numbers.
+    /// NVSwitches do not count, nor do the switches that the reader adds for hosts with a cable to another host.
     pub fn file_nodes(&self) -> u32 {
         let switches = self.switches.iter().filter_map(|switch| switch.file_id);
         switches.chain(self.host_file_ids.last().copied()).max().map_or(0, |last| last + 1)
@@ -309,7 +309,7 @@ impl Topology {
         servers.server_of(HostId(node.0)).map_or(&[], |server| servers.nics_of(server))
     }
 
-    /// Whether every host can reach every other.
+    /// Whether all hosts are connected, in the sense of [`Topology::unreachable_host`].
     pub fn is_connected(&self) -> bool {
         self.unreachable_host().is_none()
     }

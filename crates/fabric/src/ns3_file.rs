@@ -73,7 +73,7 @@ pub fn parse_ns3(file_name: &str, text: &str, switch_latency: Duration) -> Resul
 }
 
 /// The line of the header, the number of cables that the header gives, and the number of further cables, which are
-/// not read; `None` if all cables are read.
+/// not read; `None` if there are no further cables, or if the header is wrong.
 pub(super) fn unread_cables(file_name: &str, text: &str) -> Option<(usize, u32, usize)> {
     let file = File::read(file_name, text).ok()?;
     let unread = file.cables().saturating_sub(file.header.links as usize);

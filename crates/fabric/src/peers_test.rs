@@ -69,7 +69,7 @@ fn the_ns3_file_is_a_leaf_spine() {
     assert_eq!(t.longest_path(&routing).len(), 4);
 }
 
-/// File name, header, hosts, rate of NVLink in Gb/s, planes, and the numbers of links and of equal paths from GPU 0
+/// File name, header, cables, rate of NVLink in Gb/s, planes, and the numbers of links and of equal paths from GPU 0
 /// to GPUs 8 and 9 over the fabric.
 type SimAiRow = (&'static str, &'static str, u32, Option<u64>, u16, [(usize, usize); 2]);
 

@@ -88,8 +88,8 @@ impl Routing {
         self.tor_index[host.index() * self.host_ports as usize + usize::from(port)]
     }
 
-    /// The number of links from ToR `from` to ToR `to`, given by their indices; `None` without a route. The function
-    /// follows the routes hop by hop.
+    /// The number of links from switch `from` to ToR `to`, given by their indices; `None` without a route. The
+    /// function follows the routes hop by hop.
     pub fn distance(&self, topology: &Topology, from: u32, to: u32) -> Option<u32> {
         let (mut at, mut hops) = (from, 0);
         while at != to {
@@ -181,8 +181,8 @@ fn dead_ports(topology: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Vec<u16> {
     (0..topology.hosts).map(HostId).map(mask).collect()
 }
 
-/// A breadth-first search that starts from 64 destination ToRs at the same time: bit d of a word represents destination
-/// `first + d`.
+/// A breadth-first search that starts from up to 64 destination ToRs at the same time: bit d of a word represents
+/// destination `first + d`.
 struct Search {
     /// The first port of each switch, counted without the ports of hosts, followed by the number of switch ports.
     port_base: Vec<u32>,

@@ -65,7 +65,7 @@ pub struct Selector {
 pub struct SelectorError {
     /// The selector as written.
     pub selector: String,
-    /// The problem, and a selector that fits.
+    /// The problem, with a fix if one is known.
     pub problem: Problem,
 }
 

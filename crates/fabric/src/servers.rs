@@ -21,7 +21,7 @@ pub struct Servers {
     domain: Vec<u32>,
     /// The server and the rail of each host.
     place: Vec<(u32, u16)>,
-    /// The links between the GPUs of a domain; `None` if they are not known.
+    /// The links between the GPUs of a domain; `None` if there are none or they are not known.
     pub nvlink: Option<NvLink>,
 }
 

@@ -49,9 +49,9 @@ pub enum TopologySpec {
     Rails(ClosSpec),
     /// A Clos network in each plane, in which each leaf serves whole servers and NICs have several ports.
     MultiPlane(ClosSpec),
-    /// Alibaba's HPN: rails in two planes.
+    /// Alibaba's HPN: rails, by default in two planes.
     Hpn(ClosSpec),
-    /// Alibaba's DCN+: two ToRs for each NIC, without rails and planes.
+    /// Alibaba's DCN+: by default two ToRs for each NIC, without rails and planes.
     DcnPlus(ClosSpec),
     /// A dragonfly: groups of routers, each group connected to every other.
     Dragonfly(DragonflySpec),

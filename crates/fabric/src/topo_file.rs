@@ -33,7 +33,7 @@ const TIER_KEYS: &[&str] =
 /// # Errors
 /// The error has the file and the line: an unknown key (with the nearest known one), a value that is not a number, a
 /// missing or repeated key, a number of tiers other than 2 or 3, blocks of tiers that do not match `Tiers`, or
-/// radixes that contradict each other.
+/// numbers that are out of range or contradict each other.
 pub fn parse_topo(file_name: &str, text: &str) -> Result<TopologySpec, TopologyError> {
     let file = File::read(file_name, text)?;
     let hosts: u32 = file.number(&file.header, NODES)?;

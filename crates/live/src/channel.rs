@@ -1,4 +1,4 @@
-//! The messages between the processes of a run: one JSON value per line over a stream.
+//! Channels for messages, one JSON value per line over a stream, and the messages between the processes of a run.
 
 use crate::lateness::Lateness;
 use anabranch_base::Time;

@@ -1,4 +1,4 @@
-//! A check of the machine: everything that a testbed needs is tried.
+//! A check of the machine for everything that a testbed needs.
 
 use crate::error::LiveError;
 use crate::namespaces::Namespaces;
@@ -20,7 +20,7 @@ pub struct Need {
     pub problem: Option<String>,
 }
 
-/// Tries everything that a testbed needs. The frame is sent only if the command and the privileges are there.
+/// Checks the machine for what a testbed needs. A frame is sent only if the command and the privileges are there.
 pub fn check() -> Vec<Need> {
     let version = Command::new("ip").arg("-V").output();
     let ip = match version {

@@ -135,7 +135,7 @@ impl<'r> LiveNode<'r> {
         self.node.run_until(time).map_err(LiveError::Broken)
     }
 
-    /// Executes the node's fault events up to `time`, before any of its other events at that time.
+    /// Handles the node's events before `time`, and its fault tasks up to `time`, inclusive.
     pub fn run_tasks(&mut self, time: Time) -> Result<(), LiveError> {
         self.node.run_tasks(time).map_err(LiveError::Broken)
     }

@@ -11,10 +11,10 @@
 use anabranch_base::{MessageId, QpId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Largest number of bytes of payload that are kept. It is many times the buffer of a switch.
+/// Largest number of bytes of payload that are kept.
 const MOST_BYTES: usize = 64 << 20;
 
-/// The most packets of a host whose places in messages are kept, many times those in flight.
+/// The most packets of a host whose places in messages are kept.
 const MOST_PARTS: usize = 1 << 16;
 
 /// The place of a packet's payload: the message, the offset in it, and the length.

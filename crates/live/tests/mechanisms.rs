@@ -1,4 +1,4 @@
-//! Tests of the purpose of each mechanism, by the counters of runs whose frames carry bytes.
+//! Tests of the purpose of some mechanisms, by the counters of runs whose frames carry bytes.
 
 use anabranch_base::{Duration, NodeId, Time};
 use anabranch_live::{ExactOutcome, exact, exact_observed};
@@ -22,7 +22,7 @@ fn rows(text: &str) -> Vec<RunRow> {
     points(text).iter().map(run).collect()
 }
 
-/// An uplink is cut, and routing never learns of it. The RTO is 57 us.
+/// The cable of an uplink is cut, and routing does not learn of it during the run. The RTO is 57 us.
 fn cut(more: &str) -> Vec<RunRow> {
     rows(&format!(
         r#"
@@ -102,8 +102,9 @@ fn themis_spraying_lets_no_nack_of_a_late_packet_through() {
     assert!(without.extra["nacks"] > 100.0 && without.retransmissions > 100);
 }
 
-/// Four hosts send to the other data centre over a link that congests before the external switch. All CNPs come from the
-/// notification point of their own data centre, within microseconds; none crosses the long link, which takes 100 us.
+/// Four hosts send to the other data centre over links that congest before the external switch. With Themis-longhaul,
+/// all CNPs come from the notification point of their own data centre, within microseconds; none crosses the long
+/// link, which takes 100 us.
 #[test]
 fn the_notification_point_of_themis_longhaul_sends_its_cnps_within_a_data_centre() {
     let text = r#"

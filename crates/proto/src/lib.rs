@@ -1,8 +1,8 @@
 //! The protocols as pure state machines.
 //!
-//! There is no clock, IO, thread or global state: `now` is always an argument. Every state machine, called a core, is
-//! driven by `handle_*` (an event occurred) and `poll_*` (the next output). The same code can drive a simulated NIC or
-//! a real one.
+//! There is no clock, IO, thread or global state: the current time is an argument. The state machines are called
+//! cores. Most of their methods are `handle_*` (an event occurred) and `poll_*` (the next output). The same code can
+//! drive a simulated NIC or a real one.
 #![forbid(unsafe_code)]
 
 pub mod cc;

@@ -117,7 +117,7 @@ pub enum Repr {
         received: u64,
         /// Bytes on the wire of all data packets received so far, without duplicates, modulo 2^32.
         bytes_received: u32,
-        /// Number of packets received since the ePSN last advanced. Figure 7 has 12 bits for it.
+        /// Number of distinct data packets received since the ePSN last advanced. Figure 7 has 12 bits for it.
         out_of_order: u16,
         /// Properties of the packet that caused the SACK.
         cause: SackCause,
@@ -130,14 +130,16 @@ pub enum Repr {
         cumulative: u32,
         /// The PSN of bit 0 of `received`, minus `cumulative`.
         base_offset: u16,
-        /// The PSN of the packet that caused the ACK, minus `cumulative`.
+        /// The PSN of the packet that caused the ACK, minus `cumulative`. For the ACK of a probe, it is the PSN of
+        /// bit 0 of `received` instead.
         psn_offset: i16,
         /// The bitmap of the PSNs from the base on: a bit is set if the receiver has the PSN. A cleared bit carries no
         /// information.
         received: u64,
-        /// Bytes on the wire of all data packets received so far, without duplicates, modulo 2^32.
+        /// Bytes on the wire of all data packets received so far, without duplicates, rounded down to whole units
+        /// (`received_unit`), modulo 2^32.
         bytes_received: u32,
-        /// Number of packets received since the cumulative PSN last advanced.
+        /// Number of distinct data packets received since the cumulative PSN last advanced.
         out_of_order: u16,
         /// Properties of the packet that caused the ACK.
         cause: SackCause,
@@ -180,8 +182,8 @@ pub enum Repr {
         /// Whether the packet is for the queue pair's receiver. Otherwise it is for the sender.
         to_receiver: bool,
     },
-    /// A packet from one switch's program to another's. It is addressed to a host of the other switch, but that host
-    /// never receives it.
+    /// A packet from one switch's program to another's. It is addressed to a host of the other switch. A host that
+    /// receives it ignores it.
     Program {
         /// The content, in the format of that program.
         word: u64,
@@ -199,7 +201,7 @@ pub enum Repr {
     },
 }
 
-/// The largest value of the out-of-order counter.
+/// The largest value of the out-of-order counter of a [`Repr::Sack`].
 pub const MAX_OUT_OF_ORDER: u16 = (1 << 12) - 1;
 
 /// Constructors of most packet types, and `with_` methods for their further fields. A constructor sets defaults for

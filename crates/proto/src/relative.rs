@@ -8,8 +8,9 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// The path to which relative quantities refer. It is the longest path of the fabric, or the path of the queue pair for
-/// a congestion control that needs it ([`CcConfig::wants_own_path`](crate::CcConfig::wants_own_path)).
+/// The facts about the path to which relative quantities refer. This is the longest path of the fabric, or the path
+/// of the queue pair for a congestion control that needs it
+/// ([`CcConfig::wants_own_path`](crate::CcConfig::wants_own_path)).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathFacts {
     /// Round trip of one full packet and its ACK over the path without queueing.
@@ -22,7 +23,7 @@ pub struct PathFacts {
     pub line_rate: Rate,
     /// Rate of one link of a host. It differs from `line_rate` if a queue pair uses all ports of its NIC.
     pub port_rate: Rate,
-    /// Capacity of a port's queue: `fabric.queue`, or under PFC the whole buffer, which the ports share.
+    /// Capacity of a port's queue: `fabric.queue`, or without it the whole buffer of PFC, which the ports share.
     pub queue: Bytes,
 }
 
@@ -123,14 +124,13 @@ impl Size {
         }
     }
 
-    /// The size in bytes on a fabric as a window, which is the number of bytes that may be in flight. A window in BDPs
-    /// is rounded up to whole packets.
+    /// The bytes that may be in flight on a fabric if this size is a window. A window in BDPs is rounded up to whole
+    /// packets.
     ///
-    /// The ACK of a packet arrives a base RTT after the start of the packet's transmission, and packets are not split.
-    /// To keep an otherwise idle link busy, a window therefore needs `bdp / packet` packets, rounded up. If a BDP of
-    /// 2.93 packets were rounded down to 2, the link would be idle for a third of the time. (The simulator published
-    /// with REPS has 151 packets where 1.5 BDP are 150.7.) A window in bytes or packets does not depend on the fabric,
-    /// and is not rounded.
+    /// The ACK of a packet arrives a base RTT after the start of the packet's transmission, and packets are not
+    /// split. To keep an otherwise idle link busy, a window therefore needs `bdp / packet` packets, rounded up. If a
+    /// BDP of 2.93 packets were rounded down to 2, the link would be idle for a third of the time. (The simulator
+    /// published with REPS has 151 packets where 1.5 BDP are 150.7.) A window in bytes or packets is not rounded up.
     pub fn window_on(self, facts: &PathFacts) -> Bytes {
         let bytes = self.on(facts);
         match self {
@@ -413,7 +413,6 @@ mod tests {
         for wrong in ["2rtt+0queue", "2rtt+-1queue", "5queue", "2us+5queue", "-2rtt+5queue", "2rtt+queue"] {
             assert!(wrong.parse::<Span>().is_err(), "{wrong}");
         }
-        // The suggested values are valid.
         for (wrong, right) in [("5queue", "2rtt+5queue"), ("2rtt+5mb", "2rtt+5MB")] {
             let said = wrong.parse::<Span>().unwrap_err();
             assert_eq!(said.problem.fix, Some(Fix::value(right)), "{said}");

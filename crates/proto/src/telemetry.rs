@@ -1,8 +1,8 @@
 //! In-network telemetry (INT): reports of switches to a sender about its path.
 //!
-//! The records do not fit into [`Packet`](crate::Packet). The code that drives the state machines therefore stores them
-//! separately, and adds a hop at each port. It passes a packet's record to the sender with the ACK that answers the
-//! packet ([`Sender::handle_telemetry`](crate::transport::Sender::handle_telemetry)).
+//! The records do not fit into [`Packet`](crate::Packet). The code that drives the state machines therefore stores
+//! them separately, and adds a hop at each port of a switch. It passes a packet's record to the sender together with
+//! an ACK ([`Sender::handle_telemetry`](crate::transport::Sender::handle_telemetry)).
 
 use anabranch_base::{LinkId, Rate, Time};
 

@@ -1,5 +1,5 @@
 //! Notes on assumptions behind an answer that no column shows: the timeouts, the start times of faults, and schemes
-//! that behaved alike in all their runs.
+//! that behaved alike.
 
 use crate::groups::{Group, at_each_point, at_points, groups, named};
 use crate::points::by_finding;
@@ -47,7 +47,7 @@ fn in_words(by_rto: &Timeouts<'_>) -> String {
 }
 
 /// A note on the timeouts, if the schemes have different ones or a timer expired. A sweep over buffers or round trips
-/// also changes the timeouts, so that two things change between its points.
+/// may also change the timeouts, so that two things change between its points.
 fn timeouts(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     let found = by_finding(points, timeouts_at);
     let ran_out = set.actual().iter().any(|run| run.timeouts > 0);
@@ -116,7 +116,7 @@ fn timeout_ranges(points: &[PointFacts]) -> String {
 }
 
 /// A note that the start times of faults are the same in all seeds, so that no confidence interval contains their
-/// effect. It covers the faults whose start time is not swept.
+/// effect. It covers the faults that start, end or flap during the run, and whose start time is not swept.
 fn start_times(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     let seeds = set.actual().iter().any(|run| run.seed != set.actual()[0].seed);
     let all = points.iter().map(|point| point.faults.len()).max().unwrap_or(0);
@@ -141,8 +141,8 @@ fn start_times(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     ))
 }
 
-/// A note on the schemes that behaved alike in every run, or in every run of some sweep points: the difference between
-/// them never had an effect.
+/// A note on the schemes that behaved alike in every run, or in every run of some sweep points: there, the difference
+/// between them had no effect.
 fn identical_schemes(set: &ResultSet) -> Option<String> {
     let groups = groups(set);
     let at_points_of = at_each_point(&groups);

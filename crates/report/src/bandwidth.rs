@@ -17,7 +17,7 @@ struct Line {
 }
 
 /// A table of sizes, times and bandwidths for each scheme and each point of the other swept parameters. Each row
-/// describes the slowest job of its runs. Empty unless the sizes of a collective are swept.
+/// describes the slowest jobs of its runs. Empty unless the sizes of a collective are swept.
 pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
     let mut tables: Vec<(String, u32, Vec<Line>)> = Vec::new();
     for group in groups(set).iter().filter(|group| group.sweep.contains_key(SIZE)) {

@@ -94,7 +94,7 @@ fn evaluate(
     Ok((ClaimResult::Evaluated { measured, outcome }, spread))
 }
 
-/// The error without the text of the measure. That text may be forty lines long, and the row contains it already.
+/// The error without the text of the measure. That text may be long, and the row contains it already.
 fn beside_its_measure(error: &MeasureError) -> String {
     format!("{} (column {} of the measure)", error.message, error.column)
 }

@@ -48,7 +48,7 @@ pub struct ComparedRow {
     pub scheme: String,
     /// The values of the swept parameters at the point.
     pub sweep: BTreeMap<String, Value>,
-    /// The name of a field of the runs, which contains the unit.
+    /// The name of a field of the runs, with its unit if it has one.
     pub quantity: &'static str,
     /// The seeds that all sets have. The numbers below are computed over these seeds.
     pub seeds: Vec<u64>,

@@ -1,4 +1,4 @@
-//! The settings that the schemes of a result set share.
+//! Differences between the settings of the schemes of a result set.
 
 use anabranch_results::ResultSet;
 

@@ -127,7 +127,7 @@ pub(crate) fn duration(us: f64) -> String {
     format!("{} {}", micros(unit.convert(us)), unit.name())
 }
 
-/// Half the width of an interval as text: a whole number from 10 on, and with one or two decimals below.
+/// Half the width of an interval as text. From 10 on it is a whole number.
 pub(crate) fn half_width(value: f64) -> String {
     match value.abs() {
         _ if !value.is_finite() => "-".to_owned(),
@@ -156,7 +156,7 @@ pub(crate) fn count(value: f64) -> String {
     if value.abs() < 100.0 && value.fract() != 0.0 { format!("{value:.1}") } else { thousands(value) }
 }
 
-/// A count as text. From a million on, it has three digits and M or G.
+/// A count as text. From a million on, it ends with M or G.
 pub fn large(value: f64) -> String {
     match value {
         _ if value >= 1e9 => format!("{} G", three(value / 1e9)),

@@ -28,9 +28,9 @@ const SLOWDOWN: Quantity = Quantity {
     is_time: false,
 };
 
-/// The quantity by which schemes are ranked. Collectives are ranked by the CCT of the slowest job. Messages of a
-/// Poisson process, or of several lengths, are ranked by the P99 slowdown. Other messages (permutations, incasts) are
-/// ranked by the FCT of the slowest message, which determines the end of the run.
+/// The quantity by which schemes are ranked. Jobs are ranked by the CCT of the slowest one. Messages of a Poisson
+/// process, or of several lengths, are ranked by the P99 slowdown. Other messages (permutations, incasts) are ranked
+/// by the FCT of the slowest message, which determines the end of the run.
 pub(crate) fn ranked_quantity(set: &ResultSet) -> Quantity {
     // Where the compared class has messages of its own, which have slowdowns, the jobs are those of another class.
     if set.actual().iter().any(|run| run.jobs > 0 && run.number("slowdown_mean").is_none()) {
@@ -71,11 +71,11 @@ const SLOWER: f64 = 1.001;
 
 /// The result of a scheme in the ranking at one point of the sweep.
 pub(crate) struct RankedScheme {
-    /// The ranked quantity, or `None` if a run is missing or did not finish.
+    /// The ranked quantity, or `None` if a run is missing, did not finish or has no such number.
     pub estimate: Option<Estimate>,
     /// The rank by [`RULE`]. It is `None` if there is no estimate, if there are fewer seeds than [`LEAST_SEEDS`], if
-    /// seeds change nothing at this point, or if the faults did not affect the scheme. If the seeds do not determine
-    /// one rank, this is the last rank that they permit.
+    /// seeds change nothing at this point, or if the faults affected only other schemes. If the seeds do not
+    /// determine one rank, this is the last rank that they permit.
     pub rank: Option<usize>,
     /// The rank. If the seeds do not determine one rank, this is the first rank that they permit, which is less than
     /// `rank`.
@@ -84,15 +84,15 @@ pub(crate) struct RankedScheme {
     /// the 95 % interval of the differences. It is `None` for the first scheme of a rank and for a scheme without a
     /// definite rank.
     pub tie_within: Option<f64>,
-    /// The ratio of the quantity to that of the baseline, computed for each seed. It is `None` without baselines that
-    /// finished.
+    /// The ratio of the quantity to that of the baseline, computed for each seed. It is `None` if a run or a baseline
+    /// is missing or did not finish.
     pub slowdown_by_fault: Option<Estimate>,
     /// The time until goodput recovered, over the seeds.
     pub recovery: Recovery,
     /// The number of runs that are missing or did not finish, and the number of all requested runs.
     pub unfinished: [usize; 2],
-    /// The number of runs that finished and in which no fault affected any data or cost any time, and the number of all
-    /// runs that have results.
+    /// The number of finished runs with faults that affected no data and cost no time, and the number of all runs
+    /// that have results.
     pub unhit: [usize; 2],
     /// The ranked quantity over the runs that faults affected, if faults affected some runs but not others. It is
     /// `None` if any run of the scheme is missing or did not finish.
@@ -118,7 +118,7 @@ impl RankedScheme {
         }
     }
 
-    /// Whether no fault affected any data of the scheme or cost it any time, in any seed.
+    /// Whether every run had faults and finished, and the faults affected no data and cost no time.
     pub(crate) fn no_seed_hit(&self) -> bool {
         self.unhit[0] == self.unhit[1]
     }
@@ -132,7 +132,7 @@ impl RankedScheme {
 /// The time until goodput recovered from the faults, over the seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Recovery {
-    /// There is nothing to recover from, or no baseline for comparison.
+    /// There is nothing to recover from, or a baseline is missing or did not finish.
     Unknown,
     /// Goodput did not fall in any seed.
     NoDip,

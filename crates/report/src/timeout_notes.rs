@@ -5,19 +5,19 @@ use crate::groups::{Group, at_points, groups, named};
 use crate::labels::duration;
 use anabranch_results::{FlowRow, PointFacts, ResultSet};
 
-/// The largest number of schemes and points of a sweep that a note lists.
+/// The largest number of groups (a scheme at a point of the sweep) that a note lists.
 const MOST: usize = 6;
 
 /// A comparison of the messages of a group that had a timeout with the others.
 struct TimeoutDelays {
-    /// The number of messages that finished.
+    /// The number of messages that finished and whose timeouts are known.
     messages: usize,
-    /// The number of finished messages that had a timeout.
+    /// The number of these messages that had a timeout.
     with: usize,
     /// The FCT in microseconds of the slowest message with a timeout: the mean over the runs that have such a message.
     slowest_with_us: f64,
     /// The FCT in microseconds of the slowest message without a timeout, also as a mean over runs. It is `None` if
-    /// every finished message had a timeout.
+    /// every such message had a timeout.
     slowest_without_us: Option<f64>,
 }
 

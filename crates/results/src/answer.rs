@@ -11,7 +11,8 @@ pub struct SearchAnswer {
     pub table: Vec<Vec<String>>,
     /// Sentences that a reader needs in addition to the table.
     pub notes: Vec<String>,
-    /// The measured quantity of each run. It is `None` if neither side of the condition is a number of a single run.
+    /// The measured quantity of each run. It is `None` if the condition is not a single comparison, or if neither
+    /// side is a number of a single run.
     #[serde(default)]
     pub measured: Option<SearchMeasure>,
 }
@@ -25,7 +26,7 @@ pub struct SearchMeasure {
     pub bound: String,
     /// All values that were tried, in the order of the values. They are written as in a scenario, without quotes.
     pub values: Vec<String>,
-    /// A row for each run, sorted by scheme, seed and value.
+    /// A row for each scheme, seed and value that were tried, in this order.
     pub tried: Vec<Trial>,
 }
 
@@ -40,7 +41,7 @@ pub struct Trial {
     pub value: String,
     /// The measured side. It is `None` if messages or jobs did not finish, or if the run has no such number.
     pub measured: Option<f64>,
-    /// The side with which the measured one is compared. It is `None` if it depends on a run at an end of the search
-    /// range that did not finish.
+    /// The side with which the measured one is compared. It is `None` if this run did not finish, or a run at an end
+    /// of the search range on which it depends.
     pub bound: Option<f64>,
 }

@@ -18,7 +18,7 @@ pub enum Table {
     Flows,
     /// A row per job.
     Jobs,
-    /// A row per rank and collective of a job from a trace.
+    /// A row per rank of a job from a trace or with transfers over NVLink, and per collective of a job from a trace.
     Parts,
     /// A row per point of a measured curve.
     Series,
@@ -31,8 +31,8 @@ impl Table {
     pub const ALL: [Table; 6] =
         [Table::Runs, Table::Flows, Table::Jobs, Table::Parts, Table::Series, Table::Faults];
 
-    /// The declared columns in the order of the file. In addition, rows have the number of their run (`run`), its
-    /// scheme and seed, and a column for each swept parameter.
+    /// The declared columns in the order of the file. The file has further columns, for example one for each swept
+    /// parameter.
     pub fn columns(self) -> Vec<&'static Column> {
         let mut declared: Vec<&'static Column> = match self {
             Table::Runs => RunRow::columns().collect(),

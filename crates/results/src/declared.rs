@@ -7,7 +7,7 @@ use std::borrow::Cow;
 /// The declaration of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The column's name in files, which contains the unit of a number.
+    /// The column's name in files.
     pub name: &'static str,
     /// The type of the values.
     pub kind: ColumnType,
@@ -66,7 +66,7 @@ impl Column {
         last: false,
     };
 
-    /// Whether the values are measured numbers.
+    /// Whether the values are numbers and do not identify the run.
     pub const fn is_number(&self) -> bool {
         !self.key && matches!(self.kind, ColumnType::U32 | ColumnType::U64 | ColumnType::F64)
     }
@@ -223,7 +223,7 @@ macro_rules! texts {
 
 texts!(String, Cow<'static, str>);
 
-/// The message groups of the built-in workloads.
+/// Frequent message groups of the built-in workloads.
 const BUILT_IN_GROUPS: [&str; 12] = [
     "",
     "background",
@@ -239,7 +239,7 @@ const BUILT_IN_GROUPS: [&str; 12] = [
     "mixed",
 ];
 
-/// The group with this name. It needs no allocation if it is a group of a built-in workload.
+/// The group with this name. It needs no allocation if it is one of [`BUILT_IN_GROUPS`].
 pub(crate) fn group_named(name: &str) -> Cow<'static, str> {
     match BUILT_IN_GROUPS.into_iter().find(|built_in| *built_in == name) {
         Some(built_in) => Cow::Borrowed(built_in),

@@ -5,13 +5,13 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// Results that could not be written or read. Every error message names the file.
+/// Results that could not be written or read. Every error message begins with the path.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
-    /// The file system refused a write: the disk is full, the folder is missing, or the permission is missing.
+    /// The file system refused a write, for example because the disk is full or the permission is missing.
     #[error("{}: cannot be written: {source}", path.display())]
     Write {
-        /// The file.
+        /// The file or folder.
         path: PathBuf,
         /// The error of the file system.
         source: io::Error,

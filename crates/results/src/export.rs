@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes a table of the results in `dir` as comma-separated values: a line of column names, then a line for each row.
-/// A null is written as an empty cell, and a number as the shortest text that parses to the same number.
+/// A null is written as an empty cell, and a number as text that parses to the same number.
 ///
 /// # Errors
 /// `dir` holds no complete results, the table's file cannot be read, or `out` refuses a write

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The facts about a scenario, at each point of its sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScenarioFacts {
-    /// A sentence that the settings of the schemes differ more than necessary, if they do.
+    /// Text that states how the settings of the schemes differ more than necessary, if they do.
     pub ground_differs: Option<String>,
     /// The points of the sweep, in the order of the sweep. Without a sweep there is one point.
     pub points: Vec<PointFacts>,
@@ -49,8 +49,8 @@ pub struct TierFacts {
     pub bps: u64,
     /// The number of switches with a fault.
     pub faulty_switches: u32,
-    /// The number of cables with a fault, among those to hosts, to lower tiers and within the tier. The cables of a
-    /// switch with a fault do not count.
+    /// The number of cables with a fault of their own, among those to hosts, to lower tiers and within the tier. A
+    /// fault of a switch is no fault of its cables.
     pub faulty_cables: u32,
 }
 
@@ -117,9 +117,9 @@ pub struct FaultFacts {
     pub starts_us: Vec<f64>,
     /// The duration of each occurrence in microseconds, or `None` if the fault lasts to the end.
     pub duration_us: Option<f64>,
-    /// The period in microseconds, for a fault of links that flap.
+    /// The period in microseconds, for a fault of links that flap at regular intervals.
     pub period_us: Option<f64>,
-    /// The time in microseconds for which flapping links are down in each period.
+    /// The time in microseconds for which these links are down in each period.
     pub down_for_us: Option<f64>,
     /// The mean number of failures per hour and cable or switch, for a fault that fails at random.
     #[serde(default)]
@@ -162,7 +162,7 @@ pub enum PathChoice {
     /// A hash of the queue pair, so that the path stays the same.
     #[default]
     Hash,
-    /// The sending host, for each packet or each flowlet.
+    /// The sending host, by the entropy values of the packets.
     Host,
     /// The switches, whatever the sending host chooses.
     Switches,

@@ -16,8 +16,8 @@ pub struct Figure {
     pub figure: String,
     /// `quick` or `paper`.
     pub scale: String,
-    /// The size of the runs as text: the number of hosts, and the lengths of messages. The title may state the size of
-    /// another scale. The text is empty for a model, and in results of earlier builds.
+    /// The size of the runs as text, with the number of hosts and the lengths of messages. The title may state the
+    /// size of another scale. The text is empty for a model, and in results of earlier builds.
     #[serde(default)]
     pub sizes: String,
     /// The choices that we made because the paper does not specify them.
@@ -34,9 +34,9 @@ pub struct Figure {
 
 /// One plot, as a figure's file specifies it (a `[[plot]]` table).
 ///
-/// If [`per`](Self::per) leaves out the scheme or a swept parameter, each of its values has a separate picture, so that
-/// no picture mixes them. A distribution contains the messages (or jobs) of all seeds. `line` and `bar` show the mean
-/// over the seeds, and `series` and `points` show the first seed.
+/// If neither [`per`](Self::per) nor the x axis has the scheme or a swept parameter, its values have separate
+/// pictures, so that no picture mixes them. Unless `per` contains `seed`, a distribution contains the messages (or
+/// jobs) of all seeds, `line` and `bar` show the mean over the seeds, and `series` and `points` show the first seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlotSpec {
@@ -48,7 +48,7 @@ pub struct PlotSpec {
     /// [`crate::RunRow::FIELDS`], such as `fct_max_us`, or the name of an extra number. For `cdf`, it is `fct_us`,
     /// `slowdown` or `retransmitted_share`, or `cct_us` of jobs. For `flows`, it is `fct_us`, `slowdown` or
     /// `retransmitted_share`. For `series` and `points`, it is a series, such as `queue_depth_bytes`. For
-    /// `slowdown-by-size`, it is a [`crate::Statistic`]: `mean`, `p99` or `max`.
+    /// `slowdown-by-size`, it is a [`crate::Statistic`] such as `mean` or `p99`.
     pub y: String,
     /// For `line` and `bar`: the swept parameter on the x axis. Without it, each bar stands for a scheme.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,14 +56,13 @@ pub struct PlotSpec {
     /// The dimensions whose values have separate curves: `scheme`, `seed`, a swept parameter by its full name, and
     /// `entity` in a plot of `series` or `points`. Without `entity`, a series is the mean over its entities, and points
     /// are those of all entities together. An empty list means the default: `scheme`, and also `entity` in a series. In
-    /// a `line` or `bar` plot, the default also has every swept parameter that is not `x`.
+    /// a `line` or `bar` plot, the default also has the swept parameters that do not change together with `x`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per: Vec<String>,
     /// For `series` and `points`: only this entity and those below it are shown (`tor:0/up` covers `tor:0/up:3`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
-    /// For `cdf`, `flows` and `slowdown-by-size`: only these messages are shown. The group is a part of the workload,
-    /// the messages that cross data centres (`inter`) or the messages that do not (`intra`); see
+    /// For `cdf`, `flows` and `slowdown-by-size`: only the messages of this group are shown; see
     /// [`crate::FlowRow::in_group`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
@@ -127,9 +126,9 @@ pub enum PlotKind {
     Points,
     /// A distribution over messages or jobs.
     Cdf,
-    /// A field of the runs as bars.
+    /// A number of the runs as bars.
     Bar,
-    /// A field of the runs against a swept parameter.
+    /// A number of the runs against a swept parameter.
     Line,
     /// Slowdown (FCT over the message's ideal FCT) by message size.
     SlowdownBySize,
@@ -178,9 +177,9 @@ pub struct ClaimSpec {
 pub enum ClaimKind {
     /// A quotient of two measurements.
     Ratio,
-    /// A quotient of two measurements for which the paper states a lower bound.
+    /// A quotient for which the paper states a lower bound.
     AtLeast,
-    /// A quotient of two measurements for which the paper states an upper bound.
+    /// A quotient for which the paper states an upper bound.
     AtMost,
     /// A quantity with a unit.
     Value,
@@ -188,7 +187,7 @@ pub enum ClaimKind {
     Range,
     /// A quantity that is zero according to the paper.
     Zero,
-    /// An order of schemes. The measure is a comparison, whose value is 1 if it is true.
+    /// An order of quantities. The measure is a comparison, whose value is 1 if it is true.
     Order,
 }
 
@@ -401,7 +400,7 @@ mod tests {
         ClaimResult::Evaluated { measured: ClaimValue::Number(measured), outcome }
     }
 
-    /// Two claims under three setups, under which one, two and two of the claims hold.
+    /// Two claims under three setups. One of them holds under the first setup, and both under the others.
     fn sensitivity() -> Sensitivity {
         let entry = |what: &str, values: &[&str]| SensitivityEntry {
             what: what.into(),

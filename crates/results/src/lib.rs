@@ -2,8 +2,9 @@
 //! simulator.
 //!
 //! The rows are in [`RunRow`], [`FaultRow`], [`FlowRow`], [`JobRow`], [`PartRow`] and [`SeriesRow`]; a figure adds a
-//! [`Figure`]. With the feature `files`, a `ResultSet` holds all results of a scenario, and `ResultSet::write` and
-//! `ResultSet::read` document its files. Curves may be larger than memory: `ResultSet::open` leaves them on disk.
+//! [`Figure`]. A [`ResultSet`] holds all results of a scenario. With the feature `files`, `ResultSet::write` writes
+//! them to a folder, and `ResultSet::read` reads them. Curves may be larger than memory: `ResultSet::open` leaves
+//! them on disk.
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -39,8 +39,8 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
     if is_all(delivered(with, fault)) {
         return Some(0.0);
     }
-    // The median length of the intervals. An interval without data may be far longer, but does not make the curve less
-    // precise.
+    // The median length of the intervals that end after the fault begins. An interval without data may be far longer,
+    // but does not make the curve less precise.
     let intervals = |curve: &[(u64, f64)]| -> f64 {
         let starts = std::iter::once(0).chain(curve.iter().map(|(time, _)| *time));
         let within = curve.iter().zip(starts).filter(|((end, _), _)| *end as f64 > fault);
@@ -80,7 +80,7 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
         let is_there = total(with) >= RECOVERED * all * (1.0 - ROUNDING);
         is_there && (delivered(with, time) >= RECOVERED * all || baseline >= RECOVERED * run)
     };
-    // The remainder after the last full stretch counts as part of that stretch.
+    // The progress at the start of the baseline's last full stretch. Only the stretch at the fault may start later.
     let latest = delivered(without, undisturbed - STRETCH * bin);
     let starts = || {
         let times = (0_u32..).map(|number| (number, fault + f64::from(number) * bin));
@@ -180,7 +180,8 @@ mod tests {
         assert_eq!(time_to_recover(&[], &[], 200 * US), Some(0.0));
     }
 
-    /// All bytes arrive, but the last of them at a tenth of the rate, so the job ends without having recovered.
+    /// All bytes arrive, but the second half of them at a tenth of the rate, so the job ends without having
+    /// recovered.
     #[test]
     fn a_run_that_ends_below_was_not_back_before_its_end() {
         let without = with(0..0, 0.0);

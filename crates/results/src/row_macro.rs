@@ -2,7 +2,7 @@
 
 /// Declares a row type. `#[column("us", digest)]` marks a field that is a column, with its unit (`""` for none) and its
 /// marks `key`, `digest` and `last`; see [`Column`](crate::Column). The field's documentation becomes that of the
-/// column. A field without the attribute is not a column, and has its `Default` value in rows that are read from files.
+/// column. A field without the attribute is not a column, and `Stored::rows` gives it its `Default` value.
 macro_rules! columns {
     (
         $(#[$meta:meta])*

@@ -69,7 +69,7 @@ pub enum EmptyReason {
     NoPfc,
     /// The scheme has no program in its switches.
     NoProgram,
-    /// All measured values are 0.
+    /// No measured value is above 0.
     AllZero,
 }
 
@@ -141,7 +141,7 @@ impl fmt::Display for RunWarning {
     }
 }
 
-/// A warning that several runs have. Warnings that differ only in the number of packets are treated as one.
+/// A warning with the runs that have it. Warnings that differ only in the number of packets are treated as one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SharedWarning {
     /// The warning of the first run that has it.
@@ -204,7 +204,7 @@ impl fmt::Display for SharedWarning {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RunFailure {
-    /// Some messages did not finish, and nothing new was delivered for too long or no event is left.
+    /// The run did not finish, and nothing new was delivered for too long or no event is left.
     Stalled {
         /// The simulated time at which the run ended, in microseconds.
         at_us: f64,
@@ -216,8 +216,7 @@ pub enum RunFailure {
         flows: Vec<String>,
         /// Lines of advice for the user.
         help: Vec<String>,
-        /// Limits under which the flows may finish in the same scenario, or `None` if the largest permitted limits are
-        /// not long enough.
+        /// Limits under which the flows may finish in the same scenario, or `None` if no permitted limits help.
         #[serde(default)]
         limits: Option<LongerLimits>,
     },
@@ -277,9 +276,9 @@ pub struct LongerLimits {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum StallReason {
-    /// Nothing new was delivered for the longest permitted time.
+    /// Nothing new was delivered for longer than the stall limit permits.
     NoDelivery {
-        /// The longest permitted time, with its unit.
+        /// The value of `limits.stall`, with its unit.
         stall: String,
     },
     /// No event is left to simulate.

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 /// The metadata key under which a column stores the name of its swept parameter.
 const PARAMETER: &str = "anabranch.sweep";
-/// The metadata key under which a column stores its values by run as JSON, if the column's type cannot distinguish `1`
-/// from `1.0` or text from numbers.
+/// The metadata key under which a column stores its values by run as JSON, if the column's type is not that of all
+/// its values.
 const AS_WRITTEN: &str = "anabranch.as-written";
 
 /// The scheme, the seed and the swept values of each run, as columns with a value for each run.

@@ -1,5 +1,5 @@
-//! The file `runs.parquet`: conversion of the rows of runs to columns and back. Each number that a scheme or a model
-//! adds has a column.
+//! The file `runs.parquet`: conversion of the rows of runs to columns and back. Each number of [`RunRow::extra`] has
+//! a column.
 
 use crate::columns::fixed_columns;
 use crate::run_keys::{ColumnNames, RunKeys, sweeps};
@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// The metadata key under which a column stores the name of its numbers in [`RunRow::extra`].
 const EXTRA: &str = "anabranch.extra";
 
-/// All runs as one batch. Its columns are the run's index, `keys`, the results that every run has, and the results that
-/// only some runs have.
+/// All runs as one batch. Its columns are the run's index, `keys`, the declared columns, and the numbers of
+/// [`RunRow::extra`].
 pub(crate) fn encode(rows: &[RunRow], keys: &RunKeys) -> Result<RecordBatch, String> {
     let mut columns = fixed_columns(rows);
     let mut names = ColumnNames::reserving_keys(keys)?;

@@ -103,7 +103,7 @@ columns! {
         /// The link of the port with the largest number of waiting bytes. It is empty if no bytes waited.
         #[column("")]
         pub peak_queue_link: String,
-        /// Data packets dropped for lack of buffer.
+        /// Packets dropped for lack of buffer, by a fault of a switch, by a slow receiver or by a PFC watchdog.
         #[column("packets", digest)]
         pub drops: u64,
         /// Packets lost on links (down, lossy or with bit errors) or in switches that went down.
@@ -136,7 +136,7 @@ columns! {
         /// Wall-clock time. It is not part of the digest.
         #[column("s")]
         pub wall_s: f64,
-        /// Numbers that a scheme or an abstract model adds to the results, by name.
+        /// Numbers that only some runs have, by name, such as those of a scheme or an abstract model.
         pub extra: BTreeMap<String, f64>,
         /// The packets that each fault affected, in the order of the faults. They are not part of the digest.
         pub faults: Vec<FaultRow>,
@@ -192,7 +192,7 @@ impl FaultRow {
 }
 
 impl RunRow {
-    /// The columns that hold numbers, in the order of the fields.
+    /// The columns that hold numbers, except the seed, in the order of the fields.
     pub const FIELDS: [&'static str; count_numbers(Self::DECLARED)] = numbers(Self::DECLARED);
 
     /// The number called `name`: one of [`RunRow::FIELDS`], or else an extra number.
@@ -298,7 +298,7 @@ columns! {
         /// there is one part. With several data centres, `intra` or `inter` states whether the message stays in one
         /// data centre, after a `/` if there is a part: `background/inter`. If some hosts have another load balancer
         /// than the rest, the last component is `mixed` for the messages that these hosts send and `main` for the
-        /// others.
+        /// others. With several traffic classes, the first component is the name of the message's class.
         #[column("")]
         pub group: Cow<'static, str>,
         /// Data packets of the message without retransmissions. It is 0 in results of earlier builds.

@@ -68,8 +68,7 @@ impl ResultSet {
 
     /// The distinct warnings of the runs, each with its schemes and the number of their runs.
     ///
-    /// If the sweep changes a fault, a warning about a fault has only the schemes all of whose runs give it. Under
-    /// the others, the fault affects packets at some points.
+    /// If the sweep changes a fault, a warning about a fault has only the schemes all of whose runs give it.
     pub fn run_warnings(&self) -> Vec<SharedWarning> {
         let swept = self.actual().iter().any(|run| run.sweep.keys().any(|key| key.starts_with("fault.")));
         let runs_of = |scheme: &str| self.actual().iter().filter(|run| run.scheme == scheme).count();
@@ -125,8 +124,7 @@ fn flatten(path: &str, value: &toml::Value, keys: &mut BTreeMap<String, String>)
     }
 }
 
-/// A requested run without complete results. A run that stalled or reached a limit also has its row in
-/// [`ResultSet::runs`], with its results up to that time.
+/// A requested run without complete results. If it has partial results, it also has its row in [`ResultSet::runs`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "StoredMissingRun", into = "StoredMissingRun")]
 pub struct MissingRun {
@@ -138,7 +136,7 @@ pub struct MissingRun {
     pub sweep: BTreeMap<String, Value>,
     /// Whether the run is a baseline ([`RunRow::baseline`]).
     pub baseline: bool,
-    /// The cause of the failure, or `None` if the run never ended because the program was interrupted.
+    /// The cause of the failure, or `None` if the run has not ended, for example because the program was interrupted.
     pub cause: Option<RunFailure>,
 }
 

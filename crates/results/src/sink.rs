@@ -32,8 +32,7 @@ pub(crate) struct RowSink {
     writer: ArrowWriter<SharedFile>,
 }
 
-/// A file with the length and the digest of what was written to it, and the first error that the file system
-/// reported.
+/// A file with the length and the digest of what was written to it, and an error that the file system reported.
 struct HashedFile {
     file: BufWriter<File>,
     bytes: u64,

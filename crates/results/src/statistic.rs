@@ -17,7 +17,7 @@ pub enum Statistic {
     Last,
     /// The fraction of the numbers that are above 0.
     Share,
-    /// The percentile by the nearest-rank method, between 0 and 100.
+    /// The percentile of this number, from 0 to 100, by the nearest-rank method.
     Percentile(f64),
 }
 

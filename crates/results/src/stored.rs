@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// A row type that is stored in a file.
 pub(crate) trait Row: Sized {
-    /// The rows as columns. The error states the value that cannot be stored.
+    /// The rows as columns.
     fn encode(rows: &[Self]) -> Result<RecordBatch, String>;
 
     /// The columns as rows. `path` is used in error messages.

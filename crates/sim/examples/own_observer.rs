@@ -42,7 +42,7 @@ impl Observer for Drops {
 }
 
 impl Recorder for Drops {
-    /// For each link, a curve with the running number of drops, at the time of each drop.
+    /// For each link with at least `least` drops, a curve with the running number of drops, at the time of each drop.
     fn curves(self, topology: &Topology, _end: Time) -> Vec<Curve> {
         let curves = self.by_link.into_iter().filter(|(_, drops)| drops.len() >= self.least);
         let curve = |(link, drops): (LinkId, Vec<Time>)| Curve {

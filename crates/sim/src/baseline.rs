@@ -4,8 +4,9 @@ use anabranch_engine::{FaultSpec, RunPoint};
 use anabranch_results::{GOODPUT, SeriesRow, time_to_recover};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A baseline for each run that has faults: a run with the same scheme, fabric, workload and seed, without the faults
-/// and without curves. Runs that differ only in their faults share one baseline, so that none is simulated twice.
+/// A baseline for each run that has faults: a run with the same scheme, fabric, workload and seed, without the
+/// faults, the measures and the observers. Runs that differ only in their faults share one baseline, so that none is
+/// simulated twice.
 ///
 /// The losses of a topology file belong to the fabric. If the scenario has other faults as well, the baseline keeps
 /// these losses, and the difference between the run and the baseline is the cost of the other faults. If the losses are
@@ -47,7 +48,7 @@ fn error_rates(point: &RunPoint) -> BTreeSet<u64> {
     of_file.filter_map(|fault| Some(fault.kind.probability()?.to_bits())).collect()
 }
 
-/// Whether a fault is the loss of a topology file with one of these error rates.
+/// Whether a fault is the packet loss that a topology file gives to links, at one of these error rates.
 fn is_of(fault: &FaultSpec, error_rates: &BTreeSet<u64>) -> bool {
     let rate = fault.kind.probability().filter(|_| fault.is_of_error_rate());
     rate.is_some_and(|rate| error_rates.contains(&rate.to_bits()))

@@ -28,7 +28,7 @@ impl Session {
     /// A session of a scenario, with a baseline for each run that has faults.
     ///
     /// # Errors
-    /// The error of a fabric or a workload that cannot be built.
+    /// The scenario cannot be run, for example because a fabric or a workload cannot be built.
     pub fn of(scenario: Scenario) -> Result<Session, Diagnostic> {
         let examined = scenario.examine()?;
         let toml = scenario.to_annotated_toml(&examined.facts);
@@ -120,7 +120,7 @@ impl Session {
         self.ends.iter().flatten().map(digest).collect()
     }
 
-    /// The results of the run at `index` alone. If it failed, it is among the missing runs.
+    /// The results of the run at `index` alone. If it failed or has not ended, it is among the missing runs.
     pub fn result(&self, index: usize) -> ResultSet {
         let mut set = self.empty();
         self.add_run(&mut set, index, self.ends[index].as_ref(), None);

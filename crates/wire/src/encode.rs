@@ -112,8 +112,8 @@ fn dscp(format: &Format, packet: &Packet) -> u8 {
     }
 }
 
-/// The BTH without the bits that depend on the extension header and the payload. `at` is the offset that it will have
-/// in the frame.
+/// The BTH without the padding count and the extension bit, which [`FrameParts::put`] sets. `at` is the offset that
+/// it will have in the frame.
 fn bth(format: &Format, at: usize, packet: &Packet, payload: &Payload<'_>) -> Result<Bth, WireError> {
     let too_large = Fault::TooLarge { value: u64::from(packet.qp.0) + u64::from(FIRST_QPN), bits: 24 };
     let number = qpn(packet.qp).ok_or(WireError::new("queue pair number", at + 5, too_large))?;

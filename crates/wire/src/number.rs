@@ -36,7 +36,7 @@ pub fn ticks(time: Time, tick: Duration) -> u64 {
     time.0 / tick.0.max(1)
 }
 
-/// The latest time, not after `now`, whose number of ticks has these low `bits` bits.
+/// The start of the latest tick, not after `now`, whose number has these low `bits` bits; 0 if there is none.
 pub fn latest_time(low: u32, bits: u32, now: Time, tick: Duration) -> Time {
     let now_ticks = ticks(now, tick);
     let ago = now_ticks.wrapping_sub(u64::from(low)) & ((1 << bits) - 1);
@@ -58,8 +58,7 @@ mod tests {
                 }
             }
         }
-        // A PSN that differs by more than 2^23 from the reference is not restored, because another PSN with the same
-        // low bits is nearer.
+        // Another PSN with the same low bits is nearer to the reference.
         assert_eq!(nearest_psn((3 << 24 | (HALF + 1)) & 0xff_ffff, 3 << 24), (2 << 24) + HALF + 1);
     }
 

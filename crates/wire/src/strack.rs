@@ -20,7 +20,8 @@
 //! - The timestamp counts ticks, whose length is a parameter. With the usual tick ([`TICK`]), its 16 bits wrap after
 //!   4.19 ms. The remainder below a tick is lost (less than 1 % of a target delay of 8 us), and an RTT of 4.19 ms or
 //!   more is read as a shorter one. A driver in software may have longer round trips, and then uses longer ticks.
-//! - A PSN is read as the value nearest to the reader's reference, within 2^23 of it.
+//! - The expected PSN is read as the value nearest to the reader's reference, and the base PSN as the value nearest
+//!   to the expected PSN.
 
 use crate::bytes::{Cursor, put_u24};
 use crate::error::{Fault, WireError};
@@ -54,7 +55,7 @@ pub struct SackFields {
     pub bytes_received: u32,
     /// The out-of-order counter, with 12 bits.
     pub out_of_order: u16,
-    /// The packet that caused the SACK.
+    /// The properties of the packet that caused the SACK.
     pub cause: SackCause,
     /// The time at which the packet that caused the SACK left the sender.
     pub sent_at: Time,

@@ -1,7 +1,7 @@
-//! Headers of Ultra Ethernet Transport's packet delivery sublayer (UE Specification 1.0, section 3.5.10, tables 3-31 to
-//! 3-39). They come after the UDP header, and the header that their `next_header` names comes after them. With Ethernet (18
-//! bytes), IPv4 (20), UDP (8) and a standard request of the semantic sublayer (44), a data packet has 102 bytes besides its
-//! payload, or 106 with CC state. An ACK_CC has 78 bytes, and a NACK or control packet has 62.
+//! Headers of Ultra Ethernet Transport's packet delivery sublayer (UE Specification 1.0, section 3.5.10, tables 3-31
+//! to 3-39). They come after the UDP header, and the header that their `next_header` names comes after them. With
+//! Ethernet (18 bytes), IPv4 (20), UDP (8) and a standard request of the semantic sublayer (44), a data packet has
+//! 102 bytes besides its payload, or 106 with CC state. An ACK_CC has 78 bytes, and a NACK or control packet has 62.
 //!
 //! All headers begin with the prologue of two bytes: type (5 bits), next header or control type (4), flags (7). Numbers
 //! are in network byte order.

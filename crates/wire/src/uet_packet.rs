@@ -1,5 +1,5 @@
-//! The packets of the transport `uet` with the headers of Ultra Ethernet: Ethernet, IP, UDP to port 4793 with the entropy value as
-//! source port, the packet delivery sublayer ([`PdsHeader`]), and in data packets the semantic sublayer ([`WriteRequest`]).
+//! The packets of the transport `uet` with the headers of Ultra Ethernet: Ethernet, IP, UDP to port 4793, the packet
+//! delivery sublayer ([`PdsHeader`]), and in data packets the semantic sublayer ([`WriteRequest`]).
 //!
 //! A packet delivery context (PDC) has a number at each of its ends. The number at the source is the low 16 bits of
 //! the queue pair's number, and the number at the destination is the high 16 bits. Times, and the number of packets
@@ -45,7 +45,8 @@ const UNIT: u32 = 256;
 
 const LOW_24: u32 = 0xff_ffff;
 
-/// Whether Ultra Ethernet defines such a packet. Others are those of programs in switches, which have the headers of RoCEv2.
+/// Whether Ultra Ethernet defines such a packet. Others, such as those of programs in switches, have the headers of
+/// RoCEv2.
 pub(crate) fn defines(repr: &Repr) -> bool {
     matches!(
         repr,
@@ -75,7 +76,7 @@ impl Pdc {
         QpId(u32::from(self.at_destination) << 16 | u32::from(self.at_source))
     }
 
-    /// The PDC of a header that its source sent.
+    /// The PDC of a header that goes from the PDC's source to its destination.
     fn forward(at_source: u16, destination: Destination, at: usize) -> Result<Pdc, WireError> {
         match destination {
             Destination::Open(at_destination) => Ok(Pdc { at_source, at_destination }),
@@ -84,7 +85,7 @@ impl Pdc {
     }
 }
 
-/// Writes a packet that [`defines`] names to `out`, which is cleared first.
+/// Writes a packet that Ultra Ethernet [`defines`] to `out`, which is cleared first.
 pub(crate) fn encode(
     (entropy, credit): (Entropy, bool),
     link: &Link,
@@ -237,7 +238,7 @@ fn ack(pdc: Pdc, repr: &Repr, at: usize) -> Result<Ack, WireError> {
     })
 }
 
-/// Reads a packet whose link header and range of bytes after UDP's header were read already.
+/// Reads a packet. The link header and the range of the bytes after UDP's header have been read.
 pub(crate) fn decode<'a>(
     bytes: &'a [u8],
     (link, range): (Link, Range<usize>),
@@ -344,7 +345,8 @@ fn control_repr(control: &Control, at: usize) -> Result<(Pdc, Repr), WireError> 
     }
 }
 
-/// Trims a data packet as a switch does: 24 bytes from the UDP header on are left, and the DSCP says that it was trimmed.
+/// Trims a data packet as a switch does: at most 24 bytes from the UDP header on are left, and the DSCP becomes that
+/// of a trimmed packet.
 ///
 /// # Errors
 /// The bytes are no data packet of Ultra Ethernet, or one that is trimmed already. They are not changed.

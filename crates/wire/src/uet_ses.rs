@@ -1,5 +1,5 @@
-//! The standard request header of Ultra Ethernet's semantic sublayer (UE Specification 1.0, section 3.4.2), as far as a Write
-//! uses it. It has 44 bytes.
+//! The standard request header of Ultra Ethernet's semantic sublayer (UE Specification 1.0, section 3.4.2), as far as
+//! a Write uses it. It has 44 bytes.
 //!
 //! | Bytes | Field |
 //! |---|---|
@@ -38,9 +38,9 @@ pub struct WriteRequest {
     pub memory_key: u64,
     /// The offset of the payload in the message.
     pub offset: u32,
-    /// The bytes of the payload. A packet that starts a message has no field for them.
+    /// The number of bytes of the payload. A packet that starts a message has no field for it.
     pub payload_bytes: u16,
-    /// The bytes of the message.
+    /// The number of bytes of the message.
     pub message_bytes: u32,
     /// Whether the message ends with this packet.
     pub is_end: bool,

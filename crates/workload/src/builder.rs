@@ -3,7 +3,7 @@
 use super::{Activation, Done, Gate, Group, Job, Message, Opens, Qp, Start, Step, Workload, WorkloadError};
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId};
 
-/// The largest number of messages that a generator creates. They occupy about 2.5 GB.
+/// The largest number of messages that a generator creates. They occupy at least 2.4 GB.
 pub const MAX_MESSAGES: u32 = 50_000_000;
 
 /// A builder that collects queue pairs, messages, gates and activations in the order of the calls.
@@ -81,8 +81,8 @@ impl WorkloadBuilder {
         GateId(last_id(self.workload.gates.len()))
     }
 
-    /// Makes a message activate `gate` when it is delivered or acknowledged, as `on` states. The activations of one
-    /// message happen in the order of these calls.
+    /// Makes a message activate `gate` when it is delivered or acknowledged, as `on` states. The activations of a
+    /// message by the same event happen in the order of these calls.
     pub fn activate(&mut self, message: MessageId, on: Done, gate: GateId) {
         self.activations.push((message, Activation { on, gate }));
         last_id(self.activations.len());

@@ -5,7 +5,7 @@ use anabranch_base::{GateId, HostId, MessageId};
 use std::mem::size_of;
 use std::ops::Range;
 
-/// Checks that a workload has messages, and that all its hosts are on the fabric.
+/// Checks that a workload has messages, and that the hosts of its queue pairs and jobs are on the fabric.
 pub(super) fn on_fabric(workload: &Workload, fabric: &Fabric) -> Result<(), WorkloadError> {
     let ends = workload.qps.iter().flat_map(|qp| [qp.src, qp.dst]);
     let ranks = workload.jobs.iter().flat_map(|job| job.hosts.iter().copied());
@@ -18,7 +18,7 @@ pub(super) fn on_fabric(workload: &Workload, fabric: &Fabric) -> Result<(), Work
 }
 
 impl Workload {
-    /// Checks that every id and range is valid, that no host sends to itself, that each message has at least one byte
+    /// Checks that ids and ranges are valid, that no host sends to itself, that each message has at least one byte
     /// and exactly one start condition, that steps affect other hosts only where they may, and that every message can
     /// start and every step can begin.
     ///

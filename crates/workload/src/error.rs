@@ -2,7 +2,7 @@
 
 use anabranch_base::{MessageId, Problem, Refused};
 
-/// An error in a workload that cannot be built. Its text names the place, the expected form and a replacement.
+/// An error in a workload that cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
     /// A malformed line of a workload file.
@@ -42,10 +42,10 @@ pub enum WorkloadError {
         /// The problem and the fix.
         what: Problem,
     },
-    /// A problem of a parameter of a registered workload.
+    /// A problem of a registered workload or of its parameters.
     #[error(transparent)]
     Parameter(#[from] Refused),
-    /// A contradiction in a workload that was built by calls.
+    /// A contradiction in a workload, or a limit that it exceeds.
     #[error("inconsistent workload: {0}")]
     Inconsistent(String),
     /// Messages that can never start, because their gates wait for each other in a cycle or for more activations than

@@ -276,10 +276,10 @@ fn share_in_all(key: &'static str, load: f64, whose: &str, beside: f64) -> Resul
     Err(WorkloadError::key(key, what))
 }
 
-/// A background of messages. Each host starts messages after exponentially distributed gaps, with sizes from a
-/// distribution. Without `inter`, destinations are uniformly distributed; with it, that share of the messages goes to
-/// another data centre. Incasts and then a pipeline are added after the background, so that the messages of the
-/// background, their numbers and their random numbers depend on neither.
+/// A background of messages. Each of the first `hosts` hosts starts messages after exponentially distributed gaps,
+/// with sizes from a distribution. Without `inter`, destinations are uniformly distributed; with it, that share of
+/// the messages goes to another data centre. Incasts and then a pipeline are added after the background, so that the
+/// messages of the background, their numbers and their random numbers depend on neither.
 struct Poisson<'a> {
     sizes: SizeDistribution,
     load: f64,

@@ -33,8 +33,8 @@ use anabranch_base::{Duration, GateId, HostId, MessageId, QpId, Time};
 
 /// The common form of all workloads: messages on queue pairs, which start at a time or are started by a gate.
 ///
-/// A message is posted to its queue pair when its start condition is met. A queue pair sends its messages in the order
-/// of posting. A message activates gates when it is delivered (the receiver has its last byte) or acknowledged (the
+/// A message is posted to its queue pair when its start condition is met. A queue pair sends its messages in the
+/// order of posting. A message activates gates when it is delivered (the receiver has all of it) or acknowledged (the
 /// sender has an acknowledgement of all of it). A gate that opens posts its messages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
@@ -73,7 +73,8 @@ pub struct Group {
 pub struct Job {
     /// The algorithm's name in scenarios, or the format of a trace.
     pub algorithm: &'static str,
-    /// The algorithm and the protocol that NCCL's model chose for the job, if it chose.
+    /// The algorithm and the protocol that NCCL's model chose, for a collective with `allreduce-nccl`. None for every
+    /// other job, and for traces.
     pub chosen: Option<(collective::Algorithm, collective::nccl::Protocol)>,
     /// The size of the collective in bytes, as the scenario gives it, or the length of all messages of a trace.
     pub bytes: u64,
@@ -86,7 +87,7 @@ pub struct Job {
     /// The position within `steps` of each rank's first step, for a job from a trace. A rank's computing steps lie
     /// before those of the next rank.
     pub rank_steps: Vec<u32>,
-    /// The collectives of the job's trace, in the order of reading.
+    /// The collectives of the job's trace that have more than one rank.
     pub collectives: Vec<JobCollective>,
 }
 

@@ -83,7 +83,6 @@ const ALISTORAGE: &[(u64, f64)] = &[
     (2_000_000, 100.0),
 ];
 
-/// Defines the published distributions with their names, their lookup by name and the list of names.
 macro_rules! published {
     ($($name:literal = $points:ident),* $(,)?) => {
         impl SizeDistribution {
@@ -174,7 +173,8 @@ impl SizeDistribution {
     }
 }
 
-/// The largest size, an exbibyte. A larger size is a mistake. Up to this size, floats are precise enough for sums of sizes.
+/// The largest size, an exbibyte. A larger size is a mistake. Up to this size, floats are precise enough for sums of
+/// sizes.
 const LARGEST: u64 = 1 << 60;
 
 fn read_point(content: &str) -> Result<(u64, f64), String> {

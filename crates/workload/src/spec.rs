@@ -46,7 +46,7 @@ pub enum WorkloadSpec {
         load: f64,
         /// The number of hosts that send and receive, which start with host 0.
         hosts: u32,
-        /// The time after which no more messages arrive.
+        /// The time after which no more messages start.
         duration: Duration,
         /// The share of the messages whose receiver is in another data centre. Without it, all receivers have the same
         /// probability.
@@ -153,7 +153,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// The names by which results distinguish parts in the group of a message. Empty if there is only one part.
+    /// The names of the parts of the workload that results distinguish. Empty if there is only one part.
     pub fn parts(&self) -> Vec<&'static str> {
         match self {
             WorkloadSpec::Poisson { incast: None, pipeline: None, .. } => Vec::new(),
@@ -188,15 +188,14 @@ impl WorkloadSpec {
         }
     }
 
-    /// The description of the workload in the title of a figure: `permutation of 8MiB from 64 of them`. `hosts` is the
-    /// number of all hosts, if it is known. `is_swept` tells whether a path is swept, and the description leaves out
-    /// such values.
+    /// The description of the workload in the title of a figure: `permutation of 8MiB from 64 of them`. `hosts` is
+    /// the number of all hosts, if it is known. `is_swept` tells whether a path is swept. The description leaves out
+    /// a length, a degree or an algorithm that is swept.
     pub fn describe(&self, hosts: Option<u32>, is_swept: &dyn Fn(&str) -> bool) -> String {
         let bytes = |bytes: &Bytes| match is_swept("workload.bytes") {
             true => String::new(),
             false => format!(" of {bytes}"),
         };
-        // Not all hosts need to send.
         let part = |senders: &u32| match hosts {
             Some(hosts) if *senders < hosts => format!(" from {senders} of them"),
             _ => String::new(),
@@ -277,7 +276,7 @@ pub struct IncastsSpec {
     pub degree: u32,
     /// The length of each sender's message.
     pub bytes: Bytes,
-    /// The load of the incasts: the bytes of all incasts as a share of the capacity of all hosts, above 0, like the
+    /// The load of the incasts: the bytes of all incasts as a share of the capacity of these hosts, above 0, like the
     /// load of the background.
     pub load: f64,
 }

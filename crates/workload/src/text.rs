@@ -1,4 +1,4 @@
-//! Reading of lines and numbers, and suggestions. All readers of workload files share them.
+//! Reading of lines and numbers, and suggestions, for the readers of workload files.
 
 use anabranch_base::{Bytes, Duration, Problem, Time, nearest};
 use std::fmt::Display;

@@ -161,7 +161,7 @@ fn fields(fields: &Fields) -> String {
     }
 }
 
-/// The text after a space, if there is any.
+/// The text with a space in front of it, or nothing if the text is empty.
 fn spaced(text: String) -> String {
     if text.is_empty() { text } else { format!(" {text}") }
 }

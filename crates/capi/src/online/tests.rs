@@ -75,7 +75,7 @@ fn known_before(scheme: &str, posted: &[Posted]) -> Vec<[u64; 2]> {
         }
         let never = Time::ZERO + Duration::from_ns(1_000_000_001);
         for qp in qps.into_values() {
-            // This message is as long as the longest one, so that it keeps all queue pairs of a connection open.
+            // No other message is longer, so this one keeps all queue pairs of a connection open.
             workload.add_message(qp, 200_000, Start::At(never));
         }
         Ok(())

@@ -38,7 +38,7 @@ pub struct TestbedArgs {
     /// Let all times be so many times as long [default: what a busy machine carries]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub dilation: Option<u32>,
-    /// End a run that takes longer than this in real time [default: five times what it should take]
+    /// End a run that takes longer than this in real time [default: 10 s more than five times what it should take]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub limit: Option<u64>,
     /// Use pairs of sockets in place of network namespaces and veth pairs, which needs no privileges

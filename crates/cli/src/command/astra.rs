@@ -1,11 +1,11 @@
 //! `anabranch run --astra DIR`: every example of a folder of ASTRA-sim, as scenarios.
 //!
 //! An example is a network with a workload of as many NPUs, or a network alone if no workload has as many. The system
-//! configuration of a network is the one with the same file name. If there is none, it is one with as many
-//! dimensions, preferably with a name that begins with the same word as the network's name, and otherwise with a name
-//! that does not contain `custom`. Topologies of ns-3 take their dimensions from files of logical dimensions. Each
-//! system that no example uses, and each file of groups of ranks, has an example of its own if it fits one that has a
-//! workload.
+//! configuration of a network is the one whose file has the same name without extension. If there is none, it is one
+//! with as many dimensions, preferably with a name that begins with the same word as the network's name, and
+//! otherwise with a name that does not contain `custom`. Topologies of ns-3 take their dimensions from files of
+//! logical dimensions. Each system that no example uses, and each file of groups of ranks, has an example of its own
+//! if it fits one that has a workload.
 
 use super::simulate::scenario;
 use crate::args::RunArgs;
@@ -45,7 +45,7 @@ struct Example {
     npus: u64,
 }
 
-/// Runs every example below `folder`, and prints the CCT of each scheme or the reason why an example cannot run.
+/// Runs every example below `folder`, and prints the CCTs of each example, or the reason why it has none.
 ///
 /// # Errors
 /// A folder that cannot be read or has no examples, Ctrl-C, or a standard output that cannot be written.
@@ -91,7 +91,7 @@ fn left_aligned(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// The CCT of each scheme in microseconds, or the reason why the example cannot run.
+/// The scheme and the CCT in microseconds of each run, or the reason why the example has no CCTs.
 type Ccts = Result<Vec<(String, f64)>, String>;
 
 fn simulated(folder: &Path, example: &Example, args: &RunArgs) -> Result<Ccts, Failure> {

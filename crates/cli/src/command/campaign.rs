@@ -136,7 +136,7 @@ fn session(plan: &Path) -> Result<Session, Failure> {
     Ok(session)
 }
 
-/// The folder of a campaign. It must be new or belong to the same campaign as this session.
+/// The folder of a campaign. It must not hold another campaign than that of this session.
 fn claimed(folder: &Path, session: &Session) -> Result<Dataset, Failure> {
     Dataset::claim(folder, session.resolved(), session.files()).map_err(|error| match error {
         DatasetError::Unwritable { folder, source } => {

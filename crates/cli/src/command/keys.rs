@@ -7,7 +7,7 @@ use anabranch_base::nearest;
 use anabranch_sim::scenario::{Key, KeyDefault, KeyType, Section, also_called, sections};
 use serde_json::{Value, json};
 
-/// Prints the keys of all tables, or of one.
+/// Prints the keys of all tables, or those of one table or kind.
 ///
 /// # Errors
 /// A name that no table and no kind has, or a standard output that cannot be written.

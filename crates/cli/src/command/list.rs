@@ -167,7 +167,7 @@ fn state(as_json: bool) -> Result<(), Failure> {
 /// of 400 Gb/s and 10 us is 122 packets of 4 KiB. The number is rounded up to a power of two.
 pub const IN_FLIGHT: u32 = 128;
 
-/// The bits of hardware state of each scheme: the state of its load balancer and transport for one queue pair in the
+/// The bits of hardware state of each scheme for one queue pair: the state of its load balancer and transport in the
 /// NICs, with [`IN_FLIGHT`] packets in flight, and the state of its program in a switch.
 ///
 /// # Errors

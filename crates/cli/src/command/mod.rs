@@ -1,4 +1,4 @@
-//! The commands, with one file for each.
+//! The commands.
 
 mod astra;
 pub mod bench;

@@ -91,7 +91,8 @@ fn gallery_entry(done: &Simulated) -> Option<GalleryEntry> {
     done.results.figure.clone().map(|figure| GalleryEntry { figure, page })
 }
 
-/// The text for a command that names no figure. All figures take a long time, so they are run only with `--all`.
+/// The text for a command that names no figure. The built-in figures take a long time, so all of them are run only
+/// with `--all`.
 fn which(all: &[figures::FigureFile]) -> String {
     let mut papers: Vec<(&str, usize)> = Vec::new();
     for file in all {

@@ -25,8 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const RUNS_AT_ONCE: usize = 16;
 
 /// Runs figures under the setups that the text of their papers permits, and prints the outcomes of their claims. The
-/// setups are all combinations of the varied settings, if these need at most [`MOST_RUNS_TOGETHER`] runs, and
-/// otherwise those with one changed setting.
+/// setups are all combinations of the varied settings, if neither they nor their runs are more than
+/// [`MOST_RUNS_TOGETHER`], and otherwise those with at most one changed setting.
 ///
 /// # Errors
 /// An unknown figure, no figure with unspecified settings, a setup that cannot be resolved, output that cannot be
@@ -95,7 +95,7 @@ struct Plan<'a> {
     item: Item,
     /// The distinct runs of all setups, with the names under which the run cache stores them.
     runs: Vec<(String, RunPoint)>,
-    /// The setups: first the figure's default, then those with one changed setting, then the others.
+    /// The setups: the figure's default, those with one changed setting, and the others, in this order.
     setups: Vec<SetupRuns>,
     /// Whether the setups are all combinations of values.
     together: bool,

@@ -1,5 +1,5 @@
-//! Tests of every kind of bad input on the command line: exit code 2, an error message with the place and a correction,
-//! and no file written.
+//! Tests of bad input on the command line: exit code 2, an error message with the place or a correction, and no file
+//! written.
 
 use crate::common::{Place, SMALL, edited};
 

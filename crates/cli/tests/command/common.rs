@@ -22,7 +22,7 @@ kind = "permutation"
 bytes = "100KB"
 "#;
 
-/// A working folder for a test. Results are written to `out` below it.
+/// A working folder for a test.
 pub struct Place(TempDir);
 
 /// The exit code and the output of a command.

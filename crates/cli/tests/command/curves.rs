@@ -10,8 +10,8 @@ fn measure(every: &str) -> String {
     format!("\n[[measure]]\nseries = \"queue-depth\"\nlinks = \"all\"\nevery = \"{every}\"\n")
 }
 
-/// 12 runs (two schemes with six seeds) that stall: every link goes down permanently at 5 us, and the stall limit
-/// ends the run 2 ms later.
+/// 12 runs (two schemes with six seeds) that stall: every link goes down permanently at 5 us. The stall limit is
+/// 2 ms.
 fn stalls(every: &str) -> String {
     let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"all\"\nat = \"5us\"\n[limits]\nstall = \"2ms\"\n";
     let text = edited("seeds = [1]", "seeds = [1, 2, 3, 4, 5, 6]");

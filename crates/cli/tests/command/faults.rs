@@ -1,4 +1,4 @@
-//! Tests of faults on the command line: the links and switches of a fault, the messages that it affects, and the
+//! Tests of faults on the command line: the links and switches of a fault, the packets that it affects, and the
 //! explanation of a result.
 
 use crate::common::{Place, SMALL};

@@ -97,8 +97,8 @@ fn json_has_stable_names() {
     assert_eq!(document["runs"][1]["scheme"], "ops");
 }
 
-/// The note on schemes with different setups comes first in the table and on the page, and it is in the matrix of
-/// `check` and in JSON.
+/// The note on schemes with different setups comes before the table and the summary of the page, and it is in the
+/// output of `check` and in JSON.
 #[test]
 fn where_schemes_do_not_stand_on_the_same_ground_it_is_said() {
     let place = Place::new();

@@ -2,7 +2,7 @@
 
 use crate::common::{Place, SMALL, edited};
 
-/// A fault that loses packets on one cable, to which tests append further lines.
+/// A fault that loses packets on one link, to which tests append further lines.
 const LOSS: &str = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/up:0\"\nprobability = 0.01\n";
 
 /// Checks `wrong`, which must be refused with a proposal that begins with `offered`. Then checks `wrong` with

@@ -18,7 +18,8 @@ fn begin(place: &Place, args: &[&str]) -> Child {
 
 fn begin_receiver(place: &Place, at: &str, more: &[&str]) -> Child {
     let child = begin(place, &[&["live", "receive", "--listen", at], more].concat());
-    // The port cannot be bound once the receiver listens. A connection to it would be taken for that of a sender.
+    // The port cannot be bound once the receiver listens. A connection to it would take the place of a sender until
+    // it closes.
     while TcpListener::bind(at).is_ok() {
         sleep(Duration::from_millis(20));
     }
@@ -80,7 +81,8 @@ fn a_stream_from_standard_input_to_standard_output() {
     end(sender).expect(0);
 }
 
-/// Each end reports within seconds that the other was killed or stopped, and leaves no part of a file behind.
+/// Each end reports within seconds that the other was killed or stopped. The receiver then leaves no part of a file
+/// behind.
 #[test]
 fn a_peer_that_dies_is_an_error_within_seconds() {
     for (victim, name, part) in [

@@ -1,6 +1,6 @@
 //! The data queues of traffic classes beyond the first one, and the choice among all classes of a port.
 //!
-//! The first class uses the fields of [`Port`](super::Port), so that ports without classes stay as they are.
+//! The first class uses the fields of [`Port`](super::Port), so that a run with one class has no further queues.
 
 use super::{Egress, FreeTimes, QueueClass};
 use crate::context::Context;
@@ -111,7 +111,7 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// Whether the other end has paused `class` at `port`.
+    /// Whether `class` is paused at `port`.
     pub fn is_paused(&self, port: u16, class: u8) -> bool {
         match (&self.classes, class) {
             (Some(classes), 1..) => {
@@ -121,7 +121,7 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// Queues a data packet of `class` at `port`. The caller has checked that it fits.
+    /// Queues a packet in the data queue of `class` at `port`, whether it fits or not.
     pub fn enqueue_in<O: Observer>(&mut self, port: u16, class: u8, frame: &Frame, at: &mut Context<'_, O>) {
         let Some(classes) = self.classes.as_mut().filter(|_| class > 0) else {
             return self.enqueue(port, frame, false, at);
@@ -140,7 +140,7 @@ impl<F: FreeTimes> Egress<F> {
     }
 
     /// Takes the next packet that may be sent by `port`, a control packet or one of the class that the scheduler
-    /// selects. Returns the class of a data packet.
+    /// selects. Returns the class whose data queue has had the packet, or none for the control queue.
     pub fn dequeue_by_class<O: Observer>(
         &mut self,
         port: u16,
@@ -213,7 +213,7 @@ impl<F: FreeTimes> Egress<F> {
             || self.classes.as_ref().is_some_and(|classes| in_classes(classes))
     }
 
-    /// The class of the pause frame that is pending at `port`.
+    /// The lowest class with a pending pause frame at `port`.
     pub fn pending_pause(&self, port: u16) -> Option<u8> {
         if self.ports[usize::from(port)].pause_pending {
             return Some(0);

@@ -6,12 +6,13 @@ use anabranch_base::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// The times at which the ports of a node become free, at most one for each port.
+/// The times at which the ports of a node become free, at most one for each port. At a switch, the timers of pauses
+/// have further times, under a number that no port has.
 pub trait FreeTimes {
-    /// Whether the node has a single port.
+    /// Whether there can be only one port.
     fn is_one_port(&self) -> bool;
-    /// Adds the time at which `port` becomes free. The time is the present plus the delay of `class`, or any time if
-    /// that is [`DelayClass::NONE`].
+    /// Adds the time at which `port` becomes free. With an exact clock, the time is the present plus the delay of
+    /// `class`, unless that is [`DelayClass::NONE`].
     fn push(&mut self, class: DelayClass, time: Time, port: u16);
     /// The sort key of the next event at which a port becomes free, [`Order::NEVER`] if there is none.
     fn first(&self) -> Order;
@@ -101,9 +102,9 @@ impl FreeTimes for HostPorts {
     }
 }
 
-/// The times for a node with any number of ports. Nearly all delays are those of a full packet or an ACK on one kind of
-/// link. Times with the same delay are due in the order in which they are pushed. Each such delay therefore has a FIFO
-/// queue, which needs no sorting. Times with other delays wait in a heap.
+/// The times for a node with any number of ports. Nearly all delays are those of a full packet or an ACK on one of
+/// few kinds of links. Times with the same delay are due nearly in the order in which they are pushed. The most
+/// common delays therefore have FIFO queues ([`DelayClass`]). Times with other delays wait in a heap.
 pub struct DelayQueues {
     queues: [VecDeque<Key>; DelayClass::MAX],
     rest: BinaryHeap<Reverse<Key>>,
@@ -166,7 +167,7 @@ impl FreeTimes for DelayQueues {
         if *head == NEVER {
             *head = key;
         } else if key < *head {
-            // The times are equal and the port is lower.
+            // The times are equal and the port is lower, or the clock is inexact.
             queue.push_front(std::mem::replace(head, key));
         } else if queue.back().is_none_or(|last| *last < key) {
             queue.push_back(key);

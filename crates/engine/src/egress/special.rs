@@ -1,5 +1,5 @@
-//! The slow path of transmission: links with faults, packets with telemetry, NICs with jitter, and devices with inexact
-//! clocks.
+//! The slow path of transmission: links with faults, packets with telemetry, NICs with jitter, devices with inexact
+//! clocks, and ports that a PFC watchdog observes.
 
 use super::{DelayClass, Egress, FreeTimes, trimmed};
 use crate::context::Context;
@@ -79,10 +79,10 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// Delays the first packet after a NIC with jitter was idle, and keeps it in its queue. Returns false if the packet
-    /// may leave now. A packet is not delayed if it has already waited, or if it follows another one within a packet's
-    /// serialisation time: a sender that is paced at line rate leaves such gaps if its NIC's clock is fast, and a delay
-    /// in each gap would slow it down.
+    /// Delays the first packet after a port of a NIC with jitter was idle, and puts it into its queue. Returns false
+    /// if the packet may leave now. A packet is not delayed if it has already waited, or if it follows another one
+    /// within a packet's serialisation time: a sender that is paced at line rate leaves such gaps if its NIC's clock
+    /// is fast, and a delay in each gap would slow it down.
     fn delayed_by_jitter<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
         let Some(jitter) = &mut self.jitter else { return false };
         let out = &mut self.ports[usize::from(port)];
@@ -223,8 +223,8 @@ impl<F: FreeTimes> Egress<F> {
                         // The dropped packet takes no time on the link.
                         self.drop_packet(port, frame, at);
                         if self.has_work(port) {
-                            // The next packet is sent a picosecond later, since a node has at most one event of this
-                            // kind per instant.
+                            // The next packet is sent a picosecond later, since the events at which ports become free
+                            // may be over at this instant.
                             self.ports[usize::from(port)].busy = true;
                             self.free_times.push(DelayClass::NONE, at.now + Duration(1), port);
                         }

@@ -12,7 +12,7 @@ use anabranch_fabric::Routing;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 impl<O: Observer> Engine<'_, O> {
-    /// Advances to the next synchronisation window that has an event.
+    /// Advances to the next synchronisation window with an event or a task.
     pub(super) fn next_window(
         &self,
         state: &mut RunState,
@@ -36,7 +36,8 @@ impl<O: Observer> Engine<'_, O> {
             }
             steps -= 1;
             if steps == 0 {
-                // Nothing arrives in any of the prepared windows, so time jumps to the next event.
+                // Nothing arrives in any of the prepared windows, so time jumps to the next event, the next task of a
+                // fault or the end of the run.
                 let first = own.min(due).min(window.stop);
                 if first == Time::NEVER {
                     let cycle = deadlock::find(&self.network, shards);
@@ -77,8 +78,8 @@ impl<O: Observer> Engine<'_, O> {
         window.start = start;
         window.ends.remove(0);
         let last = window.ends.last().copied().unwrap_or(start);
-        // A synchronisation window also ends at the time of a fault, since faults act between windows, and at the end
-        // of the run.
+        // A synchronisation window also ends before the tasks of faults, which are done between windows, and at the
+        // end of the run.
         let next_due = self.network.faults.next_due(Some(last));
         let end = self.end_of_time(window) + Duration(1);
         window.ends.push((last + self.network.window).min(next_due).min(end).max(last));

@@ -1,4 +1,4 @@
-//! Deadlocks of the lossless class: cycles of paused links.
+//! Deadlocks of the first traffic class, if it is lossless: cycles of paused links.
 
 use crate::egress::Port;
 use crate::network::Network;

@@ -110,7 +110,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         Some((first, 1 + messages.count()))
     }
 
-    /// The time of the latest event so far, or of the failure that ended the run.
+    /// The time of the latest event so far, or of the failure of a node that ended the run.
     pub fn now(&self) -> Time {
         let failed_at = lock(&self.state).failed_at;
         failed_at.unwrap_or_else(|| latest(&self.locked()))

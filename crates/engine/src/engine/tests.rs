@@ -1,5 +1,5 @@
-//! Tests in which every check fails: the state of a run is damaged on purpose, and the run must end with the error of
-//! the broken invariant.
+//! Tests of the ends of runs. In many of them, the state of a run is damaged on purpose, and the run must end with
+//! the error of the broken invariant.
 
 #[cfg(loom)]
 mod loom_orders;

@@ -22,7 +22,7 @@ pub(super) struct Watchdog {
 }
 
 impl<O: Observer> Engine<'_, O> {
-    /// Checks the limits of the run and, at intervals, its progress.
+    /// Handles the requests of the caller, and checks limits and, at intervals, the progress of the run.
     pub(super) fn check_progress(
         &self,
         state: &mut RunState,

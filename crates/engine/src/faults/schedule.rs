@@ -33,8 +33,8 @@ impl Schedule {
         first < (began + down_for).min(self.until)
     }
 
-    /// The end of the interval that contains `time`. Between two intervals it is the end of the earlier one. Before the
-    /// first interval it is the end of the first.
+    /// The end of the interval that contains `time` or, between two intervals and after the last one, of the interval
+    /// before `time`. Before the first interval it is the end of the first.
     pub fn end_of_interval(&self, time: Time) -> Time {
         let Some((period, down_for)) = self.flap else { return self.until };
         let time = time.min(Time(self.until.0.saturating_sub(1))).max(self.from);

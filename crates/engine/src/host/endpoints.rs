@@ -55,8 +55,8 @@ impl Host {
         index
     }
 
-    /// Counts a message, or a part of one, as acknowledged. The last message ends the queue pair. Returns false if the
-    /// transport acknowledges more messages than were posted, which fails the run.
+    /// Counts a message, or a part of one, as acknowledged. The last message ends the queue pair. Returns false if
+    /// the transport acknowledges more messages than the queue pair has, which fails the run.
     pub(super) fn finish_part<O>(&mut self, slot: u32, index: u32, at: &mut Context<'_, O>) -> bool {
         let qp = &mut self.outgoing[slot as usize];
         let Some(left) = qp.messages_left.checked_sub(1) else {
@@ -81,7 +81,7 @@ impl Host {
     }
 
     /// Schedules the end of a receiver at `time`, because its sender has received all acknowledgements. `slot` is the
-    /// number of the queue pair among those on which the host receives. `time` never decreases from call to call.
+    /// number of the queue pair among those on which the host receives. Calls should come in the order of `time`.
     pub fn end_receiver(&mut self, slot: u32, time: Time) {
         self.closing_receivers.push_back((time, slot));
     }
@@ -114,7 +114,7 @@ fn slab_insert<T>(slab: &mut Vec<T>, free: &mut Vec<u32>, thing: T) -> u32 {
         }
         None => {
             if slab.len() == slab.capacity() {
-                // Most hosts have a single endpoint. Without this, the vector would start with room for four.
+                // Many hosts have a single endpoint. Without this, the vector would start with room for several.
                 slab.reserve_exact(slab.len().max(1));
             }
             slab.push(thing);

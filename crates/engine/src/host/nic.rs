@@ -79,9 +79,9 @@ impl Host {
         frame
     }
 
-    /// The next data packet, by round robin over queue pairs. If the NIC has several ports, `ports` tells which of them
-    /// are free. Load balancers see the free ports, and a queue pair that uses a single port keeps its packets while
-    /// that port is busy.
+    /// The next packet of a sender, by round robin over queue pairs. If the NIC has several ports, `ports` tells
+    /// which of them are free. Load balancers see the free ports, and a queue pair that uses a single port keeps its
+    /// packets while that port cannot send.
     #[inline(always)]
     pub(super) fn next_data(&mut self, now: Time, ports: Option<PortsNow>) -> Option<Packet> {
         let mut held_back = 0;
@@ -131,7 +131,7 @@ impl Host {
         None
     }
 
-    /// Sends a packet if there is one and a link is idle. A busy port serves its queues when its link becomes free.
+    /// Sends packets if there are some and links are idle. A busy port serves its queues when its link becomes free.
     #[inline]
     pub(super) fn kick<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         if self.several.is_some() {

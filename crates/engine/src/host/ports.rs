@@ -1,6 +1,6 @@
 //! NICs with several ports: the choice of the port by which a packet leaves.
 //!
-//! With the port choices `entropy` and `queue-pair`, the packet alone determines its port, except that a NIC with
+//! With the port choices `entropy` and `queue-pair`, a data packet alone determines its port, except that a NIC with
 //! failover avoids ports whose links are down. With `entropy`, a load balancer that spreads packets over entropy
 //! values therefore also spreads them over ports and planes, without any knowledge of these. A packet whose port is
 //! busy waits at that port, so that other ports do not stay idle. When the number of a queue pair's packets that wait
@@ -22,7 +22,7 @@ use anabranch_proto::lb::NicPorts;
 pub(super) struct SeveralPorts {
     ports: u16,
     choice: PortChoice,
-    /// Whether the packets of a queue pair all leave by the same port.
+    /// Whether there may be queue pairs whose packets all leave by the same port.
     pins: bool,
     /// The port that follows the port by which the last data packet left. The field is used only if data leaves by the
     /// next free port.
@@ -35,7 +35,7 @@ pub(super) struct SeveralPorts {
 #[derive(Clone, Copy)]
 pub(super) struct PortsNow {
     several: SeveralPorts,
-    /// The ports of the NIC, and which of them are idle.
+    /// The ports of the NIC, with masks of those that can send now and of those whose links are up.
     pub nic: NicPorts,
     /// A bit mask of the ports whose links are up, as far as the NIC knows.
     up: u16,
@@ -118,9 +118,9 @@ impl Host {
         }
     }
 
-    /// The port for an answer to a packet that arrived at port `to`. If the link of that port is up, the answer leaves
-    /// by it, so that answers travel in the plane in which data is delivered. Otherwise the port is chosen as for any
-    /// other packet.
+    /// The port for an answer to a packet that arrived at port `to`. If the link of that port is up, the answer
+    /// leaves by it, so that answers travel in the plane in which data is delivered. Otherwise the entropy value or
+    /// the queue pair of the answer determines the port.
     pub(super) fn port_of_answer<O>(&self, packet: &Packet, to: u16, at: &Context<'_, O>) -> u16 {
         if self.up_ports(at) >> to & 1 == 1 { to } else { self.port_of(packet, at) }
     }

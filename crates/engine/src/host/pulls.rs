@@ -44,7 +44,7 @@ impl Host {
         }
     }
 
-    /// Handles the pacer's timer: the next receiver in the queue sends a pull.
+    /// Handles the pacer's timer: receivers in the queue send pulls, as far as the pacer permits.
     #[inline(never)]
     pub(super) fn handle_pull_turn<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         if let Some(pulls) = &mut self.pulls {

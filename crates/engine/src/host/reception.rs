@@ -17,7 +17,8 @@ use anabranch_proto::IntStack;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-/// The number of full packets by which the buffer must fall below its limit before the NIC resumes its links.
+/// The number of full packets by which the waiting data must fall below the size of the buffer before the NIC resumes
+/// its links.
 const RESUME_PACKETS: u64 = 2;
 
 /// The reception of a host with a fault of the host itself (see above).

@@ -11,9 +11,9 @@ pub struct Totals {
     pub retransmissions: u64,
     /// Timeouts that fired. Depending on the transport, each is of a single packet or of a whole queue pair.
     pub timeouts: u64,
-    /// NACKs received.
+    /// NACKs received, as far as the transport counts them.
     pub nacks: u64,
-    /// The largest number of NACKs that one queue pair has received.
+    /// The largest number of `nacks` of one queue pair.
     pub most_nacks: u64,
     /// Batches of retransmissions fetched from host memory.
     pub fetches: u64,
@@ -40,7 +40,7 @@ impl Totals {
     }
 }
 
-/// Statistics of a queue pair. All but `lost` are counted by its sender.
+/// Statistics of a queue pair. All but `lost` are counted at its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QpStats {
     /// Data packets sent again.

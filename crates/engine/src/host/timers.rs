@@ -1,4 +1,5 @@
-//! Timers of a host's queue pairs. Timeouts fire either at the exact time or at a tick of the host.
+//! Timers of a host's queue pairs. Timeouts fire at the exact time or at the next tick of the host, after a random
+//! delay if there is jitter.
 
 use super::{DONE, Host, PULLS, RECEPTION};
 use crate::context::Context;
@@ -15,7 +16,7 @@ pub(super) struct Ticks {
     every: Duration,
     /// The time of the first tick.
     first: Time,
-    /// The largest random delay of a timeout after its tick.
+    /// The largest random delay of a timeout after its tick, or after the exact time without ticks.
     jitter: Duration,
     seed: u64,
 }
@@ -110,7 +111,7 @@ impl Host {
         let sender = &mut self.senders[index as usize];
         let Some(due) = sender.sender.next_timeout() else { return };
         let mut due = due.max(now + Duration(1));
-        // The exact time is computed only if it is needed, since an event that comes too early costs little.
+        // The time with ticks and random delays is computed only if it is needed.
         if due < sender.timer
             && let Some(ticks) = &self.ticks
         {

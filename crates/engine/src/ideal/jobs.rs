@@ -17,8 +17,8 @@ struct UnloadedTimes {
     acknowledged: u64,
     /// The earliest times at which the first bit enters the first, second, second-last and last link.
     leads: [u64; 4],
-    /// The times from when the last bit leaves the first, second, second-last and last link until the ACK reaches the
-    /// sender.
+    /// The shortest times from when the last bit leaves the first, second, second-last and last link until the ACK
+    /// reaches the sender.
     tails: [u64; 4],
     /// Whether the message leaves the ToRs of its sender.
     crosses: bool,
@@ -77,14 +77,15 @@ impl HostNodes {
 }
 
 impl Ideal<'_> {
-    /// The lower bound of each job's CCT, from its first posting to its last acknowledgement, for any transport and
-    /// load balancer. No run is faster unless a fault makes a link faster. It is the largest of these bounds:
+    /// The lower bound of each job's CCT, from its first posting or step to the end of its last message or step, for
+    /// any transport and load balancer. No run is faster unless a fault or an inexact clock makes a link faster. It
+    /// is the largest of these bounds:
     ///
     /// - The chain: messages and steps wait for each other. Each is posted or begins no earlier than the end of those
     ///   that it waits for, and each message takes the time that it needs alone in the network ([`Ideal::fct`]).
-    /// - The link of each host, once for the bytes that the host sends and once for those that it receives. Each
-    ///   message counts from its earliest posting in the chain on, and the rest of the shortest path and the way back
-    ///   are added.
+    /// - The links of each host together, once for the bytes that the host sends and once for those that it receives.
+    ///   Each message counts from its earliest posting in the chain on, and the rest of the shortest path and the way
+    ///   back are added.
     /// - The links of each ToR to other switches, at the total rate of these links: once for the bytes that its hosts
     ///   send to other ToRs, and once for those that they receive from other ToRs. This bound matters in an
     ///   oversubscribed fabric. It also holds for the messages whose shortest paths use the same links of the ToR, at
@@ -123,7 +124,7 @@ impl Ideal<'_> {
         let (starts, chain) = starts(workload, job, gates, &mut unloaded);
         let mut order: Vec<u32> = (0..starts.len() as u32).collect();
         order.sort_by_key(|&message| starts[message as usize]);
-        // The places are, per host, the sending and the receiving link, and per set of ToRs their uplinks and
+        // The places are, per host, the sending and the receiving links, and per set of ToRs their uplinks and
         // downlinks.
         let mut places: BTreeMap<Place<'_>, (Bottleneck, u128)> = BTreeMap::new();
         for message in order {

@@ -39,8 +39,7 @@ pub const MOST_THREADS: usize = (1 << THREAD_BITS) - 1;
 /// The thread number that stands for arrivals over long links.
 const FAR: usize = MOST_THREADS;
 
-/// The number of equal parts of a synchronisation window by which arrivals are counted. A link sends about this many
-/// packets in a window.
+/// The number of equal parts of a synchronisation window by which arrivals are counted.
 const PARTS: usize = 32;
 
 /// The number of arrivals by which prefetching is ahead of reading.

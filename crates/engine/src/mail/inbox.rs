@@ -28,11 +28,11 @@ const OFFSET_SHIFT: u32 = 1 + PORT_BITS + NUMBER_BITS;
 /// The largest number of parts of a synchronisation window by which arrivals are counted.
 const MOST_PARTS: usize = 1024;
 
-/// A contiguous block of arrivals in the mail of one sender.
+/// A contiguous block of arrivals in the mail of one thread.
 struct InboxRun {
     /// The number of the run's last arrival, plus one.
     end: u32,
-    /// The difference, in wrapping arithmetic, between the index of an arrival in the sender's mail and its number in
+    /// The difference, in wrapping arithmetic, between the index of an arrival in the thread's mail and its number in
     /// this inbox. It is the same for all arrivals of this contiguous block.
     shift: u32,
     slot: u32,
@@ -114,7 +114,8 @@ impl Inbox {
         sort_nearly_sorted(keys, |key| *key);
     }
 
-    /// Puts the packets that arrive at each instant into a random order. Pause frames stay before packets.
+    /// Puts the packets that arrive at each instant into a random order, and likewise the pause frames, which stay
+    /// before the packets.
     #[inline(never)]
     fn draw_order(&mut self, seed: u64, node: NodeId) {
         const INSTANT: u32 = PORT_BITS + NUMBER_BITS;

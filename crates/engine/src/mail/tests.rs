@@ -49,7 +49,8 @@ fn drawn_order(ports: u16, seed: u64, node: u32, start: u64, at: u64) -> Vec<u16
     let out = SmallVec::from_iter([&mut slot]);
     let mut out = Outbox::new(&[Time(start), Time(at + 1)], out, (&mut far, &mut free));
     let packet = Packet::new(QpId(0), HostId(0), Repr::Cnp).with_bytes(64);
-    // Packets that arrive at other instants keep their positions, and pause frames come first.
+    // Packets that arrive at other instants keep their positions, and pause frames come before the packets of their
+    // instant.
     out.send_packet(NodeId(node), Time(start), &packet, 700);
     (0..ports).for_each(|port| out.send_packet(NodeId(node), Time(at), &packet, port));
     out.send(NodeId(node), Arrival { time: Time(at), frame: Frame::pause(900, 0, true) }, None);
@@ -64,7 +65,7 @@ fn drawn_order(ports: u16, seed: u64, node: u32, start: u64, at: u64) -> Vec<u16
     ports[2..].to_vec()
 }
 
-/// Each of five ports is equally often at each position, whatever synchronisation window the instant is in.
+/// Each of five ports is about equally often at each position, whatever synchronisation window the instant is in.
 #[test]
 fn the_order_at_one_instant_is_uniform_over_ports() {
     let (rounds, mut places) = (20_000_u32, [[0_u32; 5]; 5]);

@@ -19,8 +19,8 @@ pub use registered::{AnyRecorder, Curve, NamedObservers, ObserverFactory, Observ
 /// The result therefore does not depend on the number of threads, whatever `join` does. Events of a link belong to the
 /// node that sends on it, a delivery to the destination of the queue pair, and an acknowledgement to its source.
 pub trait Observer: Send {
-    /// A new observer of the same kind that has seen no events. It is created for a node with the node's first event.
-    /// There may be one for each node, so an observer without events should be small.
+    /// A new observer of the same kind that has seen no events. There is one for each node with an event, so an
+    /// observer without events should be small.
     fn fork(&self) -> Self
     where
         Self: Sized;
@@ -68,7 +68,7 @@ pub trait Observer: Send {
         let _ = (link, now);
     }
 
-    /// The data class of `link` is paused (`on`) or resumed.
+    /// A data class of `link` is paused (`on`) or resumed.
     fn paused(&mut self, link: LinkId, now: Time, on: bool) {
         let _ = (link, now, on);
     }
@@ -124,7 +124,7 @@ pub trait Observer: Send {
     }
 }
 
-/// Both observers get all events.
+/// Both observers get all events, but the counts of victims only if they want them.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     fn fork(&self) -> Self {
         (self.0.fork(), self.1.fork())

@@ -24,7 +24,7 @@ pub struct Curve {
     /// The name of the measured quantity with its unit at the end: `first_drop_us`. In the results, the observer's name
     /// precedes it: `drops-by-link.first_drop_us`.
     pub series: String,
-    /// The measured link or node: `tor:0/up:3`.
+    /// The measured entity, such as a link or a node: `tor:0/up:3`.
     pub entity: String,
     /// The points, sorted by time.
     pub points: Vec<(Time, f64)>,
@@ -139,7 +139,8 @@ impl<R: Recorder> ErasedRecorder for R {
     }
 }
 
-/// Implements each hook by a call of `self.call`, with a closure that calls the same hook of an observer.
+/// Implements the hooks other than `held_up` by a call of `self.call`, with a closure that calls the same hook of an
+/// observer.
 macro_rules! forward_hooks {
     () => {
         #[inline]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct ClassSpec {
     /// The name in results.
     pub name: String,
-    /// The priority. Classes of a higher priority are always served first.
+    /// The priority. Classes of a higher priority are served first.
     pub priority: u8,
     /// The weight among the classes of its priority (deficit weighted round robin, in bytes).
     pub weight: u32,
@@ -31,7 +31,7 @@ pub struct ClassTraffic {
 /// The share of a traffic class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Classes of a higher priority are always served first.
+    /// Classes of a higher priority are served first.
     pub priority: u8,
     /// The weight among the classes of its priority.
     pub weight: u32,

@@ -51,7 +51,8 @@ pub enum Series {
     /// The bits that arrived at a switch in the interval to be sent on the link, divided by the length of the interval,
     /// in Gb/s.
     ArrivalRate,
-    /// The packets dropped at the port in the interval. Trimmed packets are not counted.
+    /// The packets dropped in the interval before they could be sent on the link, or by a slow receiver at its end.
+    /// Trimmed packets are not counted.
     Drops,
     /// The number of times in the interval that the link's data class was paused (XOFF).
     Pauses,

@@ -1,12 +1,12 @@
 //! Switches whose ports share nothing during a synchronisation window, so that each port is simulated through the
 //! window independently of the others.
 //!
-//! If queues have limits of their own, and no program, shared buffer or pause involves several ports, the order of
-//! events at different ports does not matter. The arrivals of a window are therefore sorted by egress port. Each port
-//! merges its arrivals with the times at which it becomes free.
+//! If queues have limits of their own, and nothing such as a program, adaptive routing, a shared buffer or a pause
+//! involves several ports, the order of events at different ports does not matter. The arrivals of a window are
+//! therefore sorted by egress port. Each port merges its arrivals with the times at which it becomes free.
 //!
 //! With a shared buffer or PFC, ports depend on each other only when a threshold is crossed. If no threshold can be
-//! crossed in a window, in whatever order packets arrive and leave, and no port is paused, the ports are independent
+//! crossed in a window, in whatever order packets arrive and leave, and nothing is paused, the ports are independent
 //! in that window too. In other windows the switch runs its events in their order.
 
 use super::Switch;
@@ -34,7 +34,7 @@ pub struct PortScratch {
 /// The number of ports by which prefetching is ahead of running.
 const PREFETCHED: usize = 3;
 
-/// The arrivals at one port, with the frames that other nodes sent to the switch for this synchronisation window.
+/// The arrivals at one port, with the mail that holds their telemetry.
 type OfPort<'s, 'm> = (&'s [Entry<'m>], &'s Sources<'m>, &'m [FarArrival]);
 
 impl Switch {
@@ -106,8 +106,8 @@ impl Switch {
     }
 
     /// Sorts the arrivals by egress port, at a switch with a shared buffer or PFC. Returns true if three conditions
-    /// hold: no threshold is crossed in any order of events, no port is paused or has a pending pause frame, and each
-    /// arrival is a packet with a route.
+    /// hold: no threshold is crossed in any order of events, no pause is in effect or pending in either direction,
+    /// and each arrival is a packet with a route.
     fn open_calm<'m, const ONE_PORT: bool, O: Observer>(
         &mut self,
         inbox: &mut PortInbox<'m>,
@@ -137,8 +137,8 @@ impl Switch {
         are_routed && self.is_calm(arriving)
     }
 
-    /// Whether no threshold is crossed even if all arriving data waits at the same time. `arriving` has the bytes of that
-    /// data for each ingress port.
+    /// Whether no upstream sender is paused and no threshold is crossed, even if all arriving data waits at the same
+    /// time. `arriving` has the bytes of that data for each ingress port.
     fn is_calm(&self, arriving: &[u64]) -> bool {
         let fits = |shared: &SharedQueues| {
             let longest = self.egress.ports.iter().map(|port| port.data_bytes).max().unwrap_or(0);

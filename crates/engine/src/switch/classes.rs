@@ -29,7 +29,7 @@ pub(super) struct SwitchClasses {
 pub struct ClassCounts {
     /// Packets dropped for lack of buffer.
     pub drops: u64,
-    /// Data packets that were ECN-marked.
+    /// ECN marks of data packets.
     pub marks: u64,
     /// The total length of the pauses of the class. A switch leaves this field at 0, since its queues count the pauses.
     pub pause_time: Duration,
@@ -168,8 +168,8 @@ impl Switch {
         }
     }
 
-    /// Takes the next packet that `port` may send out of its queue, and releases its charge in the buffer of its class.
-    /// Returns the class of a data packet.
+    /// Takes from its queue the next packet that `port` may send, and releases its charge in the buffer of its class.
+    /// Returns the packet, with its class if it comes from a data queue.
     pub(super) fn dequeue_by_class<O: Observer>(
         &mut self,
         port: u16,

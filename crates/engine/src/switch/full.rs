@@ -10,7 +10,8 @@ use crate::queue::FullQueue;
 use anabranch_base::Purpose;
 
 impl Switch {
-    /// Handles a packet that does not fit into its queue at `port`. This packet or another one is dropped or trimmed.
+    /// Handles a packet that may not wait at `port`. This packet, the youngest one in the queue, or both are dropped
+    /// or trimmed.
     #[cold]
     #[inline(never)]
     pub(super) fn reject<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
@@ -22,7 +23,8 @@ impl Switch {
         }
     }
 
-    /// Decides at random whether `port` drops the youngest packet in the queue (true) or the arriving one (false).
+    /// Decides at random whether `port` drops or trims the youngest packet in the queue (true) or the arriving one
+    /// (false).
     fn coin_evicts_youngest<O>(&mut self, port: u16, at: &Context<'_, O>) -> bool {
         let stream = &mut self.coins[usize::from(port)];
         PortStream { stream, purpose: Purpose::FullQueue }

@@ -56,9 +56,9 @@ pub struct Switch {
     shared: Option<Box<SharedQueues>>,
     /// Whether queued data is charged to a buffer, because `pfc` or `shared` is present.
     counts: bool,
-    /// The program, and routing other than ECMP. None if the switch has neither.
+    /// The program and the routing. None if the scheme has plain ECMP and no programs.
     extensions: Option<Box<Extensions>>,
-    /// For each port, the random stream that decides which packet a full queue drops.
+    /// For each port, the random stream that decides which packet a full queue drops or trims.
     coins: Vec<Option<Box<Stream>>>,
     /// For each port, the random stream for ECN marking.
     marks: Vec<Option<Box<Stream>>>,
@@ -178,8 +178,8 @@ impl Switch {
         }
     }
 
-    /// Prefetches the ports of the switch and its row of the routing table for `arrivals` packets. Neither is
-    /// prefetched if it has more cache lines than packets arrive, since each packet touches about one of them.
+    /// Prefetches the ports of the switch and its row of the routing table for `arrivals` packets. Each of the two is
+    /// left out if it has more cache lines than packets arrive, since each packet touches about one of them.
     #[inline]
     pub fn prefetch(&self, routing: &Routing, arrivals: u32) {
         let (ports, row) = (&self.egress.ports, routing.row(self.index as usize).chunks(16));
@@ -319,7 +319,8 @@ impl Switch {
         Some(taken)
     }
 
-    /// Drops all queued packets, because the fault with this number has taken the switch down.
+    /// Drops all queued packets and ends the pauses of all ports, because the fault with this number has taken the
+    /// switch down.
     pub fn purge<O: Observer>(&mut self, fault: u16, at: &mut Context<'_, O>) {
         self.merge_ports();
         for port in 0..self.egress.ports.len() as u16 {
@@ -343,8 +344,7 @@ impl Switch {
         }
     }
 
-    /// Pauses or resumes a data class of `port`, because of a pause frame or of a reset of the pause state after a
-    /// fault.
+    /// Pauses or resumes a data class of `port`.
     pub fn handle_pause<O: Observer>(&mut self, port: u16, class: u8, stop: bool, at: &mut Context<'_, O>) {
         self.merge_ports();
         if self.pause_timers.is_some() && !self.note_pause(port, stop, at) {
@@ -458,9 +458,9 @@ impl Switch {
     /// other end is paused from now on. Without a reset, a lost XON would leave it paused for ever, and a lost XOFF would
     /// overflow the headroom.
     ///
-    /// This is called between two synchronisation windows at the time of the fault, after all events before that time
-    /// and before the events at that time. Faults of one instant are handled in the order of the agenda. The state of
-    /// the other end changes at the same instant, before that end's own events.
+    /// This is called at the time of the fault, after all events before that time and before the events at that time.
+    /// Faults of one instant are handled in the order of the agenda. The state of the other end changes at the same
+    /// instant, before that end's own events.
     pub fn settle_pause(&mut self, port: u16, class: u8, up: bool) -> bool {
         let Some(pfc) = self.pfc_of(class) else { return false };
         let stop = pfc.pause(port).settle(up);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The reason why there is no map.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathMapError {
-    /// The hash is not linear.
+    /// The routing has no linear hash.
     #[error(
         "switches above the ToR choose too, and fabric.routing = {0:?} does not let the entropy value steer them"
     )]
@@ -67,7 +67,8 @@ pub fn build(
     }
 }
 
-/// The tiers and the numbers of equal-cost ports of the switches on a route with the most paths, beginning with a ToR.
+/// The tiers and the numbers of equal-cost ports of the switches on a route with the most paths, from the source ToR
+/// on.
 fn choices(topology: &Topology, routing: &Routing) -> Vec<(u8, usize)> {
     let tors = topology.tors();
     let mut most = Vec::new();

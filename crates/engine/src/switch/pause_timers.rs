@@ -1,9 +1,9 @@
 //! Timers of pauses at a switch: the pauses of hosts, which expire unless the host refreshes them, and the polls of the
 //! PFC watchdog.
 //!
-//! The watchdog is that of SONiC (sonic-utilities, `pfcwd`, and the detection and restoration scripts of sonic-swss). A
-//! port is stormed during an interval between two polls if data waits there at the poll, none was sent in the interval,
-//! and the port was paused for more than 99 % of it.
+//! The watchdog is that of SONiC (sonic-utilities, `pfcwd`, and the detection and restoration scripts of sonic-swss).
+//! A port is stormed during an interval between two polls if data waits there at the end of the interval, none was
+//! sent in the interval, and the port was paused for more than 99 % of it.
 
 use super::Switch;
 use crate::context::Context;
@@ -54,7 +54,8 @@ struct PortTimers {
     /// timer.
     lasts: Option<Duration>,
     expires: Time,
-    /// The time since which the other end has paused the port. [`Time::NEVER`] if it has not.
+    /// The time since which the other end has paused the port, or the last poll if that is later. [`Time::NEVER`] if
+    /// it has not.
     paused_since: Time,
     /// The time for which the port was paused since the last poll, without the present pause.
     paused: Duration,
@@ -81,8 +82,8 @@ impl Watchdog {
 }
 
 impl PauseTimers {
-    /// The timers of a switch. None without a lossless class, and if the switch has no watchdog and none of its hosts
-    /// ever sends pauses.
+    /// The timers of a switch. None if the first class is not lossless, and if the switch has no watchdog and none of
+    /// its hosts ever sends pauses.
     pub fn new(network: &Network<'_>, node: NodeId) -> Option<PauseTimers> {
         let watchdog = Watchdog::of(network.scheme.fabric.pfc.as_ref()?);
         let lasts = |link: LinkId| {

@@ -49,7 +49,7 @@ pub(super) enum Admission {
     Fits,
     /// The packet fits into the headroom, and the sender must pause.
     Pause,
-    /// The headroom is full.
+    /// The headroom has no room for the packet.
     Overflow,
 }
 
@@ -95,7 +95,7 @@ pub enum PfcError {
         buffer: Bytes,
         /// The sum of the switch's headrooms.
         headrooms: Bytes,
-        /// The smallest configured buffer that suffices, before scaling.
+        /// A configured buffer that suffices, before scaling.
         needed: Bytes,
         /// Whether the buffer is that of a class of switches.
         of_class: bool,
@@ -112,7 +112,7 @@ impl PfcError {
         }
     }
 
-    /// The smallest sufficient value, if the parameter is a size.
+    /// A sufficient headroom or buffer. None for an unknown class of switches.
     pub fn needed(&self) -> Option<Bytes> {
         match self {
             PfcError::Headroom { needed, .. } | PfcError::Buffer { needed, .. } => Some(*needed),
@@ -168,8 +168,7 @@ impl PfcPlan {
     ///
     /// # Errors
     /// A buffer leaves no byte to share beside its headrooms, or `spec` names a class of switches that the fabric
-    /// does not have. Headrooms that are too small are no error here but in [`check_headrooms`], because a run with
-    /// them shows the losses.
+    /// does not have. Headrooms that are too small are no error here but in [`check_headrooms`].
     pub fn new(spec: &PfcSpec, topology: &Topology, facts: &PathFacts, ppm: u32) -> Result<Self, PfcError> {
         let clip = |bytes: Bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX);
         check_classes(spec, topology)?;
@@ -280,8 +279,8 @@ fn threshold(spec: &PfcSpec, class: Option<&PfcClass>, rate: Rate, facts: &PathF
 }
 
 impl SwitchPfc {
-    /// Whether no port is paused or about to be paused, even if all arriving data waited at the same time. `arriving` has
-    /// the bytes of that data for each ingress port.
+    /// Whether no upstream sender is paused or would be, even if all arriving data waited at the same time.
+    /// `arriving` has the bytes of that data for each ingress port.
     pub(super) fn is_calm(&self, arriving: &[u64]) -> bool {
         let used = self.shared.used + arriving.iter().sum::<u64>();
         let fullest = Shared { used: used.min(self.shared.size), ..self.shared };

@@ -74,7 +74,7 @@ pub struct PlainPort<'s, 'm> {
     pub waiting: &'s mut [Waiting; 2],
     /// The arrivals at the port.
     pub arrivals: &'s [Entry<'m>],
-    /// The random stream that decides which packet the full data queue drops.
+    /// The random stream that decides which packet the full data queue drops or trims.
     pub coins: PortStream<'s>,
 }
 

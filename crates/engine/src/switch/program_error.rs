@@ -35,8 +35,7 @@ impl ProgramError {
         }
     }
 
-    /// The path of the wrong parameter of the scheme, with a valid value. The value is none if only another fabric
-    /// helps.
+    /// The path of the wrong parameter of the scheme, with a value that is valid on this fabric, if there is one.
     pub fn remedy(&self) -> (&'static str, Option<String>) {
         match self {
             ProgramError::At(_) => ("fabric.program_at", Some(format!("{EVERY_TOR:?}"))),

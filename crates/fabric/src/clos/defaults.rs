@@ -5,7 +5,8 @@ use super::{ClosKind, ClosSpec, Shape, SpineGroup, Striping};
 use crate::error::TopologyError;
 use anabranch_base::{Duration, Problem, Rate};
 
-/// The largest number of NICs on a leaf, if the scenario does not give the number of ports of a switch.
+/// The largest default number of NICs on a leaf for kinds without published numbers, in networks of several tiers. It
+/// applies if the scenario does not give the number of ports of a switch.
 const LEAF_NICS: u32 = 32;
 /// The numbers of HPN (sections 4 and 5 of its paper): the servers of a segment, the uplinks of a ToR, the segments
 /// of a pod, and the oversubscription between a pod's aggregation switches and the cores.
@@ -198,8 +199,8 @@ fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result
 }
 
 /// The number of servers of a segment: the largest divisor of the number of servers for which the NICs on a leaf do
-/// not exceed a limit, which depends on the kind and on `radix`. If no divisor gives as few segments as the limit
-/// permits, the segments have as many servers as the limit permits, and the last one is not full.
+/// not exceed a limit. If no divisor gives as few segments as the limit permits, the segments have as many servers as
+/// the limit permits, and the last one is not full.
 fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
     let nics = match (kind, input.radix) {
         (ClosKind::Hpn, None) => HPN_SEGMENT,
@@ -311,7 +312,7 @@ fn one_of(key: &str, oversubscription: Option<f64>, uplinks: u32) -> Result<u32,
     Err(TopologyError::shape(key, Problem::with_text(message, format_args!("nothing: leave {key} out"))))
 }
 
-/// Checks that the input sets nothing about uplinks, spines and cores, as a network of one tier has none.
+/// Checks that the input gives no uplinks, spines, cores or oversubscription, as a network of one tier has none.
 fn without_uplinks(input: &ClosInput) -> Result<(), TopologyError> {
     let keys = [
         ("oversubscription", input.oversubscription.is_some()),

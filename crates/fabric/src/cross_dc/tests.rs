@@ -85,8 +85,8 @@ fn links_of_other_data_centres_do_not_exist() {
 }
 
 /// The artifact of the paper prints 1,012,365 ns for the longest round trip of this fabric. This is the propagation
-/// delay of seven links in both directions, and the serialization delay of a packet of 1000 B on each link of the
-/// forward path. Headers and the serialization delay of the ACK are not included.
+/// delay of seven links in both directions, and the serialisation delay of a packet of 1000 B on each link of the
+/// forward path. Headers and the serialisation delay of the ACK are not included.
 #[test]
 fn the_longest_round_trip_is_that_of_the_papers_simulator() {
     let t = fabric(paper());

@@ -40,8 +40,8 @@ impl Selector {
     }
 }
 
-/// The selector for a GPU or a NIC of a server, or for a ToR or the links of a rail, in a form that selectors do not
-/// have: `server:0/gpu:3`, `nic:3`, `rail:3/tor:0` and `nic-links:rail:3`.
+/// The selector for a text that names a GPU, a NIC, a ToR of a rail or the links of a rail in a form that selectors
+/// do not have: `server:0/gpu:3`, `nic:3`, `rail:3/tor:0` or `nic-links:rail:3`.
 fn part_of_server(text: &str, topology: &Topology, links: bool) -> Option<String> {
     let servers = topology.servers.as_ref()?;
     let number = |part: &str, word: &str| -> Option<u32> { part.strip_prefix(word)?.parse().ok() };

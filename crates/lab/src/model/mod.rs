@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 /// The fields in DCP's state that exist once per tracked message (DCP, section 4.5).
 pub const MESSAGE_FIELDS: [&str; 3] = ["packet counter", "mcf", "Cf"];
 
-/// Computes a model. There is one result per game or algorithm, in the order of variant, parameter and seed.
+/// Computes a model. There is one result for each variant (or scheme, method or chip), each value of the parameters
+/// and each seed, in this order.
 ///
 /// The rows of `load-imbalance` have the schemes `random` and `hash`, `active_flows` and `evs` in `sweep`, and
 /// `load_imbalance` in `extra`.
@@ -30,7 +31,7 @@ pub const MESSAGE_FIELDS: [&str; 3] = ["packet counter", "mcf", "Cf"];
 /// `state-bits` has a row for each built-in scheme, with `state_bits` and `state_bits:FIELD` of its balancer in
 /// `extra`. A scheme with the balancer `reps` has a row for a buffer of 1 and one for its own size, which differ by
 /// `buffer` in `sweep`. These rows have no further values. Any other scheme with a program has `program_bytes`, and
-/// Themis also `source_tor_bytes`, `destination_tor_bytes` and `tor_bytes`. One with DCP's transport has
+/// Themis-spraying also `source_tor_bytes`, `destination_tor_bytes` and `tor_bytes`. One with DCP's transport has
 /// `transport_bytes` (per queue pair), `message_bytes` (per tracked message) and `messages_bytes` (for all of them).
 ///
 /// The rows of `packet-tracking` have the schemes `bdp-bitmap`, `linked-chunks` and `dcp`, and `degree` in `sweep`.

@@ -8,7 +8,7 @@ use anabranch_proto::lb::StateField;
 use anabranch_proto::{LbConfig, ProgramConfig};
 use std::collections::BTreeMap;
 
-/// A row for each built-in scheme, and two rows for a scheme whose balancer has a buffer.
+/// A row for each built-in scheme, or two rows for a scheme with the balancer `reps`.
 pub(super) fn run() -> Vec<RunResult> {
     schemes()
         .into_iter()

@@ -1,5 +1,5 @@
-//! The directed links that the faults of every figure affect, compared with `faults.txt`. With `ANABRANCH_RECORD=1`
-//! the file is written again, for intended changes.
+//! The directed links that the faults of every figure except the league's affect, compared with `faults.txt`. With
+//! `ANABRANCH_RECORD=1` the file is written again, for intended changes.
 
 use crate::{figures, folder};
 use anabranch_base::LinkId;

@@ -135,7 +135,7 @@ fn written(forms: &Forms) -> String {
     text + &of_figures
 }
 
-/// The forms in the file, and the names of the parameters that occur in it, by part.
+/// The forms in the file, and the paths of the parameters that occur in it.
 fn recorded(text: &str) -> (Forms, BTreeSet<String>) {
     let file: Table = toml::from_str(text).unwrap();
     let number = |value: &Value| value.as_integer().unwrap();

@@ -20,7 +20,7 @@ const SIGN_NS: u64 = 500_000_000;
 /// The longest wait for a connection, and for room in one.
 const CONNECT: RealDuration = RealDuration::from_secs(5);
 
-/// The longest time for which a connection stays open after a failure.
+/// The time for which a connection stays open after a failure, unless the peer ends it.
 const CLOSE_NS: u64 = 1_000_000_000;
 
 /// The first message of each peer. A peer of any version can read the first two fields.
@@ -182,7 +182,7 @@ impl Control {
         self.greeted
     }
 
-    /// Whether the peer has sent a message of any kind. Others than senders may connect and say nothing.
+    /// Whether the peer has sent a line of JSON. Others than senders may connect and send none.
     pub fn has_spoken(&self) -> bool {
         self.has_spoken
     }

@@ -51,7 +51,7 @@ pub struct TransferParameters {
 
 /// The settings of a sender.
 pub struct SendSettings<'s> {
-    /// The parameters. A payload of 0 stands for the largest that fits the path, at most 4096 bytes.
+    /// The parameters. A payload of 0 stands for one that fits the first link of the path, at most 4096 bytes.
     pub parameters: TransferParameters,
     /// The receivers. Each gets all inputs.
     pub to: Vec<SocketAddr>,
@@ -102,7 +102,7 @@ pub struct Progress {
     /// The bytes that have arrived: at a receiver from all senders, at a sender those that its slowest receiver has
     /// acknowledged.
     pub bytes: u64,
-    /// The bytes of all files, if they are known.
+    /// The length of the files that are known so far. None if one of them is a stream.
     pub of: Option<u64>,
 }
 
@@ -126,7 +126,8 @@ pub struct Statistics {
     pub files: Vec<Stored>,
     /// The bytes of these files.
     pub bytes: u64,
-    /// The time in seconds from the agreement with the peers to the end of the transfer.
+    /// The time in seconds from the agreement with the peers to the end of the transfer; at a sender, of all its
+    /// transfers.
     pub seconds: f64,
     /// The bits of the files per second.
     pub goodput_bps: f64,

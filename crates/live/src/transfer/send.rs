@@ -21,9 +21,9 @@ use std::time::Duration as RealDuration;
 
 /// The largest payload in bytes unless the user names another: the largest MTU of RoCEv2.
 const USUAL_PAYLOAD: u16 = 4096;
-/// The messages of a queue pair that are sent at the same time.
+/// The most messages per queue pair, on average, that are sent at the same time.
 const MESSAGES_AT_ONCE: u64 = 4;
-/// The messages of a queue pair that the receiver has not written yet, at most.
+/// The most messages per queue pair, on average, that the receiver has not written yet.
 const UNWRITTEN: u64 = 8;
 /// The time by which packets may be sent early, so that the kernel gets them in batches.
 const EARLY: Duration = Duration::from_us(200);
@@ -348,7 +348,8 @@ fn wait_for(fds: &[PollFd<'_>], ns: u64) {
     let _ = ppoll(&mut fds, Some(TimeSpec::from_duration(RealDuration::from_nanos(ns))), None);
 }
 
-/// The largest payload, up to [`USUAL_PAYLOAD`], whose packets fit the first link of the path to `to`.
+/// The largest payload, up to [`USUAL_PAYLOAD`] and a multiple of 4, whose packets fit the first link of the path to
+/// `to`.
 fn fitting_payload(own: SocketAddr, to: SocketAddr) -> u16 {
     let mtu = || {
         let socket = UdpSocket::bind(SocketAddr::new(own.ip(), 0)).ok()?;

@@ -1,8 +1,8 @@
 //! The files of a transfer at its receiver.
 //!
-//! Messages arrive in any order. In a folder, each is written at its offset at once, to a file whose name ends with
-//! `.part` until it is whole. On standard output, messages wait for those before them, and for the reader of a pipe, which
-//! may take its time.
+//! Messages arrive in any order. In a folder, each is written at its offset as soon as its file is known. The name of
+//! the file ends with `.part` until it is whole. On standard output, messages wait for those before them, and for the
+//! reader of a pipe, which may take its time.
 
 use super::{Output, Stored, system};
 use crate::error::LiveError;
@@ -103,7 +103,7 @@ impl Sink {
         self.write_waiting(&mut Vec::new())
     }
 
-    /// A message has arrived whole. Its memory goes to `free` when it is written.
+    /// A message has arrived whole. If it is written at once, its memory goes to `free`.
     ///
     /// # Errors
     /// The file cannot be written.

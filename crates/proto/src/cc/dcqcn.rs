@@ -163,11 +163,11 @@ pub struct Dcqcn {
     window: u64,
     first_cnp: Option<Time>,
     byte_counter: u64,
-    /// Bytes sent since the last expiry of the byte counter.
+    /// Bytes that count towards the next expiry of the byte counter.
     bytes: u64,
-    /// Number of expiries of the timer since the rate last fell, by a cut or a NACK (T).
+    /// Number of expiries of the increase timer since the last cut, or fall of the rate by a NACK (T).
     timer_stage: u32,
-    /// Number of expiries of the byte counter since the rate last fell, by a cut or a NACK (BC).
+    /// Number of expiries of the byte counter since the last cut, or fall of the rate by a NACK (BC).
     byte_stage: u32,
     target: f64,
     alpha: f64,

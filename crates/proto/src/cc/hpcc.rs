@@ -203,8 +203,8 @@ impl CongestionControl for Hpcc {
 }
 
 impl Hpcc {
-    /// HPCC, Algorithm 1, MeasureInflight: averages the share of the busiest link into U. The new share has the weight of
-    /// the time between the two reports, divided by the base RTT.
+    /// HPCC, Algorithm 1, MeasureInflight: averages the share of the busiest link into U. The weight of the new share
+    /// is the time between the two reports divided by the base RTT, at most 1.
     fn measure_inflight(&mut self, stack: &IntStack) {
         let (mut busiest, mut watched) = (0.0, 0.0);
         for (hop, last) in stack.hops().iter().zip(self.last.hops()) {

@@ -105,7 +105,8 @@ interface! {
         fn handle_ack(&mut self, acked: &AckReport) {
             let _ = acked;
         }
-        /// Handles telemetry. The call of [`handle_ack`](Self::handle_ack) for the ACK that carried it follows.
+        /// Handles telemetry. It precedes the call of [`handle_ack`](Self::handle_ack) for the ACK that carried it,
+        /// if there is one.
         fn handle_telemetry(&mut self, report: &TelemetryReport<'_>) {
             let _ = report;
         }

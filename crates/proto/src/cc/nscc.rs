@@ -54,13 +54,14 @@ parameters! {
         /// this power (qa_gate).
         #[param(0..=16; example = 3; source = "UET 1.0.3, table 3-82")]
         pub qa_gate: u32,
-        /// Queueing delay above which quick adapt acts even without a loss (qa_threshold). If it is not set, quick adapt
-        /// acts only after a loss.
+        /// Queueing delay above which quick adapt acts even without a trim (qa_threshold). If it is not set, quick
+        /// adapt acts only after a trim.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "3rtt"; source = "UET 1.0.3, section 3.6.13: never where switches trim, otherwise four times the target")]
         pub qa_threshold: Option<Span>,
-        /// Samples of the average delay. With `spec`, each sample is the measured delay of a packet. With `htsim`, an
-        /// unmarked packet whose delay is above the target has a quarter of the base RTT as its sample.
+        /// Samples that ACKs add to the average delay. With `spec`, each sample is the measured delay of a packet.
+        /// With `htsim`, an unmarked packet whose delay is above the target has a quarter of the base RTT as its
+        /// sample.
         #[serde(default, skip_serializing_if = "NsccAverage::is_spec")]
         #[param(any; example = "htsim"; source = "uet-htsim: `htsim`; UET 1.0.3 does not except any sample"; default = "spec")]
         pub average: NsccAverage,
@@ -83,7 +84,7 @@ parameters! {
     }
 }
 
-/// The delays that enter the average.
+/// The delays that enter the average with ACKs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NsccAverage {
@@ -111,7 +112,7 @@ impl NsccAverage {
 /// - A period of quick adapt is over after its end time, not at it.
 /// - The bytes in flight that quick adapt ignores include the trimmed packet.
 /// - A trim at the last hop that is no sign of congestion still causes quick adapt.
-/// - The window is limited to MaxWnd after every ACK, not only when it is evaluated.
+/// - The window is limited to MaxWnd even if an ACK does not evaluate it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NsccRules {
@@ -167,8 +168,8 @@ pub struct NsccConstants {
     pub adjust_period: Duration,
     /// qa_gate: quick adapt applies if a period delivered fewer bytes than MaxWnd divided by two to this power.
     pub qa_gate: u32,
-    /// qa_threshold: the queueing delay above which quick adapt acts even without a loss. The largest [`Duration`] stands
-    /// for never.
+    /// qa_threshold: the queueing delay above which quick adapt acts even without a trim. The largest [`Duration`]
+    /// stands for never.
     pub qa_threshold: Duration,
     zero_delay: Duration,
     ewma: f64,
@@ -185,14 +186,14 @@ pub struct Nscc {
     /// The averaged queueing delay in picoseconds.
     avg_delay: f64,
     base_rtt: Duration,
-    /// inc_bytes: the increase since the last evaluation, times the window.
+    /// inc_bytes: the increase that the next evaluation applies, times the window. Quick adapt discards it.
     inc: f64,
-    /// Bytes acknowledged since the last evaluation.
+    /// Bytes acknowledged since the last evaluation or quick adapt.
     received: u64,
     last_adjust: Time,
     /// The time of the last decrease. None before the first one, so that the first decrease need not wait.
     last_decrease: Option<Time>,
-    /// fi_count: the bytes acknowledged in a row without queueing.
+    /// fi_count: the bytes acknowledged without queueing since it was last reset.
     fi_count: u64,
     /// Whether `fi_count` has exceeded the window, so that the window increases fast.
     increases_fast: bool,
@@ -212,7 +213,7 @@ impl NsccConfig {
     /// The names of the published parameter sets.
     pub const PRESETS: [&'static str; 2] = ["spec", "htsim"];
 
-    /// The values of UET 1.0.3 for a fabric whose switches trim.
+    /// The values of UET 1.0.3 for a fabric whose switches trim, with those of uet-htsim where UET gives none.
     pub fn spec() -> Self {
         NsccConfig {
             initial_window: Size::Bdp(1.5),
@@ -396,7 +397,8 @@ impl CongestionControl for Nscc {
 }
 
 impl Nscc {
-    /// Steps 2 and 5: returns the queueing delay of a packet, which is its RTT minus the shortest RTT so far.
+    /// Returns the queueing delay of a packet, which is its RTT minus the base RTT (the shortest RTT so far, but at
+    /// most config_base_rtt), and adds a sample to the average delay.
     #[inline]
     fn measure(&mut self, rtt: Duration, marked: bool) -> Duration {
         self.lower_base_rtt(rtt);

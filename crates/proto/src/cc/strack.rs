@@ -1,8 +1,8 @@
 //! STrack's congestion control (STrack, section 3.2, Algorithms 1, 2 and 4, Table 1).
 //!
-//! The window is counted in packets, since only then do the terms of the pseudocode have the same unit, and reported in
-//! bytes. All steps are taken once per ACK, however many packets it acknowledges. A loss does not change the window: in
-//! the paper a loss only causes the retransmission, which waits for the window.
+//! The window is counted in packets, since only then do the terms of the pseudocode have the same unit. It is
+//! reported in bytes. All steps are taken once per ACK, however many packets it acknowledges. A loss does not change
+//! the window: in the paper a loss only causes the retransmission, which waits for the window.
 
 use super::AnyCc;
 use super::interface::{AckReport, CcProperties, CongestionControl, Windows};
@@ -24,7 +24,8 @@ parameters! {
         /// Queueing delay to which the window converges (target_Qdelay).
         #[param(AboveZero; example = "1rtt"; source = "STrack, Table 1")]
         pub target_qdelay: Span,
-        /// Queueing delay above which the window follows the bytes that are delivered (target_Qhigh).
+        /// Queueing delay above which an unmarked ACK increases the window, and a marked one may set it to the bytes
+        /// delivered in a period (target_Qhigh).
         #[param(AboveZero; example = "3rtt"; source = "STrack, Table 1")]
         pub target_qhigh: Span,
         /// Weight of a sample in the average delay (ewma).
@@ -63,7 +64,7 @@ pub struct StrackCc {
     base_rtt: Duration,
     /// Bytes acknowledged in the last complete period.
     achieved_bdp: u64,
-    /// Bytes acknowledged since `rxcount_clear_ts`.
+    /// Bytes acknowledged since `rxcount_clear_ts` by ACKs of data.
     rx_count: u64,
     /// The start of the current period. The first period starts with the first ACK, since the paper does not specify
     /// it.
@@ -212,8 +213,8 @@ impl StrackCc {
             self.cwnd += constants.eta;
             self.last_selfai_ts = Some(now);
         }
-        // The lower bound of one packet is not in the paper, but without it the queue pair could stop for ever. The
-        // upper bound is "roughly the BDP" (section 3, scenario 1).
+        // The lower bound of one packet is not in the paper, but the increases divide by the window, which an
+        // achieved BDP of 0 would set to 0. The upper bound is "roughly the BDP" (section 3, scenario 1).
         self.cwnd = self.cwnd.clamp(1.0, constants.max_cwnd);
     }
 }

@@ -4,10 +4,11 @@
 //! details. Penalties, their cap and the number of entropy values are those of the simulator published with it.
 //! Penalties decay by STrack's rule (Algorithm 3, lines 20-27), with a counter instead of its bit.
 //!
-//! Under most transports a timeout does not tell which entropy value lost the packet (see [`LoadBalancer::handle_timeout`]).
-//! For these transports this balancer records the entropy values that it chose, with their times: a packet that times out
-//! now was sent an RTO ago. This is exact under `sack`, where each packet has its own timeout. Where timeouts occur at other
-//! times, no record matches and no entropy value is penalised.
+//! Under most transports a timeout does not tell which entropy value lost the packet (see
+//! [`LoadBalancer::handle_timeout`]). For these transports this balancer records the entropy values that it chose,
+//! with their times: a packet that times out now was sent an RTO ago. This holds under `sack` and `eqds`, where each
+//! packet has its own timeout, if the timers of hosts are exact. Where timeouts occur at other times, no record
+//! matches and no entropy value is penalised.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};
@@ -194,9 +195,9 @@ impl LoadBalancer for Bitmap {
 }
 
 impl Bitmap {
-    /// The next entropy value in turn. Each value has one turn per round, and the order differs from round to round
-    /// ("with a shuffle" in the published simulator). The order results from steps of a constant length that is coprime
-    /// to the number of entropy values.
+    /// The next entropy value in turn. Each value has one turn per round, and the order is drawn anew for each round
+    /// ("with a shuffle" in the published simulator). The order results from steps of a constant length that is
+    /// coprime to the number of entropy values.
     fn turn(&mut self) -> u16 {
         let evs = self.config.evs;
         if self.turns == 0 {
@@ -224,7 +225,6 @@ impl Bitmap {
     }
 
     fn penalise(&mut self, ev: u16, by: u32) {
-        // Entropy values of other balancers are ignored.
         if let Some(penalty) = self.penalties.get_mut(usize::from(ev)) {
             let before =
                 std::mem::replace(penalty, (u32::from(*penalty) + by).min(self.config.max_penalty) as u8);

@@ -16,13 +16,13 @@ pub struct Environment {
     pub trimming: bool,
 }
 
-/// The ports of the NIC of a queue pair. The port by which a packet leaves is its entropy value modulo the number of
-/// ports.
+/// The ports of the NIC of a queue pair. Unless the NIC chooses ports by another rule, or avoids ports that are down,
+/// the port by which a packet leaves is its entropy value modulo the number of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NicPorts {
     /// The number of ports.
     pub count: u16,
-    /// The ports that are idle, as a mask: bit `p` stands for port `p`.
+    /// The ports that can send now, as a mask: bit `p` stands for port `p`.
     pub free: u16,
     /// The ports whose links are up, as far as the NIC knows.
     pub up: u16,
@@ -76,17 +76,18 @@ interface! {
         fn see_ports(&mut self, ports: NicPorts) {
             let _ = ports;
         }
-        /// Handles an ACK (or SACK). `ev` is the entropy value of the data packet that caused the ACK, `marked` is
-        /// whether switches marked that packet (ECN), and `rtt` is the time since it was sent.
+        /// Handles an ACK (or SACK). `ev` is the entropy value of the packet that caused the ACK, `marked` is whether
+        /// switches marked that packet (ECN), and `rtt` is the time since it was sent.
         ///
         /// This is called for every ACK, even one that acknowledges nothing new, with two exceptions: the ACKs of
-        /// probes under `uet` and `mrc`, and under `mrc` an ACK whose packet has been retransmitted since it was
-        /// sent. With `ack_every` above 1 there are fewer ACKs than packets, and each call describes only the last
-        /// packet that the ACK covers, which caused it. Under `sack` a marked packet is acknowledged immediately.
-        /// With `carry_evs` there are further calls for the other packets that the ACK covers. These come first, and
-        /// have the `rtt` of the packet that caused the ACK. There are no calls for NACKs and CNPs, except for NACKs
-        /// of trimmed packets ([`handle_trim`](Self::handle_trim)). The transport `mp-rdma` instead calls this once
-        /// for each packet that an ACK or NACK clocks out.
+        /// probes under `uet` and `mrc`, and under `mrc` an ACK of a packet whose entropy value the sender no longer
+        /// has, for example because it has retransmitted the packet since. With `ack_every` above 1 there are fewer
+        /// ACKs than packets, and each call describes only the last packet that the ACK covers, which caused it.
+        /// Under `sack` a marked packet is acknowledged immediately. With `carry_evs` there are further calls for the
+        /// other packets that the ACK covers. These come first, and have the `rtt` of the packet that caused the ACK.
+        /// There are no calls for NACKs and CNPs, except for NACKs of trimmed packets
+        /// ([`handle_trim`](Self::handle_trim)). The transport `mp-rdma` instead calls this once for each packet that
+        /// an ACK or NACK clocks out.
         fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
             let _ = (now, ev, marked, rtt);
         }
@@ -133,7 +134,7 @@ interface! {
     pub trait LbProperties for each of LbConfig by each_config {
         /// The load balancer of a new queue pair. It draws its random numbers from `random`.
         fn build(&self, environment: &Environment, random: Stream) -> AnyLb;
-        /// The hardware state of a queue pair, field by field. It is empty for user-defined load balancers.
+        /// The hardware state of a queue pair, field by field. It is always empty for user-defined load balancers.
         fn state(&self) -> Vec<StateField>;
         /// Whether ECN marks change the choices of the load balancer.
         fn reacts_to_ecn(&self) -> bool;

@@ -85,7 +85,8 @@ pub type LbFactory = dyn Fn(&Environment, &Parameters, Stream) -> Box<dyn LoadBa
 /// The component that is named in the error for a panic in a user-defined load balancer.
 const PART: &str = "load balancer";
 
-/// Any load balancer. It chooses an entropy value and learns from feedback; it never sees the congestion control.
+/// Any load balancer. It chooses an entropy value and learns from feedback. Of the congestion control it sees only
+/// the window.
 pub enum AnyLb {
     /// See [`Ecmp`].
     Ecmp(Ecmp),

@@ -72,8 +72,7 @@ impl EvState {
 }
 
 /// The entropy values of a plane. An entropy value divided by the number of planes is the number of its path. The
-/// paths have consecutive numbers from `first` on, so that they cover all uplinks even if source routes have few of
-/// them.
+/// paths have consecutive numbers from `first` on, so that source routes spread them evenly over the uplinks.
 #[derive(Clone, Debug)]
 struct Plane {
     first: u32,
@@ -84,7 +83,7 @@ struct Plane {
     turns: u16,
 }
 
-/// An entropy value in the state ASSUMED_BAD, as its position in the set.
+/// An entropy value in the state ASSUMED_BAD. `index` is its index in [`MrcLb::states`].
 #[derive(Clone, Copy, Debug)]
 struct Retired {
     index: u16,
@@ -99,7 +98,7 @@ pub struct MrcLb {
     ports: NicPorts,
     /// The ports of the receiver's NIC that are up, according to its last report.
     peer_up: u16,
-    /// Mask of the planes in which at least one entropy value in use is usable.
+    /// Mask of the planes with a usable entropy value among those in use.
     usable: u16,
     turn: u16,
     /// Number of entropy values of a plane, and number of them that are in use.
@@ -110,7 +109,8 @@ pub struct MrcLb {
     slots: Box<[u16]>,
     /// The state of each entropy value. Its index is the plane times `per_plane` plus the position.
     states: Box<[EvState]>,
-    /// Number of usable entropy values, and number below which it may not fall.
+    /// Number of usable entropy values, and the least number of them that retirements leave. If that is 0, they leave
+    /// one.
     available: u32,
     least: u32,
     /// The retired entropy values. The one to probe first is at the front.
@@ -121,7 +121,7 @@ pub struct MrcLb {
 }
 
 impl MrcLb {
-    /// A sender whose entropy values are all good.
+    /// A sender before its first packet.
     pub fn new(config: &MrcLbConfig, environment: &Environment, random: Stream) -> Self {
         let mut lb = MrcLb {
             ports: NicPorts::ONE,
@@ -249,8 +249,8 @@ impl MrcLb {
         *at
     }
 
-    /// Retires an entropy value, unless too few would be left. A backup of its plane replaces it, so that all planes
-    /// keep equally many in use.
+    /// Retires an entropy value, unless too few would be left. If its plane has a usable backup, the backup replaces
+    /// it.
     fn retire(&mut self, now: Time, index: u16) {
         if !self.states[usize::from(index)].is_usable() || self.available <= self.least.max(1) {
             return;
@@ -412,7 +412,7 @@ impl LoadBalancer for MrcLb {
             let due = self.retired.pop_front_if(|retired| retired.probe_at <= now)?;
             let (plane, position) = (due.index / self.per_plane, due.index % self.per_plane);
             let is_up = self.ports.count == 1 || self.ports.up & self.peer_up & 1 << plane != 0;
-            // The last probe had no response, so the count of successes restarts.
+            // If the last probe had no response, the count of successes restarts.
             let successes = if due.is_probed { 0 } else { due.successes };
             self.retired.push_back(Retired {
                 probe_at: now + self.probe_interval,

@@ -1,5 +1,5 @@
-//! Protective load balancing: a queue pair stays on one path until several consecutive round trips were congested, and
-//! then moves to a random one.
+//! Protective load balancing: a queue pair stays on one path until a number of consecutive round trips were congested
+//! or a timeout occurs, and then moves to a random one.
 //!
 //! PLB (SIGCOMM 2022) and FlowBender (CoNEXT 2014) have the same rule with different numbers. In Linux, PLB moves when
 //! half of a round's packets are marked in 3 consecutive rounds for an idle flow, and in 12 for a busy one. FlowBender

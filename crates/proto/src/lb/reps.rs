@@ -30,18 +30,19 @@ parameters! {
         #[param(any; example = "reset"; source = "keep: REPS, Algorithms 1 and 2; reset: the simulator published with it";
             default = "keep")]
         pub after_freezing: AfterFreezing,
-        /// Events at which a sender checks whether freezing is over: ACKs (`ack`), or timeouts as well (`timeout`). A
-        /// sender whose cached entropies all fail gets no ACK, and with `ack` it stays frozen for ever.
+        /// Events at which a sender checks whether freezing is over: unmarked ACKs (`ack`), or timeouts as well
+        /// (`timeout`). A sender whose cached entropies all fail gets no ACK, and with `ack` it stays frozen for
+        /// ever.
         #[serde(default, skip_serializing_if = "FreezingEnds::is_ack")]
         #[param(any; example = "timeout"; source = "ack: REPS, Algorithm 1; timeout: section 3.2, after a fixed time, and the public UET simulator";
             default = "ack")]
         pub freezing_ends: FreezingEnds,
-        /// Number of packets after freezing. Every `buffer`-th of these packets explores (NUM_PKTS_CWND). Algorithm 1 may
-        /// mean the window at that time; here it is a fixed number.
+        /// Number of packets after freezing of which some or all explore, according to `after_freezing`
+        /// (NUM_PKTS_CWND). Algorithm 1 may mean the window at that time; here it is a fixed number.
         #[param(0..=255; example = 132; source = "unspecified; REPS, Table 1, has eight bits for it. 1.5 BDP on two tiers")]
         pub explore_packets: u32,
-        /// Number of base RTTs that separates failures from congestion. A timeout counts as a failure if the highest RTT
-        /// measured in the last one to two RTO periods was below this many base RTTs (Appendix A, without trimming).
+        /// Number of base RTTs that separates failures from congestion. A timeout counts as a failure if the highest
+        /// RTT measured in the last one to three RTOs was below this many base RTTs (Appendix A, without trimming).
         #[param(0.0..; example = 1.65;
             source = "REPS, Appendix A; the number is that of the simulator published with it")]
         pub failure_rtt: f64,
@@ -87,10 +88,10 @@ impl AfterFreezing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FreezingEnds {
-    /// Only when an ACK arrives.
+    /// Only when an unmarked ACK arrives.
     #[default]
     Ack,
-    /// When an ACK arrives or a timer expires.
+    /// When an unmarked ACK arrives or a timer expires.
     Timeout,
 }
 
@@ -441,7 +442,8 @@ impl Reps {
     }
 }
 
-/// The highest RTT in the current and the previous period of one RTO.
+/// The highest RTT in the current and the previous period. A period lasts at least one RTO, and ends with the first
+/// ACK or timeout thereafter.
 ///
 /// The paper has "a period preceding the timeout" of unspecified length. A packet that times out now was queued one RTO
 /// ago, so the period before the current one counts too. If no ACK arrived in that time, there is no RTT, which

@@ -1,8 +1,8 @@
 //! STrack's adaptive load balancing (STrack, section 3.1, Algorithm 3).
 //!
-//! The printed algorithm inverts the meaning of a bit: its lines 5 and 8 clear the bit of a marked path and set the bit
-//! of a good one, while line 20 skips paths whose bit is set. Here the bits have the meaning that the paper's text
-//! describes: a marked ACK sets its path's bit, and a path with a set bit is skipped once.
+//! The printed algorithm inverts the meaning of a bit: its lines 5 and 8 clear the bit of a marked path and set the
+//! bit of a good one, while line 20 skips paths whose bit is set. Here the bits have the meaning that the paper's
+//! text describes: a marked ACK sets its path's bit, and a path with a set bit is skipped.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};
@@ -30,12 +30,13 @@ const MAX_PATHS: u32 = 256;
 /// The paths of a STrack sender. Names follow the paper's pseudocode.
 #[derive(Clone, Debug)]
 pub struct StrackLb {
-    /// Bit `path` is set if `path` was marked and has not been skipped since.
+    /// Bit `path` is set by a marked ACK of `path`. It is cleared by an unmarked one, or when `path` is the first one
+    /// that a packet skips.
     bitmap: [u64; MAX_PATHS as usize / 64],
     /// The path chosen last.
     rr: u32,
-    /// The path of an unmarked ACK, for the next packet. The paper stores a negative number for "none" and tests for ">
-    /// 0", so that path 0 could never be chosen.
+    /// The path of an unmarked ACK, for the next packet. The paper stores a negative number for "none" and tests for
+    /// "> 0", so that path 0 could never be used again in this way.
     next_path_id: Option<u16>,
     max_paths: u32,
     min_paths: u32,
@@ -121,7 +122,6 @@ impl LoadBalancer for StrackLb {
     /// STrack, Algorithm 3, `update_ecn_bitmap`, lines 2-10.
     #[inline]
     fn handle_ack(&mut self, _now: Time, ev: u16, marked: bool, _rtt: Duration) {
-        // Entropy values of other balancers are ignored.
         if u32::from(ev) >= self.max_paths {
             return;
         }
@@ -186,8 +186,8 @@ mod tests {
         StrackLb::new(&config, &environment, stream(1, 0, Purpose::LoadBalancer))
     }
 
-    /// The loop of Algorithm 3 as it is printed, with a bool for each bit. Only the meaning of a bit is corrected: a
-    /// set bit marks a congested path.
+    /// The loop of Algorithm 3 as it is printed, with a bool for each bit. Two points are corrected: a set bit marks
+    /// a congested path, and path 0 can be used again.
     struct Plain {
         bitmap: Vec<bool>,
         rr: usize,

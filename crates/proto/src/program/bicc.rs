@@ -1,10 +1,10 @@
 //! BiCC ("Bilateral Congestion Control", INFOCOM 2024), as Themis-longhaul simulates it (sections II-D and VII-A), at
 //! the external switch (ESW) of each data centre.
 //!
-//! *Near-destination loop.* Data for a host of the switch's own data centre comes from other data centres. It is
-//! forwarded as long as the bytes in flight from this switch to that host stay within the BDP of a data centre. Other
-//! packets wait in the host's virtual output queue (VOQ), a FIFO for all queue pairs. This is the control by IP address
-//! that section II-D criticises as too coarse. VOQs have unlimited size (section VII-A), in memory of their own.
+//! *Near-destination loop.* Data from another data centre for a host of the switch's own one is forwarded as long as
+//! the bytes in flight from this switch to that host stay within the BDP of a data centre. Other packets of this kind
+//! wait in the host's virtual output queue (VOQ), a FIFO for all queue pairs. This is the control by IP address that
+//! section II-D criticises as too coarse. VOQs have unlimited size (section VII-A), in memory of their own.
 //!
 //! *Near-source loop.* A CNP of this loop carries no cQPN, so the sender cannot attribute it to a queue pair (sections
 //! III-B and VII-A). These CNPs therefore have no effect, and are not simulated. The papers do not specify whether the
@@ -157,8 +157,8 @@ pub struct Bicc {
     requested: Vec<Option<u32>>,
     /// Forwarded packets in the order of forwarding. The first one is in flight, but later ones may no longer be.
     log: VecDeque<Logged>,
-    /// Forwarded packets that the host will drop, in the order of `due`. As in `log`, only the first one is certain
-    /// to be in flight.
+    /// Forwarded packets that the host will drop if it is a go-back-N receiver, in the order of `due`. As in `log`,
+    /// only the first one is certain to be in flight.
     dropped_by_host: VecDeque<Logged>,
     held_bytes: u64,
     counts: Counts,
@@ -293,7 +293,8 @@ impl Bicc {
         }
     }
 
-    /// Handles a NACK: a go-back-N host has dropped packets beyond `psn`, and drops further ones until `psn` arrives.
+    /// Handles a NACK. The host is taken for a go-back-N receiver, which has dropped packets beyond `psn`, and drops
+    /// further ones until `psn` arrives.
     fn handle_nack(&mut self, qp: QpId, host: HostId, psn: u32, now: Time) {
         let Some(sent) = self.qps.get_mut(qp.index()) else { return };
         self.requested[qp.index()] = Some(psn);

@@ -177,7 +177,7 @@ pub enum Total {
 interface! {
     /// A program in a switch, built-in or user-defined.
     ///
-    /// After each call the switch sends the packets in `out`, then reads [`next_timeout`](Self::next_timeout). The
+    /// After each call the switch reads [`next_timeout`](Self::next_timeout) and sends the packets in `out`. The
     /// program must emit each held packet ([`Verdict::Hold`], [`Verdict::HoldOutside`]) exactly once, from the place
     /// where it was held and with its length unchanged. Otherwise the run ends with an error.
     pub trait Program: Send for each of AnyProgram by each_program {

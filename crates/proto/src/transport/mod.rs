@@ -212,9 +212,9 @@ const PART: &str = "transport";
 /// A counter of senders that only some transports have ([`SenderCounters`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderCounter {
-    /// NACKs that were received.
+    /// NACKs, as in [`SenderCounters::nacks`].
     Nacks,
-    /// Batches of retransmissions that were fetched from host memory.
+    /// Batches of retransmissions, as in [`SenderCounters::fetches`].
     Fetches,
 }
 
@@ -272,19 +272,19 @@ interface! {
         fn rto(&self) -> Span;
         /// The hardware state of a queue pair that tracks which of `packets` packets in flight arrived and which are
         /// lost, field by field. Every transport also has a cumulative PSN at both hosts and a timer at the sender,
-        /// which are not listed. DCP counts messages instead (section 4.5), so that its state does not grow with
-        /// `packets`.
+        /// which are not listed. DCP tracks messages instead of packets (section 4.5), so that its state does not
+        /// grow with `packets`.
         ///
-        /// A bitmap has a bit for each packet in flight, except that MP-RDMA's has a fixed size. IRN has five bitmaps
-        /// (DCP, Table 3), and other transports have one for each set of PSNs that hardware must keep. The timer or
-        /// the transmission time of a packet takes 32 bits.
+        /// A bitmap has a bit for each packet in flight, except that those of the receivers of MP-RDMA, UET and MRC
+        /// have a fixed size. IRN has five bitmaps (DCP, Table 3), and other transports have one for each set of PSNs
+        /// that hardware must keep. The timer or the transmission time of a packet takes 32 bits.
         fn tracking(&self, packets: u32) -> Vec<StateField>;
         /// Number of messages that the receiver tracks at the same time, with state of their own in
         /// [`tracking`](Self::tracking). None if the receiver tracks only packets.
         fn tracked_messages(&self) -> Option<u32> {
             None
         }
-        /// All timeouts of the transport, with the paths of their parameters.
+        /// Timeouts of the transport that must exceed a round trip, with the paths of their parameters.
         fn timeouts(&self) -> Vec<(&'static str, Span)> {
             vec![("transport.rto", self.rto())]
         }
@@ -293,8 +293,8 @@ interface! {
             let _ = window;
             NumberSpace::of_packets(u64::from(u32::MAX))
         }
-        /// Number of packets of each request into which a message of `message` packets is split, for an initial window
-        /// of `window` bytes. None for transports without requests.
+        /// Length in packets of the requests into which a message of `message` packets is split, for an initial
+        /// window of `window` bytes. The last request may be shorter. None for transports without requests.
         fn request_packets(&self, window: u64, message: u64) -> Option<u64> {
             let _ = (window, message);
             None

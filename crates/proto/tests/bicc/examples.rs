@@ -239,8 +239,7 @@ fn copies_that_waited_together_count_each() {
     assert_eq!(esw.count("given_up_packets"), 2);
 }
 
-/// A packet is lost and never retransmitted, because it is no longer needed. It counts as in flight until `release`
-/// has passed.
+/// A packet for which no answer arrives counts as in flight until `release` has passed.
 #[test]
 fn what_nothing_is_heard_of_is_released_in_time() {
     let mut esw = Esw::new(&config(2, Duration::from_us(100)));

@@ -243,7 +243,7 @@ impl Fabric {
 }
 
 impl Plan {
-    /// All senders act for one host.
+    /// The sender and the receiver of a queue pair. All senders are on one host.
     fn ends(&self, qp: u32) -> (AnySender, AnyReceiver) {
         let dst = HostId(FIRST_OWN + self.qps[qp as usize].0);
         let (payload, header, ack) = (Bytes(1_000), Bytes(48), Bytes(60));

@@ -41,7 +41,7 @@ impl Model {
         }
     }
 
-    /// Handles a packet from `src`, and returns the forwarded packets.
+    /// Handles a packet from `src`, and returns the forwarded data packets.
     pub fn pass(&mut self, now: Time, packet: &Packet, src: HostId) -> Vec<Sent> {
         let qp = packet.qp.0;
         match packet.repr {

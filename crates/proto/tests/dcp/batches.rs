@@ -9,7 +9,7 @@ fn repeated(batch: u32, span: Duration) -> Vec<(Time, u32)> {
     let mut sender = sender(DcpConfig { pcie, batch, ..config() });
     assert!(sender.paces());
     post(&mut sender, [16_000, 1_000]);
-    // The packets of message 1 are new data, which could be sent meanwhile.
+    // The packets of the second message are new data, which could be sent meanwhile.
     (0..16_000).for_each(|_| assert!(sender.poll_transmit(us(0)).is_some()));
     (0..16_000).for_each(|psn| answer(&mut sender, us(0), header_only(psn, 0, 0)));
     let (mut now, mut sent) = (us(0), Vec::new());
@@ -50,7 +50,7 @@ fn one_fetch_for_each_packet_makes_four_gigabits() {
 #[test]
 fn a_batch_is_bounded_by_the_queue_and_the_window() {
     let fetches = |headers: u32, window: u64, batch: u32| {
-        // The window shrinks once all packets are sent.
+        // The window changes to `window` once all packets are sent.
         let (mut sender, now) = closing(DcpConfig { batch, ..config() });
         post(&mut sender, [100]);
         assert_eq!(psns(&mut sender, us(0)).len(), 100);

@@ -1,4 +1,4 @@
-//! DCP's sender and receiver, tested call by call (sections 4.3 to 4.5), and the bytes of figure 4.
+//! DCP's sender and receiver, tested call by call (sections 4.3 to 4.5).
 
 mod batches;
 mod receiver;

@@ -29,7 +29,7 @@ impl Receiver {
     }
 }
 
-/// A packet of a message with its own CQE.
+/// A packet of a request that has a CQE.
 pub fn data(psn: u32, message: u32, message_packets: u32, number: u32, retry: u8) -> Packet {
     let repr = Repr::data(psn)
         .with_message(MessageId(message), message_packets)

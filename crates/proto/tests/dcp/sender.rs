@@ -117,8 +117,8 @@ fn no_message_beyond_those_that_are_tracked() {
     assert_eq!(psns(&mut sender, us(1)), range(16..22));
 }
 
-/// There is one ACK per request. Messages are therefore split into requests so short that the window has room for as
-/// many of them as the receiver tracks.
+/// There is one ACK per request. Messages are therefore split into requests so short that the window has room for
+/// about as many of them as the receiver tracks.
 #[test]
 fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
     let mut sender = windowed(config(), 18 * PACKET);

@@ -4,7 +4,7 @@ use super::receiver::{Receiver, data};
 use super::*;
 use anabranch_proto::transport::SenderCounters;
 
-/// Lets the sender time out once, exactly when `next_timeout` says so, and returns that time.
+/// Lets the sender time out once, exactly at `next_timeout`, and returns that time.
 fn time_out(sender: &mut DcpSender) -> Time {
     let (due, before) = (sender.next_timeout().unwrap(), sender.counters().timeouts);
     sender.handle_timeout(Time(due.0 - 1));
@@ -253,7 +253,8 @@ fn split(packets: u64) -> DcpSender {
 fn a_timeout_repeats_all_requests_of_the_oldest_message() {
     let mut sender = split(2);
     post(&mut sender, [7, 2]);
-    // The requests have 3, 3 and 1 packets, and the window has room for 8 packets.
+    // The requests of the first message have 3, 3 and 1 packets. The window has room for 8 packets, so that one
+    // packet of the second message follows.
     let first = [(0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 1, 0), (4, 1, 0), (5, 1, 0), (6, 2, 0), (7, 3, 0)];
     assert_eq!(send(&mut sender, us(0)), first);
     time_out(&mut sender);
@@ -282,8 +283,8 @@ fn a_timeout_repeats_all_requests_of_the_oldest_message() {
     assert_eq!(send(&mut sender, us(8_010)), [(7, 3, 1), (8, 3, 1)]);
 }
 
-/// A round has only the packets that were sent, and the rest of a request follows in its new round. Acknowledged
-/// packets are not retransmitted, and header-only packets of abandoned rounds are ignored.
+/// A round has only the packets that were sent. Acknowledged packets are not retransmitted, and header-only packets
+/// of abandoned rounds are ignored.
 #[test]
 fn a_round_has_what_was_sent_and_is_not_acknowledged() {
     let mut sender = split(2);
@@ -303,8 +304,8 @@ fn a_round_has_what_was_sent_and_is_not_acknowledged() {
     assert_eq!(send(&mut sender, us(4_002)), rest);
     answer(&mut sender, us(4_003), header_only(7, 3, 1));
     assert_eq!(send(&mut sender, us(4_003)), [(7, 3, 1)]);
-    // The timeout retransmits everything that is not acknowledged: requests 2 and 3 are sent for the third time, and
-    // requests 4 and 5 for the second.
+    // The timeout retransmits everything that is not acknowledged: requests 2 and 3 in their third round, and
+    // requests 4 and 5 in their second.
     time_out(&mut sender);
     let third: Vec<_> =
         send(&mut sender, us(8_010)).into_iter().map(|(psn, _, retry)| (psn, retry)).collect();

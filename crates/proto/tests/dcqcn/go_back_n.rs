@@ -81,7 +81,7 @@ mod receiving {
         assert_eq!(receiver.answers(us(0), &first), [ack(1, false, 0)]);
         assert_eq!(receiver.answers(us(1), &data(1)), []);
         assert_eq!(receiver.take(us(2), &data(0)), (vec![ack(2, false, 0)], false));
-        // That ACK was for PSN 1, so the next one follows four packets later.
+        // That ACK covers PSN 1, so the next one follows four packets later.
         for psn in 2..5 {
             assert_eq!(receiver.answers(us(3), &data(psn)), []);
         }

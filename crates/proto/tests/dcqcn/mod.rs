@@ -1,5 +1,5 @@
-//! DCQCN with fixed scripts of CNPs, compared with values that were computed by hand from its equations. The module
-//! also tests the sender and the receiver of `go-back-n`, call by call.
+//! DCQCN with fixed scripts of CNPs and NACKs, compared with values that were computed by hand from its equations.
+//! The submodules test `go-back-n` and `sack` with DCQCN, call by call.
 
 use crate::support::{ENDS, us, wide_facts};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};

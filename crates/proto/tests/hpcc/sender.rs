@@ -36,7 +36,7 @@ fn ack(cumulative: u32) -> Packet {
     answer(Repr::ack(cumulative).with_received(base, received).with_sent_at(sent_at))
 }
 
-/// The log of the calls: the hops, `acked` and `next` of each report, and the packets of each ACK.
+/// The log of the calls: the hops, `acked` and `next` of each report, the packets of each ACK, and the losses.
 type Log = Arc<Mutex<Vec<String>>>;
 
 struct Told(Log);

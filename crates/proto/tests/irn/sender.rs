@@ -374,7 +374,7 @@ fn an_old_sack_puts_nobody_into_recovery() {
     assert_eq!(upon(&mut sender, us(8), ack(5, 4)), []);
     assert_eq!(upon(&mut sender, us(8), ack(2, 3)), []);
     assert_eq!(upon(&mut sender, us(8), ack(2, 10)), []);
-    // A SACK that contradicts itself has no effect either: the ePSN stopped at the packet that this SACK names.
+    // A SACK that contradicts an earlier ACK has no effect either: packet 5 had not arrived when the ePSN was 5.
     assert_eq!(upon(&mut sender, us(8), ack(2, 5)), []);
     assert_eq!(time_out(&mut sender, us(328)), [5]);
     // A SACK for a packet above the ePSN has an effect, however old its own ePSN is.

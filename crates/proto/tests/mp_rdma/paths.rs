@@ -114,7 +114,7 @@ fn one_packet_in_a_hundred_round_trips_probes() {
     assert!((900..=1_100).contains(&probes), "{probes}");
 }
 
-/// Two packets that may probe are a round trip apart, whatever else is sent.
+/// Two packets that may probe are at least a round trip apart, whatever else is sent.
 #[test]
 fn a_round_trip_has_one_packet_that_may_probe() {
     let mut lb = paths(1.0);

@@ -3,7 +3,7 @@
 use super::*;
 use anabranch_proto::transport::{MpRdmaReceiver, Receiver as _, Sender as _};
 
-/// A sender with a constant window of `window` packets, all of which it sent at 1 us.
+/// A sender with a constant window of `window` packets, which it filled at 1 us.
 fn busy(window: u32) -> MpRdmaSender {
     let cc = anabranch_proto::cc::AnyCc::constant(u64::from(window) * 1_000);
     let mut sender = MpRdmaSender::new(&config(), &FACTS, ENDS, cc, paths(0.0));
@@ -66,8 +66,8 @@ fn data_like(psn: u32) -> Packet {
     Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000).with_ev(7)
 }
 
-/// Everything from the ePSN on is retransmitted in order, as answers clock it out, and new packets follow. PSNs 2 and 3
-/// may still be in flight when the sender goes back, and count as in flight until they are answered.
+/// Everything from the ePSN on is retransmitted in order, as answers clock it out, and new packets follow. Two
+/// packets may still be in flight when the sender goes back, and count as in flight until they are answered.
 #[test]
 fn what_follows_is_sent_again_and_then_what_is_new() {
     let mut sender = busy(4);
@@ -121,7 +121,7 @@ fn a_nack_for_less_than_is_acknowledged_is_obeyed_as_well() {
     assert_eq!(burst(&mut sender, us(17)), psns(6..10), "there is nothing to go back to");
 }
 
-/// Packets that the receiver has are not retransmitted, even before the sender reaches them.
+/// Packets that are acknowledged before the sender reaches them again are not retransmitted.
 #[test]
 fn what_is_acknowledged_meanwhile_is_left_out() {
     let mut sender = busy(6);

@@ -1,4 +1,4 @@
-//! Tests of messages, and of packets that a sender ignores.
+//! Tests of messages, of small windows, and of packets that a sender ignores.
 
 use super::*;
 use anabranch_proto::cc::AnyCc;

@@ -16,7 +16,7 @@ const FACTS: PathFacts = PathFacts {
 };
 const MTU: u64 = 4_150;
 
-/// An NSCC source. Times are in nanoseconds, and each ACK acknowledges one packet.
+/// An NSCC source. Times are in nanoseconds.
 struct Source {
     cc: Nscc,
     in_flight: u64,
@@ -102,7 +102,8 @@ fn a_window_of_acknowledgements_raises_the_window_by_the_gains() {
     assert_eq!(source.cc.window(), 175_000 + 8_473);
 }
 
-/// The window grows by eta = 726 B per period, whatever the marks.
+/// The window grows by eta = 726 B per period, even if packets are marked, as long as their delay is below the
+/// target.
 #[test]
 fn the_window_grows_by_eta_each_period() {
     let mut source = Source::new(&NsccConfig { initial_window: "1bdp".parse().unwrap(), ..sharp() });
@@ -235,7 +236,7 @@ fn a_shorter_path_has_a_smaller_largest_window() {
     assert_eq!(source.cc.window(), 131_250);
 }
 
-/// A fast increase passes MaxWnd until the next evaluation. With the rules of uet-htsim it does not.
+/// A fast increase may exceed MaxWnd until the next evaluation. With the rules of uet-htsim it does not.
 #[test]
 fn uet_htsim_limits_a_fast_increase() {
     for (rules, passes) in [(NsccRules::Spec, true), (NsccRules::Htsim, false)] {

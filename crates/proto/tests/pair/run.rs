@@ -35,7 +35,7 @@ pub trait Sending {
 /// A receiver with its model.
 pub trait Receiving {
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<Vec<Packet>, TestCaseError>;
-    /// The time at which the receiver's host sends a packet without a trigger. None unless the transport pulls.
+    /// The time at which the receiver's host may send a pull. None unless the transport pulls.
     fn next_timeout(&self) -> Option<Time> {
         None
     }
@@ -73,9 +73,9 @@ pub struct Run<'a, E: Ends> {
     /// The time at which the timer expires.
     timer: Option<Time>,
     receiver_timer: Option<Time>,
-    /// For packets to the receiver and for packets to the sender: the number of packets sent, and the arrival of the
-    /// last one.
+    /// Number of packets sent to the receiver, and to the sender.
     sent: [u64; 2],
+    /// Arrival of the last packet, in the same two directions.
     last_arrival: [Time; 2],
     probes: u64,
     lost: u64,
@@ -207,7 +207,6 @@ impl<'a, E: Ends> Run<'a, E> {
         };
         let rings = due + self.schedule.timer_lag;
         if self.timer.is_none_or(|set| rings < set) {
-            // The timer that was set for an earlier packet expired before this one was due.
             prop_assert!(due > self.now || self.timer.is_some(), "a timeout that is due was not handled");
             prop_assert!(rings > self.now, "a timeout came up that is long due");
             self.timer = Some(rings);

@@ -35,7 +35,7 @@ pub trait Ends: Clone + Debug {
     /// The headers of the transport's packets.
     const HEADERS: Headers;
     fn build(schedule: &Schedule<Self>) -> (Self::Sender, Self::Receiver);
-    /// The time at which everything must be acknowledged.
+    /// The time by which everything must be acknowledged.
     fn deadline(schedule: &Schedule<Self>) -> Time;
 }
 
@@ -125,7 +125,7 @@ pub fn check_gap(line_rate: Rate, now: Time, last: Option<(Time, u64)>) -> Resul
     Ok(())
 }
 
-/// The messages whose last packet is among these PSNs.
+/// The messages whose last packet is among these packets.
 pub fn whole(arrived: &[Planned]) -> Vec<usize> {
     arrived.iter().filter(|planned| planned.is_last).map(|planned| planned.message).collect()
 }
@@ -287,7 +287,7 @@ pub fn ns(range: std::ops::Range<u64>) -> impl Strategy<Value = Duration> {
     range.prop_map(Duration::from_ns)
 }
 
-/// The id of the message that is posted as number `index`. It differs from the index, so that a mix-up is noticed.
+/// The id of the message with this index in the schedule. It differs from the index, so that a mix-up is noticed.
 pub fn message_id(index: usize) -> MessageId {
     MessageId(1000 - 7 * index as u32)
 }

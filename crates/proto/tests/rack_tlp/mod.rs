@@ -211,7 +211,7 @@ fn the_congestion_controls_window_holds_too() {
     assert_eq!(sender.send(us(0)), [(0, false), (1, true)]);
 }
 
-/// The lowest packet is lost repeatedly, but the amount that the sender must remember is bounded.
+/// The lowest packet stays unacknowledged, but the number of PSNs that the sender must remember is bounded.
 #[test]
 fn the_span_of_psns_is_bounded() {
     let mut sender = Sender::with(100_000);

@@ -109,7 +109,7 @@ fn a_retransmission_that_is_lost_is_found_like_any_packet() {
     assert_eq!(sender.counted(), (2, 0));
 }
 
-/// The ACK of the first copy does not acknowledge the second one.
+/// The ACK of the first copy does not show that the second one arrived.
 #[test]
 fn the_ack_of_a_first_copy_does_not_speak_for_the_second() {
     let mut sender = Sender::with(10);
@@ -151,7 +151,6 @@ fn a_timeout_takes_the_lowest_packet_and_the_old_ones() {
         20,
     );
     sender.stream(0, 0..2);
-    // The probe is new data, and is lost too.
     assert_eq!(sender.one(us(17)), Some((2, false)));
     sender.stream(20, 3..6);
     assert_eq!(sender.end.next_timeout(), Some(us(30)));

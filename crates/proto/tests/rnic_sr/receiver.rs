@@ -158,7 +158,6 @@ fn who_asks_out_of_order_is_answered_twice() {
 #[test]
 fn messages_are_delivered_in_order() {
     let mut receiver = Receiver::new(config());
-    // PSNs 0 to 2 belong to message 20, PSN 3 to message 10, PSNs 4 and 5 to message 30, and PSNs 6 and 7 to message 5.
     let packet = |psn: u32| match psn {
         0..3 => of(psn, 20, 3),
         3 => of(psn, 10, 1),

@@ -179,7 +179,7 @@ fn a_nack_from_before_an_acknowledgement_is_old() {
     answer(&mut sender, us(1), ack(5));
     answer(&mut sender, us(2), nack(4));
     assert_eq!(burst(&mut sender, us(2)), []);
-    // A NACK for a packet that was never sent has no effect.
+    // A NACK for a packet that was never sent causes no retransmission, but acknowledges the packets below it.
     answer(&mut sender, us(3), nack(10));
     assert_eq!(burst(&mut sender, us(3)), []);
     assert_eq!(acknowledged(&mut sender), [1]);
@@ -260,7 +260,7 @@ fn a_nack_halves_the_rate() {
     assert_eq!(burst(&mut sender, Time(399_999)), []);
     assert_eq!(burst(&mut sender, Time(400_000)), [1]);
     assert_eq!(burst(&mut sender, Time(560_000)), [2]);
-    // Further NACKs do not cut the rate again, and an outdated NACK has no effect at all.
+    // A further NACK does not cut the rate again, and an outdated NACK has no effect.
     answer(&mut sender, Time(570_000), nack(1));
     answer(&mut sender, Time(570_000), nack(0));
     assert_eq!(burst(&mut sender, Time(719_999)), []);
@@ -364,9 +364,9 @@ fn the_rto_runs_from_the_last_new_acknowledgement() {
     assert_eq!(sender.counters().retransmissions, 5);
 }
 
-/// After a timeout, everything is retransmitted in order. A NACK for a packet that has not yet been retransmitted
-/// changes nothing. A NACK for a packet that has been retransmitted causes a retransmission of that packet and of the
-/// last packet that has been retransmitted.
+/// After a timeout, everything that is unacknowledged is retransmitted in order. A NACK for a packet that has not yet
+/// been retransmitted causes no further retransmission. A NACK for a packet that has been retransmitted causes a
+/// retransmission of that packet and of the last packet that has been retransmitted.
 #[test]
 fn a_nack_after_a_timeout() {
     let mut sender = sender(config());

@@ -351,8 +351,9 @@ mod congestion_control {
         let mut cc = sharp(20.0);
         cc.handle_ack(&acked(100, 4, true));
         assert_eq!(cc.window(), 20_150);
-        // An RTT of 20 us is 16 us above the base RTT of 4 us, and 4 us above the target of 12 us: the window is cut by
-        // 0.8 * 4 / 16 = 20 %. Then eta is added, because more than a base RTT has passed since eta was last added.
+        // An RTT of 20 us is a delay of 16 us above the base RTT of 4 us. This is 4 us above the target of 12 us: the
+        // window is cut by 0.8 * 4 / 16 = 20 %. Then eta is added, because more than a base RTT has passed since eta
+        // was last added.
         cc.handle_ack(&acked(105, 20, true));
         assert_eq!(cc.window(), 16_270, "20.15 * 0.8 + 0.15");
     }

@@ -65,7 +65,7 @@ impl Run {
         }
     }
 
-    /// Runs until everything is acknowledged, but for at most 100 ms.
+    /// Runs until no event is left, but for at most 100 ms.
     fn finish(path: Path) -> Outcome {
         let header = if path.payload > 10_000 { 500 } else { HEADER };
         let config = StrackConfig { payload: Bytes(path.payload), header: Bytes(header), ..config() };

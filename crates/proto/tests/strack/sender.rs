@@ -77,7 +77,7 @@ fn what_is_in_flight_was_sent_and_not_received() {
     assert_eq!(requests(&mut sender, 12), [(4, false), (5, true)]);
     sack(&mut sender, 13, 4, 0, 5, 0);
     assert_eq!(send(&mut sender, 13), [6, 7, 8]);
-    // The two SACKs above overtook this one.
+    // The SACK above overtook this one.
     sack(&mut sender, 14, 1, bits([1]), 3, 1);
     assert_eq!(sender.in_flight(), 4_000);
     assert_eq!(send(&mut sender, 14), []);
@@ -176,7 +176,8 @@ fn lost_packets_wait_for_the_window() {
     assert_eq!((sender.in_flight(), sender.counters().retransmissions), (8_000, 7));
 }
 
-/// A packet that was declared lost and arrives after all is not retransmitted, and the counts stay exact.
+/// A packet that was declared lost and has arrived is not retransmitted once a SACK reports it, and the counts stay
+/// exact.
 #[test]
 fn a_loss_that_was_none_leaks_nothing() {
     let mut sender = sender(10, 100);
@@ -291,8 +292,7 @@ fn a_probe_says_nothing_of_what_was_sent_after_it() {
     assert_eq!((send(&mut sender, 262), sender.counters().retransmissions), (vec![], 4));
 }
 
-/// The RTO counts from the last increase of the ePSN (20 us here). SACKs and retransmissions without a higher ePSN do
-/// not restart it.
+/// The RTO counts from the last increase of the ePSN (20 us here). SACKs without a higher ePSN do not restart it.
 #[test]
 fn everything_is_lost_when_the_epsn_stands_still_for_an_rto() {
     let mut sender = sender(4, 100);

@@ -225,7 +225,7 @@ fn a_full_table_refuses() {
     assert_eq!((esw.counter("qp_entries_max"), esw.counter("qp_entries_refused")), (2, 1));
 }
 
-/// Figure 17: there are ten queue pairs, half of them within the data centre, which are destroyed after some time.
+/// Figure 17: ten queue pairs, half of them within the data centre, are opened and later destroyed.
 #[test]
 fn the_monitor_and_the_expiry_save_entries() {
     for (monitor, expire, most, left) in
@@ -247,8 +247,8 @@ fn the_monitor_and_the_expiry_save_entries() {
         );
         let ignored = if monitor { 5 } else { 0 };
         assert_eq!(esw.counter("daemon_packets_ignored"), ignored);
-        // There is one pair of hosts. The handshake of each queue pair passes with its own cookie, and leaves no
-        // register in use.
+        // There is one pair of hosts in different data centres. The handshake of each of its queue pairs needs its
+        // own cookie, and leaves no register in use.
         let seen = ["handshakes_seen", "tcp_cookies", "inter_dc_pairs", "tcp_registers"];
         let expected = if monitor { [5, 5, 1, 0] } else { [0; 4] };
         assert_eq!(seen.map(|name| esw.counter(name)), expected);

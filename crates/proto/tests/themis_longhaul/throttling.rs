@@ -161,7 +161,6 @@ fn an_alpha_of_one_counts_every_cnp() {
     let rules = Throttling { alpha: 1, growth: Growth::Spaced, ..PAPER };
     let rows = [
         (1, Cnp, (1, 2, 1, Throttled)),
-        // Half of 2 is 1, and alpha 1 stays 1.
         (502, Data(0, 1), (1, 1, 0, Recover)),
         (503, Cnp, (2, 2, 1, Throttled)),
         (1_004, Data(1, 2), (2, 1, 0, Recover)),
@@ -194,7 +193,7 @@ fn the_printed_test_lets_every_cnp_count_and_the_prose_does_not() {
     assert_eq!((after(Growth::Printed), after(Growth::Spaced)), (197, 16));
 }
 
-/// The decision about a packet that returns with two loops left, for each status and recovery.
+/// The decision about a packet that returns with two loops or none left, for each status and recovery.
 #[test]
 fn who_leaves_as_it_comes_back() {
     let [early, late] = [500, 501].map(|us| Time::ZERO + Duration::from_us(us));

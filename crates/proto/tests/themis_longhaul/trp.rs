@@ -237,7 +237,7 @@ fn what_does_not_cross_into_the_data_centre_passes_untouched() {
     assert_eq!(switch.data(us(4), 0, 1), Verdict::HoldOutside);
 }
 
-/// Figure 21: packets 1 to 3 loop and are to be released. Packets 4 to 6 arrive while 1 to 3 are still in the port.
+/// Figure 21: packets 1 to 3 loop and are to be released. Packets 4 to 6 arrive while 2 and 3 are still in the port.
 fn figure_21(recovery: Recovery) -> Switch {
     let mut switch = Switch::new(&TrpConfig { recovery, ..config() });
     for _ in 0..8 {
@@ -277,7 +277,7 @@ fn figure_21_without_it() {
 }
 
 /// Packet 2 enters the port while packet 1 is on the link, so that the port returns 2 before 1 from then on. If each
-/// were released at its next return, or after one loop, packet 2 would leave first.
+/// were released at its first return after beta, packet 2 would leave first.
 #[test]
 fn rate_recovery_keeps_the_order_of_packets_and_not_that_of_the_port() {
     let mut switch = Switch::new(&config());

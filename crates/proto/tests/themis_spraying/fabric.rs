@@ -31,7 +31,7 @@ pub const UP: Range<Time> = Time::NEVER..Time::NEVER;
 pub struct Plan {
     /// Number of packets of each message. All messages are posted at the start.
     pub messages: Vec<u32>,
-    /// The window of the NIC in packets, which is also the size of the program's bitmap.
+    /// The window of the NIC in packets, which is also that of the program's bitmap.
     pub window: u32,
     pub ack_every: u32,
     pub program: ThemisSprayingConfig,
@@ -55,7 +55,7 @@ pub struct Path {
     pub jitter: Duration,
     /// Probability, in units of 1/256, that the path loses a packet.
     pub loss: u32,
-    /// The time during which packets on the path are lost.
+    /// The time during which packets that enter the path are lost.
     pub down: Range<Time>,
 }
 
@@ -123,7 +123,7 @@ struct Fabric<'a> {
     timer: Option<Time>,
     /// The arrival time of the last packet of each path.
     last_arrival: Vec<Time>,
-    /// The time at which the last packet left the receiver's queue.
+    /// The departure time of the last packet that joined the receiver's queue.
     last_departure: Time,
     random: Stream,
     copies: BTreeMap<u32, u32>,

@@ -46,7 +46,7 @@ pub fn facts(paths: u32) -> ProgramFacts {
     }
 }
 
-/// The program of a switch, with the calls that its engine makes.
+/// The program of a switch, with the calls that the engine makes.
 pub struct Tor {
     pub program: ThemisSpraying,
     paths: u32,

@@ -105,7 +105,7 @@ fn dctcp() {
 
 /// Computed by hand, in bytes: 4000 + 1000*1000/4000 = 4250; + 1000*1000/4250 = 4485.29; + 4*1000*1000/4485.29 =
 /// 5377.10. A marked ACK takes half a packet for each packet: 4877.10, 2877.10. A loss takes one packet: 1877.10.
-/// Then + 1000*1000/1877.10 = 2409.83. Three losses end at the minimum of one packet. Then 1000 + 1000 = 2000; + 500
+/// Then + 1000*1000/1877.10 = 2409.84. Three losses end at the minimum of one packet. Then 1000 + 1000 = 2000; + 500
 /// = 2500; a mark makes it 2000; + 16*1000*1000/2000 = 10000; + 10000 exceeds the maximum. A NACK counts as a loss.
 /// The restart sets the initial window.
 #[test]

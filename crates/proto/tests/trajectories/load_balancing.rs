@@ -430,8 +430,7 @@ fn flowlet() {
     ");
 }
 
-/// Entropy value 2 has a penalty of 1 from 8 us on. Value 4 has a penalty of 4 from 23 us on. Value 1, the first of the
-/// values sent at 8 us, has a penalty of 15 from 78 us on.
+/// The timeout at 78 us adds its penalty to entropy value 1, the first of the values that were sent an RTO earlier.
 #[test]
 fn bitmap() {
     let config = LbConfig::Bitmap(BitmapConfig {
@@ -465,8 +464,7 @@ fn bitmap() {
     ");
 }
 
-/// An entropy that came back unmarked is used again, the oldest first. Otherwise the bitmap chooses, in which 2 and 4
-/// have penalties.
+/// An entropy that came back unmarked is used again, the oldest first. Otherwise the bitmap chooses.
 #[test]
 fn mixed() {
     let config = LbConfig::Mixed(MixedConfig {

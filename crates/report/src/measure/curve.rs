@@ -32,7 +32,7 @@ impl Curve {
         Curve { start_us: self.start_us, points: points.collect() }
     }
 
-    /// The value of `target` for this curve, or none if the curve has no points.
+    /// The value of `target` for this curve, or none if it depends on the points and there are none.
     pub(super) fn target(&self, target: Target) -> Option<f64> {
         let values = |from: usize| self.points[from..].iter().map(|(_, value)| *value).collect::<Vec<f64>>();
         match target {
@@ -42,8 +42,8 @@ impl Curve {
         }
     }
 
-    /// The time from which the curve stays within `band` of `target` until its end, or none if the last point is not
-    /// within `band`.
+    /// The time from which the curve stays within `band` of `target` until its end, or none if there are no points or
+    /// the last one is not within `band`.
     pub(super) fn settles_us(&self, target: f64, band: f64) -> Option<f64> {
         let away = self.points.iter().rposition(|(_, value)| (value - target).abs() > band);
         match away {

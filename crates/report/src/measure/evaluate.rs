@@ -26,7 +26,7 @@ struct Context<'a> {
     set: &'a ResultSet,
     /// The parameters whose values the enclosing `over` expressions have set.
     bound: Vec<(Parameter<'a>, Value)>,
-    /// The bin of messages that an enclosing `over` expression has set, as its number.
+    /// The bins of an enclosing `over` expression, and the number of the current bin.
     bin: Option<(Bins, usize)>,
     /// The comparisons that have been made, if comparisons are made seed by seed.
     comparisons: Option<Vec<results::Comparison>>,
@@ -154,7 +154,8 @@ impl<'a> Context<'a> {
         Ok(comparisons)
     }
 
-    /// The lowest and the highest value over the seeds. An expression that names seeds itself has a single value.
+    /// The lowest and the highest value over the seeds. An expression that names seeds itself or is inside an `over
+    /// seed` has a single value.
     fn over_seeds(&mut self, node: &Node) -> Result<[f64; 2], ErrorAt> {
         let names_seeds = node.any(&|kind| match kind {
             NodeKind::Over { axis: Axis::Parameter(name), .. } => name == "seed",

@@ -134,8 +134,8 @@ pub(super) fn function(at: usize, name: &str, arguments: &mut Arguments) -> Resu
     }
 }
 
-/// A function of a whole curve. Its other arguments are filters on swept parameters, but a word similar to one of
-/// [`CURVE_ARGUMENTS`] is treated as a misspelling.
+/// A function of a whole curve. Its other arguments are filters, but a word similar to one of [`CURVE_ARGUMENTS`] is
+/// treated as a misspelling.
 fn curve(
     measure: CurveMeasure,
     name: &str,

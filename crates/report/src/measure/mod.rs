@@ -2,8 +2,8 @@
 //!
 //! - Arithmetic: numbers, `+ - * /`, parentheses, `max(a, b)`, `min(a, b)`, `abs(a)`.
 //! - Comparison: `a < b < c` (also `<= > >= ==`) is 1 if all comparisons are true, else 0.
-//! - A field of the runs: `fct_max(reps)`, `drops(ops)`, `completion(ecmp)`. The unit at the end of the field's name
-//!   may be left out. The value is the mean over the seeds.
+//! - A field of the runs: `fct_max(reps)`, `drops(ops)`, `completion(ecmp)`. A unit of time at the end of the field's
+//!   name (`_us`, `_s`) may be left out. The value is the mean over the seeds.
 //! - `extra(ops, mean_max_queue)` is a number that a scheme or a model added to the results.
 //! - `series_max(reps, queue_depth_bytes, entity="tor:0/up", from_us=200, to_us=300)`, also `series_min`,
 //!   `series_mean`, `series_sum`, `series_first` and `series_last`: the statistic over all points of a run in the time
@@ -22,7 +22,7 @@
 //!   workload. If there are several data centres, `group=inter` selects the messages between data centres,
 //!   `group=intra` the others, and `group=incast/inter` those of one part of the workload between data centres.
 //! - `retransmissions(irn, share, max_bytes=200000)` and `timeouts(irn, sum, group=background)` count the retransmitted
-//!   packets and the timeouts of a message. Filters and statistics are those of `fct`. Without a statistic, the result
+//!   packets and the timeouts of a message. Filters and statistics are those of `fct`. Without any of these, the result
 //!   is the total of the run. `retransmitted_share(irn, max)` is the number of retransmitted data packets of a message
 //!   divided by the number of packets that the message consists of.
 //! - `cct(strack, max, min_bytes=0, max_bytes=100000)` is a statistic over the completion times of a run's collective
@@ -74,9 +74,8 @@ impl Measure {
     /// Computes the measure from results.
     ///
     /// # Errors
-    /// The measure names something that the results lack, does not choose between values of a swept parameter, or uses
-    /// `range` or `[a, b]` below its top; it needs messages or jobs that did not finish or were not recorded, a curve that
-    /// does not settle or a bin without messages; or the result is not a finite number.
+    /// The measure cannot be computed from these results: for example, it names something that they lack, does not
+    /// choose between values of a swept parameter, needs messages that did not finish, or divides by zero.
     pub fn evaluate(&self, set: &ResultSet) -> Result<ClaimValue, MeasureError> {
         self.evaluate_indexed(&Index::new(set))
     }

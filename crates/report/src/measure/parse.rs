@@ -9,7 +9,7 @@ use anabranch_base::Problem;
 const MAX_NODES: usize = 512;
 /// A limit on the depth of nested expressions, which limits the stack of the parser.
 const MAX_DEPTH: usize = 64;
-/// With more bins than this, most bins would have hardly any messages.
+/// The largest number of bins.
 const MOST_BINS: usize = 100;
 
 pub(super) fn parse(text: &str) -> Result<Node, ErrorAt> {
@@ -295,7 +295,7 @@ impl<'a> Parser<'a> {
         self.node(at, NodeKind::Call(Call { function, scheme, filters: arguments.named }))
     }
 
-    /// Parses a name or value inside a call: text in quotes, or a sequence of letters, digits and `_.:/%+-`.
+    /// Parses a name or a value: text in quotes, or a sequence of `allowed` letters, digits and `_.:/%+-`.
     fn word(&mut self, expected: &str, allowed: fn(char) -> bool) -> Result<Word, ErrorAt> {
         let first = self.peek();
         let at = self.at;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) struct RunValues<'a> {
     pub index: &'a Index<'a>,
-    /// The bin to which functions over messages are restricted, and its number.
+    /// The bins of an enclosing `over`, and the number of the bin to which functions over messages are restricted.
     pub bin: Option<&'a (Bins, usize)>,
 }
 

@@ -106,7 +106,7 @@ pub(super) enum Function {
     PerMessage {
         quantity: Quantity,
         statistic: Statistic,
-        /// If present, only the messages of this part of the workload are used.
+        /// If present, only the messages of this group are used.
         group: Option<Word>,
         min_bytes: f64,
         max_bytes: f64,

@@ -1,7 +1,7 @@
 //! Axes of plots, as `{title, log, zero, range, categories, si, foot}`. With `zero`, the axis starts at zero. `range`
-//! gives the ends of the axis; a missing end follows from the data. With `categories`, the labels are the values
-//! themselves: in the order in which they occur (`true`), or in the order of a list. With `si`, numbers are written as
-//! 20K. `foot` is the position of zero on a logarithmic axis.
+//! gives the ends of the axis. With `categories`, the labels are the values themselves: in the order in which they
+//! occur (`true`), or in the order of a list. With `si`, numbers are written as 20K. `foot` is the position of zero
+//! on a logarithmic axis.
 
 use super::plot::Plot;
 use serde_json::{Value as Json, json};

@@ -6,11 +6,11 @@ use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The largest number of pictures of one plot. Further points of the sweep have no picture.
+/// The largest number of pictures of one plot. Further ones are left out.
 const MAX_PICTURES: usize = 8;
 
 pub(super) struct Picture<'a> {
-    /// The difference from the plot's other pictures. It is empty if this is the only picture.
+    /// The difference from the plot's other pictures.
     pub(super) name: String,
     pub curves: Vec<Curve<'a>>,
 }

@@ -71,7 +71,7 @@ fn data(plots: &[Plot]) -> String {
     plots.to_string().replace('<', "\\u003c")
 }
 
-/// Rounds numbers to seven digits, since a plot cannot show more, so that the page stays small.
+/// Rounds floating-point numbers to seven digits, since a plot cannot show more, so that the page stays small.
 fn shorten(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {

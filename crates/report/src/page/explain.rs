@@ -23,7 +23,7 @@ const ENOUGH: usize = 6;
 /// The smallest absolute value of a correlation for which there is a common order from which a scheme can deviate.
 const AN_ORDER: f64 = 0.6;
 
-/// A scheme that finished, unless no fault affected it although faults affected others.
+/// The time of a scheme that finished. If faults affected some schemes, the others are left out.
 pub(super) struct SchemeTime<'a> {
     pub scheme: &'a str,
     pub over_ideal: Estimate,

@@ -1,5 +1,5 @@
 //! The picture of the fabric: tiers of switches in each plane, with their cables, and where faults and the longest
-//! queue are. Large tiers have as many boxes as fit, so that a picture has the same size for any fabric.
+//! queue are. Large tiers have as many boxes as fit, so that a picture has the same width for any fabric.
 
 use super::markup::escape;
 use crate::labels::bytes;
@@ -24,7 +24,7 @@ struct Hot {
     tier: usize,
 }
 
-/// The section with a picture for each plane. It is empty if the results do not describe a fabric of switches.
+/// The section with the pictures of the planes. It is empty if the results do not describe a fabric of switches.
 pub(super) fn section(set: &ResultSet) -> String {
     let facts = &set.facts.fabric;
     if facts.planes.iter().all(|plane| plane.tiers.is_empty()) {

@@ -11,7 +11,7 @@ use anabranch_results::{ClaimResult, Figure, Outcome};
 pub struct GalleryEntry {
     /// The figure with its claims.
     pub figure: Figure,
-    /// The link to the figure's page.
+    /// The link to the figure's page, or none if nothing was written.
     pub page: Option<String>,
 }
 
@@ -117,7 +117,7 @@ fn rows_of(paper: &str, entries: &[GalleryEntry], catalogue: &[CatalogueRow]) ->
     html + "</tbody></table></section>\n"
 }
 
-/// The link to a figure's page, and a coloured label for each of its claims.
+/// The link to a figure's page, and for each outcome a coloured label with the number of its claims.
 fn here(id: &str, entries: &[GalleryEntry]) -> String {
     let Some(entry) = entries.iter().find(|entry| entry.figure.id == id) else {
         return format!("<code>{}</code> <span class=\"none\">not run this time</span>", escape(id));

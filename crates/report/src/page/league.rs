@@ -142,7 +142,7 @@ impl LeagueEntry {
         Some(row.over_ideal?.mean / self.best()?)
     }
 
-    /// The answer as a sentence.
+    /// The first sentence of the answer.
     pub fn answer(&self) -> &str {
         self.verdict.sentences.first().map_or("nothing finished", String::as_str)
     }

@@ -13,7 +13,7 @@ use anabranch_results::{CurvePoints, PlotSpec};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The largest number of curves in a panel.
+/// The largest number of entities that are drawn as curves.
 pub(super) const MAX_CURVES: usize = 16;
 /// The largest number of columns of a map, each of which is an interval of time. [`ROWS`] is the largest number of
 /// rows.

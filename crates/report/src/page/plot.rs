@@ -5,8 +5,8 @@
 //! `low` to `high`) or `heat` (a map, with `rows` and `cells` instead of `x` and `y`). In a trace of kind `named`,
 //! each point has a name in `names`, which is drawn if there is room, with the priority of `first`; `shape` is the
 //! marker of all points. In traces of other kinds than `band`, `low` and `high` are the ends of whiskers. A layout is
-//! `{x, panels: [{name, y}], legend, bands, top}` with the axes of [`super::axes`]; `top` is the value at the
-//! strongest colour of a map.
+//! `{x, panels: [{name, y}], legend, bands, top, value}` with the axes of [`super::axes`]; `top` is the value at the
+//! strongest colour of a map, and `value` the label of its values.
 
 use super::curves::Picture;
 use anabranch_results::PlotSpec;

@@ -65,7 +65,7 @@ pub(super) fn drawn(index: &Index<'_>, spec: &PlotSpec) -> Vec<Plot> {
 fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
     let set = index.set;
     let mut specs = Vec::new();
-    // The messages of a job need no plot of their own, because the time that counts is the completion time of the job.
+    // For runs with jobs, the time that counts is the completion time of the jobs and not that of their messages.
     let (of_jobs, of_messages): (Vec<&RunRow>, Vec<&RunRow>) =
         set.actual().iter().partition(|run| run.jobs > 0);
     for name in swept(set) {
@@ -253,7 +253,7 @@ fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
 }
 
 /// A curve of sorted values, in percent of `all`. If there are too many values, they are downsampled evenly, except
-/// that the largest percent keeps more of them.
+/// that more of the largest ones are kept.
 fn distribution(name: &str, scheme: Option<&str>, sorted: &[f64], all: usize, line: Json) -> Json {
     let count = sorted.len();
     let mut ranks: Vec<usize> = if count <= MAX_POINTS {
@@ -281,7 +281,8 @@ fn slowdowns(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot 
     let mut sizes: Vec<u64> =
         picture.curves.iter().flat_map(|curve| flows_of(index, spec, curve)).map(|flow| flow.bytes).collect();
     sizes.sort_unstable();
-    // The bins have about the same number of messages each. A bin is identified by its largest size.
+    // The bins have about the same number of messages each, unless many messages have the same size. A bin is
+    // identified by its largest size.
     let mut tops: Vec<u64> =
         (1..=BINS).filter_map(|bin| sizes.get((bin * sizes.len() / BINS).max(1) - 1)).copied().collect();
     tops.dedup();

@@ -9,11 +9,12 @@ use crate::labels::{Label, label};
 use anabranch_results::{PlotKind, PlotSpec, ResultSet, SearchMeasure, Trial};
 use serde_json::{Value as Json, json};
 
-/// The unit suffixes of fields that a `[find]` may leave out.
+/// The suffixes that may complete the measured name to the name of a field.
 const UNITS: [&str; 4] = ["", "_us", "_bytes", "_gbps"];
 
-/// The plot of both sides of the comparison in `where` against the parameter `name`: a line per seed for each scheme,
-/// and a dotted line for the bound. The result is none if nothing was measured.
+/// The plot of both sides of the comparison in `where` against the parameter `name`: for each scheme a line per seed,
+/// and dotted lines for its bounds, or a single dotted line if all bounds are equal. The result is none if nothing
+/// was measured.
 pub(super) fn plot(set: &ResultSet, name: &str, compared: &SearchMeasure) -> Option<Plot> {
     let title = format!("{} against {name}", compared.measured);
     let spec =

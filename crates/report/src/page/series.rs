@@ -1,4 +1,4 @@
-//! Plots of measured values over time: a panel per scheme, and a curve per entity or a scatter plot.
+//! Plots of measured values over time, as curves or scatter plots.
 
 use super::axes;
 use super::bands;
@@ -28,7 +28,7 @@ type Curves = BTreeMap<NaturalSortKey, Points>;
 /// The points of a curve that are drawn.
 struct Downsampled {
     points: Points,
-    /// The number of points that were measured before downsampling.
+    /// The number of points before downsampling.
     measured: usize,
 }
 
@@ -322,7 +322,7 @@ fn of_curve(
     for curve in measured {
         curves.entry(&curve.entity).or_default().extend(curve.points.iter().map(point));
     }
-    // A plot whose curves differ only in their entities does not repeat the scheme in each name.
+    // In a panel whose curves differ only in their entities, the names do not repeat the scheme.
     let alone = curve.rest.is_empty();
     let full = |entity: &str| if alone { entity.to_owned() } else { format!("{name}, {entity}") };
     curves.into_iter().map(|(entity, points)| (NaturalSortKey::new(full(entity)), points)).collect()

@@ -217,7 +217,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds columns of losses, marks and retransmissions, and of the cost of the simulation. Returns the names of the
-    /// columns that contain only zeros.
+    /// columns that are left out because they contain only zeros.
     fn add_losses(&mut self) -> Vec<&'static str> {
         let mut zero = Vec::new();
         for (name, called, number) in LOSS_COLUMNS {

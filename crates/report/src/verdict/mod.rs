@@ -76,7 +76,8 @@ pub(crate) fn answer(set: &ResultSet) -> Verdict {
     of_each_point(set, points, most, too_few_seeds)
 }
 
-/// The verdict on each of a few points: rankings, costs, and notes that qualify them. Lists have at most `most` names.
+/// The verdict on each of a few points: rankings, costs, and notes that qualify them. `most` limits the number of
+/// names in lists.
 fn of_each_point(
     set: &ResultSet,
     mut points: Vec<PointRanking<'_>>,
@@ -145,7 +146,7 @@ fn no_evidence(schemes: &[(&str, &RankedScheme)], most: usize) -> Option<String>
     }
 }
 
-/// A sentence about the schemes that are not ranked, with the reason.
+/// A sentence about the schemes without a value of the ranked quantity, with the reason.
 fn left_out(schemes: &[(&str, &RankedScheme)], most: usize) -> Option<String> {
     let without: Vec<String> = schemes
         .iter()

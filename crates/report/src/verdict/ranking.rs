@@ -8,7 +8,7 @@ use crate::ranking::{LEAST_LEAD, LEAST_SEEDS, Quantity, RankedScheme};
 use anabranch_results::{Estimate, Value};
 use std::collections::BTreeMap;
 
-/// The largest number of schemes that a sentence names. It states the number of the others, which the table lists.
+/// The number of schemes that a sentence names if it only counts the others, which the table lists.
 pub(super) const MOST_NAMED: usize = 8;
 /// The largest number of schemes that a short sentence names besides the one with the last rank.
 pub(super) const FEW_NAMED: usize = 3;
@@ -23,7 +23,7 @@ struct Ranking<'a> {
     schemes: &'a [(&'a str, &'a RankedScheme)],
     quantity: Quantity,
     format: NumberFormat,
-    /// The largest number of schemes that a list names.
+    /// The number of names in a list that only counts the others ([`list`]).
     most: usize,
     /// The beginning of the sentence, if it is only about some of the schemes.
     of_these: &'static str,

@@ -509,9 +509,8 @@ fn a_swept_infinity_is_refused() {
     assert!(error.contains("runs.parquet") && error.contains("`load`"), "{error}");
 }
 
-/// A file that is truncated, or in which a byte is flipped, is an error, at about 60 positions in each file. Only a
-/// flipped byte in the manifest may leave the rows unchanged instead, because the manifest also holds the title and
-/// white space.
+/// A file that is truncated, or in which a bit is flipped, is an error. Only a flipped bit in the manifest may leave
+/// the rows unchanged instead, because the manifest also holds the title and white space.
 #[test]
 fn damage_is_an_error_and_never_a_panic() {
     let dir = tempdir().unwrap();

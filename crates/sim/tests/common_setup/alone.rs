@@ -1,5 +1,5 @@
-//! A single message in an empty network: every scheme, apart from the listed exceptions, keeps the path busy at all
-//! rates and latencies of links.
+//! A single message in an empty network: schemes keep the path busy at all rates and latencies of links, unless
+//! `check` warns about their rate, and apart from the listed exceptions.
 
 use super::needs_sites;
 use anabranch_sim::Control;

@@ -14,8 +14,8 @@ fn message(table: &str, from: u32, to: u32, packets: u64) -> String {
     format!("[[{table}.message]]\nfrom = {from}\nto = {to}\nbytes = \"{}B\"\n", packets * 4_096)
 }
 
-/// The class `main` with the scheme `ops`, and the class `storage` with the scheme `ecmp`. The arguments with these
-/// names are the keys of the classes' shares.
+/// The class `main`, and the class `storage` with the scheme `ecmp`. The arguments with these names are the keys of
+/// the classes' shares.
 fn two_classes(main: &str, storage: &str, messages: [String; 2]) -> String {
     let [of_main, of_storage] = messages;
     format!(

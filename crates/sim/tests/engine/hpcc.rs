@@ -183,9 +183,9 @@ fn a_nic_that_is_the_bottleneck_is_full() {
     assert!(share > 0.98, "{share}");
 }
 
-/// Two hosts are on one ToR, and an unused link of 500 us is behind it. With the base RTT of its own path, the flow
-/// reacts to a burst within microseconds. With that of the fabric's longest path, a window of a millisecond would fill
-/// queues.
+/// The hosts of both flows are on one ToR, and an unused trunk of 500 us is behind it. With the base RTT of their own
+/// path, the flows react to a burst within microseconds. With that of the fabric's longest path, windows of a
+/// millisecond fill the queue.
 #[test]
 fn the_base_rtt_of_the_own_path_keeps_local_queues_short() {
     let text = "schemes = [\"hpcc\"]\nsetup = \"hpcc-paper\"\n[topology]\nkind = \"dumbbell\"\nhosts = 6\nlink = \"100Gbps\"\n\

@@ -4,8 +4,8 @@
 use super::support::*;
 use proptest::prelude::*;
 
-/// One flow of `bytes` bytes from host 0 to host `dst`, which is alone in the network, under each of `schemes`. The
-/// result is its FCT and its ideal FCT.
+/// One flow of `bytes` bytes from host 0 to host `dst`, which is alone in the network, under each of `schemes` with
+/// two seeds. A result is its FCT and its ideal FCT.
 fn alone(schemes: &str, qps: u32, topology: &str, files: &Named<'_>, dst: u32, bytes: u64) -> Vec<[u64; 2]> {
     let matrix = format!("Nodes {}\nConnections 1\n0->{dst} start 0 size {bytes}\n", dst + 1);
     let text = format!(

@@ -19,8 +19,8 @@ fn message(src: u32, dst: u32, bytes: u64) -> InjectedMessage {
     InjectedMessage { src: HostId(src), dst: HostId(dst), queue_pair: QueuePair::Shared(0), bytes }
 }
 
-/// A random injector. It posts a few messages at the beginning and at times that it chooses, and, for each end, some
-/// messages at any host.
+/// A random injector. It posts a few messages at the beginning and at times that it chooses, and some messages when
+/// others end.
 struct AtRandom {
     random: Stream,
     left: u32,

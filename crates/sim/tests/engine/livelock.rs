@@ -10,7 +10,7 @@ use super::support::*;
 use anabranch_base::Time;
 use anabranch_sim::{RunError, RunResult};
 
-/// The ten senders. Those that are not on the receiver's ToR never finish.
+/// The ten senders. If they start at the same time, those that are not on the receiver's ToR never finish.
 const SENDERS: [u32; 10] = [0, 2, 3, 4, 6, 7, 8, 10, 12, 13];
 
 /// The run of a scenario in which each of [`SENDERS`] starts `apart` ns after the previous one.
@@ -66,8 +66,8 @@ fn retransmissions_in_step_are_a_stall() {
     }
 }
 
-/// Another stall limit only moves the same end. The run ends at the next event, which may be several doublings of the
-/// timeout later.
+/// Another stall limit changes only the time at which the run ends: at the first event after the limit. This is a
+/// timeout, and timeouts may have doubled several times by then.
 #[test]
 fn patience_is_that_of_the_scenario() {
     for (stall, from, to) in [("2ms", 6_000, 12_500), ("50ms", 54_000, 95_000)] {

@@ -75,7 +75,7 @@ fn what_a_full_queue_drops_is_of_one_sender_or_by_a_fair_coin_of_either() {
 }
 
 /// Packets of 1,064 B and of 4,150 B share a queue of 12,500 B. If the youngest queued packet is shorter than the
-/// arriving one, the latter does not fit in its place. Both are then dropped, and the queue counts the remaining
+/// arriving one, the latter may not fit in its place. Both are then dropped, and the queue counts the remaining
 /// bytes.
 #[test]
 fn a_packet_that_does_not_fit_in_the_place_of_the_youngest_is_dropped_too() {

@@ -4,7 +4,7 @@
 use super::support::*;
 use anabranch_sim::RunResult;
 
-/// The fabric of Themis-longhaul, section VII-A, with another latency of the long link.
+/// The fabric of Themis-longhaul, section VII-A, with other latencies.
 fn fabric(wan_latency: &str) -> String {
     format!(
         "[topology]\nkind = \"cross-dc\"\ntors = 4\nleaves = 4\nhosts_per_tor = 4\nlink = \"100Gbps\"\n\

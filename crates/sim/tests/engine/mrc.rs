@@ -274,7 +274,7 @@ bytes = "8MB"
 ///
 /// Switches trim whatever they lose here, so that no loss must be inferred. With the rule of the scheme (1.5 windows of
 /// packets out of order), 5 % of the retransmissions are of packets that were not lost, and the incast takes 6 % longer:
-/// windows are of a few packets, and more of them than that overtake a packet that waits in a queue of 1.5 BDP.
+/// windows have only a few packets, and more packets than 1.5 windows overtake one that waits in a queue of 1.5 BDP.
 #[test]
 fn an_incast_on_eight_planes_has_no_timeout() {
     let text = r#"

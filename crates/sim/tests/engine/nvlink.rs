@@ -156,8 +156,8 @@ fn a_hierarchical_allreduce_and_an_all_to_all_keep_to_the_rails() {
         let result = run("allreduce-hierarchical", &keys);
         assert_eq!(result.run.packet_hops, packet_hops(8 * (B / 4) / 4_096, 2), "{server}");
     }
-    // In each channel, one GPU of a server exchanges data with the other server: up the tree in one server, and down in
-    // the other.
+    // In each channel, one GPU of each server exchanges the channel's bytes with the other server: one way up the tree,
+    // and the other way down.
     let tree = run("allreduce-double-binary-tree", &format!("{NVLINK}\nchunk = \"128KiB\""));
     assert_eq!(tree.run.packet_hops, packet_hops(2 * B / 4_096, 2));
     // Each GPU sends four blocks of an eighth to the other server.
@@ -245,7 +245,7 @@ fn threads_do_not_matter_to_servers() {
     }
 }
 
-/// The resolved scenario can be parsed again, and contains all defaults.
+/// The resolved scenario can be parsed again, and contains the defaults.
 #[test]
 fn servers_of_the_topology_are_resolved() {
     let text = |server: &str| {

@@ -161,9 +161,9 @@ fn the_last_pause_of_a_storm_expires() {
 
 const STORM: &str = "[[fault]]\nkind = \"pause-storm\"\nhosts = \"host:1\"\nat = \"50ms\"\n";
 
-/// Hosts 0 and 2 send to host 1, which storms from 50 ms on, and host 0 also sends to host 3. The pauses reach host 0,
-/// and the flow to host 3 is their victim. The watchdog polls each 200 ms: at 200 ms the port was paused for 75 % of the
-/// time, and at 400 ms for all of it.
+/// Host 0 sends to host 1, which storms from 50 ms on, and to host 3. The pauses reach host 0, and the flow to host 3
+/// is their victim. The watchdog polls each 200 ms: at 200 ms the port was paused for 75 % of the time, and at 400 ms
+/// for all of it.
 #[test]
 fn a_watchdog_ends_a_storm_at_its_second_poll() {
     let messages = [(0, 1, "1MiB", "60ms"), (0, 3, "1MiB", "60ms"), (2, 3, "64KiB", "450ms")];
@@ -189,7 +189,7 @@ fn a_watchdog_ends_a_storm_at_its_second_poll() {
     assert_eq!(result.run.faults[0].packets_refused, result.run.drops);
 }
 
-/// Without a watchdog the victim waits as long as the storm, and the stall names it.
+/// Without a watchdog the victim waits as long as the storm, which the error names.
 #[test]
 fn without_a_watchdog_a_storm_stalls_its_victims() {
     let messages = [(0, 1, "1MiB", "60ms"), (0, 3, "1MiB", "60ms")];

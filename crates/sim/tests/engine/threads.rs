@@ -1,4 +1,4 @@
-//! A run is the same on any number of threads. The tests cover every built-in scheme and all interactions between nodes
+//! A run is the same on any number of threads. The tests cover every built-in scheme, and interactions between nodes
 //! and between synchronisation windows.
 
 use super::support::*;
@@ -238,8 +238,8 @@ fn an_incast_that_pauses_or_drops() {
     }
 }
 
-/// Chains of messages over all four ToRs. Each message starts the next one at another host: on delivery or on
-/// acknowledgement, after a single message or after several. Several messages share a queue pair.
+/// Chains of messages over all four ToRs. Messages start others at other hosts: on delivery or on acknowledgement,
+/// after a single message or after several. Several messages share a queue pair.
 const CHAINS: &str = "\
 Nodes 16
 Connections 16

@@ -1,4 +1,5 @@
-//! Tests of timers that an arriving packet moves to an earlier time than the one that was set.
+//! Tests of timers that an arriving packet moves to an earlier time than the one that was set, and of runs that wait
+//! for the start of a message.
 
 use super::support::*;
 

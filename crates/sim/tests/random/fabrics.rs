@@ -1,4 +1,4 @@
-//! Random fabrics of every kind, with selectors for their links and switches.
+//! Random fabrics of several kinds, with selectors for their links and switches.
 
 use crate::dice::Dice;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ pub struct Fabric {
     pub tors: u32,
     /// Selectors for links other than those of hosts.
     links: Vec<&'static str>,
-    /// Selectors for switches other than ToRs.
+    /// Selectors for switches, in addition to those of ToRs.
     switches: Vec<&'static str>,
     /// The number of data centres.
     pub sites: u32,

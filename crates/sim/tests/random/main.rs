@@ -23,7 +23,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// A case that still runs after this number of checks hangs, because its limits would have ended it within seconds.
 const HUNG_POLLS: u32 = 30_000;
 
-/// The value that a worker stores in place of a seed while it runs no case.
+/// The value that a worker stores in place of a seed when no case is left for it.
 const NONE: u64 = u64::MAX;
 
 fn show(case: &Case) -> String {

@@ -178,7 +178,7 @@ const OPTIONAL: &[&str] = &[
     "fabric.shared_alpha",
 ];
 
-/// A random parameter of the scheme, with a random value.
+/// A random parameter with a random value, or none if the parameter does not suit the scheme.
 fn one(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric) -> Option<(String, String)> {
     let path = dice.pick(PATHS);
     let of_pfc = path.starts_with("fabric.pfc.") && has(scheme, "fabric.pfc");

@@ -1,11 +1,11 @@
-//! Random workloads of every kind, with at most a few megabytes.
+//! Random workloads of several kinds, with at most a few megabytes.
 
 use crate::dice::Dice;
 use crate::fabrics::Fabric;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The approximate limit on the total bytes of a workload.
+/// The approximate limit on the total bytes of a workload without random arrivals.
 const MOST: u64 = 1_200_000;
 
 /// The start times of messages.

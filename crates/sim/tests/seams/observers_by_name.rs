@@ -1,4 +1,4 @@
-//! Observers that a scenario names, and the events that any registered observer sees on any number of threads.
+//! Observers that a scenario names, and the events that an observer sees on any number of threads.
 
 use super::support::{on, scenario};
 use anabranch_sim::base::{LinkId, NodeId, QpId};
@@ -247,7 +247,7 @@ fn what_a_named_one_has_seen_is_among_the_curves_and_changes_nothing_else() {
                 assert_eq!(result.run.digest, plain.run.digest);
                 assert_eq!(result.series, first.series, "{threads} threads");
             }
-            // The observer is used in addition to one that the scenario does not name.
+            // The scenario's observers are used in addition to one that it does not name.
             let mut own = Log::default();
             assert_eq!(run_observed(point, &on(3), &mut own).unwrap(), first);
             assert!(own.told > 1_000);

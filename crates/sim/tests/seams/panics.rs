@@ -16,7 +16,7 @@ use anabranch_sim::{
     Bytes, Duration, Observer, Parameter, Rate, Registry, RunError, Time, run, run_observed,
 };
 
-/// A component that can be of any kind and panics when it is used.
+/// A component of several kinds that panics when it is used.
 struct Fragile;
 
 impl LoadBalancer for Fragile {
@@ -129,7 +129,7 @@ fn with(set: &str) -> String {
         .replace("\n[topology]", "\nschemes = [\"reps\"]\n[topology]")
 }
 
-/// The error of the run of `mine`, which must be the same on 1 and on 3 threads, while the run of REPS succeeds.
+/// The error of the run of `mine`, whose kind must be the same on 1 and on 3 threads, while the run of REPS succeeds.
 fn error(set: &str) -> RunError {
     let points = scenario(&registry(), &with(set)).points().unwrap();
     let errors = [1, 3].map(|threads| {

@@ -1,5 +1,5 @@
-//! Tests that each kind of registered component can be used from a scenario's text, and that a copy of a built-in
-//! component behaves like the original.
+//! Tests that registered components can be used from a scenario's text, and that a copy of a built-in component
+//! behaves like the original.
 
 use super::support::{flows, on, results, scenario};
 use anabranch_sim::base::HostId;

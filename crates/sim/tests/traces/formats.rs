@@ -193,7 +193,8 @@ pub(super) const INT64: u64 = 9;
 pub(super) const UINT64: u64 = 13;
 pub(super) const BOOL: u64 = 27;
 
-/// Computing, an AllReduce of both ranks, a message, and an answer. Sizes are stored as int64 and as uint64.
+/// Computing, an AllReduce of both ranks, a message, and computing at its receiver. Sizes are stored as int64 and as
+/// uint64.
 #[test]
 fn nodes_of_chakra_follow_their_dependencies() {
     for number in [INT64, UINT64] {

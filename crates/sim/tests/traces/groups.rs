@@ -54,7 +54,7 @@ fn ranks_of_a_group_reduce_among_themselves() {
     }
 }
 
-/// The resolved scenario of a run contains the groups of the trace.
+/// The files that a run keeps contain the groups of the trace.
 #[test]
 fn the_resolved_form_needs_no_files() {
     let files: Vec<Vec<u8>> = (0..2).map(|_| file(&[named(reduce(1, 40_860, INT64, &[]), "1")])).collect();

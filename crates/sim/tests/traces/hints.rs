@@ -66,7 +66,7 @@ fn mistake(
     Mistake { meant, written, line, help, write }
 }
 
-/// A scenario with 16 hosts that refers to the file.
+/// A scenario that refers to the file.
 fn around(kind: FileFormat, keys: &str) -> String {
     let fabric = "[topology]\nkind = \"single-switch\"\nhosts = 16\nlink = \"400Gbps\"\n";
     match kind {

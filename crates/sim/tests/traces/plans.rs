@@ -7,8 +7,9 @@ const S: u64 = 72 * 20;
 /// The time of a read request on the wire, in ps.
 const R: u64 = 80 * 20;
 
-/// A GPU with one channel of the given kind to each of the GPUs `others`, and with buffers of `chunks` chunks. Remote
-/// buffer 0 is the output of the first of them, 1 its scratch buffer, 2 the output of the second one, and so on.
+/// A GPU with one channel of the given kind to each of the GPUs `others`, and with an input and an output of `chunks`
+/// chunks. Remote buffer 0 is the output of the first of `others`, 1 its scratch buffer, 2 the output of the second
+/// one, and so on.
 fn gpu(id: u32, kind: &str, chunks: u32, others: &[u32], blocks: &[&[String]]) -> String {
     let counted =
         |numbers: std::ops::Range<usize>| numbers.map(|n| n.to_string()).collect::<Vec<_>>().join(", ");

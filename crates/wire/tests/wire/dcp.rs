@@ -38,7 +38,7 @@ fn write() -> Data {
     Data { link: LINK, qpn: QPN, psn: 0x31_32_33, ack_request: true, headers }
 }
 
-/// The IP header with this type of service, length and checksum, and the UDP header with that length.
+/// The IP header with this type of service, length and checksum, and the UDP header with the length `udp_length`.
 fn ip_and_udp(tos: u8, ip_length: u8, checksum: [u8; 2], udp_length: u8) -> [u8; 28] {
     let [c0, c1] = checksum;
     [
@@ -101,7 +101,7 @@ fn the_last_packet_of_a_write_with_immediate_has_ssn_too() {
 fn a_packet_of_a_send_has_ssn() {
     let operation = Operation::Send { ssn: 0x51_52_53, offset: 0x7172_7374, length: 0x8182_8384 };
     let headers = DataHeaders { msn: Msn::new(1, 0), position: Position::First, operation };
-    // There are one byte of payload and three bytes of padding.
+    // The payload has one byte, and the padding three.
     let ip = ip_and_udp(0b0000_1000, 62, [0x26, 0xa5], 42);
     let bth = [0x00, 0x30, 0xff, 0xff, 0, 0x0c, 0x0d, 0x0e, 0x80, 0x31, 0x32, 0x33, 0, 0, 1];
     let send = [0x51, 0x52, 0x53, 0x71, 0x72, 0x73, 0x74, 0x81, 0x82, 0x83, 0x84];

@@ -1,4 +1,4 @@
-//! Tests of round trips of every kind of packet in every format.
+//! Tests of round trips of packets in every format with a BTH.
 
 use crate::support::ROUTE;
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
@@ -54,7 +54,7 @@ fn msn() -> impl Strategy<Value = Msn> {
     (0..Msn::LIMIT, any::<u8>()).prop_map(|(number, retry)| Msn::new(number, retry))
 }
 
-/// A random packet of any kind that has a form in these headers.
+/// A random packet of a kind that has a form in these headers.
 ///
 /// `sent_at` is less than 2^32 ticks ago. `recently` is less than 2^16 ticks ago, for the 16-bit timestamp.
 fn repr(
@@ -212,8 +212,8 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-/// Whether a change of this byte may remain undetected. This holds for Ethernet addresses and for the fields that the
-/// ICRC masks.
+/// Whether a change of this byte may remain undetected: a byte of an Ethernet address or of a field that the ICRC
+/// masks.
 fn is_unprotected(case: &Case, at: usize) -> bool {
     let bth = case.route.ip.bth();
     let masked = match case.route.ip {

@@ -201,7 +201,8 @@ fn a_frame_is_no_longer_than_an_ip_packet() {
     assert_eq!(put(most + 1), Err(WireError { field: "IP length", at: 16, fault }));
 }
 
-/// If `transport.header` of a scenario has this value, the simulator's packet sizes are those of the frames.
+/// If `transport.header` of a scenario has this value, the simulator's data packets have the sizes of the frames,
+/// without padding.
 #[test]
 fn the_overhead_is_what_a_frame_is_longer_than_its_payload() {
     let [from, to] = [[3; 16], [4; 16]];

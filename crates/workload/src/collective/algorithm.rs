@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// The algorithm of a collective.
 ///
-/// A buffer of B bytes is split into N blocks for N ranks. The blocks differ by at most one byte, and the longer ones
-/// come first. If there are fewer bytes than ranks, the last blocks are empty and are not sent.
+/// The blocks into which a buffer is split differ by at most one byte, and the longer ones come first. Empty blocks
+/// are not sent.
 ///
 /// Rings and trees use the servers of a [`Layout`](super::Layout), in which each channel carries an equal part of every
 /// block. A channel's ring visits the servers one after the other. The first rank of a server in the ring (or the last
@@ -21,8 +21,8 @@ pub enum Algorithm {
     /// AllReduce on two binary trees, each with half of the buffer. A node sends to its parent the sum of its own data
     /// and its children's data, and the root sends the result down. `bytes` is the buffer of each rank.
     ///
-    /// The trees are those of NCCL: an inner node of one tree is a leaf of the other, except that one rank is an
-    /// inner node of both if N is odd.
+    /// The trees are those of NCCL. Without servers, an inner node of one tree is a leaf of the other, except that
+    /// one rank is an inner node of both if N is odd.
     AllreduceDoubleBinaryTree,
     /// Rabenseifner's AllReduce. Recursive halving reduces the data, and recursive doubling distributes the result.
     /// `bytes` is the buffer of each rank.
@@ -34,10 +34,11 @@ pub enum Algorithm {
     /// AllReduce as a butterfly: log2 N steps in which pairs exchange whole buffers. `bytes` is the buffer of each
     /// rank. If N is no power of two, it is treated as in `allreduce-halving-doubling`.
     AllreduceRecursiveDoubling,
-    /// AllReduce in three phases. First, each server reduces, so that each of its ranks has the server's sum of one
-    /// share of the buffer. Then the ranks of all servers with the same share, which are on one rail, run a ring
-    /// AllReduce. Finally, each server distributes the result. Within a server, each rank sends to every other rank, or
-    /// once to the NVLink switch if that reduces and multicasts (NVLS). `bytes` is the buffer of each rank.
+    /// AllReduce in three phases. First, each server reduces, so that its first ranks each have the server's sum of
+    /// one share of the buffer. There are as many shares as the smallest server has ranks. Then the ranks of all
+    /// servers with the same share, which are on one rail if the servers are alike, run a ring AllReduce. Finally,
+    /// each server distributes the result. Within a server, each rank sends to every other rank, or once to the
+    /// NVLink switch if that reduces and multicasts (NVLS). `bytes` is the buffer of each rank.
     AllreduceHierarchical,
     /// AllReduce with the algorithm and protocol that NCCL chooses for the size ([`nccl`](super::nccl)). The
     /// algorithm is a ring, a double binary tree, or reduction by the servers' NVLink switches if they support it

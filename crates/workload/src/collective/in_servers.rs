@@ -1,4 +1,4 @@
-//! Collectives among the GPUs of servers: transfers over NVLink and messages over the network.
+//! Collectives among ranks in servers: transfers over NVLink and messages over the network.
 
 use super::plan::Plan;
 use super::server::{Ranks, Transfer};

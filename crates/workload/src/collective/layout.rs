@@ -97,8 +97,8 @@ impl Layout {
         self.servers.iter().map(|members| members.iter().map(|(_, rank)| *rank).collect())
     }
 
-    /// The ranks of each server in the order in which the ring of `channel` visits them. The first one is on the
-    /// channel's rail if the server has a rank there.
+    /// The ranks of each server in the order of `channel`. The first one is on the channel's rail if the server has a
+    /// rank there.
     fn passages(&self, channel: u32) -> Vec<Vec<u32>> {
         let rails = self.sorted_rails();
         let rail = rails[channel as usize % rails.len()];

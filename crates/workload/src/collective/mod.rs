@@ -45,27 +45,27 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The default length of a collective's chunks in a scenario.
 pub const DEFAULT_CHUNK: Bytes = Bytes(128_000);
 
-/// Jobs that all start at time 0, and each run one collective.
+/// Jobs that each run one collective.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectiveSpec {
     /// The algorithm of the collective.
     pub algorithm: Algorithm,
     /// The size of the collective in bytes. The variants of [`Algorithm`] define which bytes count.
     pub bytes: Bytes,
-    /// The hosts that take part.
+    /// The hosts or GPUs that take part.
     #[serde(flatten)]
     pub members: Members,
     /// The largest length of a message. It does not apply to an all-to-all, which sends whole blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<Bytes>,
-    /// The largest number of blocks that a rank has in flight, only for an all-to-all. The next block starts when one
-    /// of them is completely acknowledged.
+    /// The largest number of blocks that a rank has in flight, only for an all-to-all. A block is in flight until it
+    /// is completely acknowledged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
-    /// The largest number of chunks that a rank has in flight to another rank. It does not apply to an all-to-all. The next
-    /// chunk, in the order of the algorithm, starts when two conditions are met: the rank has the chunk's data, and the
-    /// first chunk in flight is complete as `clock` defines. Without a depth, a rank sends a chunk as soon as it has the
-    /// chunk's data.
+    /// The largest number of chunks that a rank has in flight to another rank. It does not apply to an all-to-all.
+    /// The next chunk, in the order of the algorithm, starts at the earliest when the rank has the chunk's data and
+    /// the first chunk in flight is complete as `clock` defines. Without a depth, a rank sends a chunk as soon as it
+    /// has the chunk's data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
     /// The event that completes a chunk. It applies only with `depth`.
@@ -111,7 +111,7 @@ pub enum Members {
         /// The hosts of each job, in the order of its ranks.
         groups: Vec<Vec<u32>>,
     },
-    /// Jobs of equal size on disjoint hosts.
+    /// Jobs of equal size on disjoint hosts or GPUs.
     Placed {
         /// Number of ranks of a job.
         ranks: u32,
@@ -128,12 +128,12 @@ pub enum Members {
 pub enum Placement {
     /// Random hosts, in a random order that depends on the seed.
     Random,
-    /// Consecutive hosts. Job 0 gets the first ones.
+    /// The free hosts in ascending order. Job 0 gets the first ones.
     Blocks,
     /// A different ToR for each rank of a job. The ToRs with the most free hosts are used, and the lowest free host of
     /// each.
     Spread,
-    /// Consecutive hosts or GPUs. Each job begins at the first one of a server that no other job uses.
+    /// Hosts or GPUs, server by server. Each job begins at the first one of a server that no other job uses.
     Servers,
     /// Hosts or GPUs, rail by rail: first those of the first rail, server by server, then those of the next rail.
     Rails,

@@ -38,9 +38,9 @@ pub struct Send {
     pub action: Action,
     /// The channel of the collective to which the message belongs.
     pub channel: u32,
-    /// Whether the message goes through a server's NVLink switch that reduces and multicasts. All sends of a step that are
-    /// reduced into the same bytes of a rank arrive at that rank as one transfer. All copies of the same bytes of a rank
-    /// leave that rank as one transfer.
+    /// Whether the message goes through a server's NVLink switch that reduces and multicasts. All sends of a step
+    /// that are reduced into the same bytes of a rank arrive at that rank as one transfer. All copies of the same
+    /// bytes of a rank leave that rank as one transfer.
     pub switch: bool,
     /// The step of the algorithm. Within a step, a rank sends its data from before the step. Data that it receives in
     /// the step is reduced or copied afterwards.

@@ -25,8 +25,8 @@ pub struct ServerSpec {
     /// (NCCL's PXN). `None` means no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pxn: Option<bool>,
-    /// The number of channels of collectives. Without it, collectives ignore the servers, as if each rank were its own
-    /// server.
+    /// The number of channels of collectives. Without it, the algorithms of collectives ignore the servers, as if
+    /// each rank were its own server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channels: Option<u32>,
     /// Whether the NVLink switch reduces and multicasts within a server (NVLS). It does so in hierarchical AllReduces.

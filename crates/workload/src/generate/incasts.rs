@@ -31,8 +31,8 @@ impl Incasts<'_> {
     }
 
     /// The mean time from one incast to the next, in picoseconds. As for a background, the load is the bytes of all
-    /// incasts divided by the capacity of all hosts. An incast of `degree` messages therefore counts as much as
-    /// `degree` messages of single hosts.
+    /// incasts divided by the capacity of the hosts that take part. An incast of `degree` messages therefore counts
+    /// as much as `degree` messages of single hosts.
     fn mean_gap_ps(&self) -> f64 {
         let bits = 8.0 * f64::from(self.spec.degree) * self.spec.bytes.0 as f64;
         bits / (self.spec.load * f64::from(self.hosts) * self.host_rate.0 as f64) * 1e12

@@ -122,7 +122,7 @@ fn of_more_flows_than_are_counted_the_first_are_read() {
 
 const GOOD: &str = "2\n1 2 3 100 500000 2\n2 1 3 100 1000 2.0005\n\nsrc dst pg dport bytes start\n";
 
-/// Mistakes in [`GOOD`]: a text in it, the text that replaces it, and the error, which ends with the proposed line.
+/// Mistakes in [`GOOD`]: a text in it, the text that replaces it, and the error, which ends with the proposal.
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("2\n1", "3\n1", "f.txt:1: it counts 3 flows, but has 2; write: 2"),
     ("2\n1", "0\n1", "f.txt:1: it counts no flows, and a workload needs at least one; write: 2"),

@@ -1,11 +1,12 @@
 //! System files of ASTRA-sim, which define how collectives are divided over the dimensions of a network.
 //!
-//! A collective among all ranks is cut into `preferred-dataset-splits` parts. Each part goes through the dimensions
-//! one after the other, beginning with the one that varies fastest (`Sys::generate_collective`). With `localBWAware`,
-//! an AllReduce is a ReduceScatter in each dimension but the last, an AllReduce in the last dimension, and AllGathers
-//! in reverse order. With `baseline`, and for other collectives, it is the same collective in each dimension. In each
-//! dimension, `active-chunks-per-dimension` parts are in progress at a time. A collective of a group is cut in the
-//! same way, but has only one dimension, and its algorithm does not come from the file.
+//! A collective among all ranks is cut into parts of equal size, about `preferred-dataset-splits` of them. Each part
+//! goes through the dimensions one after the other, beginning with the one that varies fastest
+//! (`Sys::generate_collective`). With `localBWAware`, an AllReduce is a ReduceScatter in each dimension but the last,
+//! an AllReduce in the last dimension, and AllGathers in reverse order. With `baseline`, and for other collectives,
+//! it is the same collective in each dimension. These collectives are the phases of a part. At most
+//! `active-chunks-per-dimension` parts are in the same phase at a time. A collective of a group is cut in the same
+//! way, but has only one dimension, and its algorithm does not come from the file.
 
 #[cfg(test)]
 mod tests;
@@ -24,9 +25,9 @@ pub struct System {
     pub dims: Vec<u32>,
     /// The algorithms of AllReduce, AllGather, ReduceScatter and AllToAll in each dimension.
     algorithms: [Vec<Implementation>; 4],
-    /// The number of parts of a collective.
+    /// The number by which the bytes of a collective are divided for the size of a part.
     splits: u32,
-    /// The number of parts that are in progress in a dimension at a time.
+    /// The largest number of parts in the same phase at a time.
     active: u32,
     /// Whether an AllReduce is divided into ReduceScatters and AllGathers.
     is_bandwidth_aware: bool,
@@ -182,7 +183,7 @@ impl System {
     }
 }
 
-/// A phase of a collective: a collective within one dimension.
+/// A phase of a collective: a collective within one dimension, or among all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Phase {
     algorithm: Algorithm,

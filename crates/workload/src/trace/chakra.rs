@@ -6,16 +6,17 @@
 //! - `COMP`: its duration (or `runtime` in traces of older tools). A rank computes one node at a time on its CPU and
 //!   one at a time on its GPU (`is_cpu_op`), or one at a time per stream of the GPU (`tid`);
 //! - `COMM_SEND`, `COMM_RECV`: `comm_size`, `comm_dst` or `comm_src`, `comm_tag`;
-//! - `COMM_COLL`: `comm_type` and `comm_size`, among all ranks or those of a group. If such a node is on the CPU and
-//!   has no type, it is the launch, which computes. The size is that of a rank's data before the collective, as in
-//!   ASTRA-sim, whose ring AllGather sends messages of `comm_size`. The result of an AllGather is therefore larger by
-//!   the factor of the number of ranks. A broadcast comes from the first rank of its group, since no attribute names
-//!   another rank;
+//! - `COMM_COLL`: `comm_type` and `comm_size`, among all ranks or those of a group. Such a node on the CPU without a
+//!   type is the launch of a collective, and counts as a computation. The size is that of a rank's data before the
+//!   collective, as in ASTRA-sim, whose ring AllGather sends messages of `comm_size`. The result of an AllGather is
+//!   therefore larger by the factor of the number of ranks. A broadcast comes from the first rank of its group, since
+//!   no attribute names another rank;
 //! - `METADATA`: has no effect.
 //!
-//! `pg_name` names the group, or `comm_group` in traces of older tools. Without a name, or with an empty name or `0`, the
-//! group has all ranks. The ranks of the groups are in a file that has the form of ASTRA-sim: `{"1": [0, 1], "2": [2, 3]}`.
-//! Within a group, the n-th collective node of each rank belongs to the n-th collective of the group.
+//! `pg_name` names the group, or `comm_group` in traces of older tools. Without a name, or with an empty name or `0`,
+//! the group has all ranks. The ranks of the groups are in a file that has the form of ASTRA-sim:
+//! `{"1": [0, 1], "2": [2, 3]}`. Within a group, the n-th collective node of each rank belongs to the n-th collective
+//! of the group.
 
 mod node;
 mod reader;

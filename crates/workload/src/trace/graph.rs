@@ -20,7 +20,7 @@ pub struct Graph {
 pub struct Node {
     /// The operation.
     pub op: Op,
-    /// The place of the node in its file: a line, or the node's number.
+    /// The place of the node in its file: a line, or the number of the node or operation.
     pub place: u64,
     /// The nodes of the same rank that must have ended before this node begins.
     pub after: Vec<u32>,

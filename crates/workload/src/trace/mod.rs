@@ -112,8 +112,8 @@ impl TraceSpec {
         matches!(self.server, Some(ServerSpec { ranks: None, .. }))
     }
 
-    /// The graph that the trace's text describes, and the word for the place of a node (`line`, `node`). `free` is the
-    /// number of free hosts.
+    /// The graph that the trace's text describes, and the word for the place of a node. `free` is the number of free
+    /// hosts.
     fn read(&self, text: &str, free: u32) -> Result<(Graph, &'static str), WorkloadError> {
         let file = self.file.as_str();
         if let Some(format) = Format::recognize(text).filter(|format| *format != self.format) {
@@ -391,7 +391,7 @@ impl CollectiveRules<'_> {
     }
 }
 
-/// The bytes of each rank's buffer. A format without sizes requires this key.
+/// The bytes of each rank's buffer, from the key `bytes`, which formats without sizes require.
 fn buffer(bytes: Option<Bytes>, of: &str, which: &str) -> Result<u64, WorkloadError> {
     bytes.map(|bytes| bytes.0).filter(|bytes| *bytes > 0).ok_or_else(|| {
         let what = format!("{of} has no sizes: write the bytes of each rank's {which}, such as \"8MB\"");
@@ -399,7 +399,7 @@ fn buffer(bytes: Option<Bytes>, of: &str, which: &str) -> Result<u64, WorkloadEr
     })
 }
 
-/// The largest number of ranks of a trace. It is larger than the number of hosts of the largest fabric.
+/// The largest number of ranks of a trace.
 const MOST_RANKS: u32 = 1 << 20;
 
 /// Removes the hosts that a scenario names for `ranks` ranks from the free hosts.
@@ -458,8 +458,7 @@ pub(super) fn single<'a>(
 /// The workload of several jobs, each on hosts that are still free.
 ///
 /// # Errors
-/// The errors of [`single`], with the number of the job, or only some of the jobs are on the GPUs of the topology's
-/// servers.
+/// The errors of [`single`], or only some of the jobs are on the GPUs of the topology's servers.
 pub(super) fn several<'a>(
     specs: &[TraceSpec],
     text_of: &dyn Fn(&str) -> Result<&'a str, WorkloadError>,

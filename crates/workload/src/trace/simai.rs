@@ -22,10 +22,10 @@
 //!   extend over stages and the groups of `_DP_EP` overlap (`MockNcclGroup.cc`), so the latter are refused.
 //! - If the header has no `all_gpus`, as in older files of AICB, and the scenario gives no number of ranks, there is
 //!   one rank for each free host. SimAI likewise uses all GPUs of its topology (`Sys.cc`, `mock_nccl_comms_init`).
-//! - `ALLREDUCE`, `ALLGATHER`, `REDUCESCATTER` and `BROADCAST` are rings by default, and `ALLTOALL` sends to all ranks
-//!   immediately. A broadcast comes from the first rank of its group, as in AICB (`_apply_broadcast`), while SimAI ignores
-//!   it. A collective of one rank or of no bytes is ignored, and so is `NONE` with bytes.
-//! - Layers beyond the header's count are not read, as in SimAI.
+//! - `ALLREDUCE`, `ALLGATHER`, `REDUCESCATTER` and `BROADCAST` are rings by default, and `ALLTOALL` sends to all
+//!   ranks immediately. A broadcast comes from the first rank of its group, as in AICB (`_apply_broadcast`), while
+//!   SimAI ignores it. A collective of one rank or of no bytes is ignored, and so is `NONE` with bytes.
+//! - Layers beyond the count are not read, as in SimAI.
 
 mod groups;
 mod layer;

@@ -1,5 +1,5 @@
-//! Tests of collectives that know servers: every rank ends with every contribution exactly once, and few bytes leave a
-//! server.
+//! Tests of collectives that know servers: every rank ends with the right contributions, each exactly once, and few
+//! bytes leave a server.
 
 use anabranch_workload::collective::{Action, Algorithm, Layout, Plan};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Tests that every rank ends with every contribution exactly once, in any order of message arrivals.
+//! Tests that every rank ends with the right contributions, each exactly once, in random orders of message arrivals.
 
 use crate::symbolic::Collective;
 use anabranch_base::{MessageId, Purpose, Stream, stream};

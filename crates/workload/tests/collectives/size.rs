@@ -36,8 +36,7 @@ fn a_message_of_a_ring_takes_seventy_bytes() {
     assert!(bytes < 70 * messages, "{} B per message", bytes / messages);
 }
 
-/// The largest case has 64 jobs of 32 ranks with 128 MB. The engine's state takes 28 B per message and 4 B per gate,
-/// and results have no row per message, so 128 B per message stay far below 4 GB.
+/// The largest case has 64 jobs of 32 ranks with 128 MB.
 #[test]
 fn sixty_four_jobs_fit() {
     if std::env::var_os("ANABRANCH_LONG").is_none() {

@@ -70,7 +70,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
         runs.iter_mut().for_each(|run| kept.keep(run.index, &mut run.ran));
         return Err(failure);
     }
-    // Runs are sorted by value, scheme and seed, as in a sweep. Lanes are already sorted by scheme and seed.
+    // Runs are sorted by value, scheme and seed. Lanes are already sorted by scheme and seed.
     runs.sort_by(|a, b| a.place.total_cmp(&b.place));
     let count = runs.len();
     let changes = Changes { moved: &moved, headroom: &headroom, not_asked: &not_asked };

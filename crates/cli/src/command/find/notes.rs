@@ -40,7 +40,7 @@ pub(super) fn followers_note(
                 held.join(" and ")
             )
         }
-        // No answer was found, so there are no values at which these parameters could be held.
+        // Without an answer, there are no values at which these parameters could be held.
         None => "A parameter that is set below [set] does not move".to_owned(),
     };
     Some(format!("Over the whole range these follow {} and move with it: {changes}. {hold}.", find.parameter))

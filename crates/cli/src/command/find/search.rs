@@ -14,7 +14,7 @@ use anabranch_sim::{Control, RunResult};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An upper limit on the number of values that a search tries. The number of a run is the number of its search times
+/// More values than a search tries. The number of a run is the number of its search times
 /// this limit, plus its position in the search.
 const MOST_TRIED: usize = 1000;
 
@@ -93,7 +93,7 @@ pub(super) struct Lane<'a> {
     pub measurements: Vec<Measurement>,
     /// The condition. It is `None` before the values at the ends are known, and if a run at an end did not finish.
     pub holds: Option<ResolvedCondition>,
-    /// The number of runs that were started.
+    /// The number of runs that were requested, including those that are stored.
     pub started: usize,
     /// The failure that ended this search, if any.
     pub ended: Option<Failure>,

@@ -12,11 +12,11 @@ pub struct Search<'a> {
     find: &'a Find,
     /// The positions tried, in order, and whether the condition held there.
     tried: Vec<(f64, bool)>,
-    /// Among the positions at which the condition holds, the one nearest to `bad`. Before one is known, the end of
-    /// the range at which the condition should hold.
+    /// The end of the bisected range at which the condition holds. Before one is known, the end of the whole range at
+    /// which the condition should hold.
     good: f64,
-    /// Among the positions at which the condition fails, the one nearest to `good`. Before one is known, the end of
-    /// the range at which the condition should fail.
+    /// The end of the bisected range at which the condition fails. Before one is known, the end of the whole range at
+    /// which the condition should fail.
     bad: f64,
     next: Option<f64>,
     stage: Stage,

@@ -300,7 +300,7 @@ impl Find {
         Ok(scenario.asking(SearchRange { key: self.key(), values: own, at: self.values_at[0] }))
     }
 
-    /// Changes the fix of an error about the sweep, which carries out the search, to a fix of `[find]`.
+    /// Changes the fix of an error about the sweep, which carries out the search, to a fix of `[find]`, if possible.
     fn in_find(&self, error: Diagnostic) -> Diagnostic {
         let Some(Fix::Set { key, value }) = &error.fix else { return error };
         let Some(path) = key.strip_prefix('"').and_then(|key| key.strip_suffix('"')) else { return error };

@@ -16,7 +16,7 @@ pub(in crate::scenario) struct BuiltFabric<'a> {
     /// The facts about the longest path, by framing and use of ports. They are kept because finding the path takes
     /// long on a large fabric.
     facts: Vec<((Framing, bool), PathFacts)>,
-    /// Whether all routes go up and then down; `None` until a check needs it.
+    /// The result of [`Topology::turns_down_for_good`]; `None` until a check needs it.
     turns_down: Option<bool>,
 }
 

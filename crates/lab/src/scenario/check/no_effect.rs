@@ -1,5 +1,5 @@
-//! Warnings about parts of a scenario that have no effect (faults, settings and depths), and about parts of a file
-//! that are left out.
+//! Warnings about faults, settings and depths that have no effect or an unintended one, and notes on how files were
+//! read.
 
 use crate::scenario::check::built::selector_stream;
 use crate::scenario::expand::resolved::Scenario;
@@ -36,17 +36,17 @@ pub(in crate::scenario) struct WithoutEffect {
     depth: Option<(u32, u32)>,
     /// Whether the depth limits a collective at some point.
     holds_back: bool,
-    /// Notes on how the files of traces were read.
+    /// Notes on how files were read.
     notes: BTreeSet<String>,
-    /// The shortest possible duration of the longest run, if only the links determine it, and the time at which that
-    /// run has most likely ended.
+    /// The shortest possible duration of the longest run with fixed start times, and the time at which that run has
+    /// most likely ended.
     lasts: Option<(Duration, Duration)>,
-    /// Whether something other than the links determines the duration at some point.
+    /// Whether the start times are not fixed at some point.
     lasts_otherwise: bool,
 }
 
 /// A run on a fabric that is neither a fat tree nor a single switch has most likely ended after this multiple of its
-/// shortest possible duration, which follows from the hosts' links.
+/// shortest possible duration.
 const MUCH_LATER: f64 = 10.0;
 /// The multiple for a single switch and for a fat tree without oversubscription. In an oversubscribed fat tree, the
 /// oversubscription of each tier multiplies it.
@@ -154,8 +154,8 @@ impl WithoutEffect {
             let varied = origin.is_varied(&format!("fault.{number}.both_directions"));
             one_way(number, fault, self.one_way.get(&number)?, origin).filter(|_| !varied)
         }));
-        // If the depth is swept, the value without effect is the one with which the others are compared, so there is
-        // no warning.
+        // If the figure varies the depth, the value without effect is the one with which the others are compared, so
+        // there is no warning.
         let is_varied = origin.is_varied("workload.depth");
         if let (Some((depth, most)), false) = (self.depth, self.holds_back || is_varied) {
             let message = format!(
@@ -224,7 +224,8 @@ fn one_way(number: usize, slow: &FaultSpec, name: &str, origin: &Origin) -> Opti
     Some(fault(&origin.file, origin.place(&format!("fault.{number}.links")), message, help.map(Fix::from)))
 }
 
-/// The warning about a fault that begins, once or again, when every run has ended, or has most likely ended.
+/// The warning about a fault that begins when every run has ended or has most likely ended, or that begins for the
+/// last time when every run has ended.
 fn late_fault(
     number: usize,
     late: &FaultSpec,
@@ -286,8 +287,9 @@ fn idle_rate(
     Some(fault(&origin.file, origin.place(&format!("fault.{number}.rate")), message, Some(help)))
 }
 
-/// A parameter of schemes that `[set]` or `[sweep]` names: the scheme (or `*`), the path and the place.
+/// A parameter that `[set]` or `[sweep]` names, with its place.
 struct Named {
+    /// The first word of the path: a scheme, `*`, or a table such as `topology`.
     scheme: String,
     path: String,
     at: Place,
@@ -348,8 +350,8 @@ fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     let partly = |set: &Named| {
         let (takers, others): (Vec<&Scheme>, Vec<&Scheme>) =
             running.iter().partition(|scheme| setting::accepts(scheme, &set.path));
-        // In varied values, `*` means every scheme that has the parameter, so that the figures of one paper can share
-        // these values.
+        // In values that a figure varies, `*` means every scheme that has the parameter, so that the figures of one
+        // paper can share these values.
         let is_varied = origin.is_varied(&format!("*.{}", set.path));
         if set.scheme != "*" || takers.is_empty() || others.is_empty() || is_varied {
             return None;

@@ -23,7 +23,7 @@ pub(in crate::scenario) struct IdleQueues {
     enough: BTreeMap<String, Bytes>,
 }
 
-/// A finding: the error text, a correct value, and the number of points at which it was found.
+/// A finding: the text of the warning, a correct value, and the number of points at which it was found.
 struct QueueFinding {
     message: String,
     instead: String,
@@ -198,8 +198,8 @@ impl Look<'_> {
         }
     }
 
-    /// Checks that a timeout is long enough for a packet behind a full queue and for its ACK. A timeout shorter than
-    /// the base RTT has a separate warning.
+    /// Checks that a timeout is long enough for a packet behind a full queue and for its ACK. A timeout that does not
+    /// exceed the base RTT has a separate warning.
     fn timeout(&mut self, queue: &DataQueue) {
         let (rto, facts) = (self.scheme.transport.rto(), self.facts);
         let full = facts.base_rtt + facts.port_rate.time_for(queue.holds.0);

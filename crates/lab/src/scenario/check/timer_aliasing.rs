@@ -7,8 +7,7 @@ use anabranch_engine::{FaultKind, FaultSpec, Scheme};
 use anabranch_proto::PathFacts;
 use std::collections::BTreeMap;
 
-/// If a timeout differs from a whole number of periods by at most this share of a period, it always expires in the
-/// same part of a period.
+/// The share of a period by which a timeout may differ from a whole number of periods and still count as one.
 const NEAR: f64 = 0.03;
 /// The largest number of periods in a timeout that is examined. Longer timeouts are too rare to matter.
 const MOST_PERIODS: f64 = 20.0;

@@ -1,4 +1,4 @@
-//! Warnings about congestion windows that are too small to fill the path of a single queue pair.
+//! Warnings about congestion windows and ACK intervals with which a single queue pair does not fill the longest path.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -34,8 +34,8 @@ impl ShortWindows {
             return;
         }
         // An ACK arrives a round trip after the sender began to send its packet. With one ACK for `every` packets, the
-        // first of these packets waits for the last one. The last packet of a window is acknowledged immediately. If
-        // the window is not a multiple of `every`, ACKs are therefore more frequent than assumed here.
+        // first of these packets waits for the last one. The last packet of a window may be acknowledged earlier. If
+        // the window is not a multiple of `every`, ACKs may therefore be more frequent than assumed here.
         let acks = scheme.transport.ack_interval(window.bytes);
         let every = u64::from(acks.packets).min(holds);
         let path = facts.bdp.0 as f64 / packet as f64;

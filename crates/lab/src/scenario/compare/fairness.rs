@@ -22,7 +22,7 @@ pub struct Ground {
     pub needs: Vec<String>,
     /// The parameters in which the schemes differ.
     pub differences: Vec<GroundDifference>,
-    /// A sentence about the parameters that differ although no scheme needs the difference; none if there are no such
+    /// A text about the parameters that differ although no scheme needs the difference; none if there are no such
     /// parameters.
     #[serde(rename = "not_the_same")]
     pub mismatch: Option<String>,
@@ -77,9 +77,9 @@ const LITTLE: f64 = 0.05;
 const MOST_NAMED: usize = 4;
 
 impl Scenario {
-    /// The comparison of the schemes' setups. The differences are those at the first point of the sweep. The sentence
-    /// also names each point at which further parameters differ for the first time. `facts` are those of
-    /// [`Scenario::examine`].
+    /// The comparison of the schemes' setups. The differences are those at the first point of the sweep. The text of
+    /// [`mismatch`](Ground::mismatch) also names each point at which further parameters differ for the first time.
+    /// `facts` are those of [`Scenario::examine`].
     pub fn ground(&self, facts: &[Vec<PathFacts>]) -> Ground {
         let points = self.schemes_by_point();
         let mut grounds = points.iter().zip(facts).map(|((sweep, schemes), facts)| {

@@ -398,8 +398,8 @@ fn read_schemes(
     Ok((setup.name, schemes, of_classes))
 }
 
-/// Whether a class names this scheme. Such a scheme is compared only if `schemes` names it too. In a resolved scenario,
-/// the table of the class contains the scheme itself.
+/// Whether a class names this scheme. Such a scheme is compared only if `schemes` or the command line names it too.
+/// In a resolved scenario, the table of the class contains the scheme itself.
 fn is_of_class(name: &str, classes: &[Table]) -> bool {
     let named = |class: &Table| class.get::<String>("scheme").ok().flatten();
     classes.iter().filter_map(named).any(|named| named == name)
@@ -409,7 +409,7 @@ fn concerns(setting: &Setting, scheme: &Scheme) -> bool {
     setting.scheme == scheme.name || (setting.scheme == "*" && setting::accepts(scheme, &setting.path))
 }
 
-/// Rejects a setting for all schemes that none of them accepts.
+/// Rejects a setting for all schemes that none of the compared schemes accepts.
 fn is_taken(file: &str, setting: &Setting, running: &[(Place, Scheme)]) -> Result<(), Diagnostic> {
     if setting.scheme == "*"
         && let Some((_, first)) = running.first()
@@ -451,7 +451,7 @@ fn schemes_of_classes(
     classes.iter().map(of_class).collect()
 }
 
-/// Rejects a setting for a scheme that does not run.
+/// Rejects a setting for a scheme that is in neither the scenario nor the command line.
 fn known_scheme(
     registry: &Registry,
     file: &str,

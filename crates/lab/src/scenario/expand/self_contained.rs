@@ -1,4 +1,5 @@
-//! Self-contained scenarios: every default is explicit, and every file that the scenario names is stored beside it.
+//! Self-contained scenarios: every default is explicit, and every file that the resolved form needs is stored beside
+//! it.
 
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::expand::scenario::read_with;
@@ -8,7 +9,7 @@ use anabranch_base::Diagnostic;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The folder, beside a stored scenario, that contains the files which the scenario names.
+/// The folder, beside a stored scenario, that contains the files which the scenario needs.
 pub const INPUTS: &str = "inputs";
 
 /// The files of a scenario that has already been read, by name.
@@ -56,7 +57,7 @@ fn input_names<'a>(names: impl Iterator<Item = &'a String>) -> BTreeMap<String, 
     renamed
 }
 
-/// The keys that name files in the resolved form.
+/// The keys that name files which the resolved form needs.
 const FILE_KEYS: [&str; 3] = ["file", "sizes", "system"];
 
 fn rename_files(value: &mut toml::Value, names: &BTreeMap<String, String>) {

@@ -56,7 +56,7 @@ type Axis<'a> = Vec<(String, Vec<&'a Node>)>;
 /// The key in `[sweep]` for parameters that change together.
 pub(in crate::scenario) const ZIP: &str = "zip";
 
-/// One point of a sweep: the document with the swept values inserted.
+/// One point of a sweep: the document, the swept values by path, and the settings of schemes.
 #[derive(Clone)]
 pub(in crate::scenario) struct Step {
     pub fields: Fields,
@@ -165,7 +165,7 @@ impl<'a> Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// Changes the fix of an error about a swept value to a whole line of `[sweep]`.
+    /// Changes the fix of an error about a swept value to a whole line of `[sweep]`, if possible.
     pub(in crate::scenario) fn in_its_list(&self, error: Diagnostic) -> Diagnostic {
         let at = error.span.line.zip(error.span.column);
         match error.fix.as_ref().and_then(|fix| self.whole_line(at?, fix)) {
@@ -191,7 +191,7 @@ impl Sweep<'_> {
             Some((above, _)) if !name.contains('.') => format!("{above}.{name}"),
             _ => name.to_owned(),
         };
-        // A fix with another path renames the parameter and keeps its value.
+        // A fix with another path is used only if it renames the parameter.
         let is_renamed = doubt || value == nodes[place].value();
         if path != *key && !is_renamed {
             return None;
@@ -291,8 +291,8 @@ fn counted(values: usize) -> String {
     format!("{values} value{}", if values == 1 { "" } else { "s" })
 }
 
-/// A form that is equal for values with the same meaning, such as `"1MB"` and `"1000KB"`. The units distinguish
-/// sizes, rates and times, and the quotes distinguish other texts.
+/// A form that is the same for equal sizes, rates and times, such as `"1MB"` and `"1000KB"`. Their units distinguish
+/// them from each other, and the quotes distinguish other texts.
 fn canonical(value: &toml::Value) -> String {
     let text = value.as_str().unwrap_or_default();
     let size = || text.parse::<Bytes>().ok().map(|size| format!("{size:#}"));
@@ -369,7 +369,8 @@ const DOCUMENT: &[&str] = &["topology", "workload", "class", "fault", SETUP];
 /// The setup, which a sweep can vary by its name or in one of its values.
 const SETUP: &str = "setup";
 
-/// Rejects the bare name of a parameter, and a path whose first word is neither a table of the scenario nor a scheme.
+/// Rejects the bare name of a parameter, and a path whose first word is neither one of [`DOCUMENT`] nor a scheme or
+/// `*`.
 fn check_key(
     file: &str,
     key: &str,

@@ -4,10 +4,10 @@ use super::{DEFINITIONS, SchemaOf, json_schema};
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
 
-/// The completions at the end of a text.
+/// The completions at a place in a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Completions {
-    /// The number of characters at the end of the text that a completion replaces. They are the beginning of a word.
+    /// The number of characters before the place that a completion replaces. They are the beginning of a word.
     pub replaced: usize,
     /// The completions. Those that begin like the replaced word come first.
     pub list: Vec<Completion>,
@@ -20,7 +20,7 @@ pub struct Completion {
     pub name: String,
     /// The text to write. For a key it is the whole line with an example of the value, or the header of its table.
     pub text: String,
-    /// The meaning with the range and the default; empty for a value.
+    /// The description of the key; empty for a value.
     pub meaning: String,
 }
 
@@ -135,14 +135,14 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The name of the table definition to which a schema refers.
+/// The name of the definition to which a schema refers.
 fn table_of(schema: &Value) -> Option<&str> {
     let alternatives = schema["anyOf"].as_array().into_iter().flatten();
     let mut all = [schema, &schema["items"]].into_iter().chain(alternatives);
     all.find_map(|one| one["$ref"].as_str()?.strip_prefix(DEFINITIONS))
 }
 
-/// The schemas of a table's keys, by name: the keys of `kind`, or of all kinds without one.
+/// The schemas of a table's keys, by name: the keys of `kind`, or of all kinds if there is none of this name.
 fn properties(node: &'static Value, kind: Option<&str>) -> Vec<(&'static str, &'static Value)> {
     let definitions = &SCHEMA["$defs"];
     let (node, name) = match table_of(node).filter(|_| !node["properties"].is_object()) {

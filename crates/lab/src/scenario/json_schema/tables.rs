@@ -95,8 +95,8 @@ fn name_of(table: &str) -> &str {
     table.trim_matches(['[', ']'])
 }
 
-/// Defines a table whose `kind` selects a section. Without a kind, as in `[quick]`, the table may have the keys of
-/// any one section.
+/// Defines a table whose `kind` or file selects a section. If neither does, as in `[quick]`, the table may have the
+/// keys of any one section.
 fn alternatives(name: &str, sections: &[&Section], definitions: &mut Map<String, Value>) {
     let of = |section: &Section| format!("{name}:{}", section.name);
     let references: Vec<Value> = sections.iter().map(|section| reference(&of(section))).collect();
@@ -129,8 +129,8 @@ pub(super) fn define_kinds(
     definitions.extend(objects.into_iter().map(|(kind, object)| (format!("{name}:{kind}"), object)));
 }
 
-/// The keys of all kinds, without repetitions and with the kinds that have each key. They serve editors that do not
-/// evaluate conditions.
+/// The keys of all kinds, without repetitions. The description of a key that is not the same for all kinds names the
+/// kinds. The keys serve editors that do not evaluate conditions.
 fn of_any_kind(kinds: &[(&str, &str)], objects: &[(&str, Value)]) -> Value {
     let mut properties = Map::new();
     for (name, schema) in objects.iter().flat_map(|(_, object)| object["properties"].as_object()).flatten() {
@@ -173,8 +173,7 @@ fn by_kinds(having: &[(&str, &Value)]) -> String {
     lines.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The condition under which a table has the keys of a section: its kind or, for a section without a kind, that the
-/// table names a file.
+/// The condition under which a table has the keys of a section: the table has a certain kind or names a certain file.
 fn condition(section: &Section) -> Value {
     let mut conditions = Vec::new();
     match (section.kind, section.keys.iter().find(|key| key.name == "kind").map(|key| key.is)) {

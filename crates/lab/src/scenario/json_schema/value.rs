@@ -122,7 +122,7 @@ fn of_number<T: Serialize + Copy>(name: &str, ends: &Ends<T>) -> Value {
     schema
 }
 
-/// The optional sign before a size of a scheme that is added to the size of its setup.
+/// An optional `+`, with which a size of a scheme is added to the size of its setup.
 const SIGN: &str = r"\+?\s*";
 
 /// Text in one of the forms, preceded by text that matches `before`.

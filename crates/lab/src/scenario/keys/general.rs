@@ -1,4 +1,4 @@
-//! The top-level keys, and those of `[[measure]]`, `[limits]` and `[find]`.
+//! The top-level keys, and those of `[[class]]`, `[[measure]]`, `[limits]`, `[find]` and `[[point]]`.
 
 use crate::scenario::keys::key_type::{Ends, High, KeyType};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};

@@ -1,4 +1,4 @@
-//! The keys of jobs from traces.
+//! The keys of jobs from traces, of `[workload.server]` and of `[[workload.algorithm]]`.
 
 use crate::scenario::keys::key_type::{Ends, High, KeyType, words};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};

@@ -14,7 +14,7 @@ pub enum KeyType {
     Text(&'static str),
     /// A name that consists of letters, digits, - and _.
     Name,
-    /// Text that names one or more links, switches or queue pairs. The string describes it: `names of links`.
+    /// Text that names one or more links, switches, hosts or queue pairs. The string describes it: `names of links`.
     Selector(&'static str),
     /// The name of a file. The string describes it: `a file's name, from the scenario's folder`.
     File(&'static str),
@@ -60,9 +60,9 @@ pub enum KeyType {
     OneOrMore(&'static KeyType),
     /// A value of any of these types.
     Either(&'static [KeyType]),
-    /// A table with the keys of the sections of this name: `[workload.incast]`.
+    /// A table with the keys of the sections of this header: `[workload.incast]`.
     Table(&'static str),
-    /// A list of tables with the keys of the sections of this name: `[[fault]]`.
+    /// A list of tables with the keys of the sections of this header: `[[fault]]`.
     Tables(&'static str),
 }
 

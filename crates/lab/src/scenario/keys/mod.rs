@@ -1,6 +1,6 @@
-//! The keys of scenarios, schemes, setups and figures. Each key is declared once, with the values that it may have
-//! and its default. Other keys are rejected when a file is read. The lists, the reference and the JSON Schema are
-//! generated from these declarations.
+//! The keys of scenarios, schemes, setups and figures, except for the parameters of components. Each key of a table
+//! is declared once, with the values that it may have and its default. The lists, the reference and the JSON Schema
+//! are generated from these declarations.
 
 mod cluster;
 pub(in crate::scenario) mod fault;
@@ -22,7 +22,7 @@ pub fn sections() -> &'static [Section] {
     SECTIONS
 }
 
-/// All sections: those of a scenario first, then those of its schemes, of setups and of figures.
+/// All sections, those of [`sections`] first.
 pub(in crate::scenario) fn all() -> impl Iterator<Item = &'static Section> {
     SECTIONS.iter().chain(OTHERS).chain(&figure::MODELS)
 }
@@ -295,8 +295,6 @@ mod tests {
         values
     }
 
-    /// The reader rejects the values that a declaration does not permit. The schema rejects the same values, since it
-    /// is generated from the declarations.
     #[test]
     fn values_outside_of_the_declared_range_are_refused() {
         let (mut accepted, mut looked_at) = (Vec::new(), 0);

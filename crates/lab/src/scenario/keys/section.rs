@@ -11,7 +11,7 @@ pub struct Section {
     pub table: &'static str,
     /// The `kind` that has these keys, if the kind selects them.
     pub kind: Option<&'static str>,
-    /// One sentence for the reference.
+    /// The meaning of the table, for the reference.
     pub meaning: &'static str,
     /// The keys of the section.
     pub keys: &'static [Key],
@@ -26,7 +26,7 @@ pub struct Key {
     pub is: KeyType,
     /// The value if the key is not written.
     pub default: KeyDefault,
-    /// One sentence for the reference.
+    /// The meaning of the key, for the reference.
     pub meaning: &'static str,
     /// An example of the value, if the default is not the best example.
     example: Option<&'static str>,
@@ -39,18 +39,18 @@ pub enum KeyDefault {
     Required,
     /// This value, as a scenario would write it.
     Value(&'static str),
-    /// A value that depends on other inputs, in words.
+    /// A value in words, for example because it depends on other inputs.
     Described(&'static str),
 }
 
 impl Key {
-    /// Whether the key has a table or several tables as its value.
+    /// Whether the type of the key is a table or a list of tables.
     pub fn is_table(&self) -> bool {
         matches!(self.is, KeyType::Table(_) | KeyType::Tables(_))
     }
 
-    /// An example of the value as it is written: the declared example, or else the default. If there is neither, the
-    /// example is `true` for a Boolean and `...` for any other type.
+    /// An example of the value as it is written: the declared example, or else the default, if it is a value. If
+    /// there is neither, the example is `true` for a Boolean and `...` for any other type.
     pub fn example(&self) -> &'static str {
         self.known_example().unwrap_or("...")
     }
@@ -80,7 +80,7 @@ pub(super) const fn kind(kind: &'static str, meaning: &'static str) -> Key {
 /// Joins several lists of keys or sections into one, in their order.
 ///
 /// # Panics
-/// The lists do not have `N` entries in total.
+/// The lists do not have `N` entries in total, or the first list is empty.
 pub(super) const fn joined<T: Copy, const N: usize>(lists: &[&[T]]) -> [T; N] {
     let mut all = [lists[0][0]; N];
     let (mut list, mut count) = (0, 0);

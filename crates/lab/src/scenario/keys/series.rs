@@ -20,11 +20,11 @@ pub struct SeriesKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PointsOf {
-    /// Links, with one point per interval.
+    /// Links, with at most one point per interval.
     Links,
-    /// Switches, with one point per interval.
+    /// Switches, with at most one point per interval.
     Switches,
-    /// Queue pairs, with one point per interval.
+    /// Queue pairs, with at most one point per interval.
     Qps,
     /// Queue pairs, with one point per acknowledgement.
     Acks,

@@ -1,4 +1,4 @@
-//! The keys of `[topology]`.
+//! The keys of `[topology]`, except for clusters of servers and directly connected switches.
 
 use crate::scenario::keys::key_type::{Ends, High, KeyType};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};

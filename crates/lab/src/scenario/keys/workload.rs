@@ -1,4 +1,4 @@
-//! The keys of `[workload]`, except for jobs.
+//! The keys of `[workload]`, except for jobs from traces.
 
 use crate::scenario::keys::jobs::{ALGORITHMS, JOB_SERVER, PLACEMENTS};
 use crate::scenario::keys::key_type::{Ends, High, KeyType, words};

@@ -49,8 +49,8 @@ impl Origin {
         self.varied.iter().any(|varied| varied == path)
     }
 
-    /// The text to write for a swept or searched parameter of a scheme, so that its values begin with `least`; none
-    /// if the parameter is neither swept nor searched.
+    /// The text to write for a swept or searched parameter of a scheme, so that `least` is among its values; none if
+    /// the parameter is neither swept nor searched.
     pub(in crate::scenario) fn beginning_with(
         &self,
         scheme: &str,
@@ -79,7 +79,8 @@ impl Origin {
         })
     }
 
-    /// The place of a path such as `fault.0.links`. If the path is swept, it is the place in `[sweep]` or `[find]`.
+    /// The place of a path such as `fault.0.links`. If the path is a key of `[sweep]` or the parameter of `[find]`,
+    /// it is the place there.
     pub(in crate::scenario) fn place(&self, path: &str) -> Place {
         let swept = self.section("sweep").and_then(|sweep| match &sweep.item {
             Item::Table(fields) => fields.get(path),
@@ -92,9 +93,9 @@ impl Origin {
         )
     }
 
-    /// The place at which a parameter of a scheme is set, and the parameter's name as written. If the parameter is
-    /// not set, the place is the first one that exists among these: the parameters in `blamed`, the part of the
-    /// scheme to which the parameter belongs, `[set]`, `[[scheme]]` and `schemes`.
+    /// The place at which `[set]`, `[sweep]` or `[find]` sets a parameter of a scheme, and the parameter's name as
+    /// written. If none of them does, the place is the first one that exists among these: the parameters in `blamed`,
+    /// the part of the scheme to which the parameter belongs, `[set]`, `[[scheme]]` and `schemes`.
     pub(in crate::scenario) fn setting(
         &self,
         scheme: &str,

@@ -83,7 +83,7 @@ fn class(
     Ok(ClassSpec { name, priority: priority as u8, weight: weight as u32, traffic })
 }
 
-/// Checks that the schemes of the classes can share a fabric.
+/// Checks that the schemes of the classes can share a fabric, and that the faults suit several classes.
 pub(in crate::scenario) fn check(
     (root, classes): (&Table, &[ClassSpec]),
     schemes: &[Scheme],

@@ -1,5 +1,6 @@
 //! Setups: the conditions under which schemes run. A scheme (`schemes/`) defines an algorithm, and a setup
-//! (`setups/`) the rest: packets and their headers, the RTO, buffers, ECN marking, PFC, and DCQCN's parameters.
+//! (`setups/`) the rest, such as packets and their headers, the RTO, buffers, ECN marking, PFC, and DCQCN's
+//! parameters.
 //!
 //! A setup has the same parts as a scheme: `[transport]`, `[cc]`, `[lb]` and `[fabric]`. A value directly in
 //! `[transport]` applies to every transport that has such a parameter, and a value in `[transport.irn]` only to that
@@ -7,7 +8,7 @@
 //! or drop. The table of a kind with `-credit` after it is for schemes of this kind with a table `credit`.
 //! `[fabric.pfc]` applies to schemes that pause, and `queue` and `full_queue` to the others.
 //!
-//! A setup has the values of its base, except for those that it sets itself. The base of the papers' setups is
+//! A setup has the values of its base, except for those that it sets itself. All built-in setups derive from
 //! `common`, so that every scheme can run with every setup.
 //!
 //! **Precedence**, from lowest to highest: the defaults of the types, the setup (its base, then itself; in each:
@@ -85,7 +86,6 @@ const FRAMING: [&str; 4] = ["payload", "header", "ack", "rto"];
 
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct Setup {
-    /// The name of the setup, for display.
     pub name: String,
     /// The bases and the setup itself, each with its parts and with those in `lossless`, `trimming` and `dropping`.
     /// Empty in the resolved form, where the schemes contain all values themselves.
@@ -262,7 +262,7 @@ impl Setup {
 /// Parameters that no setup sets, but that limit the data in flight of a scheme like the setup's windows.
 const WINDOWS: [&str; 2] = ["transport.window", "transport.window_packets"];
 
-/// The parameters that the built-in setups set. These are the parameters that are compared between schemes.
+/// The parameters that the built-in setups set.
 pub(in crate::scenario) static GROUND: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     let mut all = BTreeSet::new();
     for (name, _) in BUILT_IN {
@@ -300,8 +300,8 @@ fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, plugins: 
         return given;
     };
     let known = plugins.keys(part, &kind);
-    // A registered part may use a built-in parameter's name with another meaning, so it gets only the framing
-    // parameters of the layer.
+    // A registered part may use a built-in parameter's name with another meaning. Of the layer's values for all
+    // kinds, it gets only the framing parameters.
     let shared = |key: &str| FRAMING.contains(&key) || plugins.parameters(part, &kind).is_none();
     let for_all = layer.iter().filter(|(key, node)| {
         !matches!(node.item, Item::Table(_)) && known.iter().any(|known| known == *key) && shared(key)

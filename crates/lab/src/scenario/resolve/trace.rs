@@ -11,7 +11,7 @@ use anabranch_fabric::TopologySpec;
 use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement, without_servers};
 use anabranch_workload::{AlgorithmFrom, Format, RankHosts, RankOrder, SendEnds, Streams, TraceSpec};
 
-/// Reads a job whose file is from another tool. Errors in the text of the file are found when the workload is built.
+/// Reads a job whose file is from another tool. The text of the file is parsed when the workload is built.
 pub(in crate::scenario) fn trace(
     cx: &Context,
     table: &Table,

@@ -5,7 +5,7 @@ use anabranch_base::{
     Diagnostic, Fix, Parameter, ParameterValue, Parameters, ValueFault, WrongValue, is_misspelt,
 };
 
-/// All parameters of `name`, from a table that sets some of them.
+/// The parameters of `name`, from a table that sets some of them. The others have their defaults.
 pub(in crate::scenario) fn read(
     name: &str,
     declared: &[Parameter],
@@ -203,7 +203,7 @@ pub(in crate::scenario) struct ParameterError {
     pub key: Option<String>,
     pub message: String,
     pub help: Fix,
-    /// Another value of the parameter, if that corrects the error.
+    /// The text to write as the value instead, if there is one.
     pub value: Option<String>,
     /// Parameters to set in the table, with valid values.
     pub cure: Vec<(String, ParameterValue)>,

@@ -65,7 +65,8 @@ pub(in crate::scenario) fn no_scheme(plugins: &Plugins, name: &str) -> Option<(S
     Some((message, help))
 }
 
-/// The error for a part that is not a table with a kind, and what to write instead: a value of the part, or words.
+/// The error for a part that is a text or a table without a kind, and what to write instead: a value of the part, or
+/// words.
 pub(in crate::scenario) fn malformed_part(
     plugins: &Plugins,
     part: &str,
@@ -121,7 +122,8 @@ fn near_part(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     })
 }
 
-/// The error for a setting that leaves a part of a scheme incomplete or names an unknown kind; none for other values.
+/// The error for a setting that leaves a part of a scheme incomplete, names an unknown kind, or sets a parameter of a
+/// registered kind that the scheme does not have; none for other settings.
 pub(in crate::scenario) fn incomplete_part(
     plugins: &Plugins,
     scheme: &Scheme,

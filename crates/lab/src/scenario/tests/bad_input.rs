@@ -1,4 +1,4 @@
-//! Bad scenarios of every kind, each with the whole error text: the place, the problem, and what to write instead.
+//! Bad scenarios with their error texts: the place, the problem, and what to write instead.
 
 use crate::scenario::tests::bad_input_cases::CASES;
 use crate::scenario::tests::bad_list_cases::LISTS;
@@ -68,8 +68,7 @@ fn what_is_no_toml_is_answered_with_what_is() {
     }
 }
 
-/// Values in `[set]` of a wrong form, each with the suggested value, which is valid, or with the list of valid
-/// values.
+/// Values of a wrong form, each with the suggested value, which is valid, or with the list of valid values.
 #[test]
 fn a_value_is_offered_in_the_unit_and_the_words_of_its_parameter() {
     for (key, written, offered) in [
@@ -116,9 +115,9 @@ fn a_value_is_offered_in_the_unit_and_the_words_of_its_parameter() {
     }
 }
 
-/// Lines of `[set]` and of `[topology]` with an unknown name, each with the suggestion: a known name, or all known
-/// names if none is similar. A suggested name has the written value only if that is valid and the written name is a
-/// misspelling or another tool's name of the known one.
+/// Lines of `[set]` and of `[topology]` with an unknown name, each with the suggestion or its beginning. A suggested
+/// name has the written value only if that is valid and the written name is a misspelling or another tool's name of
+/// the known one.
 const MISNAMED: &[(&str, &str, &str)] = &[
     ("set", r#""rocev2.transport.cnp_intervall" = "55us""#, r#""rocev2.transport.cnp_interval" = "55us""#),
     ("set", r#""rocev2.transport.cnp-interval" = "55us""#, r#""rocev2.transport.cnp_interval" = "55us""#),
@@ -134,7 +133,7 @@ const MISNAMED: &[(&str, &str, &str)] = &[
     ("set", r#""reps.cc.min_window" = "1bdp""#, "\"reps.cc.max_window\" (did you mean \"max_window\"?)"),
     ("set", r#""*.cc.min_window" = "1bdp""#, "\"*.cc.max_window\" (did you mean \"max_window\"?)"),
     ("set", r#""cnp_delay" = "55us""#, "\"*.transport.cnp_interval\" (did you mean \"cnp_interval\"?)"),
-    // The name is misspelt, and the value is of another type or out of range.
+    // The values of most of these are of another type or out of range.
     (
         "set",
         r#""rocev2.transport.cnp_intervall" = "55KB""#,

@@ -184,7 +184,7 @@ fn lossless_schemes_are_refused_where_links_wait_in_a_circle() {
     ] {
         scenario(&lossless(topology));
     }
-    // If each host in the ring sends to its neighbour, no link waits for another.
+    // If each host in the ring sends to its neighbour, links do not wait for each other in a circle.
     let ring = "4 0 4\n\n0 1 100Gbps 2us 0\n1 2 100Gbps 2us 0\n2 3 100Gbps 2us 0\n3 0 100Gbps 2us 0\n";
     let files = Folder([("ring.txt".to_owned(), ring.to_owned())].into());
     let check = |workload: &str| {

@@ -308,7 +308,7 @@ fn pipelines_and_listed_messages_are_read_and_read_back() {
     assert_eq!(loads, [0.1, 0.4]);
 }
 
-/// [`MIXED`] or [`TWO`], the text in it that is replaced, the replacement, and the whole error text.
+/// The traffic, the text in it that is replaced, the replacement, and the whole error text.
 const TRAFFIC: &[(&str, &str, &str, &str)] = &[
     (
         MIXED,

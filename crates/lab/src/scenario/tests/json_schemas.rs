@@ -97,8 +97,8 @@ fn builtin_names() -> Vec<&'static str> {
         .collect()
 }
 
-/// The errors that only `anabranch check` finds: rules between values and the fabric, names of schemes and links,
-/// contents of files, and unknown names in paths.
+/// The errors of the cases that only `anabranch check` finds, such as those of rules between values, of names of
+/// schemes and links, and of contents of files.
 const LEFT_TO_CHECK: &[&str] = &[
     "perm.toml:2:12: unknown scheme \"rep\"",
     "perm.toml:2:12: unknown scheme \"themis\"",
@@ -175,7 +175,7 @@ fn faults_are_at_their_keys() {
     assert_eq!(of("[topology]", fault), [r#"/fault/0/at: 5 is not of types "string", "array""#]);
 }
 
-/// Editors that do not evaluate conditions find each key once, with the kinds that have it.
+/// Editors that do not evaluate conditions find the keys of all kinds in one definition.
 #[test]
 fn keys_of_all_kinds_are_in_one_place() {
     let schema = json_schema(SchemaOf::Scenario);

@@ -1,4 +1,4 @@
-//! Wrong numbers of a lossless fabric, with the whole error text: the place, the problem, and what to write instead.
+//! Wrong numbers of a lossless fabric, with the error text: the place, the problem, and what to write instead.
 
 use crate::scenario::tests::{folder, on};
 use crate::scenario::*;

@@ -1,5 +1,5 @@
 //! Files of SimAI, ASTRA-sim, NCCL, InfraGraph and htsim, from the folder in the environment variable
-//! ANABRANCH_PEERS. Each file is read, or is rejected for a reason that is listed here.
+//! ANABRANCH_PEERS. Each input file is read, or is rejected for a reason that is listed here.
 
 use crate::scenario::tests::Disk;
 use crate::scenario::*;
@@ -17,7 +17,7 @@ enum Use {
     Setup,
     /// The value of `file` in `[workload]` with `format = "simai"`, on 16 hosts. Only the first layers are run.
     Layers,
-    /// The value of `system` in `[workload]`, on a network of these dimensions.
+    /// The value of `system` in `[workload]`, with these `dims`.
     System(&'static [u32]),
     /// The value of `dims` in `[workload]`, on this number of ranks.
     Dims(u32),
@@ -175,7 +175,8 @@ impl Files for WithJob {
 
 const ANY_TRAFFIC: &str = "kind = \"permutation\"\nbytes = \"1KB\"";
 
-/// The topology and the workload with which a file is tested, and the number of the trace's ranks.
+/// The topology and the workload with which a file is tested, and the number of ranks of the trace `job`. None for a
+/// file that is not simulator input.
 fn scenario(name: &str, its: Use) -> Option<(String, String, u32)> {
     let switch = |hosts: u32| format!("kind = \"single-switch\"\nhosts = {hosts}\nlink = \"100Gbps\"");
     let trace = |keys: &str| format!("kind = \"trace\"\nformat = \"chakra\"\nfile = \"job\"\n{keys}");

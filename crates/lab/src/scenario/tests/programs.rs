@@ -1,4 +1,4 @@
-//! The program and the routing of a scheme: valid settings, and wrong ones with the whole error text.
+//! The program and the routing of a scheme: valid settings, and wrong ones with the error text.
 
 use crate::scenario::tests::folder;
 use crate::scenario::*;
@@ -162,8 +162,7 @@ fn the_cures_work() {
         };
         // The suggestion sets a parameter of a program that `reps` would not have without the setting.
         let table = if advice.contains("reps.fabric.program.") { fault } else { beside };
-        // The largest window, and the smallest and the largest table, are valid values, but they do not fit this
-        // fabric.
+        // These suggestions are ends of the permitted ranges. A table with one entry is too small for this fabric.
         if ["paths\" = 1", "paths\" = 65536", "window\" = 65536"].iter().any(|end| advice.ends_with(end)) {
             continue;
         }

@@ -189,7 +189,7 @@ fn parameters_are_set_and_swept_as_ours() {
     let swept = good(&text);
     assert_eq!(swept.points().unwrap().len(), 8);
     assert_eq!(good(&swept.to_toml()), swept);
-    // A built-in scheme gets the registered balancer, and the registered scheme gets a built-in balancer.
+    // A built-in scheme gets the registered balancer, and the scenario's own scheme gets a built-in balancer.
     let text = SCENARIO.replace("[[scheme]]", "schemes = [\"reps\"]\n[[scheme]]");
     let text = format!(
         "{}[set]\n\"reps.lb\" = {{ kind = \"my-balancer\" }}\n\"mine.lb\" = {{ kind = \"ops\", evs = 8 }}\n",

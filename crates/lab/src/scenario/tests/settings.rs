@@ -1,5 +1,5 @@
-//! Settings that do not fit their scheme, with the whole error text: the place, the problem, and what to write
-//! instead.
+//! Settings, measures and keys of workloads that are rejected, with the error text: the place, the problem, and what
+//! to write instead.
 
 use crate::scenario::tests::{folder, on};
 use crate::scenario::*;
@@ -23,7 +23,7 @@ fn said(text: &str) -> String {
         .to_string()
 }
 
-/// Settings, each in line 10 of its scenario, with the whole error text.
+/// Wrong settings, each of which begins in line 10 of its scenario, with the whole error text.
 const CASES: &[(&str, &str)] = &[
     (
         r#""reps.fabric.pfc.alpha" = 0.125"#,
@@ -200,7 +200,7 @@ fn a_key_of_another_collective_is_left_out() {
 }
 
 /// The suggested buffer is a short number in both cases: as the buffer of every switch, and as that of a switch of 51.2
-/// Tb/s, to which the buffers of smaller switches are scaled.
+/// Tb/s, from which the buffers of other switches are scaled.
 #[test]
 fn sizes_that_are_needed_are_rounded_up() {
     for (scale, unit) in [("", "KB"), ("\"rocev2.fabric.pfc.buffer_rate\" = \"51.2Tbps\"\n", "KB")] {

@@ -1,5 +1,5 @@
-//! Congestion windows that are too small to fill a path: the warnings of `check`, and that their suggestions remove
-//! the warning.
+//! Congestion windows that are too small to fill a path, or for which ACKs come too late: the warnings of `check`,
+//! and that their suggestions remove the warning.
 
 use crate::scenario::tests::folder;
 use crate::scenario::*;

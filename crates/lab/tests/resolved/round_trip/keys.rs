@@ -420,7 +420,8 @@ fn is_of_question_alone(section: &str, key: &str) -> bool {
     section == "find" && matches!(key, "where" | "resolution")
 }
 
-/// The text of a scenario in which the key has this value; without a value, the base without the key.
+/// The text of a scenario in which the key has this value. Without a value, it is the base, which has the key only if
+/// the key is required.
 fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&str>) -> String {
     let mut table: Vec<(&str, String)> = Vec::new();
     let mut set = |name: &'static str, value: &str| match table.iter_mut().find(|(known, _)| *known == name) {

@@ -101,7 +101,7 @@ fn others(parameter: &Parameter) -> Vec<ParameterValue> {
                     [2.0, 0.5, 4.0].map(|times| ParameterValue::Text(format!("{}{unit}", number * times))),
                 );
             }
-            // Sizes, times and rates in any unit, and selectors of switches.
+            // Sizes, times and rates in several units, and selectors of switches.
             let others = ["7KB", "2bdp", "7us", "2rtt", "7Gbps", "all", "tor", "spine"];
             found.extend(others.map(|other| ParameterValue::Text(other.to_owned())));
         }

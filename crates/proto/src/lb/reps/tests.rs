@@ -1,4 +1,4 @@
-//! Tests with the paper's examples, and of its rules.
+//! Tests of the paper's rules, with its examples.
 
 use super::*;
 use crate::{PathFacts, Span};
@@ -80,7 +80,7 @@ fn a_burst_longer_than_the_buffer_keeps_the_youngest() {
     assert_eq!(reused, [4, 5, 6, 7, 8, 9, 10, 11]);
 }
 
-/// Section 3.2: a frozen sender cycles through the cached entropies, valid or not, and never explores.
+/// Section 3.2: a frozen sender cycles through the cached entropies, valid or not, and does not explore.
 #[test]
 fn frozen_it_reuses_what_it_has() {
     let mut reps = sender(&config(), false);

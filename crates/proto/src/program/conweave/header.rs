@@ -81,8 +81,9 @@ impl Header {
 pub(super) struct Stamp(u16);
 
 impl Stamp {
-    /// The unit is 8.192 ns, which is a shift in hardware. 65,536 units are 537 us, which is more than the expiry of
-    /// 300 us. Packets that are further apart belong to different epochs, whose stamps are never compared.
+    /// The unit is 8.192 ns, which is a shift in hardware. 65,536 units are 537 us, which is more than the published
+    /// expiry of 300 us. An idle time longer than the expiry begins a new epoch, and stamps of different epochs are
+    /// never compared.
     const UNIT_SHIFT: u32 = 13;
 
     pub fn of(now: Time) -> Stamp {

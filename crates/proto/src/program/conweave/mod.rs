@@ -1,9 +1,9 @@
 //! ConWeave ("Network Load Balancing with In-network Reordering Support for RDMA", SIGCOMM 2023).
 //!
-//! A queue pair stays on one path as long as replies on that path arrive in time. Otherwise its [source] ToR sends one
-//! last packet on this path, the TAIL, and continues on another path. The [destination] ToR holds packets that overtake
-//! the TAIL, so that the host sees no reordering. Each ToR plays both roles. The fields that the two exchange are in
-//! [header].
+//! A queue pair stays on one path as long as replies on that path arrive in time. Otherwise its [source] ToR sends
+//! one last packet on this path, the TAIL, and continues on another path. The [destination] ToR holds packets that
+//! overtake the TAIL, so that the host sees no reordering. A queue pair that was idle for long takes any path without
+//! a TAIL. Each ToR plays both roles. The fields that the two exchange are in [header].
 //!
 //! The steps follow the description in the paper's section 3 and the behaviour of its authors' public simulator.
 //! Differences are noted at each step, except:

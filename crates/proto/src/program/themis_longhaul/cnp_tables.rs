@@ -1,10 +1,10 @@
 //! CNP_Cache and CNP_Store (Themis-longhaul, section V-B): the throttled flows and their registers.
 //!
-//! The cache is an array of registers that the data plane writes when a CNP passes, in the slot given by a hash of the data
-//! receiver's address and the queue pair. There are two variants of slots, since section V-B, where the register stores a
-//! hash, can be read as either of them. Without a key, flows that share a slot cannot be distinguished. With 32 bits of the
-//! hash as a fingerprint, a packet matches only a slot with its own fingerprint, and a CNP evicts another flow from its
-//! slot. The store is a table with exact keys. The control plane makes an entry for a flow `install_delay` after its CNP
+//! The cache is an array of registers that the data plane writes when a CNP passes, in the slot given by a hash of
+//! the data receiver's address and the queue pair. Section V-B, where the register stores a hash, permits two
+//! variants of slots. Without a key, flows that share a slot cannot be distinguished. With 32 bits of the hash as a
+//! fingerprint, a packet matches only a slot with its own fingerprint, and a CNP evicts another flow from its slot.
+//! The store is a table with exact keys. The control plane makes an entry for a flow `install_delay` after its CNP
 //! passed, and then resets the slot in the cache. A data packet is looked up in the cache first, then in the store.
 //!
 //! In hardware, a CNP has the data receiver's address as its source and carries the data sender's QPN. A data packet
@@ -29,10 +29,10 @@
 //!   that time ("expired register entries", section V-B). Packets of the flow may still loop then, and may be
 //!   overtaken.
 //! - The control plane requests one entry per flow at a time.
-//! - Entries are never removed, so that a flow keeps its lower alpha and the next congestion throttles it faster. When
-//!   the store is full, a new flow replaces the idle one with the oldest last CNP. A flow is idle if it had no CNP for
-//!   longer than beta, and if it has returned to normal or had no packet for as long. If none is idle, the new flow
-//!   stays in the cache, which is not reset, and its next CNP requests an entry again.
+//! - Entries do not expire, so that a flow keeps its lower alpha and the next congestion throttles it faster. When
+//!   the store is full, a new flow replaces the idle one with the oldest last CNP. A flow is idle if it had no CNP
+//!   for longer than beta, and if it has returned to normal or had no packet for as long. If none is idle, the new
+//!   flow stays in the cache, which is not reset, and its next CNP requests an entry again.
 
 use super::throttling::{FlowState, FlowStatus, Throttling};
 use anabranch_base::{Duration, HostId, QpId, Time};

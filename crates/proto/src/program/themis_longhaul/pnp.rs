@@ -47,7 +47,7 @@ struct Counts {
     marks_cleared: u64,
     cnps: u64,
     marks_within_interval: u64,
-    /// Marked packets that have no entry and belong to flows that leave the data centre.
+    /// Marked packets without an entry, of flows between data centres whose daemons report to this switch.
     marks_without_entry: u64,
 }
 

@@ -9,9 +9,10 @@
 //! the tables, for example because it was found there only by a collision. The packet then continues with the number of
 //! loops in its header, or, where order does not matter (direct recovery), it is released immediately.
 //!
-//! Packets of a flow are released in order, except under direct recovery and in two cases that exist in hardware too.
-//! Either another flow uses the same cache slot, or go-back-N retransmits packets that still loop. The latter is
-//! harmless: no packet is released before some copy of its predecessor.
+//! Packets of a flow are released in order, except under direct recovery, if its cache slot expires while they loop,
+//! and in two cases that exist in hardware too. Either another flow uses the same cache slot, or go-back-N
+//! retransmits packets that still loop. The latter is harmless: no packet is released before some copy of its
+//! predecessor.
 
 use super::cnp_tables::CnpTables;
 use super::recirculation::{LoopingPacket, Recirculation};

@@ -140,7 +140,7 @@ mod tests {
         Insert(u32),
         /// A copy of the packet at this distance below the start pointer is sent.
         Copy(u32),
-        /// All missing packets below this offset in the window are sent in order.
+        /// All packets below this offset in the window are sent in order, if necessary again.
         Fill(u32),
         /// The NIC acknowledges packets. The value is the number of further packets that it could acknowledge.
         Acknowledge(u32),

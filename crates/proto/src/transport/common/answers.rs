@@ -30,7 +30,7 @@ impl Cause {
     }
 }
 
-/// Creates the packets of a receiver, which all go to the sender and have the same size.
+/// Creates the packets that a receiver sends to the sender.
 pub(in crate::transport) struct Answers {
     qp: QpId,
     sender: HostId,
@@ -38,7 +38,7 @@ pub(in crate::transport) struct Answers {
 }
 
 impl Answers {
-    /// A maker of packets that have `bytes` bytes on the wire.
+    /// A maker of packets that have `bytes` bytes on the wire, unless the caller changes their size.
     pub fn new(ends: Ends, bytes: Bytes) -> Self {
         Answers { qp: ends.qp, sender: ends.src, bytes: bytes.0 as u16 }
     }

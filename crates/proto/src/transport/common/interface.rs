@@ -18,15 +18,15 @@ interface! {
         /// Handles a packet from the receiver.
         fn handle_packet(&mut self, now: Time, packet: &Packet);
         /// Handles the telemetry that switches added to the data packet that an ACK answers. This is called right
-        /// before [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below `cumulative`.
-        /// Transports whose congestion controls use no telemetry ignore it.
+        /// before [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below
+        /// `cumulative`. By default it is ignored.
         fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
             let _ = (cumulative, stack);
         }
         /// Handles the expiry of the timer.
         fn handle_timeout(&mut self, now: Time);
-        /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for a retransmission, a probe or a paced
-        /// packet.
+        /// The time at which [`handle_timeout`](Self::handle_timeout) is due, for example for a retransmission, a
+        /// probe or a paced packet.
         fn next_timeout(&mut self) -> Option<Time>;
         /// The part of [`next_timeout`](Self::next_timeout) that is not a timeout: the time at which a packet that
         /// waits for its pacing, or for host memory, is tried again. It is exact even if the timers are coarse. Under a
@@ -47,7 +47,7 @@ interface! {
         fn load_balancer(&mut self) -> Option<&mut AnyLb> {
             None
         }
-        /// The next data packet, if there is one and it may be sent now.
+        /// The next packet to the receiver, if there is one and it may be sent now.
         fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
         /// The payload of the data packet with this PSN. None if the PSN belongs to no posted message, or to one that
         /// is acknowledged completely and no longer known. A transport that does not implement this always returns
@@ -134,7 +134,7 @@ pub struct SenderCounters {
     pub fetches: u64,
 }
 
-/// A queue pair has used all its PSNs, or all its MSNs.
+/// The remaining PSNs or MSNs of a queue pair do not suffice for a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a queue pair carries at most 2^32 packets, and with the transport dcp 2^24 requests")]
 pub struct OutOfPsns;
@@ -191,8 +191,8 @@ pub enum Headers {
 pub struct NumberSpace {
     /// Number of PSNs, which limits the data packets.
     pub packets: u64,
-    /// For transports that number requests too, the number of MSNs and the largest number of packets in a request. A
-    /// longer message is sent as several requests.
+    /// For transports that number requests too, the number of MSNs, and the least number of packets in a request that
+    /// is not the last of its message.
     pub requests: Option<(u64, u64)>,
 }
 
@@ -202,8 +202,8 @@ impl NumberSpace {
         NumberSpace { packets, requests: None }
     }
 
-    /// Number of requests as which a message of `packets` packets is sent. It is 1 for transports without request
-    /// numbers.
+    /// An upper bound of the number of requests as which a message of `packets` packets is sent. It is 1 for
+    /// transports without request numbers.
     pub fn requests_of(&self, packets: u64) -> u64 {
         self.requests.map_or(1, |(_, largest)| packets.div_ceil(largest))
     }

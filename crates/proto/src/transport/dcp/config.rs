@@ -4,7 +4,7 @@ use crate::{Span, StateField};
 use anabranch_base::{AboveZero, Bytes, parameters};
 use serde::{Deserialize, Serialize};
 
-/// The next timeout of the oldest message takes one RTO if the message has had at most this many timeouts. Each later
+/// The next timeout takes one RTO if there were at most this many timeouts since the eMSN last advanced. Each later
 /// timeout takes twice as long as the previous one, until the timeout has doubled [`MAX_DOUBLINGS`] times.
 pub(super) const PLAIN_ROUNDS: u32 = 7;
 
@@ -86,10 +86,11 @@ impl Requests {
     /// Length, in packets, of the requests into which a message of `message` packets is split. The last request may be
     /// shorter.
     ///
-    /// There is one ACK per request, and the packets of a request count as in flight until its last one has arrived.
-    /// Requests must therefore be short. But if they were shorter than one share, the tracked requests would not fill
-    /// the window. The requests of a split message have at least one share and less than two, and at most the range
-    /// of the receiver's counter. A message of less than two shares is not split, unless it exceeds that range.
+    /// There is one ACK per request, and the packets of a request count as in flight until this ACK arrives. Requests
+    /// must therefore be short. But if they were shorter than one share, the tracked requests would not fill the
+    /// window. The requests of a split message, except the last one, have at least one share and less than two, and
+    /// at most the range of the receiver's counter. A message of less than two shares is not split, unless it exceeds
+    /// that range.
     #[inline]
     pub fn packets(&self, message: u64) -> u32 {
         let parts = (message / u64::from(self.share)).max(1);

@@ -1,9 +1,9 @@
 //! The `dcp` transport: reliability over a lossy data plane and a lossless control plane (DCP, sections 4.3 to 4.5).
 //!
 //! Switches trim packets that do not fit into a queue, and the headers reach the receiver. The receiver returns each
-//! header, and the sender retransmits exactly that packet. Each packet therefore arrives exactly once, so that the
-//! receiver counts the packets of a message instead of recording which arrived. A timeout is the fallback for lost
-//! headers. It begins a new round of its message, and retry numbers distinguish the rounds.
+//! header, and the sender retransmits exactly that packet. If no header is lost, each packet therefore arrives
+//! exactly once, so that the receiver counts the packets of a message instead of recording which arrived. A timeout
+//! is the fallback for lost headers. It begins a new round of its message, and retry numbers distinguish the rounds.
 //!
 //! In section 4.5, a queue pair has a single timer, for its oldest unacknowledged message. A higher eMSN restarts it.
 //! When it expires, all packets of that message are retransmitted. Here these are the packets of all requests into
@@ -17,12 +17,12 @@
 //!   would count the packet twice. The number fits into reserved bits of the BTH, so that the packet stays at 57 B.
 //! - **The retry number belongs to the request**, at both hosts, and packets of later messages carry 0. It could also
 //!   belong to the queue pair, as "for each QP" might be read. But then the packets of a later message would change
-//!   their number half way: the receiver would discard the count so far, and count the packets of a later timeout on
-//!   top. A number for the whole message would not distinguish the copies of those requests that the receiver has
-//!   counted in part.
-//! - **The timer waits for packets that are still to be sent.** It restarts with each packet of the oldest request and
-//!   of a new round. It does not expire before the last of these packets is sent, nor while one waits for
-//!   retransmission. Otherwise a message that takes longer than the timeout at its rate would restart for ever.
+//!   their number half way, and the receiver would discard the count so far. A number for the whole message would not
+//!   distinguish the copies of those requests that the receiver has counted in part.
+//! - **The timer waits for packets that are still to be sent.** It restarts with each packet of the oldest request
+//!   and of a new round. It does not expire before the last of these packets is sent, nor while one of the oldest
+//!   request waits for retransmission. Otherwise a message that takes longer than the timeout at its rate would
+//!   restart for ever.
 //! - **From the eighth retry without a higher eMSN on, each timeout is twice as long as the previous one**, up to
 //!   2^16 times the first. InfiniBand's retry count would end the queue pair there. The retry number has only 8 bits,
 //!   so that a receiver that missed 127 rounds would take the next one for an earlier one. (The doubling also ensures
@@ -30,11 +30,11 @@
 //!   still arrive.)
 //! - **A new round is subject to the rate but not to the window.** It replaces lost packets that the window admitted
 //!   before. A window that has shrunk since then limits only new data.
-//! - **A packet of a complete message is answered with an ACK**, since the ACK that completed the message was lost.
+//! - **A packet of a request below the eMSN is answered with an ACK**, since the ACK of the request may be lost.
 //! - **A header-only packet takes its data packet out of flight**, until that packet is retransmitted (section 4.3,
 //!   step 6, only says that *awin* is adjusted).
-//! - **A packet is sent if it fits into the window.** Section 4.3 bounds a turn by min(round_quota, awin) bytes. It
-//!   does not specify whether the last packet may exceed *awin*.
+//! - **A packet is sent if it fits into the window**, or belongs to the oldest request. Section 4.3 bounds a turn by
+//!   min(round_quota, awin) bytes. It does not specify whether the last packet may exceed *awin*.
 
 mod config;
 mod receiver;
@@ -91,8 +91,8 @@ impl TransportProperties for DcpConfig {
         whole_packets(window, packet)
     }
 
-    /// The window that keeps a path busy exceeds one BDP, because a packet counts as in flight until its whole request
-    /// has arrived.
+    /// The window that keeps a path busy exceeds one BDP, because a packet counts as in flight until its whole
+    /// request is acknowledged.
     fn busy_window_bdps(&self) -> f64 {
         1.5
     }

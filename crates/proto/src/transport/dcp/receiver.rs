@@ -86,8 +86,8 @@ impl Receiver for DcpReceiver {
                 }
                 let cause = Cause::new(packet, sent_at);
                 if msn.number() < self.expected {
-                    // The paper does not specify this case: the ACK was lost, so that the sender does not know that the
-                    // message is complete.
+                    // The paper does not specify this case: the ACK may be lost, so that the sender does not know
+                    // that the request is complete.
                     self.ack_due = Some(cause);
                     return None;
                 }

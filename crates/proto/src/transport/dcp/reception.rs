@@ -67,10 +67,10 @@ pub struct Completion {
     pub immediate: Option<u32>,
 }
 
-/// The error for a packet that a correct sender cannot have sent.
+/// The reason for which a packet cannot be placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReceptionError {
-    /// The message is already complete, or beyond the tracked ones.
+    /// The eMSN is beyond the message, or the message is beyond the tracked ones.
     #[error("message {msn} is not among the {tracked} from {expected} on that are tracked")]
     Untracked {
         /// The number of the message (MSN).

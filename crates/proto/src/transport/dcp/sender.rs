@@ -152,8 +152,7 @@ impl Sender for DcpSender {
     }
 
     /// Adds a message to the send queue as one or more requests ([`Requests::packets`]), of which only the last one
-    /// has a CQE. (In DCP, section 4.3, a queue pair sends min(round_quota, awin) bytes. The paper does not specify
-    /// the value of *awin* between the ACKs of long messages.)
+    /// has a CQE.
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
         let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
@@ -239,9 +238,9 @@ impl Sender for DcpSender {
         (due < Time::NEVER).then_some(due)
     }
 
-    /// DCP, section 4.5: if the eMSN has not risen for an RTO, all packets of the oldest unacknowledged message are
-    /// retransmitted in a new round, as far as they were sent and their requests are not acknowledged. Other messages
-    /// are not affected.
+    /// DCP, section 4.5: when the timer expires, all packets of the oldest unacknowledged message are retransmitted
+    /// in a new round, as far as they were sent and their requests are not acknowledged. Other messages are not
+    /// affected.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.is_timed() && self.expiry() <= now {
@@ -292,8 +291,7 @@ impl DcpSender {
     /// The next packet: retransmissions first, then the packets of a new round after a timeout, then new data.
     ///
     /// In DCP, section 4.3, the NIC checks the RetransQ when the queue pair is scheduled. Here it checks before each
-    /// packet, which is equivalent if a batch is as long as a turn. With a smaller batch the number of fetches is
-    /// equal.
+    /// packet.
     #[inline]
     fn next_packet(&mut self, now: Time) -> Option<Packet> {
         if !self.retransmissions.is_empty() {
@@ -313,8 +311,7 @@ impl DcpSender {
     }
 
     /// Whether there is a new packet of a request that the receiver tracks, and whether it fits into the window as a
-    /// whole. (DCP, section 4.3, bounds a turn by min(round_quota, awin) bytes. It does not specify whether the last
-    /// packet may exceed *awin*.)
+    /// whole.
     ///
     /// The window does not apply to the oldest request. There is one ACK per request, so a window that has shrunk
     /// below this request since it was posted would stop the queue pair.

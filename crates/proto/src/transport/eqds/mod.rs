@@ -11,9 +11,9 @@
 //! Their unit is a full packet, while EQDS counts bytes. In EQDS, too, one pull is for one packet, but here a short
 //! last packet costs as much as a full one.
 //!
-//! All pulls of a receiver and all requests of a sender have one entropy value. In htsim an RTS takes the next value of
-//! the sender's balancer, and pulls have one value, since the counter that should rotate theirs does not advance. A dead
-//! link on their path therefore stops a queue pair until routing avoids it.
+//! All pulls of a receiver and all requests of a sender have one entropy value, so that a dead link on their path
+//! stops a queue pair until routing avoids it. In htsim an RTS takes the next value of the sender's balancer, and
+//! pulls have one value, since the counter that should rotate theirs does not advance.
 
 mod config;
 mod pacer;
@@ -47,7 +47,7 @@ impl TransportProperties for EqdsConfig {
     framing_and_rto!();
 
     fn tracking(&self, packets: u32) -> Vec<StateField> {
-        // The numbers of pulls and targets take 20 bits each, as in a packet.
+        // The numbers of pulls and targets take 20 bits each.
         let credit = ["granted", "target", "pulled", "told"].map(|name| StateField::new(name, 20, 1));
         let mut fields = vec![bitmap("received", packets), bitmap("acknowledged", packets), sent_at(packets)];
         fields.extend(credit);
@@ -59,7 +59,7 @@ impl TransportProperties for EqdsConfig {
         NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
     }
 
-    /// An RTS and the pull that answers it come before the packet.
+    /// An RTS and the pull that answers it may precede the packet.
     fn round_trips(&self) -> u32 {
         2
     }

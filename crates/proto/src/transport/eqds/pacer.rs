@@ -19,7 +19,7 @@ pub struct PullPacer {
     adaptation: Option<Adaptation>,
     /// The earliest time of the next pull.
     free_at: Time,
-    /// Receivers with demand, given by their index at the host.
+    /// Receivers with demand, in the order of their turns. The driver chooses their numbers.
     waiting: VecDeque<u32>,
 }
 
@@ -28,9 +28,9 @@ pub struct PullPacer {
 #[derive(Clone, Debug)]
 struct Adaptation {
     share: f64,
-    /// The average share of marked packets.
+    /// The average share of marked packets among the untrimmed ones.
     marked: f64,
-    /// Number of consecutive periods without a decrease.
+    /// Number of consecutive periods without a decrease, at most [`MOST_DOUBLINGS`].
     calm: u32,
     period: Duration,
     /// The random numbers from which the length of each period is drawn. None if all are equal.
@@ -144,9 +144,9 @@ impl Adaptation {
     }
 
     /// The rule of uet-htsim. The fraction falls by the share of packets that were trimmed before the last hop. If
-    /// the average share of marked packets among the untrimmed ones is above 0.3, the fraction also falls with that
-    /// average. In a period without a decrease it rises by a hundredth. If no packet of the period is marked, the
-    /// rise is doubled for each period without a decrease before, at most [`MOST_DOUBLINGS`] times.
+    /// the average share of marked packets among the untrimmed ones is above 0.3, the fraction is also cut, the more
+    /// the higher that average is. In a period without a decrease it rises by a hundredth. If no packet of the period
+    /// is marked, the rise is doubled for each period without a decrease before, at most [`MOST_DOUBLINGS`] times.
     fn adapt(&mut self) {
         let [all, whole, marked, trimmed] = self.counts.map(f64::from);
         self.marked = 0.5 * self.marked + 0.5 * marked / whole.max(1.0);
@@ -169,6 +169,6 @@ impl Adaptation {
 
 /// The number of doublings after which a rise brings the fraction to 1 in any case.
 const MOST_DOUBLINGS: u32 = 7;
-/// The number of periods without a packet after which the fraction is 1: up to two decreases while the average share of
-/// marks falls, and then the doublings.
+/// A number of periods after which the fraction is 1 if only the first of them has packets: up to two decreases while
+/// the average share of marks falls, and then the rises.
 const ENOUGH_PERIODS: u32 = MOST_DOUBLINGS + 3;

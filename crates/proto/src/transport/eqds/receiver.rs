@@ -9,7 +9,7 @@ use anabranch_base::{MessageId, Time};
 /// The receiver of a queue pair: the receiver of `sack`, extended by the granted credit.
 ///
 /// In addition to the calls of every receiver, the driver calls [`requests_pull`](Receiver::requests_pull) after each
-/// packet, and [`pull`](Receiver::pull) when the host's pacer serves this receiver.
+/// packet and each pull, and [`pull`](Receiver::pull) when the host's pacer serves this receiver.
 pub struct EqdsReceiver {
     sack: SackReceiver,
     /// The number of the last pull for which the sender has data.
@@ -48,12 +48,11 @@ impl Receiver for EqdsReceiver {
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
             Repr::Data { msn, .. } => self.target = self.target.max(msn.pull_target()),
-            // The payload that was cut off has to be pulled once more. The sender computes the same target when it gets
-            // the NACK.
+            // The payload that was cut off has to be pulled once more.
             Repr::Trimmed { msn, .. } => self.target = self.target.max(msn.pull_target()) + 1,
             Repr::Rts { target } => {
                 self.target = self.target.max(target);
-                // If everything was granted but the sender still waits, the last pull was lost.
+                // If everything was granted but the sender still waits, the last pull may have been lost.
                 self.repeats_grant = self.granted >= target;
             }
             _ => {}

@@ -20,7 +20,7 @@ pub struct EqdsSender {
     pulled: u32,
     /// The largest number of packets that a target may be ahead of the granted credit.
     window: u32,
-    /// The last target that was sent to the receiver.
+    /// The last target that was sent to the receiver, or 0 if an RTS is to repeat it.
     announced: u32,
     /// The time of that announcement, of the last answer, or of the last timeout without credit. A sender without
     /// credit waits an RTO from this time.
@@ -73,7 +73,7 @@ impl EqdsSender {
     }
 }
 
-/// The largest window whose targets fit into a packet's field.
+/// The largest window in packets.
 const MAX_WINDOW: u32 = 1 << 20;
 
 impl Sender for EqdsSender {

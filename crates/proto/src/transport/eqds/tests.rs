@@ -107,8 +107,8 @@ fn trajectory() {
     );
 }
 
-/// The first answer cancels the speculative credit. The rest of the demand is announced again, by an RTS, since no data
-/// can be sent.
+/// The first answer cancels the speculative credit. An RTS announces the rest of the demand, since no data can be
+/// sent.
 #[test]
 fn the_first_answer_ends_speculation() {
     let mut sender = sender();
@@ -159,8 +159,8 @@ fn the_pacer_takes_turns_at_its_rate() {
     assert_eq!((pacer.take_turn(at(7)), pacer.next_timeout()), (Some(7), None));
 }
 
-/// RCCC in an oversubscribed fabric: at first all packets are marked, then a tenth is trimmed before the last hop, and
-/// then neither happens.
+/// RCCC in an oversubscribed fabric: marks, then trims before the last hop, then a single mark and periods without
+/// either.
 #[test]
 fn an_adapting_pacer_follows_marks_and_trims() {
     let mut pacer = PullPacer::at_rate(Rate::from_gbps(8)).adapting(Duration::from_us(10));
@@ -206,7 +206,7 @@ fn an_adapting_pacer_follows_marks_and_trims() {
 #[test]
 fn periods_of_an_adapting_pacer_are_drawn() {
     let marked = Packet::data(QpId(0), HostId(0), 1).with_bytes(1_000).with_mark(true);
-    // The first adaptation sets the share to 0.9. It is seen at the first pull after the end of the period.
+    // The first adaptation sets the share to 0.9. It shows at the first pull after the end of the period.
     let first_end = |entity: u64| {
         let mut pacer = PullPacer::at_rate(Rate::from_gbps(8)).adapting(Duration::from_us(100));
         pacer.draw_periods(stream(1, entity, Purpose::PullPeriods));
@@ -252,8 +252,8 @@ impl Path {
     }
 }
 
-/// Every message is delivered and acknowledged once, whatever the path loses, and soon after the path stops losing
-/// packets. Data is sent only with credit, and pulls are never faster than the pacer's rate.
+/// Every message is delivered and acknowledged once within 10 ms, whatever the path loses in the first millisecond.
+/// Data is sent only with credit, and pulls are never faster than the pacer's rate.
 #[test]
 fn delivers_over_a_path_that_loses() {
     for seed in 0..200 {

@@ -52,8 +52,7 @@ impl GoBackNReceiver {
 }
 
 impl Receiver for GoBackNReceiver {
-    /// Without CNPs (a `cnp_interval` of 0) an ACK echoes the mark of its packet. If a packet is answered by a NACK,
-    /// or not at all because its gap was answered before, its mark is not echoed.
+    /// An ACK echoes the mark of the packet that caused it. A NACK echoes no mark.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let (Packet { ev, marked, .. }, mut whole) = (*packet, None);

@@ -21,7 +21,8 @@ use anabranch_base::{Duration, MessageId, Time};
 // The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct IrnSender {
-    /// Bytes on the wire of the PSNs in flight. Retransmissions do not count again.
+    /// Bytes on the wire of the PSNs from `flow.unacked` to `flow.next`, SACKed ones included. Retransmissions do not
+    /// count again.
     in_flight: u64,
     /// The PSN after the highest SACKed one. It is not above `unacked` if none is SACKed.
     sacked_below: u32,
@@ -37,7 +38,7 @@ pub struct IrnSender {
     rto_low: Duration,
     rto_high: Duration,
     flow: Flow,
-    /// The bitmap of SACKed PSNs, which are all above `unacked`.
+    /// The bitmap of SACKed PSNs.
     sacked: PsnSet,
 }
 
@@ -115,9 +116,9 @@ impl Sender for IrnSender {
     /// Begins a loss recovery if the ePSN has not advanced for an RTO.
     ///
     /// The packet of the ePSN is retransmitted first, then every packet with a SACKed one above it (DCP, section
-    /// 2.2). The last packets in flight have no packet above them, so that by this rule each waits for a timeout of
-    /// its own. If a burst loses its tail, this takes tens of timeouts. The papers do not specify whether a timeout
-    /// also retransmits these packets, so `timeout_takes_all` decides.
+    /// 2.2). The last packets in flight have no SACKed packet above them, so that by this rule each waits for a
+    /// timeout of its own. If a burst loses its tail, this takes tens of timeouts. The papers do not specify whether
+    /// a timeout also retransmits these packets, so `timeout_takes_all` decides.
     ///
     /// A timeout during a recovery begins a new one, in which each lost packet is retransmitted once more.
     fn handle_timeout(&mut self, now: Time) {
@@ -151,8 +152,8 @@ impl IrnSender {
     }
 
     /// By DCP, section 2.2, a packet is lost if a higher PSN was SACKed. It is retransmitted once per recovery, since
-    /// an ACK does not tell which copy it acknowledges. The papers do not specify whether this rule also holds for
-    /// packets that were first sent in this recovery, above the recovery PSN. It does not exclude them, so it is
+    /// an ACK does not identify the copy that it acknowledges. The papers do not specify whether this rule also holds
+    /// for packets that were first sent in this recovery, above the recovery PSN. It does not exclude them, so it is
     /// applied to them too.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
@@ -201,9 +202,10 @@ impl IrnSender {
         Some(self.flow.packet(now, psn, part, goes_on))
     }
 
-    /// BDP-FC (IRN, section 3.2): the distance of a new packet's PSN from the lowest unacknowledged one stays below the
-    /// cap. The congestion control's window admits packets by the rule of the ns-3 RDMA simulators, among them IRN's
-    /// ([`Flow::window_allows`]). If both limits are one BDP, they therefore admit the same packets.
+    /// BDP-FC (IRN, section 3.2): the distance of a new packet's PSN from the lowest unacknowledged one stays below
+    /// the cap. The congestion control's window admits packets by the rule of the ns-3 RDMA simulators, among them
+    /// IRN's ([`Flow::window_allows`]). If both limits are one BDP, they therefore admit the same number of full
+    /// packets.
     #[inline]
     fn windows_allow(&self) -> bool {
         self.flow.next - self.flow.unacked < self.window_packets && self.flow.window_allows(self.in_flight)

@@ -320,8 +320,8 @@ impl MpRdmaSender {
     }
 
     /// By DCP, section 3, MP-RDMA recovers by go-back-N. The sender restarts at the lowest unacknowledged packet and
-    /// retransmits all that follow, except packets that are acknowledged meanwhile. Answers clock out these
-    /// retransmissions, because the packets in flight still count.
+    /// retransmits all that follow, except packets that are acknowledged meanwhile. After a NACK, answers clock out
+    /// these retransmissions, because the packets in flight still count.
     ///
     /// In one simulation of the paper, new packets wait until all losses are repaired, and each answer clocks out one
     /// packet whatever the window is. Here the window limits the number, and new packets follow without a pause.

@@ -27,7 +27,7 @@ parameters! {
         /// Size of a probe and of an endpoint request.
         #[param(Bytes(1)..=Bytes(65_535); example = "138B"; source = "MRC (OCP 1.0): 98, and 40 of SRv6 with source routes")]
         pub request: Bytes,
-        /// Number of bytes of payload after whose arrival the receiver sends a SACK, counted from the last SACK. Each
+        /// The receiver sends a SACK once more bytes of payload than this have arrived since the last SACK. Each
         /// packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, if it is a
         /// duplicate, a retransmission or the first of its queue pair, if it requests a SACK, or if it closes the gap
         /// below a packet that requested one.
@@ -42,7 +42,7 @@ parameters! {
         /// Local ACK timeout of each packet.
         #[param(AboveZero; example = "100us"; source = "unspecified in MRC (OCP 1.0): 1.024 us times a power of two; a client: 16.8 ms")]
         pub rto: Span,
-        /// Number of timeouts of a packet before its timeout doubles.
+        /// Number of timeouts of a packet that leave its timeout unchanged.
         #[param(0..=7; example = 3; source = "MRC (OCP 1.0): at most 7; a client: 3")]
         pub rto_linear: u32,
         /// Largest number of doublings of a packet's timeout. Each timeout after the first `rto_linear` ones doubles

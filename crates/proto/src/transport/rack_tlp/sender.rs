@@ -59,7 +59,8 @@ pub struct RackTlpSender {
 enum Probe {
     None,
     Due,
-    /// The probe was sent. This state lasts until every PSN that had been sent by then is acknowledged (TLP.end_seq).
+    /// The probe was sent. This state lasts until every PSN that had been sent by then is acknowledged (TLP.end_seq),
+    /// or a recovery begins.
     Out {
         end: u32,
     },

@@ -75,8 +75,8 @@ impl Receiver for RnicSrReceiver {
                 self.ack_requested = Some(self.ack_requested.map_or(psn, |highest| highest.max(psn)));
             }
         } else if self.ack_requested.is_some_and(|highest| highest < self.arrivals.expected) {
-            // The packet requested an ACK when the ePSN was below it, so that no ACK covered it. The sender may be
-            // waiting for that ACK.
+            // A packet that the ePSN has now passed requested an ACK before, and no ACK has covered it. The sender
+            // may be waiting for that ACK.
             self.ack_requested = None;
             ack_at_once = true;
         }

@@ -4,7 +4,7 @@ use super::config::Inherits;
 use super::sender::SackSender;
 use crate::lb::{AnyLb, Reps};
 
-/// The network state that a finished connection has learnt.
+/// The network state that a finished connection leaves to the next one.
 #[derive(Clone, Debug)]
 pub struct CachedState {
     /// The congestion window, in bytes.

@@ -29,7 +29,7 @@ pub struct SackSender {
     next: u32,
     /// The first PSN that is not assigned to a message.
     end: u32,
-    /// The lowest PSN that may be unacknowledged and transmitted only once.
+    /// A PSN below which no packet on its first transmission is outstanding.
     oldest: u32,
     packet_bytes: u16,
     header_bytes: u16,
@@ -42,7 +42,8 @@ pub struct SackSender {
     current: usize,
     qp: QpId,
     dst: HostId,
-    /// Lost PSNs that are not yet retransmitted, in the order of detection.
+    /// Lost PSNs that are not yet retransmitted, in the order of detection. Some may have been acknowledged since
+    /// then.
     lost: VecDeque<u32>,
     /// The first message with unacknowledged packets. It is stored inline, so that most queue pairs follow no pointer.
     first: OutgoingMessage,
@@ -67,7 +68,7 @@ pub struct SackSender {
     /// The entropy value with which each PSN was last sent, indexed like `sent_at`. It is empty unless `echoes_all_evs`
     /// is set.
     evs: Vec<u16>,
-    /// The first PSN whose entropy value is in `evs`.
+    /// A PSN below which the entropy values are not in `evs`.
     evs_from: u32,
     inherits: Inherits,
 }
@@ -128,7 +129,8 @@ impl SackSender {
         self.next < self.end || !self.lost.is_empty()
     }
 
-    /// Number of packets that wait to be sent, retransmissions included.
+    /// Number of packets that wait to be sent, retransmissions included. Lost packets that were acknowledged after
+    /// all may count too.
     #[inline]
     pub fn backlog(&self) -> u32 {
         self.end - self.next + self.lost.len() as u32

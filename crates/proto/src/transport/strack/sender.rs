@@ -11,7 +11,8 @@ use crate::transport::common::{
 };
 use anabranch_base::{Duration, MessageId, Time};
 
-/// The unit of the timestamp that SACKs echo. The paper gives none; this is the one in [`Headers::Strack`].
+/// The unit of the timestamp that SACKs echo. The paper specifies none. The encoding of [`Headers::Strack`] uses this
+/// one.
 ///
 /// [`Headers::Strack`]: crate::transport::Headers::Strack
 const TIMESTAMP_TICK: Duration = Duration::from_ns(64);
@@ -311,8 +312,8 @@ impl StrackSender {
         self.lost.remove(psn);
         self.lost_count -= 1;
         self.counters.retransmissions += 1;
-        // This packet is below `probe_next` but was sent after the probe, so that the probe's answer proves nothing
-        // about it.
+        // This packet may be below `probe_next` although it is sent after the probe, so that the probe's answer
+        // proves nothing about it.
         self.probe_sent = Time::NEVER;
     }
 

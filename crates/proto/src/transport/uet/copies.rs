@@ -32,7 +32,7 @@ pub(super) struct Copies {
 /// The growth of the timeout of a packet.
 #[derive(Clone, Copy)]
 pub(in crate::transport) struct Backoff {
-    /// Number of retries before the timeout doubles for the first time.
+    /// Number of retries that leave the timeout unchanged, before others double it.
     pub linear: u32,
     /// Largest number of doublings of the timeout.
     pub doublings: u32,
@@ -89,7 +89,7 @@ impl Copies {
         }
     }
 
-    /// For a retransmission whose reason is not a timeout. Where only timeouts are retries (MRC), the next timeout of
+    /// Notes a loss that was detected without a timeout. Where only timeouts are retries (MRC), the next timeout of
     /// `psn` has its original value again.
     pub fn note_answer(&mut self, psn: u32) {
         if self.backoff.counts_timeouts {
@@ -129,7 +129,7 @@ impl Copies {
 mod tests {
     use super::*;
 
-    /// MRC with one retry before the timeout doubles: three timeouts in a row give 1, 2 and 4 RTOs, and a NACK
+    /// MRC with one retry that leaves the timeout unchanged: three timeouts in a row give 1, 2 and 4 RTOs, and a NACK
     /// restarts the original value.
     #[test]
     fn a_nack_restarts_the_timeout_of_mrc() {

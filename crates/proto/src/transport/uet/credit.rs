@@ -1,11 +1,11 @@
 //! RCCC, the credit of receivers (UET 1.0.3, section 3.6.14). The rules are those of implementers' digests and of
 //! uet-htsim, not of the text of the specification.
 //!
-//! A source sends while it has credit, and every packet spends credit. A source starts with a window of speculative
-//! credit. The first answer cancels what is left of it. Data packets carry a target, which is the number of the last
-//! pull for which the source has data. A source without credit sends its target in a request. The destination's host
-//! paces the pulls of all its sources, round robin. Pulls and targets are cumulative, so that a later packet
-//! compensates for the loss of an earlier one.
+//! A source sends data while it has credit, and every data packet spends credit. A source starts with a window of
+//! speculative credit. The first answer cancels what is left of it. Data packets carry a target, which is the number
+//! of the last pull for which the source has data. A source without credit sends its target in a request. The
+//! destination's host paces the pulls of all its sources, round robin. Pulls and targets are cumulative, so that a
+//! later packet compensates for the loss of an earlier one.
 //!
 //! Not built: credit for idle sources, and the division of a source's demand by the number of destinations of its host.
 
@@ -61,7 +61,7 @@ pub(super) struct Credit {
     /// granted in total.
     pulled: u32,
     window: u64,
-    /// The last target that was sent to the destination.
+    /// The last target that was sent to the destination, or 0 if a request is to repeat it.
     announced: u32,
     /// The start of the timer after which a request is repeated: the last announcement, answer or repetition.
     waiting_since: Time,
@@ -92,9 +92,8 @@ impl Credit {
         self.bytes -= i64::from(bytes);
     }
 
-    /// The number of the last pull for which the source has data, if `backlog` bytes wait that the sender's window
-    /// admits. As in uet-htsim, a source with speculative credit announces at least a packet, since the first answer
-    /// cancels that credit.
+    /// The number of the last pull for which the source has data, if `backlog` bytes wait. As in uet-htsim, a source
+    /// with speculative credit announces at least a packet, since the first answer cancels that credit.
     #[inline]
     pub fn target(&self, backlog: u64, packet: u64) -> u32 {
         let demand = backlog.min(self.window) as i64 - self.bytes;
@@ -183,13 +182,12 @@ impl Grants {
         self.target = self.target.max(target);
     }
 
-    /// Handles a trimmed packet, whose payload must be pulled once more. The source computes the same target when it
-    /// gets the NACK.
+    /// Handles a trimmed packet, whose payload must be pulled once more.
     pub fn handle_trim(&mut self, target: u32) {
         self.target = self.target.max(target).saturating_add(self.packet);
     }
 
-    /// If the requested demand was granted already, the last pull was lost and is repeated.
+    /// If the requested demand was granted already, the last pull is repeated, since it may have been lost.
     pub fn handle_request(&mut self, target: u32) {
         self.target = self.target.max(target);
         self.repeats = self.granted >= target;

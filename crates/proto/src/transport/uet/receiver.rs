@@ -14,7 +14,7 @@ pub(in crate::transport) use reverse::ReverseEvs;
 
 /// The receiver of a PDC.
 ///
-/// To drive it, call [`handle_packet`](Self::handle_packet) for each data packet, trimmed packet or probe, then
+/// To drive it, call [`handle_packet`](Self::handle_packet) for each packet, then
 /// [`poll_transmit`](Self::poll_transmit) until it returns None.
 pub struct UetReceiver {
     arrivals: Arrivals,

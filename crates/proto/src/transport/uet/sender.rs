@@ -21,9 +21,9 @@ pub(in crate::transport) use endpoint::Endpoint;
 
 /// The sender of a PDC.
 ///
-/// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each ACK or NACK and
-/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout). After each of these, call
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns None. Whenever the wire is free, call
+/// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each packet that comes
+/// back and [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout). After each of these,
+/// call [`poll_acknowledged`](Self::poll_acknowledged) until it returns None. Whenever the wire is free, call
 /// [`poll_transmit`](Self::poll_transmit).
 // The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
@@ -77,12 +77,13 @@ pub struct UetSender {
     loss_windows: f64,
     /// Time without an answer after which a probe is sent. None if there are no probes.
     probe_after: Option<Duration>,
-    /// The start of the probe timer: the last answer, the last probe, or the first packet after an idle period.
+    /// The start of the probe timer: the last answer, the last probe that was sent or came due, or the first packet
+    /// after an idle period.
     probe_from: Time,
     /// The time of the last probe if no answer has arrived since then. Otherwise [`Time::NEVER`].
     probe_sent: Time,
     control_bytes: u16,
-    /// The credit that the receiver has granted. None without RCCC.
+    /// The state of the receiver's credit. None without RCCC.
     credit: Option<Box<Credit>>,
     /// The state that only MRC needs. None under UET.
     endpoint: Option<Box<Endpoint>>,

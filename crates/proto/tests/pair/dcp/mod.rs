@@ -233,7 +233,7 @@ fn calm_ends() -> DcpEnds {
     }
 }
 
-/// Arbitrary parameters, among them RTOs below the round trip and the spread of the delays and windows below a
+/// Arbitrary parameters, among them RTOs below the round trip or below the spread of the delays, and windows below a
 /// packet, with all kinds of network faults except duplication at the same time.
 fn any_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(

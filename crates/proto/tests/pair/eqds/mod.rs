@@ -25,7 +25,7 @@ fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// If the RTO exceeds all delays of the path and the pacer, nothing is retransmitted.
+/// If the RTO exceeds all delays of the path, nothing is retransmitted.
 #[test]
 fn a_path_that_loses_nothing_sees_no_retransmission() {
     check(lossless_schedule(), |schedule| {

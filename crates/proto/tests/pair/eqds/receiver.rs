@@ -50,7 +50,7 @@ impl Receiving for CheckedReceiver {
         let whole = self.receiver.handle_packet(now, packet);
         let answers: Vec<Packet> = std::iter::from_fn(|| self.receiver.poll_transmit()).collect();
         if let Repr::Rts { target } = packet.repr {
-            // If all demand was granted, the last pull was lost, and is repeated immediately.
+            // If all demand was granted, the last pull is repeated immediately, since it may have been lost.
             let again = (self.granted >= target.into()).then_some(Repr::Pull { number: self.granted as u32 });
             let said: Vec<Repr> = answers.iter().map(|answer| answer.repr).collect();
             prop_assert_eq!((said, whole), (Vec::from_iter(again), None));

@@ -22,7 +22,7 @@ pub struct CheckedSender {
     sent: u64,
     /// The value of `sent`, at most `window`, at the first ACK or NACK. No later packet is speculative.
     speculative: Option<u64>,
-    /// The time of the last packet sent or received.
+    /// The time of the last packet sent or received, or of the last timeout without credit.
     last: Time,
     acknowledged: Vec<usize>,
 }

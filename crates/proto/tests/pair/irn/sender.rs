@@ -30,7 +30,6 @@ pub struct CheckedSender {
     unacked: u32,
     /// The first PSN that was never sent.
     next: u32,
-    /// SACKed PSNs.
     sacked: BTreeSet<u32>,
     recovery: Option<Recovery>,
     /// The start of the RTO timer.

@@ -75,7 +75,6 @@ impl CheckedSender {
         }
     }
 
-    /// The window in whole packets, at least one.
     fn window(&self) -> u32 {
         ((self.cc.window() / PACKET) as u32).max(1)
     }

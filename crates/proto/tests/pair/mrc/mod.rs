@@ -39,7 +39,7 @@ fn a_path_that_loses_nothing_sees_no_retransmission() {
     });
 }
 
-/// If switches trim packets but lose none, each trimmed packet is retransmitted once, without a timeout.
+/// If switches trim packets but lose none, each trim causes one retransmission and no timeout.
 #[test]
 fn a_path_that_trims_costs_no_timeout() {
     check(trimming_schedule(), |schedule| {
@@ -94,7 +94,7 @@ fn timeouts_double_after_some() -> Result<(), TestCaseError> {
 pub struct MrcEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// Number of full packets that make a SACK due. With 0, every packet makes one due.
+    /// `sack_bytes` in full packets. With 0, every packet makes a SACK due.
     sack_every: u64,
     rto: Duration,
     rto_linear: u32,

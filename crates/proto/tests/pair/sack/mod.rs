@@ -203,16 +203,16 @@ fn harmless_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
         |((messages, balancer, ack_every, window, dctcp, timer_lag), path, duplication, marking)| {
             let (mut messages, mut path) = (messages, path);
             if dctcp && ack_every > 1 && marking > 0 {
-                // A mark can shrink the window below the packets for which the receiver delays its ACK, so that only a
-                // timeout can continue. This happens if a marked packet overtook others, or if it is smaller than the
-                // amount by which a mark shrinks the window.
+                // A mark can shrink the window below the packets for which the receiver delays its ACK, so that only
+                // a timeout causes the next packet. This happens if a marked packet overtook others, or if it is
+                // smaller than the amount by which a mark shrinks the window.
                 path.jitter = Duration::ZERO;
                 messages.iter_mut().for_each(|message| message.last_payload = PAYLOAD);
             }
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let path = Path { faults, ..path };
             // The packet that makes an ACK due may have to wait for the previous ACK, and for a whole window ahead of
-            // it on the wire. Each message may end with a packet that takes no room in the window.
+            // it on the wire. Each message may end with a packet that takes hardly any room in the window.
             let ahead = window / PACKET + messages.len() as u64;
             let rto = path.longest_round() * 3 + path.wire * (2 * ahead + 2);
             let ends = SackEnds { balancer, ack_every, carry_evs: false, window, dctcp, rto };

@@ -204,13 +204,13 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<StrackEnd
                     CcConfig::Constant(ConstantConfig { window }) => window.on(&path.facts()).0 / PACKET,
                     _ => 1,
                 };
-                // Packets that are sent within this time can overtake one.
+                // Only packets that are sent within the jitter after a packet can overtake it.
                 let tolerated = window.max(ends.min_threshold.into());
                 let most = Duration((path.wire * (tolerated + 1)).0 - 1);
                 path.jitter = path.jitter.min(most);
             }
-            // The RTO need only exceed one round trip. The packet at the ePSN was sent before the ePSN rose to it,
-            // and its SACK is sent when it arrives, so that the ePSN advances again within a round trip.
+            // The RTO need only exceed one round trip. Its timer never starts before the packet at the ePSN is sent,
+            // and a SACK is sent when that packet arrives, so that the ePSN advances within a round trip.
             let longer = Duration(path.longest_round().0 + 1);
             // On a path that keeps the order, a probe arrives after everything that was sent before it. On other paths,
             // its answer must not indicate a loss.

@@ -123,7 +123,7 @@ impl CheckedSender {
         self.acked_packets += 1;
         let known = self.planned[psn as usize];
         if self.lost.remove(&psn) {
-            // The packet was taken for lost, but its first copy has arrived.
+            // The packet was taken for lost, but a copy of it has arrived.
             self.sent += known.bytes;
         }
         self.left[known.message] -= 1;

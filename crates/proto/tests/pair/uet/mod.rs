@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Size of NACKs, probes and trimmed packets in bytes.
+/// Size of NACKs, probes, pulls and requests for credit in bytes.
 pub const CONTROL: u64 = 62;
 
 /// Every message arrives once and is acknowledged once, soon after the last fault.
@@ -90,7 +90,8 @@ fn inferred_loss_finds_a_second_loss_in_the_same_window() -> Result<(), TestCase
     Ok(())
 }
 
-/// A probe finds a lost packet near the end of the message, where too few packets follow it.
+/// A lost packet near the end of the message is found without a timeout. If too few packets follow it, a probe finds
+/// it.
 #[test]
 fn a_probe_finds_what_no_packet_follows() -> Result<(), TestCaseError> {
     let ends = UetEnds {
@@ -108,7 +109,8 @@ fn a_probe_finds_what_no_packet_follows() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// If only credit limits the sender, packets arrive at the pacer's rate after the first window.
+/// If only credit limits the sender, packets arrive at the pacer's rate once the speculative credit is spent or
+/// cancelled.
 #[test]
 fn packets_come_at_the_rate_of_the_pulls() -> Result<(), TestCaseError> {
     for (percent, grant) in [(100, 4), (50, 4), (50, 1), (10, 4)] {
@@ -120,7 +122,7 @@ fn packets_come_at_the_rate_of_the_pulls() -> Result<(), TestCaseError> {
         };
         let outcome = Run::new(&calm_schedule(1_000, ends)).finish()?;
         prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (0, 0));
-        // The credit window covers 100 packets. The other 900 take 100 ns each at the line rate.
+        // The speculative credit covers at most 100 packets. Each other packet takes 100 ns at the line rate.
         let least = Duration::from_ns(900 * 100 * 100 / u64::from(percent));
         let took = outcome.finished.since(Time::ZERO);
         prop_assert!(took >= least, "{} at {} %", took, percent);
@@ -129,7 +131,7 @@ fn packets_come_at_the_rate_of_the_pulls() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The timeout of a packet doubles with each loss, at most `doublings` times.
+/// The timeout of a packet doubles with each retransmission, at most `doublings` times.
 #[test]
 fn timeouts_double() -> Result<(), TestCaseError> {
     for (doublings, us) in

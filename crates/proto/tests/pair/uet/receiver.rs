@@ -139,8 +139,8 @@ impl CheckedReceiver {
         Ok(())
     }
 
-    /// Checks the fields of an ACK that describe the packet that caused it. Also checks that the ACK covers all packets
-    /// that were not reported before.
+    /// Checks the fields of an ACK that describe the packet that caused it. Also checks that the ACK of a data packet
+    /// covers all packets that were not reported before.
     fn check_cause(&self, answer: &Packet, cause: &Packet) -> Result<(), TestCaseError> {
         let Repr::UetAck { cumulative, base_offset, psn_offset, cause: kind, sent_at, .. } = answer.repr
         else {
@@ -178,7 +178,7 @@ impl Receiving for CheckedReceiver {
         let answers: Vec<_> = std::iter::from_fn(|| self.receiver.poll_transmit()).collect();
         let more = match packet.repr {
             Repr::Data { msn, .. } => [msn.pull_target().into(), 0],
-            // Payload that was cut off has to be pulled once more.
+            // Payload that was cut off has to be pulled once more, unless it has already arrived.
             Repr::Trimmed { psn, msn, .. } if self.has(psn) => [msn.pull_target().into(), 0],
             Repr::Trimmed { msn, .. } => [msn.pull_target().into(), PACKET.div_ceil(256)],
             Repr::Rts { target } => [target.into(), 0],
@@ -187,7 +187,7 @@ impl Receiving for CheckedReceiver {
         self.demanded = self.demanded.max(more[0]) + more[1];
         self.ask();
         if let Repr::Rts { target } = packet.repr {
-            // If all demand was granted, the last pull was lost, and is repeated immediately.
+            // If the requested demand was granted already, the last pull was lost, and is repeated immediately.
             let again = (self.granted >= target.into()).then_some(Repr::Pull { number: self.granted as u32 });
             let answers: Vec<Repr> = answers.iter().map(|answer| answer.repr).collect();
             prop_assert_eq!((answers, whole), (Vec::from_iter(again), None));

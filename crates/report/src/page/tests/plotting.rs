@@ -19,7 +19,7 @@ fn per_says_what_has_a_curve_of_its_own() {
     };
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     let queue = "queue_depth_bytes";
-    // A dimension that `per` does not name has a separate picture for each of its values.
+    // If `per` does not name the scheme or a swept parameter, each of its values has a separate picture.
     let default = drawn(spec(PlotKind::Series, queue, &[]));
     assert_eq!(default.len(), 2);
     assert_eq!(default[0].0, "T (workload.bytes = 8MiB)");
@@ -406,7 +406,7 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
         (&json!(true), &json!("*.fabric.queue (KB)"))
     );
 
-    // Words keep their order, and different bounds each belong to one scheme.
+    // Words keep their order. If bounds differ, each scheme has a line for its own bounds.
     let mut of_words = compared.clone();
     of_words.values = ["off", "half", "on"].map(str::to_owned).into();
     for (tried, value) in of_words.tried.iter_mut().zip(["off", "on", "half", "off", "on"]) {

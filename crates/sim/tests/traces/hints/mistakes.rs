@@ -1,4 +1,4 @@
-//! Mistakes in files of each format, one for each correction.
+//! Mistakes in files of several formats, with their corrections.
 
 use super::{FixPlace, Mistake, mistake};
 

@@ -114,7 +114,7 @@ impl EtNode {
         }
     }
 
-    /// The operation as the text writes it: a word and numbers.
+    /// The operation as the text writes it.
     pub fn operation(&self, groups: &Groups) -> Result<String, Problem> {
         let on_cpu = self.get("is_cpu_op").and_then(Value::number).is_none_or(|is| is != 0);
         let takes = match (self.duration_micros, self.get("runtime")) {
@@ -181,7 +181,7 @@ pub(super) struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    /// Reads the name and the text of a file of groups, for a trace of `count` ranks.
+    /// Reads the groups from the name and the text of their file, for a trace of `count` ranks.
     pub fn read(named: Option<(&'a str, &str)>, count: usize) -> Result<Self, WorkloadError> {
         let Some((file, text)) = named else { return Ok(Groups { file: None, ranks: BTreeMap::new() }) };
         let wrong = |what: Problem| WorkloadError::file(file, what);

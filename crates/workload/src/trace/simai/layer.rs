@@ -86,8 +86,8 @@ const COLLECTIVES: [(&str, Option<Algorithm>); 6] = [
     ("BROADCAST", Some(Algorithm::BroadcastRing)),
 ];
 
-/// The hint at the end of the error for an unknown collective. `REDUCE` is a collective that is not simulated, so that
-/// the hint does not suggest `ALLREDUCE` for it.
+/// The hint at the end of the error for an unknown collective. It does not suggest `ALLREDUCE` for `REDUCE`, which is
+/// a collective that is not simulated.
 fn near(kind: &str) -> String {
     let names = COLLECTIVES.map(|(name, _)| name);
     match names.iter().find(|name| is_misspelt(kind, name)) {

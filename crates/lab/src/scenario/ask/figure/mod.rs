@@ -33,7 +33,7 @@ pub enum Scale {
     Paper,
 }
 
-/// A figure of a paper: the scenario or model, the plots, and the paper's claims.
+/// A figure of a paper: the scenario, the model or both, the plots, and the paper's claims.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// The figure's name in commands: `reps/figure-7`.
@@ -46,7 +46,7 @@ pub struct Figure {
     pub figure: String,
     /// The packet simulation, if the figure has one.
     pub scenario: Option<Scenario>,
-    /// The abstract model, if the figure has no packets.
+    /// The abstract model, if the figure has one.
     pub model: Option<ModelSpec>,
     /// The plots, with one picture each.
     pub plots: Vec<PlotSpec>,
@@ -54,7 +54,7 @@ pub struct Figure {
     pub explain: Option<Explanation>,
     /// Sentences about what this file assumes because the paper does not specify it.
     pub assumptions: Vec<String>,
-    /// The assumptions that are varied, with the values that the paper's text permits.
+    /// The parameters that the paper does not specify, with the values that its text permits.
     pub unsaid: Vec<Unspecified>,
     /// The claims of the paper about the figure.
     pub claims: Vec<ClaimSpec>,
@@ -210,8 +210,8 @@ fn merge_overlay(file: &str, fields: &mut Fields, scale: Scale) -> Result<Option
     Ok(at_scale)
 }
 
-/// Checks that the first values of each `[[unsaid]]` are the figure's own, so that the scenario is unchanged with all
-/// first values.
+/// Checks that the first values of each `[[unsaid]]` that this scale varies are the figure's own, so that the
+/// scenario is unchanged with all first values.
 fn check_first_values(
     file: &str,
     unsaid: &[Entry<'_>],

@@ -1,4 +1,4 @@
-//! `[model]`: the computation for a figure without packets.
+//! `[model]`: an abstract model for a figure, computed without packets.
 
 use crate::scenario::expand::scenario;
 use crate::scenario::input::Overrides;
@@ -8,7 +8,7 @@ use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
 use serde::{Deserialize, Serialize};
 
-/// A figure that is computed by an abstract model, not simulated as a packet network.
+/// An abstract model for a figure, which simulates no packet network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ModelSpec {
@@ -26,11 +26,10 @@ pub enum ModelSpec {
         threshold: u32,
         /// The number of colours for each port (b).
         colors_per_port: u32,
-        /// Values of r, with a game for each. Of the balls that leave a bin, one in r, chosen at random, is recycled,
-        /// and the others are forgotten.
+        /// Values of r, with a game for each. Of the balls that leave a bin, one in r, chosen at random, is recycled.
         #[serde(default = "each", skip_serializing_if = "is_each")]
         recycle_every: Vec<u32>,
-        /// The seeds, with one game each.
+        /// The seeds.
         seeds: Vec<u64>,
     },
     /// The uneven load on a switch's uplinks from flows that are spread by entropy values (REPS, section 4.5.2).
@@ -41,7 +40,7 @@ pub enum ModelSpec {
         flows: Vec<u32>,
         /// The numbers of entropy values to try.
         evs: Vec<u32>,
-        /// The seeds, with one throw each.
+        /// The seeds.
         seeds: Vec<u64>,
     },
     /// The hardware state of each algorithm, in bits (REPS, Table 1).

@@ -70,7 +70,7 @@ pub(in crate::scenario) struct Drawable {
     curves: Vec<&'static str>,
     faults: bool,
     messages: bool,
-    /// The parts of the workload that results distinguish.
+    /// The groups of messages that results distinguish.
     groups: Vec<String>,
     /// Whether the workload has jobs, as collective workloads do.
     jobs: bool,

@@ -1,4 +1,4 @@
-//! Everything that scenarios can name: the built-in schemes, and the components that other programs register.
+//! The schemes and components that scenarios can name: the built-in ones, and those that other programs register.
 
 use crate::scenario::keys;
 use crate::scenario::read::table::fault;
@@ -53,7 +53,7 @@ pub struct PartListing {
 pub struct KindListing {
     /// The name of the kind, if the part has kinds.
     pub name: Option<String>,
-    /// One sentence for lists.
+    /// The meaning, as lists print it.
     pub meaning: String,
     /// The declarations of the kind's parameters.
     pub parameters: Vec<Parameter>,

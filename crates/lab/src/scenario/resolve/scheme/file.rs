@@ -127,7 +127,7 @@ impl Draft {
         Draft::over(&table, base).expect(TESTED)
     }
 
-    /// The scheme with the values of a setup. `at` is the place in `file` where the scheme was named.
+    /// The scheme with the values of a setup. `at` is the place in `file` where the scheme is defined or named.
     pub(in crate::scenario) fn on(
         &self,
         setup: &Setup,

@@ -185,7 +185,7 @@ fn ecn_steps(steps: &[EcnStep]) -> Result<(), ParameterFault> {
     }
 }
 
-/// Rejects shares of a queue if a lossless class has no such queue.
+/// Rejects thresholds that are shares of `fabric.queue` if there is none, as with a lossless class.
 fn shares_of_the_queue(fabric: &FabricSpec) -> Result<(), ParameterFault> {
     if fabric.queue.is_some() {
         return Ok(());

@@ -1,10 +1,10 @@
 //! The entropy values of a receiver's answers, and the status of its NIC's ports (MRC, OCP 1.0).
 //!
 //! There is one entropy value for each plane. While packets arrive, the receiver probes a new random entropy value of
-//! a random plane once per round trip. When the response arrives, the new value replaces that of the plane. Probes of
-//! the sender count as such packets, too: a sender whose SACKs are all lost has a full window, and sends nothing
-//! else. Queue pairs here carry data in one direction only, so the receiver gets no SACKs from which it could learn
-//! about paths.
+//! a random plane at most once per round trip. When the response arrives, the new value replaces that of the plane.
+//! Probes of the sender count as such packets, too: a sender whose SACKs are all lost has a full window, and sends
+//! nothing else. Queue pairs here carry data in one direction only, so the receiver gets no SACKs from which it could
+//! learn about paths.
 
 use crate::PathFacts;
 use crate::lb::NicPorts;
@@ -53,7 +53,7 @@ impl ReverseEvs {
             (0..self.ports.count).map(|plane| draw_ev(plane, self.ports.count, &mut self.random)).collect();
     }
 
-    /// A sender counts all ports as up until it receives a report.
+    /// Handles the state of the NIC's ports. A sender counts all ports as up until it receives a report.
     pub fn see_ports(&mut self, ports: NicPorts) {
         if ports.count != self.ports.count {
             self.confirmed = all_of(ports.count);

@@ -71,7 +71,7 @@ impl UetSender {
         }
     }
 
-    /// Whether so many bytes out of order mean loss. uet-htsim limits the windows that they must reach to MaxWnd.
+    /// Whether `late` bytes out of order mean loss. As in uet-htsim, `loss_windows` requires at most MaxWnd of them.
     #[inline]
     fn is_far(&self, late: u64) -> bool {
         let windows = (self.loss_windows * self.cc.window() as f64) as u64;
