@@ -144,6 +144,10 @@ impl LbProperties for BitmapConfig {
     fn reacts_to_ecn(&self) -> bool {
         self.ecn_penalty > 0
     }
+
+    fn leaves_lossy_paths(&self) -> bool {
+        self.timeout_penalty > 0
+    }
 }
 
 impl LoadBalancer for Bitmap {

@@ -80,6 +80,10 @@ impl LbProperties for MixedConfig {
     fn reacts_to_ecn(&self) -> bool {
         true
     }
+
+    fn leaves_lossy_paths(&self) -> bool {
+        self.bitmap().leaves_lossy_paths()
+    }
 }
 
 impl LoadBalancer for Mixed {

@@ -338,7 +338,7 @@ impl LoadBalancer for Reps {
             // Lines 15-18. The paper specifies no entropy for the packets between the random ones. They take cached
             // entropies, as packets of a frozen sender do.
             self.explore_counter -= 1;
-            if self.limits.resets || self.explore_counter.is_multiple_of(self.size) {
+            if self.limits.resets || self.filled == 0 || self.explore_counter.is_multiple_of(self.size) {
                 return self.explore();
             }
             return self.cached_ev();

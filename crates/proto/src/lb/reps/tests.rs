@@ -163,6 +163,20 @@ fn without_an_ack_freezing_ends_at_a_timeout_or_never() {
     }
 }
 
+/// Freezing may begin and end before the first ACK. Nothing is cached then, so every packet has a random entropy.
+#[test]
+fn explores_while_nothing_is_cached() {
+    let mut reps = sender(&RepsConfig { freezing_ends: FreezingEnds::Timeout, ..config() }, true);
+    reps.handle_timeout(at(60), None);
+    reps.handle_timeout(at(1_000), None);
+    for _ in 0..20 {
+        let random = next_random(&reps);
+        assert_eq!(next_ev(&mut reps), random);
+    }
+    good_ack(&mut reps, 1_001, 5);
+    assert_eq!(next_ev(&mut reps), 5);
+}
+
 #[test]
 fn does_not_freeze_again_while_it_explores() {
     let mut reps = sender(&config(), false);
