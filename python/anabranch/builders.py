@@ -895,18 +895,18 @@ class TransportMrc(_TransportMrcNeeded, total=False):
     ack: Size of a SACK and of an endpoint response. (bytes, 1B to 65535B; needed)
     control: Size of a NACK and of a trimmed packet. (bytes, 1B to 65535B; needed)
     request: Size of a probe and of an endpoint request. (bytes, 1B to 65535B; needed)
-    sack_bytes: Number of bytes of payload after whose arrival the receiver sends a SACK, counted from the last SACK.
-        Each packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, if it is a
-        duplicate, a retransmission or the first of its queue pair, if it requests a SACK, or if it closes the gap
-        below a packet that requested one. (bytes, above 0; needed)
+    sack_bytes: The receiver sends a SACK once more bytes of payload than this have arrived since the last SACK. Each
+        packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, if it is a duplicate, a
+        retransmission or the first of its queue pair, if it requests a SACK, or if it closes the gap below a packet
+        that requested one. (bytes, above 0; needed)
     received_unit: The unit in which SACKs count received bytes. (bytes, 1B to 4KiB; needed)
     mpr: Number of PSNs, from the lowest unacknowledged one on, that may be in flight (MPR). (count, 128 to 32640;
         needed)
     rto: Local ACK timeout of each packet. (time, rtt or rtt+queue, above 0; needed)
-    rto_linear: Number of timeouts of a packet before its timeout doubles. (count, 0 to 7; needed)
+    rto_linear: Number of timeouts of a packet that leave its timeout unchanged. (count, 0 to 7; needed)
     rto_doublings: Largest number of doublings of a packet's timeout. Each timeout after the first `rto_linear` ones
-        doubles it. MRC gives up after the last doubling; here the last timeout is repeated. Retransmissions after a
-        NACK or an inferred loss do not count. (count, 0 to 16; needed)
+        doubles it. MRC gives up after the last doubling; here the last timeout is repeated. A NACK or an inferred
+        loss restarts the count. (count, 0 to 16; needed)
     loss_packets: Packets are inferred lost once this many packets have arrived out of order. With 0, their number
         never means loss. (count, 0 to 65535; default: `0`)
     loss_windows: Number of congestion windows of data that must also have arrived out of order before `loss_packets`
@@ -1035,7 +1035,8 @@ class TransportSettings(TypedDict, total=False):
     loss_windows: Number of congestion windows of data that must also have arrived out of order before `loss_packets`
         takes effect. (number, 0 to 1000; default: that of the base)
     request: Size of a probe and of an endpoint request. (bytes, 1B to 65535B; default: that of the base)
-    rto_linear: Number of timeouts of a packet before its timeout doubles. (count, 0 to 7; default: that of the base)
+    rto_linear: Number of timeouts of a packet that leave its timeout unchanged. (count, 0 to 7; default: that of the
+        base)
     loss_by_path: A packet is inferred lost once a later one with its entropy value has arrived. (flag; default: that
         of the base)
     credit: A table with keys of its own. (default: the table of the base)
@@ -1192,8 +1193,8 @@ class CcStrack(TypedDict):
     max_window: Largest window (max_cwnd). (bytes, packets or bdp, above 0; needed)
     target_qdelay: Queueing delay to which the window converges (target_Qdelay). (time, rtt or rtt+queue, above 0;
         needed)
-    target_qhigh: Queueing delay above which the window follows the bytes that are delivered (target_Qhigh). (time,
-        rtt or rtt+queue, above 0; needed)
+    target_qhigh: Queueing delay above which an unmarked ACK increases the window, and a marked one may set it to the
+        bytes delivered in a period (target_Qhigh). (time, rtt or rtt+queue, above 0; needed)
     ewma: Weight of a sample in the average delay (ewma). (number, 0 to 1; needed)
     beta: Additive increase in packets, before scaling (beta = this * bdp_sf). (number, 0 or more; needed)
     eta: Increase for fairness in packets, before scaling (eta = this * bdp_sf). (number, 0 or more; needed)
@@ -1264,11 +1265,11 @@ class CcNscc(_CcNsccNeeded, total=False):
     max_decrease: Smallest share of the window that one decrease may leave (max_md_jump). (number, 0 to 1; needed)
     qa_gate: Quick adapt sets the window to the bytes that a period delivered if they are fewer than MaxWnd divided by
         two to this power (qa_gate). (count, 0 to 16; needed)
-    qa_threshold: Queueing delay above which quick adapt acts even without a loss (qa_threshold). If it is not set,
-        quick adapt acts only after a loss. (time, rtt or rtt+queue, above 0; default: none)
-    average: Samples of the average delay. With `spec`, each sample is the measured delay of a packet. With `htsim`,
-        an unmarked packet whose delay is above the target has a quarter of the base RTT as its sample. (choice, spec,
-        htsim; default: `"spec"`)
+    qa_threshold: Queueing delay above which quick adapt acts even without a trim (qa_threshold). If it is not set,
+        quick adapt acts only after a trim. (time, rtt or rtt+queue, above 0; default: none)
+    average: Samples that ACKs add to the average delay. With `spec`, each sample is the measured delay of a packet.
+        With `htsim`, an unmarked packet whose delay is above the target has a quarter of the base RTT as its sample.
+        (choice, spec, htsim; default: `"spec"`)
     ewma: Weight of a sample in the average delay. (number, 0 to 1; needed)
     zero_delay: Queueing delay up to which a packet counts as not delayed, so that the fast increase applies. (time,
         rtt or rtt+queue; needed)
@@ -1332,8 +1333,8 @@ class CcSettings(TypedDict, total=False):
     base_rtt: Round trip of an idle path (T). (time, rtt or path, above 0; default: that of the base)
     target_qdelay: Queueing delay to which the window converges (target_Qdelay). (time, rtt or rtt+queue, above 0;
         default: that of the base)
-    target_qhigh: Queueing delay above which the window follows the bytes that are delivered (target_Qhigh). (time,
-        rtt or rtt+queue, above 0; default: that of the base)
+    target_qhigh: Queueing delay above which an unmarked ACK increases the window, and a marked one may set it to the
+        bytes delivered in a period (target_Qhigh). (time, rtt or rtt+queue, above 0; default: that of the base)
     ewma: Weight of a sample in the average delay (ewma). (number, 0 to 1; default: that of the base)
     beta: Additive increase in packets, before scaling (beta = this * bdp_sf). (number, 0 or more; default: that of
         the base)
@@ -1348,11 +1349,11 @@ class CcSettings(TypedDict, total=False):
         default: that of the base)
     qa_gate: Quick adapt sets the window to the bytes that a period delivered if they are fewer than MaxWnd divided by
         two to this power (qa_gate). (count, 0 to 16; default: that of the base)
-    qa_threshold: Queueing delay above which quick adapt acts even without a loss (qa_threshold). If it is not set,
-        quick adapt acts only after a loss. (time, rtt or rtt+queue, above 0; default: that of the base)
-    average: Samples of the average delay. With `spec`, each sample is the measured delay of a packet. With `htsim`,
-        an unmarked packet whose delay is above the target has a quarter of the base RTT as its sample. (choice, spec,
-        htsim; default: that of the base)
+    qa_threshold: Queueing delay above which quick adapt acts even without a trim (qa_threshold). If it is not set,
+        quick adapt acts only after a trim. (time, rtt or rtt+queue, above 0; default: that of the base)
+    average: Samples that ACKs add to the average delay. With `spec`, each sample is the measured delay of a packet.
+        With `htsim`, an unmarked packet whose delay is above the target has a quarter of the base RTT as its sample.
+        (choice, spec, htsim; default: that of the base)
     zero_delay: Queueing delay up to which a packet counts as not delayed, so that the fast increase applies. (time,
         rtt or rtt+queue; default: that of the base)
     last_hop_trims: Whether a trim at the last hop is a sign of congestion. Where receivers grant credit, it is no
@@ -1453,13 +1454,14 @@ class LbReps(_LbRepsNeeded, total=False):
     after_freezing: Behaviour at the end of freezing. With `keep`, the sender keeps its buffer, and every `buffer`-th
         of the next `explore_packets` packets explores. With `reset`, it empties the buffer, and each of these packets
         explores. (choice, keep, reset; default: `"keep"`)
-    freezing_ends: Events at which a sender checks whether freezing is over: ACKs (`ack`), or timeouts as well
-        (`timeout`). A sender whose cached entropies all fail gets no ACK, and with `ack` it stays frozen for ever.
-        (choice, ack, timeout; default: `"ack"`)
-    explore_packets: Number of packets after freezing. Every `buffer`-th of these packets explores (NUM_PKTS_CWND).
-        Algorithm 1 may mean the window at that time; here it is a fixed number. (count, 0 to 255; needed)
+    freezing_ends: Events at which a sender checks whether freezing is over: unmarked ACKs (`ack`), or timeouts as
+        well (`timeout`). A sender whose cached entropies all fail gets no ACK, and with `ack` it stays frozen for
+        ever. (choice, ack, timeout; default: `"ack"`)
+    explore_packets: Number of packets after freezing of which some or all explore, according to `after_freezing`
+        (NUM_PKTS_CWND). Algorithm 1 may mean the window at that time; here it is a fixed number. (count, 0 to 255;
+        needed)
     failure_rtt: Number of base RTTs that separates failures from congestion. A timeout counts as a failure if the
-        highest RTT measured in the last one to two RTO periods was below this many base RTTs (Appendix A, without
+        highest RTT measured in the last one to three RTOs was below this many base RTTs (Appendix A, without
         trimming). (number, 0 or more; needed)
     reuse: Number of packets for which a cached entropy is used ("ACK+Reuse EVs": the number of packets per ACK). A
         frozen sender without a valid entropy still uses each entry of the buffer once per cycle. (count, 1 to 64;
@@ -1687,14 +1689,14 @@ class LbSettings(TypedDict, total=False):
     after_freezing: Behaviour at the end of freezing. With `keep`, the sender keeps its buffer, and every `buffer`-th
         of the next `explore_packets` packets explores. With `reset`, it empties the buffer, and each of these packets
         explores. (choice, keep, reset; default: that of the base)
-    freezing_ends: Events at which a sender checks whether freezing is over: ACKs (`ack`), or timeouts as well
-        (`timeout`). A sender whose cached entropies all fail gets no ACK, and with `ack` it stays frozen for ever.
-        (choice, ack, timeout; default: that of the base)
-    explore_packets: Number of packets after freezing. Every `buffer`-th of these packets explores (NUM_PKTS_CWND).
-        Algorithm 1 may mean the window at that time; here it is a fixed number. (count, 0 to 255; default: that of
-        the base)
+    freezing_ends: Events at which a sender checks whether freezing is over: unmarked ACKs (`ack`), or timeouts as
+        well (`timeout`). A sender whose cached entropies all fail gets no ACK, and with `ack` it stays frozen for
+        ever. (choice, ack, timeout; default: that of the base)
+    explore_packets: Number of packets after freezing of which some or all explore, according to `after_freezing`
+        (NUM_PKTS_CWND). Algorithm 1 may mean the window at that time; here it is a fixed number. (count, 0 to 255;
+        default: that of the base)
     failure_rtt: Number of base RTTs that separates failures from congestion. A timeout counts as a failure if the
-        highest RTT measured in the last one to two RTO periods was below this many base RTTs (Appendix A, without
+        highest RTT measured in the last one to three RTOs was below this many base RTTs (Appendix A, without
         trimming). (number, 0 or more; default: that of the base)
     reuse: Number of packets for which a cached entropy is used ("ACK+Reuse EVs": the number of packets per ACK). A
         frozen sender without a valid entropy still uses each entry of the buffer once per cycle. (count, 1 to 64;
