@@ -151,7 +151,7 @@ impl Sender for DcpSender {
         Some(&mut self.lb)
     }
 
-    /// Adds a message to the send queue as one or more requests ([`Requests::packets`]), of which only the last one
+    /// Adds a message to the send queue as one or more requests (`Requests::packets`), of which only the last one
     /// has a CQE.
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
