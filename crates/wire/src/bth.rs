@@ -60,6 +60,10 @@ pub mod opcode {
     pub const UET_ACK: u8 = 0xc6;
     /// An endpoint request or response of `mrc` with the fields of the protocol core.
     pub const ENDPOINT: u8 = 0xc7;
+    /// A NACK of `mrc`, with MRC's headers.
+    pub const MRC_NACK: u8 = 0xc8;
+    /// A reliability probe of `mrc`, with MRC's headers.
+    pub const MRC_PROBE: u8 = 0xc9;
 }
 
 /// The AETH syndrome of an ACK without credits.

@@ -220,7 +220,9 @@ workload = { kind = "permutation", bytes = "64KB" }
         let Repr::Data { psn, .. } = packet.repr else { continue };
         let reference = Reference { dst: packet.dst, at_receiver: true, psn, now: sent.at };
         let read = decode(&format, &reference, &bytes).unwrap();
-        assert_eq!(read.offset.map(u64::from), Some(u64::from(psn) * payload), "{packet:?}");
+        // The lower half of the address is the offset in the message.
+        let offset = read.reth.map(|reth| reth.address & u64::from(u32::MAX));
+        assert_eq!(offset, Some(u64::from(psn) * payload), "{packet:?}");
         placed += 1;
     }
     assert!(placed > 0);
