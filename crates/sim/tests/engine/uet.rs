@@ -258,11 +258,12 @@ fn slow_links_cost_oblivious_spraying_most() {
     assert!(reps < coalesced, "{reps}, {coalesced} with one ACK for 16 KiB");
 }
 
-/// Requests and pulls take many paths (uet-htsim), so that a dead link does not stop a queue pair that waits for credit.
+/// Requests and pulls take many paths (uet-htsim), so that a dead link does not stop a queue pair that waits for credit. Those of
+/// `eqds` take another path once one is lost.
 #[test]
 fn a_dead_link_does_not_stop_credit() {
     for link in ["tor:0/up:0", "tor:0/up:1"] {
-        for scheme in ["uet-rccc", "uet-both", "uet-nscc"] {
+        for scheme in ["uet-rccc", "uet-both", "uet-nscc", "eqds"] {
             let text = format!(
                 r#"
 schemes = ["{scheme}"]
