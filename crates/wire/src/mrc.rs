@@ -205,7 +205,7 @@ fn put_sack(tick: Duration, repr: &Repr, out: &mut Vec<u8>) -> Result<(), WireEr
     state.put(out)
 }
 
-/// What the reader of a packet knows besides its bytes.
+/// A reader of packets, with the facts that are not in the bytes after the BTH.
 pub(crate) struct Reader<'a> {
     pub format: &'a Format,
     pub reference: &'a Reference,
