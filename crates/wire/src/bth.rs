@@ -26,6 +26,8 @@ use anabranch_proto::transport::dcp_reception::Reth;
 pub const BTH_BYTES: usize = 12;
 /// Size of a RETH in bytes.
 pub const RETH_BYTES: usize = 16;
+/// Size of MRC's METH and TSETH together in bytes.
+pub(crate) const METH_TSETH_BYTES: usize = 8;
 /// Size of an AETH in bytes.
 pub const AETH_BYTES: usize = 4;
 

@@ -1,13 +1,12 @@
 //! The parameters of the encoding of a queue pair's packets, and the payload of a data packet.
 
-use crate::bth::{BTH_BYTES, RETH_BYTES};
+use crate::bth::{BTH_BYTES, METH_TSETH_BYTES, RETH_BYTES};
 use crate::bytes::LIMIT_24;
 use crate::dcp::SEND_BYTES;
 use crate::error::{Fault, WireError};
 use crate::extension::DATA_EXTENSION_BYTES;
 use crate::icrc::ICRC_BYTES;
 use crate::link::{Addresses, Entropy, FCS_BYTES};
-use crate::mrc::METH_TSETH_BYTES;
 use crate::strack::TICK;
 use crate::uet::{CREDIT_TARGET_BYTES, REQUEST_BYTES};
 use crate::uet_ses::SES_BYTES;

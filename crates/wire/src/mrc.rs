@@ -26,9 +26,6 @@ use anabranch_base::{Duration, MessageId, Time};
 use anabranch_proto::transport::dcp_reception::Reth;
 use anabranch_proto::{EndpointOp, Packet, Repr, SackCause};
 
-/// The bytes of METH and TSETH.
-pub(crate) const METH_TSETH_BYTES: usize = 8;
-
 /// The flag of a data packet that is a retransmission (METH).
 const RETRANSMITTED: u8 = 1;
 
