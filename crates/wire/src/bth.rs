@@ -26,6 +26,8 @@ use anabranch_proto::transport::dcp_reception::Reth;
 pub const BTH_BYTES: usize = 12;
 /// Size of a RETH in bytes.
 pub const RETH_BYTES: usize = 16;
+/// Size of MRC's METH and TSETH together in bytes.
+pub(crate) const METH_TSETH_BYTES: usize = 8;
 /// Size of an AETH in bytes.
 pub const AETH_BYTES: usize = 4;
 
@@ -60,6 +62,10 @@ pub mod opcode {
     pub const UET_ACK: u8 = 0xc6;
     /// An endpoint request or response of `mrc` with the fields of the protocol core.
     pub const ENDPOINT: u8 = 0xc7;
+    /// A NACK of `mrc`, with MRC's headers.
+    pub const MRC_NACK: u8 = 0xc8;
+    /// A reliability probe of `mrc`, with MRC's headers.
+    pub const MRC_PROBE: u8 = 0xc9;
 }
 
 /// The AETH syndrome of an ACK without credits.

@@ -6,12 +6,12 @@ use crate::dcp;
 use crate::encode::CNP_BYTES;
 use crate::error::{Fault, WireError};
 use crate::extension::{CONTROL, Extension, LAST_HOP, MARKED, RETRANSMITTED};
-use crate::format::{FIRST_QPN, Format, TRIMMED_CLASS};
+use crate::format::{FIRST_QPN, Format, TRIMMED_CLASS, TRIMMED_LAST_HOP_CLASS};
 use crate::frame::RoceFrame;
 use crate::link::{self, CE, FCS_BYTES, Link, SHORTEST, shorten};
 use crate::number::{Reference, latest_time, nearest_psn};
 use crate::received::Received;
-use crate::{strack, uet, uet_ack, uet_packet};
+use crate::{mrc, strack, uet, uet_ack, uet_packet};
 use anabranch_base::{HostId, MessageId, QpId, Time};
 use anabranch_proto::program::{PATH_AVOIDANCE_SIGNAL, SPRAYED};
 use anabranch_proto::transport::Headers;
@@ -38,6 +38,11 @@ pub fn decode<'a>(
     match format.headers {
         Headers::Dcp if dcp::Tag::of_dscp(frame.link.dscp) != dcp::Tag::Other => {
             reader.read_dcp(&mut cursor, &mut body)?;
+        }
+        Headers::Mrc if mrc::has_opcode(frame.bth.opcode) => {
+            let (bth, dscp, is_cut) = (&frame.bth, frame.link.dscp, reader.is_cut());
+            (body.repr, body.reth) =
+                mrc::Reader { format, reference, bth, dscp, is_cut }.read(&mut cursor)?;
         }
         _ => reader.read(&mut cursor, &mut body)?,
     }
@@ -123,6 +128,7 @@ impl<'a> Reader<'a, '_> {
         let dscp = self.frame.link.dscp;
         match self.format.headers {
             Headers::Dcp => dcp::Tag::of_dscp(dscp) == dcp::Tag::HeaderOnly,
+            Headers::Mrc => matches!(dscp, TRIMMED_CLASS | TRIMMED_LAST_HOP_CLASS),
             _ => dscp == TRIMMED_CLASS,
         }
     }

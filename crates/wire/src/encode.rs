@@ -11,13 +11,13 @@ use crate::extension::{
     CONTROL, Extension, LAST_HOP, MARKED, MessagePart, OFFSET_IN_EXTENSION, RETRANSMITTED,
 };
 use crate::format::{
-    CONTROL_CLASS, DATA_CLASS, FIRST_QPN, Format, Payload, TRIMMED_CLASS, TRIMMED_LAST_HOP_CLASS, qpn,
+    CONTROL_CLASS, DATA_CLASS, Format, Payload, TRIMMED_CLASS, TRIMMED_LAST_HOP_CLASS, number_of,
 };
 use crate::frame::FrameParts;
 use crate::link::{CE, ECT0, Link, Route};
 use crate::number::ticks;
 use crate::strack::SackFields;
-use crate::{uet_ack, uet_packet};
+use crate::{mrc, uet_ack, uet_packet};
 use anabranch_base::Time;
 use anabranch_proto::program::{PATH_AVOIDANCE_SIGNAL, SPRAYED};
 use anabranch_proto::transport::Headers;
@@ -44,6 +44,9 @@ pub fn encode(
         && uet_packet::defines(&packet.repr)
     {
         return uet_packet::encode((format.entropy, credit), &link, packet, payload, out);
+    }
+    if format.headers == Headers::Mrc && mrc::defines(&packet.repr) {
+        return mrc::encode(format, link, packet, payload, out);
     }
     let (is_data, at) = (matches!(packet.repr, Repr::Data { .. }), route.ip.bth());
     check_kind(format.headers, &packet.repr, at)?;
@@ -103,7 +106,9 @@ fn dscp(format: &Format, packet: &Packet) -> u8 {
         };
     }
     match packet.repr {
-        Repr::Trimmed { last_hop: true, .. } if matches!(format.headers, Headers::Uet { .. }) => {
+        Repr::Trimmed { last_hop: true, .. }
+            if matches!(format.headers, Headers::Uet { .. } | Headers::Mrc) =>
+        {
             TRIMMED_LAST_HOP_CLASS
         }
         Repr::Trimmed { .. } => TRIMMED_CLASS,
@@ -115,8 +120,7 @@ fn dscp(format: &Format, packet: &Packet) -> u8 {
 /// The BTH without the padding count and the extension bit, which [`FrameParts::put`] sets. `at` is the offset that
 /// it will have in the frame.
 fn bth(format: &Format, at: usize, packet: &Packet, payload: &Payload<'_>) -> Result<Bth, WireError> {
-    let too_large = Fault::TooLarge { value: u64::from(packet.qp.0) + u64::from(FIRST_QPN), bits: 24 };
-    let number = qpn(packet.qp).ok_or(WireError::new("queue pair number", at + 5, too_large))?;
+    let number = number_of(packet.qp, at + 5)?;
     let header = |opcode, psn: u32| Bth::new(opcode, number, psn & LOW_24);
     let is_dcp = format.headers == Headers::Dcp;
     let mut bth = match packet.repr {

@@ -1,8 +1,9 @@
 //! The parameters of the encoding of a queue pair's packets, and the payload of a data packet.
 
-use crate::bth::{BTH_BYTES, RETH_BYTES};
+use crate::bth::{BTH_BYTES, METH_TSETH_BYTES, RETH_BYTES};
 use crate::bytes::LIMIT_24;
 use crate::dcp::SEND_BYTES;
+use crate::error::{Fault, WireError};
 use crate::extension::DATA_EXTENSION_BYTES;
 use crate::icrc::ICRC_BYTES;
 use crate::link::{Addresses, Entropy, FCS_BYTES};
@@ -47,6 +48,7 @@ impl Format {
             }
             Headers::InOrder => 0,
             Headers::Direct => RETH_BYTES,
+            Headers::Mrc => RETH_BYTES + METH_TSETH_BYTES,
             Headers::Extended | Headers::Irn | Headers::Strack => RETH_BYTES + DATA_EXTENSION_BYTES,
             Headers::Dcp => SEND_BYTES + DATA_EXTENSION_BYTES,
         };
@@ -75,6 +77,12 @@ pub const FIRST_QPN: u32 = 256;
 /// The number of a queue pair on the wire, which is the same at both ends. None if it exceeds 24 bits.
 pub fn qpn(qp: QpId) -> Option<u32> {
     qp.0.checked_add(FIRST_QPN).filter(|&number| number < LIMIT_24)
+}
+
+/// The number of a queue pair, for the field at the offset `at` of a frame.
+pub(crate) fn number_of(qp: QpId, at: usize) -> Result<u32, WireError> {
+    let too_large = Fault::TooLarge { value: u64::from(qp.0) + u64::from(FIRST_QPN), bits: 24 };
+    qpn(qp).ok_or(WireError::new("queue pair number", at, too_large))
 }
 
 /// The memory of the receiver in which a message is stored, as a RETH names it.

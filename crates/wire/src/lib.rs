@@ -22,6 +22,7 @@ mod format;
 mod frame;
 mod icrc;
 mod link;
+mod mrc;
 mod number;
 mod pfc;
 mod received;

@@ -217,10 +217,15 @@ workload = { kind = "permutation", bytes = "64KB" }
     for sent in &sent {
         let FrameContent::Packet(packet) = sent.content else { continue };
         wire.frame(sent, &mut bytes).unwrap();
-        let Repr::Data { psn, .. } = packet.repr else { continue };
-        let reference = Reference { dst: packet.dst, at_receiver: true, psn, now: sent.at };
-        let read = decode(&format, &reference, &bytes).unwrap();
-        assert_eq!(read.offset.map(u64::from), Some(u64::from(psn) * payload), "{packet:?}");
+        let psn = if let Repr::Data { psn, .. } = packet.repr { psn } else { 0 };
+        let at_receiver = packet.is_for_receiver();
+        let reference = Reference { dst: packet.dst, at_receiver, psn, now: sent.at };
+        let read = decode(&format, &reference, &bytes).unwrap_or_else(|error| panic!("{error}: {packet:?}"));
+        assert_eq!(std::mem::discriminant(&read.packet.repr), std::mem::discriminant(&packet.repr));
+        let Repr::Data { .. } = packet.repr else { continue };
+        // The lower half of the address is the offset in the message.
+        let offset = read.reth.map(|reth| reth.address & u64::from(u32::MAX));
+        assert_eq!(offset, Some(u64::from(psn) * payload), "{packet:?}");
         placed += 1;
     }
     assert!(placed > 0);

@@ -3,6 +3,7 @@
 
 mod dcp;
 mod errors;
+mod mrc_packets;
 mod packets;
 mod pause;
 mod roce;

@@ -193,7 +193,7 @@ impl Scenario {
         self.check_program(scheme, ground, &facts, self.first_seed())?;
         self.check_weights(scheme, &ground.topology, &facts)?;
         checks.too_short.look(scheme, &self.limits, &facts, workload, || ground.ideal(&scheme.transport));
-        checks.idle.look(scheme, &ground.topology, &facts);
+        checks.idle.look(self, scheme, &ground.topology, &facts);
         checks.short_windows.look(scheme, &facts, workload);
         checks.in_step.look(scheme, faults, &facts);
         checks.ignored_pauses.look(scheme, faults);

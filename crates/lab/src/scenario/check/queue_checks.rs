@@ -3,7 +3,11 @@
 //! `shared_alpha` without a shared buffer, about NSCC without trimming, and about delay targets that no packet
 //! reaches.
 
+mod trimming;
+
+use self::trimming::TrimmingQueues;
 use crate::scenario::check::pfc::round_up;
+use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
 use anabranch_base::{Bytes, Diagnostic, ParameterType, Parameters};
@@ -21,6 +25,7 @@ pub(in crate::scenario) struct IdleQueues {
     looked: BTreeMap<String, u32>,
     /// For each scheme whose queue is too short, a queue that is long enough for a packet and for the thresholds.
     enough: BTreeMap<String, Bytes>,
+    trimming: TrimmingQueues,
 }
 
 /// A finding: the text of the warning, a correct value, and the number of points at which it was found.
@@ -31,7 +36,14 @@ struct QueueFinding {
 }
 
 impl IdleQueues {
-    pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, on: &Topology, facts: &PathFacts) {
+    pub(in crate::scenario) fn look(
+        &mut self,
+        scenario: &Scenario,
+        scheme: &Scheme,
+        on: &Topology,
+        facts: &PathFacts,
+    ) {
+        self.trimming.look(&scenario.setup, scheme, &scenario.origin);
         *self.looked.entry(scheme.name.clone()).or_default() += 1;
         let mut at = Look { scheme, on, facts, findings: Vec::new() };
         at.control_queue();
@@ -61,7 +73,7 @@ impl IdleQueues {
     }
 
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
-        let IdleQueues { found, enough, looked } = self;
+        let IdleQueues { found, enough, looked, trimming } = self;
         // A range for a search begins at values that fail. If the parameter, the queue or the PFC buffer is searched,
         // a finding is therefore reported only if it is made at every point. A finding about the queue itself is
         // reported anyway.
@@ -88,7 +100,11 @@ impl IdleQueues {
                     .unwrap_or_else(|| format!("{written} = {instead} below [set]"));
                 fault(&origin.file, at, message, Some(help.into()))
             };
-        found.into_iter().filter(is_everywhere).map(warning).collect()
+        trimming
+            .warnings(origin)
+            .into_iter()
+            .chain(found.into_iter().filter(is_everywhere).map(warning))
+            .collect()
     }
 }
 

@@ -119,6 +119,11 @@ impl Origin {
         ["set", "sweep"].into_iter().find_map(|section| self.set_in(section, scheme, parameter))
     }
 
+    /// Whether `[set]` or `[sweep]` has a parameter of a scheme.
+    pub(in crate::scenario) fn is_set(&self, scheme: &str, parameter: &str) -> bool {
+        self.set(scheme, parameter).is_some()
+    }
+
     pub(in crate::scenario) fn is_swept(&self, scheme: &str, parameter: &str) -> bool {
         self.set_in("sweep", scheme, parameter).is_some()
     }

@@ -25,7 +25,7 @@ use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Code, Declared, Diagnostic, Fix};
 use anabranch_engine::{FabricSpec, PfcSpec, WrrSpec};
 use anabranch_proto::cc::DcqcnConfig;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// The setup of a scenario that names none.
@@ -165,6 +165,13 @@ impl Setup {
             );
         }
         found
+    }
+
+    /// The values in `[fabric]` that the setup has for switches that drop, with their parameters.
+    pub(in crate::scenario) fn of_dropping_switches(&self) -> BTreeMap<String, String> {
+        let layers = self.stack.iter().filter_map(|layer| table_at(table_at(layer, "dropping")?, "fabric"));
+        let value = |(key, node): (&String, &Node)| (format!("fabric.{key}"), node.value().to_string());
+        layers.flatten().map(value).collect()
     }
 
     /// Adds the setup's values to a whole part that a setting gives with its `kind`, or to a lossless class that it

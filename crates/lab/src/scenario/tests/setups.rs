@@ -333,3 +333,18 @@ fn the_resolved_form_says_what_differs_and_reads_back() {
     assert!(text.contains("differs = \"Not on the same ground: "), "{text}");
     assert_eq!(read("s.toml", &text, &folder(), &Overrides::default()).unwrap(), scenario);
 }
+
+/// NSCC does not round its windows up to whole packets, neither in the table nor in the comments of the resolved form.
+#[test]
+fn the_windows_of_nscc_are_the_same_in_the_table_and_in_the_resolved_form() {
+    let scenario = on_ground("[\"uet-nscc\", \"reps\"]", "");
+    let facts = scenario.examine().unwrap().facts;
+    let ground = scenario.ground(&facts);
+    let row = ground.differences.iter().find(|row| row.parameter == "initial window").unwrap();
+    let window = row.values[0].clone().unwrap();
+    let annotated = scenario.to_annotated_toml(&facts);
+    assert!(
+        annotated.contains(&format!("initial_window = \"1.5bdp\" # = {window}\n")),
+        "{window}\n{annotated}"
+    );
+}

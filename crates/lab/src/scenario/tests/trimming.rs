@@ -140,3 +140,41 @@ fn mp_rdma_takes_no_rate() {
                     \"2bdp\" }";
     assert_eq!(said, expected);
 }
+
+/// The setup `uet` has longer queues for switches that drop. A scheme gets its setup's values before `[set]` acts, so that
+/// the queues have to be set too. The text that the warning proposes ends it.
+#[test]
+fn switches_whose_trimming_is_turned_off_keep_the_queues_of_trimming_and_a_warning_names_the_others() {
+    let of = |setup: &str, section: &str, lines: &str| {
+        let text = format!(
+            "schemes = [\"uet-nscc\"]\nsetup = {setup}\n[topology]\nkind = \"single-switch\"\nhosts = 8\nlink = \"100Gbps\"\n\
+             [workload]\nkind = \"incast\"\ndegree = 7\nbytes = \"1MiB\"\n[{section}]\n{lines}"
+        );
+        let read = read("s.toml", &text, &folder(), &Overrides::default()).unwrap();
+        let warnings = read.check().unwrap();
+        let texts =
+            warnings.iter().map(ToString::to_string).filter(|text| text.contains("do not trim, and have"));
+        texts.collect::<Vec<_>>()
+    };
+    let (uet, off) = ("\"uet\"", "\"*.fabric.trim\" = false\n");
+    let warning = |instead: &str| {
+        format!(
+            "s.toml:12:1: scheme \"uet-nscc\": its switches do not trim, and have fabric.last_hop_queue = \"1.5bdp\" and \
+             fabric.queue = \"1bdp\", which are the setup's values for switches that trim. For switches that drop it has \
+             fabric.last_hop_queue = \"5bdp\" and fabric.queue = \"5bdp\"\n  write: {instead}"
+        )
+    };
+    let lines = "\"*.fabric.last_hop_queue\" = \"5bdp\" and \"*.fabric.queue\" = \"5bdp\"";
+    assert_eq!(of(uet, "set", off), [warning(&format!("{lines} below [set]"))]);
+    let followed = format!("{off}{}\n", lines.replace(" and ", "\n"));
+    assert_eq!(of(uet, "set", &followed), [""; 0]);
+    assert_eq!(of("{ base = \"uet\", fabric = { ecn_pmax = 0.5 } }", "set", off).len(), 1);
+    assert_eq!(of("{ base = \"uet\", dropping = { fabric = { queue = \"3bdp\" } } }", "set", off), [""; 0]);
+
+    let swept = "\"*.fabric.trim\" = [true, false]";
+    let [last_hop, queue] = [("last_hop_queue", "1.5bdp"), ("queue", "1bdp")]
+        .map(|(key, value)| format!("\"*.fabric.{key}\" = [\"{value}\", \"5bdp\"]"));
+    let help = format!("a [[sweep.zip]] with {swept} and {last_hop} and {queue}");
+    assert_eq!(of(uet, "sweep", swept), [warning(&help)]);
+    assert_eq!(of(uet, "[sweep.zip]", &format!("{swept}\n{last_hop}\n{queue}\n")), [""; 0]);
+}

@@ -179,6 +179,8 @@ pub enum Headers {
     Strack,
     /// The headers of DCP (DCP, figure 4).
     Dcp,
+    /// RoCEv2 with the headers of MRC (OCP 1.0): METH and TSETH in data packets, SETH in SACKs.
+    Mrc,
     /// The headers of Ultra Ethernet's packet delivery and semantic sublayers (UE Specification 1.0), without a BTH.
     Uet {
         /// Whether data packets carry the target of receivers' credit (RCCC).

@@ -11,9 +11,10 @@
 //! Their unit is a full packet, while EQDS counts bytes. In EQDS, too, one pull is for one packet, but here a short
 //! last packet costs as much as a full one.
 //!
-//! All pulls of a receiver and all requests of a sender have one entropy value, so that a dead link on their path
-//! stops a queue pair until routing avoids it. In htsim an RTS takes the next value of the sender's balancer, and
-//! pulls have one value, since the counter that should rotate theirs does not advance.
+//! The pulls of a receiver and the requests of a sender keep one entropy value until one is lost: an RTS that is repeated
+//! after an RTO takes the next value, and so do pulls once the receiver learns that the last one was lost. A dead link on
+//! their path therefore costs RTOs. In htsim an RTS takes the next value of the sender's balancer, and pulls have one value,
+//! since the counter that should rotate theirs does not advance.
 
 mod config;
 mod pacer;
@@ -29,6 +30,9 @@ use crate::transport::{
     AnyReceiver, AnySender, Ends, NumberSpace, TransportProperties, bitmap, framing_and_rto, sent_at,
 };
 use crate::{PathFacts, StateField};
+
+/// Number of entropy values over which repeated requests and pulls rotate (uet-htsim: pulls over 128).
+const PATHS: u16 = 128;
 
 pub use config::EqdsConfig;
 pub use pacer::PullPacer;

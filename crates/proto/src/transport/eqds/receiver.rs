@@ -1,6 +1,6 @@
 //! The receiver of the `eqds` transport.
 
-use super::config::EqdsConfig;
+use super::{PATHS, config::EqdsConfig};
 use crate::packet::{Packet, Repr};
 use crate::transport::common::{Answers, Ends, Pull, Receiver};
 use crate::transport::sack::SackReceiver;
@@ -20,6 +20,8 @@ pub struct EqdsReceiver {
     is_queued: bool,
     /// Whether the last pull must be sent again immediately.
     repeats_grant: bool,
+    /// The entropy value of pulls, which is the next one after each lost pull.
+    pull_ev: u16,
     packet_bytes: u64,
     answers: Answers,
 }
@@ -33,13 +35,14 @@ impl EqdsReceiver {
             granted: 0,
             is_queued: false,
             repeats_grant: false,
+            pull_ev: 0,
             packet_bytes: config.payload.0 + config.header.0,
             answers: Answers::new(ends, config.ack),
         }
     }
 
     fn grant(&self) -> Packet {
-        self.answers.packet(0, Repr::Pull { number: self.granted })
+        self.answers.packet(self.pull_ev, Repr::Pull { number: self.granted })
     }
 }
 
@@ -52,8 +55,12 @@ impl Receiver for EqdsReceiver {
             Repr::Trimmed { msn, .. } => self.target = self.target.max(msn.pull_target()) + 1,
             Repr::Rts { target } => {
                 self.target = self.target.max(target);
-                // If everything was granted but the sender still waits, the last pull may have been lost.
+                // If everything was granted but the sender still waits, the last pull may have been lost. The next
+                // ones take another path.
                 self.repeats_grant = self.granted >= target;
+                if self.repeats_grant {
+                    self.pull_ev = (self.pull_ev + 1) % PATHS;
+                }
             }
             _ => {}
         }

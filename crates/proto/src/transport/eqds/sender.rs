@@ -1,6 +1,6 @@
 //! The sender of the `eqds` transport.
 
-use super::config::EqdsConfig;
+use super::{PATHS, config::EqdsConfig};
 use crate::PathFacts;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
@@ -28,6 +28,8 @@ pub struct EqdsSender {
     rto: Duration,
     ends: Ends,
     rts_bytes: u16,
+    /// The entropy value of RTSs, which is the next one after each RTO without credit.
+    rts_ev: u16,
 }
 
 impl EqdsSender {
@@ -47,6 +49,7 @@ impl EqdsSender {
             rto: config.rto.on(facts),
             ends,
             rts_bytes: config.ack.0 as u16,
+            rts_ev: 0,
         }
     }
 
@@ -98,7 +101,7 @@ impl Sender for EqdsSender {
             }
             self.announce(now, target);
             let rts = Packet::new(self.ends.qp, self.ends.dst, Repr::Rts { target });
-            return Some(rts.with_bytes(self.rts_bytes));
+            return Some(rts.with_bytes(self.rts_bytes).with_ev(self.rts_ev));
         }
         let mut packet = self.sack.poll_transmit(now)?;
         // Pulled credit is used first (htsim, `spendCredit`).
@@ -143,8 +146,9 @@ impl Sender for EqdsSender {
     fn handle_timeout(&mut self, now: Time) {
         self.sack.handle_timeout(now);
         if self.lacks_credit() && self.waiting_since + self.rto <= now {
-            // The demand counts as not announced, so the next RTS repeats it.
+            // The demand counts as not announced, so the next RTS repeats it, on another path.
             self.announced = 0;
+            self.rts_ev = (self.rts_ev + 1) % PATHS;
             self.waiting_since = now;
         }
     }

@@ -14,8 +14,8 @@ use crate::lb::AnyLb;
 use crate::transport::common::MAX_SPAN;
 use crate::transport::uet::{Backoff, Endpoint, EvOrder, LEAST_COUNTED, ReverseEvs, tracking};
 use crate::transport::{
-    AckInterval, AnyReceiver, AnySender, Ends, NumberSpace, TransportProperties, UetReceiver, UetSender,
-    framing_and_rto,
+    AckInterval, AnyReceiver, AnySender, Ends, Headers, NumberSpace, TransportProperties, UetReceiver,
+    UetSender, framing_and_rto,
 };
 use crate::{PathFacts, Span, StateField};
 use anabranch_base::{Bytes, Purpose, stream};
@@ -48,6 +48,10 @@ impl TransportProperties for MrcConfig {
     }
 
     framing_and_rto!();
+
+    fn headers(&self) -> Headers {
+        Headers::Mrc
+    }
 
     fn trimmed_bytes(&self) -> Bytes {
         self.control

@@ -3,7 +3,7 @@
 use anabranch_base::Bytes;
 use anabranch_engine::Scheme;
 use anabranch_proto::cc::Windows;
-use anabranch_proto::{PathFacts, Size};
+use anabranch_proto::{CcConfig, PathFacts, Size};
 
 /// The number of BDPs from which on a window counts as unlimited.
 const NO_WINDOW: f64 = 1000.0;
@@ -18,6 +18,7 @@ pub(in crate::scenario) struct Window {
 }
 
 impl Window {
+    /// The window of a congestion control that rounds it up to whole packets.
     pub(in crate::scenario) fn new(size: Size, of: &str, facts: &PathFacts) -> Window {
         Window { bytes: size.window_on(facts).0, written: size.to_string(), of: of.to_owned() }
     }
@@ -33,7 +34,14 @@ pub(in crate::scenario) fn in_flight(scheme: &Scheme, facts: &PathFacts) -> [Win
     let of_cc = match scheme.cc.windows() {
         Windows::Constant(window) => both(window, "cc.window"),
         Windows::Adaptive { initial, max } => {
-            [Window::new(initial, "cc.initial_window", facts), Window::new(max, "cc.max_window", facts)]
+            let windows = [(initial, "cc.initial_window"), (max, "cc.max_window")];
+            windows.map(|(size, of)| match &scheme.cc {
+                // NSCC does not round its window up to whole packets.
+                CcConfig::Nscc(_) => {
+                    Window { bytes: size.on(facts).0, written: size.to_string(), of: of.to_owned() }
+                }
+                _ => Window::new(size, of, facts),
+            })
         }
         Windows::Own => both(Size::Bytes(Bytes(scheme.cc.build(facts).window())), ""),
     };
