@@ -56,6 +56,8 @@ pub struct LiveOutcome {
     pub row: RunRow,
     /// Number of messages whose bytes were checked at their receivers.
     pub checked: u64,
+    /// Number of these bytes.
+    pub checked_bytes: u64,
     /// Lateness with which nodes acted on frames.
     pub frames: Lateness,
     /// Lateness of the events that nodes scheduled themselves, such as timers.
@@ -124,6 +126,7 @@ fn outcome(run: &DrivenRun<'_>, reports: &[NodesReport], packet_ns: u64, dilatio
     LiveOutcome {
         row: run.row(&totals),
         checked: reports.iter().map(|report| report.checked).sum(),
+        checked_bytes: reports.iter().map(|report| report.checked_bytes).sum(),
         frames,
         events,
         kernel_drops: reports.iter().map(|report| report.kernel_drops).sum(),
