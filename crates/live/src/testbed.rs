@@ -392,13 +392,10 @@ fn child(parent: u32, namespace: Option<(&Namespaces, usize)>, serve: impl FnOnc
         }
         // The kernel must not delay the end of a wait in order to combine it with other timers.
         let _ = set_timerslack(1);
-        // Ctrl-C reaches all processes of a terminal. The parent decides what happens.
-        // SAFETY: no handler is installed.
-        let _ = unsafe { signal(Kill::SIGINT, SigHandler::SigIgn) };
-        // A handler that the parent installed must not run in the child.
-        for ends in [Kill::SIGTERM, Kill::SIGHUP] {
+        // Ctrl-C, and the SIGTERM of `timeout`, reach all processes of a group. The parent decides what happens.
+        for ends in [Kill::SIGINT, Kill::SIGTERM, Kill::SIGHUP] {
             // SAFETY: no handler is installed.
-            let _ = unsafe { signal(ends, SigHandler::SigDfl) };
+            let _ = unsafe { signal(ends, SigHandler::SigIgn) };
         }
         if let Some((namespaces, node)) = namespace
             && namespaces.enter(node).is_err()

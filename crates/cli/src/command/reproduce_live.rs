@@ -32,7 +32,9 @@ impl OnRealPackets {
         }
         let mut can_run = |point: &RunPoint| {
             let checked = check_run(point);
-            refused.extend(checked.as_ref().err().map(Failure::to_string));
+            // The hint after the first line is about scenarios that the user writes.
+            let why = checked.as_ref().err().map(Failure::to_string);
+            refused.extend(why.and_then(|why| why.lines().next().map(str::to_owned)));
             checked.is_ok()
         };
         points.retain(|point| can_run(point));

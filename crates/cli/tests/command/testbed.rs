@@ -160,7 +160,7 @@ fn nothing_is_left_after_several_signals() {
     let Some(_lock) = privileged(&place) else { return };
     let mut child = begin_long(&place);
     let group = format!("-{}", child.id());
-    let mut signals = ["INT", "TERM"].into_iter().cycle();
+    let mut signals = ["TERM", "INT"].into_iter().cycle();
     while child.try_wait().unwrap().is_none() {
         let name = format!("-{}", signals.next().unwrap());
         // The group may end at any moment.
@@ -297,4 +297,36 @@ fn what_a_testbed_cannot_do_is_said_with_a_way_out() {
     let none = place.run(&["replay", "nowhere"]).expect(2).stderr;
     assert!(none.contains("is no record") && none.contains("testbed SCENARIO --record DIR"), "{none}");
     place.run(&["testbed"]).expect(2);
+}
+
+/// A figure of which one scheme has no form on the wire.
+#[test]
+fn a_figure_on_real_packets_beside_its_simulation() {
+    let place = Place::new();
+    let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let figure = SCENARIO.replace("\"dcp\"", "\"hpcc\"").replace("[1]", "[7, 8]");
+    let head = "id = \"trial/fig-1\"\ntitle = \"A trial\"\nfigure = \"Figure 1\"\nassumptions = []\n";
+    let claim = "[[claim]]\nsays = \"both end\"\nsource = \"nowhere\"\nkind = \"order\"\nmeasure = \"flows(reps) <= flows(hpcc)\"\n";
+    place.write("figures/trial/fig-1.toml", format!("{head}{figure}{claim}"));
+    let base =
+        ["reproduce", "trial/fig-1", "--figures-dir", "figures", "--out", "out", "--live", "--sockets"];
+    let args = [&base[..], &["--dilation", "20000"]].concat();
+    let text = place.run(&args).expect(0).stdout;
+    for part in [
+        "LIVE: real packets beside the simulation",
+        "reps, seed 7",
+        "all 4 messages (1048576 bytes)",
+        "Not on real packets: hpcc, seed 7: the congestion control reads telemetry",
+    ] {
+        assert!(text.contains(part), "no {part:?} in:\n{text}");
+    }
+    assert!(!text.contains("reps, seed 8"), "only the first seed is run on real packets:\n{text}");
+    let document = place.run(&[&args[..], &["--json"]].concat()).expect(0).json();
+    let live = &document["figures"][0]["live"];
+    assert_eq!(
+        (&live["runs"][0]["bytes_checked"], live["failed"].as_array().map(Vec::len)),
+        (&1_048_576.into(), Some(0)),
+        "{live}"
+    );
+    place.run(&["reproduce", "trial", "--figures-dir", "figures", "--sockets"]).expect(2);
 }
