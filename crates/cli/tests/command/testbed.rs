@@ -306,7 +306,8 @@ fn a_figure_on_real_packets_beside_its_simulation() {
     let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let figure = SCENARIO.replace("\"dcp\"", "\"hpcc\"").replace("[1]", "[7, 8]");
     let head = "id = \"trial/fig-1\"\ntitle = \"A trial\"\nfigure = \"Figure 1\"\nassumptions = []\n";
-    let claim = "[[claim]]\nsays = \"both end\"\nsource = \"nowhere\"\nkind = \"order\"\nmeasure = \"flows(reps) <= flows(hpcc)\"\n";
+    let measure = "kind = \"ratio\"\npaper = 1.0\nmeasure = \"fct_max(reps) / fct_max(hpcc)\"\n";
+    let claim = format!("[[claim]]\nsays = \"as fast\"\nsource = \"nowhere\"\n{measure}");
     place.write("figures/trial/fig-1.toml", format!("{head}{figure}{claim}"));
     let base =
         ["reproduce", "trial/fig-1", "--figures-dir", "figures", "--out", "out", "--live", "--sockets"];
