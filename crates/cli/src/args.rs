@@ -308,6 +308,16 @@ pub struct ReproduceArgs {
     /// say for each claim how far it moves and under how many set-ups it holds
     #[arg(long)]
     pub unsaid: bool,
+    /// Also run the first seed of each figure on real packets, as `testbed` does, and print the results beside those of
+    /// the simulation, from which alone claims are judged
+    #[arg(long, conflicts_with = "unsaid")]
+    pub live: bool,
+    /// With --live: let all times be so many times as long [default: what a busy machine carries]
+    #[arg(long, value_name = "N", requires = "live", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub dilation: Option<u32>,
+    /// With --live: use pairs of sockets in place of network namespaces and veth pairs, which needs no privileges
+    #[arg(long, requires = "live")]
+    pub sockets: bool,
     /// Read figures from DIR/PAPER/FIGURE.toml instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     pub figures_dir: Option<PathBuf>,

@@ -12,6 +12,7 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("link-failure", include_str!("../../../examples/link-failure.toml")),
     ("lossy-link", include_str!("../../../examples/lossy-link.toml")),
     ("testbed", include_str!("../../../examples/testbed.toml")),
+    ("gigabyte", include_str!("../../../examples/gigabyte.toml")),
     ("longhaul", include_str!("../../../examples/longhaul.toml")),
     ("reps-buffer", include_str!("../../../examples/reps-buffer.toml")),
     ("smallest-buffer", include_str!("../../../examples/smallest-buffer.toml")),

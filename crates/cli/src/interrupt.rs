@@ -1,4 +1,4 @@
-//! Handling of Ctrl-C: the first one requests the runs to stop, the second one ends the process.
+//! Handling of Ctrl-C, SIGTERM and SIGHUP: the first one requests the runs to stop, the second one ends the process.
 
 use crate::failure::Failure;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,9 +10,22 @@ static ASKED_TO_STOP: AtomicBool = AtomicBool::new(false);
 /// # Errors
 /// The operating system refuses the handler.
 pub fn catch() -> Result<(), Failure> {
-    ctrlc::set_handler(|| {
+    install(|| std::process::exit(130))
+}
+
+/// Installs a handler for a command that has to remove what it has made. Only the first signal counts: the command then
+/// ends soon, and a second one must not cut its clean-up short.
+///
+/// # Errors
+/// The operating system refuses the handler.
+pub fn catch_once() -> Result<(), Failure> {
+    install(|| {})
+}
+
+fn install(second: fn()) -> Result<(), Failure> {
+    ctrlc::set_handler(move || {
         if ASKED_TO_STOP.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
+            second();
         }
     })
     .map_err(|error| Failure::Run(format!("Ctrl-C cannot be caught: {error}")))

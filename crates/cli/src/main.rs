@@ -20,6 +20,7 @@ mod one_run;
 mod output;
 mod progress;
 mod question;
+mod real_packets;
 mod record;
 mod run_cache;
 mod run_outcome;

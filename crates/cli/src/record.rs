@@ -18,13 +18,25 @@ struct RunFile {
     version: String,
     scheme: String,
     seed: u64,
+    /// Whether the run has not ended, or was ended early, so that its files may be cut off.
+    #[serde(default)]
+    unfinished: bool,
 }
 
 impl RunFile {
-    fn of(point: &RunPoint) -> RunFile {
+    fn of(point: &RunPoint, unfinished: bool) -> RunFile {
         let version = env!("ANABRANCH_VERSION").to_owned();
-        RunFile { format: FORMAT, version, scheme: point.scheme.name.clone(), seed: point.seed }
+        RunFile { format: FORMAT, version, scheme: point.scheme.name.clone(), seed: point.seed, unfinished }
     }
+
+    fn write(&self, folder: &Path) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        whole_file::put(&folder.join(RUN), text).map_err(|error| unwritable(folder, &error))
+    }
+}
+
+fn unwritable(folder: &Path, error: &io::Error) -> Failure {
+    Failure::Input(format!("{}: cannot be written: {}", folder.display(), reason(error)))
 }
 
 const SCENARIO: &str = "scenario.toml";
@@ -65,24 +77,37 @@ pub fn begin(folder: &Path, prepared: &Prepared) -> Result<(), Failure> {
 /// The folder cannot be written.
 pub fn begin_run(folder: &Path, number: usize, point: &RunPoint) -> Result<PathBuf, Failure> {
     let path = run_folder(folder, number);
-    let unwritable = |error: io::Error| {
-        Failure::Input(format!("{}: cannot be written: {}", path.display(), reason(&error)))
-    };
-    fs::create_dir_all(&path).map_err(unwritable)?;
-    let text = serde_json::to_string_pretty(&RunFile::of(point)).unwrap_or_default();
-    whole_file::put(&path.join(RUN), text).map_err(unwritable)?;
+    fs::create_dir_all(&path).map_err(|error| unwritable(&path, &error))?;
+    RunFile::of(point, true).write(&path)?;
     Ok(path)
+}
+
+/// Notes in the folder of a run that the run has ended and its files are whole.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn end_run(folder: &Path, point: &RunPoint) -> Result<(), Failure> {
+    RunFile::of(point, false).write(folder)
 }
 
 fn run_folder(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("run-{number:04}"))
 }
 
-/// Reads a record: its scenario, and the folder of each recorded run with the number of its point.
+/// A recorded run.
+pub struct RecordedRun {
+    /// The number of its point.
+    pub number: usize,
+    pub folder: PathBuf,
+    /// Whether the run was ended early, so that its files may be cut off.
+    pub unfinished: bool,
+}
+
+/// Reads a record: its scenario, and the recorded runs.
 ///
 /// # Errors
 /// The folder is no record that this version of the program can read and replay.
-pub fn open(folder: &Path) -> Result<(Prepared, Vec<(usize, PathBuf)>), Failure> {
+pub fn open(folder: &Path) -> Result<(Prepared, Vec<RecordedRun>), Failure> {
     let scenario = folder.join(SCENARIO);
     if !scenario.is_file() {
         return Err(Failure::Input(format!(
@@ -101,7 +126,7 @@ pub fn open(folder: &Path) -> Result<(Prepared, Vec<(usize, PathBuf)>), Failure>
         let file: RunFile = serde_json::from_str(&text).map_err(|error| {
             Failure::Input(format!("{}: is no description of a run: {error}", path.join(RUN).display()))
         })?;
-        let expected = RunFile::of(point);
+        let expected = RunFile::of(point, false);
         if file.format != FORMAT {
             return Err(Failure::Input(format!(
                 "{}: the record has format {} (anabranch {}), and this is {FORMAT} (anabranch {})\n  help: replay it with \
@@ -122,7 +147,7 @@ pub fn open(folder: &Path) -> Result<(Prepared, Vec<(usize, PathBuf)>), Failure>
                 expected.seed
             )));
         }
-        runs.push((number, path));
+        runs.push(RecordedRun { number, folder: path, unfinished: file.unfinished });
     }
     match runs.is_empty() {
         true => Err(Failure::Input(format!("{}: the record has no run", folder.display()))),

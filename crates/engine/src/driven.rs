@@ -92,7 +92,8 @@ impl<'a> DrivenRun<'a> {
         };
         if self.network.scheme.cc.wants_telemetry() {
             Some(
-                "the congestion control reads telemetry of switches (INT), for which frames have no header yet",
+                "the congestion control reads telemetry of switches (INT), for which frames have no header\n  help: every \
+                 other scheme runs on real packets, such as strack or dcp; `anabranch run` simulates this one",
             )
         } else if !self.point.classes.is_empty() {
             Some("the scenario has several traffic classes ([[class]]), and frames have the first one only")

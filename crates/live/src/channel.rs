@@ -41,6 +41,8 @@ pub struct NodesReport {
     pub steps: Vec<(u32, [Option<Time>; 2])>,
     /// Number of messages whose bytes were checked.
     pub checked: u64,
+    /// Number of these bytes.
+    pub checked_bytes: u64,
     /// Lateness with which nodes acted on frames.
     pub frames: Lateness,
     /// Lateness of the events that nodes scheduled themselves, such as timers.

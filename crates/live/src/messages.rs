@@ -12,6 +12,8 @@ pub struct Messages {
     /// The bytes received so far of each message that is not yet delivered, by connection and message.
     arriving: BTreeMap<(QpId, MessageId), Vec<u8>>,
     delivered: BTreeMap<MessageId, blake3::Hash>,
+    /// The bytes of the delivered messages.
+    bytes: u64,
 }
 
 impl Messages {
@@ -69,13 +71,14 @@ impl Messages {
                     expected,
                 });
             }
+            self.bytes += memory.len() as u64;
             self.delivered.insert(message, found);
         }
         Ok(())
     }
 
-    /// The number of messages whose bytes were checked.
-    pub fn checked(&self) -> u64 {
-        self.delivered.len() as u64
+    /// The number of messages whose bytes were checked, and the number of these bytes.
+    pub fn checked(&self) -> [u64; 2] {
+        [self.delivered.len() as u64, self.bytes]
     }
 }

@@ -11,6 +11,7 @@ use nix::sched::{CloneFlags, setns};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -172,6 +173,8 @@ fn ip(arguments: &[&str], input: &str) -> Result<(), LiveError> {
     };
     let mut command = Command::new("ip");
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    // Ctrl-C reaches all processes of a terminal's process group, and must not cut a removal short.
+    command.process_group(0);
     let mut child = command.spawn().map_err(refused)?;
     if let Some(mut stdin) = child.stdin.take() {
         // If `ip` ends early, its message says why.
@@ -184,7 +187,8 @@ fn ip(arguments: &[&str], input: &str) -> Result<(), LiveError> {
     let text = String::from_utf8_lossy(&output.stderr);
     let first = text.lines().next().unwrap_or("no message").to_owned();
     Err(LiveError::Unsupported(format!(
-        "ip cannot make the network namespaces: {first}\n  help: anabranch testbed --check says what is missing"
+        "ip cannot make the network namespaces: {first}\n  help: --sockets needs no namespaces; \
+         anabranch testbed --check says what is missing"
     )))
 }
 

@@ -93,7 +93,12 @@ impl<'r> LiveNode<'r> {
 
     /// Number of messages that arrived at this host and were found to have the bytes that were sent.
     pub fn checked_messages(&self) -> u64 {
-        self.messages.checked()
+        self.messages.checked()[0]
+    }
+
+    /// Number of bytes of these messages.
+    pub fn checked_bytes(&self) -> u64 {
+        self.messages.checked()[1]
     }
 
     /// Handles a frame that arrives at `port`.

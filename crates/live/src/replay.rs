@@ -24,68 +24,94 @@ pub struct Replayed {
     pub outputs: u64,
 }
 
-/// Replays the record of a run in `folder`.
+/// Replays the record of a run in `folder`. The files of a run that was ended early may be cut off at any byte: what is
+/// whole is replayed.
 ///
 /// # Errors
 /// A node sends other bytes or signals than in the record, the record cannot be read, or the run cannot be built.
-pub fn replay(point: &RunPoint, built: &Built, folder: &Path) -> Result<Replayed, LiveError> {
+pub fn replay(
+    point: &RunPoint,
+    built: &Built,
+    folder: &Path,
+    unfinished: bool,
+) -> Result<Replayed, LiveError> {
     let processes = groups(&DrivenRun::new(point, built)?, &built.topology).len();
     let mut sum = Replayed { processes, ..Replayed::default() };
     for process in 0..processes {
         // The nodes of one process share what is known about messages. Different processes share nothing.
         let run = DrivenRun::new(point, built)?;
-        let mut nodes = LiveNode::all(&run, &built.topology)?;
+        let nodes = LiveNode::all(&run, &built.topology)?;
         let path = file_of(folder, process);
+        let mut again = Again { nodes, produced: VecDeque::new(), path: &path, sum: &mut sum };
         let system = |error| LiveError::System { what: format!("{} cannot be read", path.display()), error };
-        let lines = BufReader::new(File::open(&path).map_err(system)?).lines();
-        let mut produced = VecDeque::new();
-        for (line, text) in (1_u64..).zip(lines) {
-            let text = text.map_err(system)?;
-            let place = || format!("{}:{line}", path.display());
-            let unreadable = |why: &dyn std::fmt::Display| {
-                LiveError::Broken(format!("{}: this is no line of a record: {why}", place()))
-            };
-            let entry: Entry = serde_json::from_str(&text).map_err(|error| unreadable(&error))?;
-            let count = nodes.len();
-            let Some(node) = nodes.get_mut(entry.node as usize) else {
-                return Err(unreadable(&format!("it names node {} of {count}", entry.node)));
-            };
-            match &entry.event {
-                Event::Sent(_) | Event::Signalled(_) => {
-                    let found = produced.pop_front();
-                    if found.as_ref() != Some(&entry) {
-                        return Err(departure(&place(), node, Some(&entry), found.as_ref()));
-                    }
-                    sum.outputs += 1;
-                    continue;
-                }
-                _ if !produced.is_empty() => {
-                    return Err(departure(&place(), node, None, produced.front()));
-                }
-                Event::Receive { time, port, frame } => {
-                    let bytes = frame
-                        .bytes()
-                        .ok_or_else(|| unreadable(&"a frame has other than hexadecimal digits"))?;
-                    node.receive(*time, *port, &bytes)
-                        .map_err(|error| LiveError::Broken(format!("{}: {error}", place())))?;
-                }
-                Event::Run { until } => node.run_until(*until)?,
-                Event::Handle(signal) => node.handle(signal)?,
+        let mut file = BufReader::new(File::open(&path).map_err(system)?);
+        let mut text = String::new();
+        for line in 1.. {
+            text.clear();
+            if file.read_line(&mut text).map_err(system)? == 0 || (unfinished && !text.ends_with('\n')) {
+                break;
             }
-            sum.inputs += 1;
-            let number = entry.node;
-            node.take_frames(|frame| {
-                produced.push_back(Entry { node: number, event: Event::Sent(SentRecord::of(&frame)) });
-            })?;
-            let signals = node.take_signals();
-            produced.extend(signals.map(|signal| Entry { node: number, event: Event::Signalled(signal) }));
+            again.line(line, &text)?;
         }
-        if let Some(entry) = produced.front() {
-            let node = &nodes[entry.node as usize];
+        if let Some(entry) = again.produced.front().filter(|_| !unfinished) {
+            let node = &again.nodes[entry.node as usize];
             return Err(departure(&path.display().to_string(), node, None, Some(entry)));
         }
     }
     Ok(sum)
+}
+
+/// The nodes of a process that get their inputs again.
+struct Again<'r, 'p> {
+    nodes: Vec<LiveNode<'r>>,
+    /// The outputs of the nodes that the record must contain next.
+    produced: VecDeque<Entry>,
+    path: &'p Path,
+    sum: &'p mut Replayed,
+}
+
+impl Again<'_, '_> {
+    /// Replays a line of the record.
+    fn line(&mut self, line: u64, text: &str) -> Result<(), LiveError> {
+        let place = format!("{}:{line}", self.path.display());
+        let unreadable = |why: &dyn std::fmt::Display| {
+            LiveError::Broken(format!("{place}: this is no line of a record: {why}"))
+        };
+        let entry: Entry = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+        let count = self.nodes.len();
+        let Some(node) = self.nodes.get_mut(entry.node as usize) else {
+            return Err(unreadable(&format!("it names node {} of {count}", entry.node)));
+        };
+        match &entry.event {
+            Event::Sent(_) | Event::Signalled(_) => {
+                let found = self.produced.pop_front();
+                if found.as_ref() != Some(&entry) {
+                    return Err(departure(&place, node, Some(&entry), found.as_ref()));
+                }
+                self.sum.outputs += 1;
+                return Ok(());
+            }
+            _ if !self.produced.is_empty() => {
+                return Err(departure(&place, node, None, self.produced.front()));
+            }
+            Event::Receive { time, port, frame } => {
+                let bytes =
+                    frame.bytes().ok_or_else(|| unreadable(&"a frame has other than hexadecimal digits"))?;
+                node.receive(*time, *port, &bytes)
+                    .map_err(|error| LiveError::Broken(format!("{place}: {error}")))?;
+            }
+            Event::Run { until } => node.run_until(*until)?,
+            Event::Handle(signal) => node.handle(signal)?,
+        }
+        self.sum.inputs += 1;
+        let (number, produced) = (entry.node, &mut self.produced);
+        node.take_frames(|frame| {
+            produced.push_back(Entry { node: number, event: Event::Sent(SentRecord::of(&frame)) });
+        })?;
+        let signals = node.take_signals();
+        produced.extend(signals.map(|signal| Entry { node: number, event: Event::Signalled(signal) }));
+        Ok(())
+    }
 }
 
 fn departure(place: &str, node: &LiveNode<'_>, recorded: Option<&Entry>, found: Option<&Entry>) -> LiveError {

@@ -56,6 +56,8 @@ pub struct LiveOutcome {
     pub row: RunRow,
     /// Number of messages whose bytes were checked at their receivers.
     pub checked: u64,
+    /// Number of these bytes.
+    pub checked_bytes: u64,
     /// Lateness with which nodes acted on frames.
     pub frames: Lateness,
     /// Lateness of the events that nodes scheduled themselves, such as timers.
@@ -124,6 +126,7 @@ fn outcome(run: &DrivenRun<'_>, reports: &[NodesReport], packet_ns: u64, dilatio
     LiveOutcome {
         row: run.row(&totals),
         checked: reports.iter().map(|report| report.checked).sum(),
+        checked_bytes: reports.iter().map(|report| report.checked_bytes).sum(),
         frames,
         events,
         kernel_drops: reports.iter().map(|report| report.kernel_drops).sum(),
@@ -389,13 +392,10 @@ fn child(parent: u32, namespace: Option<(&Namespaces, usize)>, serve: impl FnOnc
         }
         // The kernel must not delay the end of a wait in order to combine it with other timers.
         let _ = set_timerslack(1);
-        // Ctrl-C reaches all processes of a terminal. The parent decides what happens.
-        // SAFETY: no handler is installed.
-        let _ = unsafe { signal(Kill::SIGINT, SigHandler::SigIgn) };
-        // A handler that the parent installed must not run in the child.
-        for ends in [Kill::SIGTERM, Kill::SIGHUP] {
+        // Ctrl-C, and the SIGTERM of `timeout`, reach all processes of a group. The parent decides what happens.
+        for ends in [Kill::SIGINT, Kill::SIGTERM, Kill::SIGHUP] {
             // SAFETY: no handler is installed.
-            let _ = unsafe { signal(ends, SigHandler::SigDfl) };
+            let _ = unsafe { signal(ends, SigHandler::SigIgn) };
         }
         if let Some((namespaces, node)) = namespace
             && namespaces.enter(node).is_err()

@@ -263,6 +263,7 @@ impl<'r> Worker<'r> {
             messages: messages.filter(|(_, times)| times.iter().any(Option::is_some)).collect(),
             steps: steps.filter(|(_, times)| times.iter().any(Option::is_some)).collect(),
             checked: self.nodes.iter().map(LiveNode::checked_messages).sum(),
+            checked_bytes: self.nodes.iter().map(LiveNode::checked_bytes).sum(),
             frames: self.frames.clone(),
             events: self.events.clone(),
             kernel_drops: self.sockets.iter().flatten().map(crate::sockets::kernel_drops).sum(),

@@ -69,14 +69,14 @@ fn messages_arrive_whole_in_nearly_the_simulated_time_and_records_are_replayed()
 /// Replays a record, also with another seed and after changes to the record.
 fn check_replay(point: &RunPoint, folder: &Path) {
     let (name, built) = (&point.scheme.name, build(point).unwrap());
-    let replayed = replay(point, &built, folder).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let replayed = replay(point, &built, folder, false).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert!(
         replayed.outputs > 1_000 && replayed.inputs > 1_000 && replayed.processes == 5,
         "{name}: {replayed:?}"
     );
     // With another seed, the nodes lose other packets and choose other paths than in the record.
     let other = RunPoint { seed: point.seed + 1, ..point.clone() };
-    let error = replay(&other, &built, folder).unwrap_err().to_string();
+    let error = replay(&other, &built, folder, false).unwrap_err().to_string();
     assert!(error.contains("departs from the record"), "{name}: {error}");
     // In turn, the record has another time, one line less, and an additional digit in the bytes after a payload.
     let path = folder.join("process-0.jsonl");
@@ -95,7 +95,7 @@ fn check_replay(point: &RunPoint, folder: &Path) {
         });
         let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
         fs::write(&path, lines.join("\n")).unwrap();
-        let error = replay(point, &built, folder).unwrap_err().to_string();
+        let error = replay(point, &built, folder, false).unwrap_err().to_string();
         assert!(error.contains(expected), "{name}: {error}");
     }
 }

@@ -65,6 +65,7 @@ fn receive_at(
         listen,
         senders,
         output: Output::Folder(folder.to_owned()),
+        listening: &|_| {},
         common: common(loss),
     })
 }

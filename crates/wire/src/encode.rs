@@ -13,7 +13,7 @@ use crate::extension::{
 use crate::format::{
     CONTROL_CLASS, DATA_CLASS, Format, Payload, TRIMMED_CLASS, TRIMMED_LAST_HOP_CLASS, number_of,
 };
-use crate::frame::FrameParts;
+use crate::frame::{FrameParts, Tail};
 use crate::link::{CE, ECT0, Link, Route};
 use crate::number::ticks;
 use crate::strack::SackFields;
@@ -39,11 +39,32 @@ pub fn encode(
     payload: &Payload<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
+    let tail = encode_head(format, route, packet, payload, out)?;
+    if let Repr::Data { .. } = packet.repr {
+        out.extend_from_slice(payload.bytes);
+    }
+    out.extend_from_slice(tail.bytes());
+    Ok(())
+}
+
+/// Writes the bytes of a packet before its payload to `out`, which is cleared first, and returns those after it. The
+/// payload need not be copied to where the headers are.
+///
+/// # Errors
+/// See [`encode`].
+pub fn encode_head(
+    format: &Format,
+    route: &Route,
+    packet: &Packet,
+    payload: &Payload<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Tail, WireError> {
     let link = Link { route: *route, ev: packet.ev, dscp: dscp(format, packet), ecn: ecn(packet) };
     if let Headers::Uet { credit } = format.headers
         && uet_packet::defines(&packet.repr)
     {
-        return uet_packet::encode((format.entropy, credit), &link, packet, payload, out);
+        uet_packet::encode_head((format.entropy, credit), &link, packet, payload, out)?;
+        return Ok(Tail::default());
     }
     if format.headers == Headers::Mrc && mrc::defines(&packet.repr) {
         return mrc::encode(format, link, packet, payload, out);
@@ -70,7 +91,7 @@ pub fn encode(
         payload: if is_data { payload.bytes } else { &[] },
         has_icrc: !is_cut,
     };
-    parts.put(out, |out| put_headers(format, packet, payload, out))
+    parts.put_head(out, |out| put_headers(format, packet, payload, out))
 }
 
 /// Fails for an answer that the transport with these headers never sends, since its bytes would be read as another

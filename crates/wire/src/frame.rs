@@ -4,8 +4,8 @@ use crate::bth::{BTH_BYTES, Bth, EXTENSION_BIT};
 use crate::bytes::Cursor;
 use crate::error::{Fault, WireError};
 use crate::extension::Extension;
-use crate::icrc::{ICRC_BYTES, icrc};
-use crate::link::{self, ETHERNET_BYTES, Entropy, Link};
+use crate::icrc::{ICRC_BYTES, icrc, icrc_of_parts};
+use crate::link::{self, ETHERNET_BYTES, Entropy, Link, UDP_PORT};
 
 /// A frame of RoCEv2.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +97,31 @@ pub(crate) struct FrameParts<'a> {
     pub has_icrc: bool,
 }
 
+/// The bytes of a frame after its payload: the padding and the ICRC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tail {
+    bytes: [u8; 3 + ICRC_BYTES],
+    length: usize,
+}
+
+impl Tail {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    /// The tail of a frame with this many bytes of padding.
+    fn of(head: &[u8], payload: &[u8], pad: usize, has_icrc: bool) -> Tail {
+        let mut tail = Tail { length: pad, ..Tail::default() };
+        if has_icrc {
+            let crc = icrc_of_parts(&head[ETHERNET_BYTES..], [payload, tail.bytes()]);
+            tail.length += ICRC_BYTES;
+            tail.bytes[pad..tail.length].copy_from_slice(&crc.to_le_bytes());
+        }
+        tail
+    }
+}
+
 impl FrameParts<'_> {
     /// Writes the frame to `out`, which is cleared first. `put_headers` writes the headers between the BTH and the
     /// extension header.
@@ -105,6 +130,18 @@ impl FrameParts<'_> {
         out: &mut Vec<u8>,
         put_headers: impl FnOnce(&mut Vec<u8>) -> Result<(), WireError>,
     ) -> Result<(), WireError> {
+        let tail = self.put_head(out, put_headers)?;
+        out.extend_from_slice(self.payload);
+        out.extend_from_slice(tail.bytes());
+        Ok(())
+    }
+
+    /// Writes only the bytes before the payload, as [`put`](Self::put) does, and returns those after it.
+    pub fn put_head(
+        &self,
+        out: &mut Vec<u8>,
+        put_headers: impl FnOnce(&mut Vec<u8>) -> Result<(), WireError>,
+    ) -> Result<Tail, WireError> {
         let FrameParts { link, entropy, extension, payload, has_icrc, .. } = self;
         let mut bth = self.bth;
         link::reserve(out, &link.route.ip);
@@ -117,27 +154,21 @@ impl FrameParts<'_> {
         if !extension.is_empty() {
             extension.put(out)?;
         }
-        out.extend_from_slice(payload);
-        out.resize(out.len() + usize::from(bth.pad), 0);
-        link::seal(out, link, *entropy, *has_icrc)
+        let pad = usize::from(bth.pad);
+        let behind = payload.len() + pad + if *has_icrc { ICRC_BYTES } else { 0 };
+        link::seal(out, link, *entropy, (UDP_PORT, behind))?;
+        Ok(Tail::of(out, payload, pad, *has_icrc))
     }
 }
 
 /// Makes a frame from a datagram that came through a UDP socket, whose bytes begin with the BTH and include the ICRC.
-/// With [`Entropy::Port`], the headers are those that sockets write for packets that must not be fragmented. In the
-/// other direction, the datagram consists of a frame's bytes from [`Addresses::bth`](crate::Addresses::bth) on.
+/// `frame` has the datagram from [`Addresses::bth`](crate::Addresses::bth) on, and room for the headers before it. With
+/// [`Entropy::Port`], the headers are those that sockets write for packets that must not be fragmented.
 ///
 /// # Errors
 /// The frame is longer than an IP packet may be.
-pub fn frame_of_datagram(
-    link: &Link,
-    entropy: Entropy,
-    datagram: &[u8],
-    out: &mut Vec<u8>,
-) -> Result<(), WireError> {
-    link::reserve(out, &link.route.ip);
-    out.extend_from_slice(datagram);
-    link::seal(out, link, entropy, false)
+pub fn frame_of_datagram(link: &Link, entropy: Entropy, frame: &mut [u8]) -> Result<(), WireError> {
+    link::seal(frame, link, entropy, (UDP_PORT, 0))
 }
 
 /// Writes a RoCEv2 frame to `out`, which is cleared first. `headers` follow the BTH, the payload is padded to a

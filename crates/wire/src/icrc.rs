@@ -18,6 +18,11 @@ const MOST_MASKED: usize = Ipv6Header::LEN + UdpHeader::LEN + BTH_BYTES;
 /// The CRC of a packet. `from_ip` has its bytes from the IP header to the byte before the CRC. The header is that of
 /// IPv4 without options or of IPv6, and UDP and a BTH follow it.
 pub fn icrc(from_ip: &[u8]) -> u32 {
+    icrc_of_parts(from_ip, [&[], &[]])
+}
+
+/// The CRC of a packet whose bytes are in three places. The first part contains at least the headers up to the BTH.
+pub(crate) fn icrc_of_parts(from_ip: &[u8], rest: [&[u8]; 2]) -> u32 {
     let is_v6 = from_ip.first().is_some_and(|first| first >> 4 == 6);
     let ip = if is_v6 { Ipv6Header::LEN } else { Ipv4Header::MIN_LEN };
     let length = (ip + UdpHeader::LEN + BTH_BYTES).min(from_ip.len());
@@ -37,5 +42,6 @@ pub fn icrc(from_ip: &[u8]) -> u32 {
     hasher.update(&[0xff; 8]);
     hasher.update(masked);
     hasher.update(&from_ip[length..]);
+    rest.iter().for_each(|part| hasher.update(part));
     hasher.finalize()
 }

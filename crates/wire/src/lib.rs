@@ -37,12 +37,12 @@ pub use bth::{
     RETRY_BIT, SPRAYED_BIT, opcode,
 };
 pub use decode::{decode, trim};
-pub use encode::encode;
+pub use encode::{encode, encode_head};
 pub use error::{Fault, WireError};
 pub use format::{
     CONTROL_CLASS, DATA_CLASS, FIRST_QPN, Format, Memory, Payload, TRIMMED_CLASS, TRIMMED_LAST_HOP_CLASS, qpn,
 };
-pub use frame::{RoceFrame, encode_roce, frame_of_datagram};
+pub use frame::{RoceFrame, Tail, encode_roce, frame_of_datagram};
 pub use icrc::{ICRC_BYTES, icrc};
 pub use link::{Addresses, CE, ECT0, ETHERNET_BYTES, Entropy, FCS_BYTES, Link, Route, SHORTEST, UDP_PORT};
 pub use number::{Reference, nearest_psn};

@@ -2,7 +2,6 @@
 //! value in the source port.
 
 use crate::error::{Fault, WireError};
-use crate::icrc::{ICRC_BYTES, icrc};
 use anabranch_base::HostId;
 use etherparse::{
     EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, UdpHeader,
@@ -133,35 +132,18 @@ pub(crate) fn reserve(out: &mut Vec<u8>, ip: &Addresses) {
     out.resize(ip.bth(), 0);
 }
 
-/// Appends the ICRC if the packet has one, and writes the headers before the BTH of RoCEv2.
+/// Writes the headers up to and including UDP, to this port, over the first bytes of a frame. `behind` is the number of
+/// bytes that will follow those in `out`.
 pub(crate) fn seal(
-    out: &mut Vec<u8>,
-    link: &Link,
-    entropy: Entropy,
-    with_icrc: bool,
-) -> Result<(), WireError> {
-    if !with_icrc {
-        return seal_to(out, link, entropy, UDP_PORT);
-    }
-    out.extend([0; ICRC_BYTES]);
-    seal_to(out, link, entropy, UDP_PORT)?;
-    let at = out.len() - ICRC_BYTES;
-    let crc = icrc(&out[ETHERNET_BYTES..at]);
-    out[at..].copy_from_slice(&crc.to_le_bytes());
-    Ok(())
-}
-
-/// Writes the headers up to and including UDP, to this port.
-pub(crate) fn seal_to(
     out: &mut [u8],
     link: &Link,
     entropy: Entropy,
-    destination_port: u16,
+    (destination_port, behind): (u16, usize),
 ) -> Result<(), WireError> {
     let Link { route, ev, dscp, ecn } = *link;
     let udp_at = ETHERNET_BYTES + route.ip.header_bytes();
     let length = |at: usize| {
-        let bytes = out.len() - at;
+        let bytes = out.len() + behind - at;
         let too_large = Fault::TooLarge { value: bytes as u64, bits: 16 };
         u16::try_from(bytes).map_err(|_| WireError::new("IP length", ETHERNET_BYTES + 2, too_large))
     };

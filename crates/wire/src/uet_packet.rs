@@ -85,8 +85,9 @@ impl Pdc {
     }
 }
 
-/// Writes a packet that Ultra Ethernet [`defines`] to `out`, which is cleared first.
-pub(crate) fn encode(
+/// Writes the bytes before the payload of a packet that Ultra Ethernet [`defines`] to `out`, which is cleared first. No
+/// bytes follow the payload.
+pub(crate) fn encode_head(
     (entropy, credit): (Entropy, bool),
     link: &Link,
     packet: &Packet,
@@ -117,13 +118,13 @@ pub(crate) fn encode(
         Repr::Data { message, stamps, .. } => {
             no_room("timestamps of a program", at, stamps)?;
             write_request(message.0 as u16, payload, out.len())?.put(out)?;
-            out.extend_from_slice(payload.bytes);
         }
         // What is left of the semantic sublayer's header is not known here.
         Repr::Trimmed { .. } => out.resize(at - UdpHeader::LEN + TRIMMED_BYTES, 0),
         _ => {}
     }
-    link::seal_to(out, link, entropy, UDP_PORT)
+    let behind = if matches!(packet.repr, Repr::Data { .. }) { payload.bytes.len() } else { 0 };
+    link::seal(out, link, entropy, (UDP_PORT, behind))
 }
 
 /// The header of the semantic sublayer of a packet with this payload. `at` is its offset in the frame.

@@ -1,15 +1,15 @@
 //! The arguments of `anabranch live`.
 
-use anabranch_base::Bytes;
+use anabranch_base::{Bytes, Duration, Rate};
 use clap::{Args, Subcommand};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 /// Examples of `anabranch live`.
 pub const HELP: &str = "Examples:
   anabranch live receive --out arrived                 waits for one sender at 127.0.0.1:4791
   anabranch live send big.bin notes.txt --scheme reps  in another terminal
-  tar c folder | anabranch live send - | ...           with `anabranch live receive --out - | tar x` at the other end
+  tar c folder | anabranch live send -                 a stream; there: anabranch live receive --out - | tar x
   anabranch live send a.bin --to 127.0.0.1:5000 --to 127.0.0.1:5001 --qps 8 --json
 
 The transport, the congestion control and the load balancer of the scheme move the bytes, in UDP packets and without dilation; \
@@ -60,7 +60,7 @@ pub struct SendArgs {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// The address and port of a receiver [repeat for more, each of which gets all files]
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4791")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4791", value_delimiter = ',', value_parser = peer)]
     pub to: Vec<SocketAddr>,
     /// The built-in scheme, whose parts at hosts are used
     #[arg(long, value_name = "NAME", default_value = "reps")]
@@ -69,11 +69,11 @@ pub struct SendArgs {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub qps: u32,
     /// The rate at which packets leave at most, which is the line rate for the scheme
-    #[arg(long, default_value = "10Gbps")]
-    pub rate: String,
+    #[arg(long, default_value = "10Gbps", value_parser = rate)]
+    pub rate: Rate,
     /// The round trip time of the idle path, from which windows and timeouts follow
     #[arg(long, value_name = "TIME", default_value = "500us")]
-    pub rtt: String,
+    pub rtt: Duration,
     /// The size of messages
     #[arg(long, value_name = "BYTES", default_value = "1MiB")]
     pub message: Bytes,
@@ -93,8 +93,8 @@ pub struct SendArgs {
 /// Arguments of `anabranch live receive`.
 #[derive(Debug, Args)]
 pub struct ReceiveArgs {
-    /// The address and port on which to listen
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4791")]
+    /// The address and port on which to listen; with port 0, the system chooses one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4791", value_parser = address)]
     pub listen: SocketAddr,
     /// The folder for the files; `-` writes them to standard output, one after the other
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -104,6 +104,47 @@ pub struct ReceiveArgs {
     pub senders: u32,
     #[command(flatten)]
     pub both: BothArgs,
+}
+
+fn rate(text: &str) -> Result<Rate, String> {
+    match text.parse() {
+        Ok(Rate(0)) => Err("nothing leaves at a rate of 0; write: 10Gbps".to_owned()),
+        Ok(rate) => Ok(rate),
+        Err(problem) => Err(problem.to_string()),
+    }
+}
+
+/// An address and a port. Names are resolved, to IPv4 if they have such an address.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let has_port = text.rsplit_once(':').is_some_and(|(host, port)| {
+        !port.is_empty() && port.parse::<u16>().is_ok() && (!host.contains(':') || host.ends_with(']'))
+    });
+    if !has_port {
+        let host =
+            if text.contains(':') && !text.starts_with('[') { format!("[{text}]") } else { text.to_owned() };
+        return Err(format!("it has no port; write: {}:4791", host.trim_end_matches(':')));
+    }
+    let resolved: Vec<SocketAddr> = text
+        .to_socket_addrs()
+        .map_err(|error| {
+            format!("the name cannot be resolved ({error}); write an address such as 127.0.0.1:4791")
+        })?
+        .collect();
+    let v4 = resolved.iter().find(|address| address.is_ipv4()).or(resolved.first());
+    v4.copied().ok_or_else(|| "the name has no address; write one such as 127.0.0.1:4791".to_owned())
+}
+
+/// The address and port of a receiver.
+fn peer(text: &str) -> Result<SocketAddr, String> {
+    match address(text)? {
+        address if address.port() == 0 => {
+            Err("nobody listens on port 0; write the port that the receiver prints when it begins".to_owned())
+        }
+        address => Ok(address),
+    }
 }
 
 fn share(text: &str) -> Result<f64, &'static str> {

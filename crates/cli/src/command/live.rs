@@ -39,8 +39,8 @@ fn send(args: &SendArgs) -> Result<(), Failure> {
     let settings = SendSettings {
         parameters: TransferParameters {
             scheme: args.scheme.clone(),
-            rate: args.rate.clone(),
-            rtt: args.rtt.clone(),
+            rate: args.rate.to_string(),
+            rtt: args.rtt.to_string(),
             payload,
             qps: args.qps,
             message_bytes: message_bytes(args.message)?,
@@ -84,6 +84,7 @@ fn receive(args: &ReceiveArgs) -> Result<(), Failure> {
         listen: args.listen,
         senders: args.senders,
         output,
+        listening: &|at| note(&format!("listening on {at}")),
         common: common(&args.both, &show),
     };
     let received = anabranch_live::receive(&settings);
@@ -125,6 +126,10 @@ fn input(file: &Path) -> Result<Input, Failure> {
 }
 
 fn check_inputs(args: &SendArgs, inputs: &[Input]) -> Result<(), Failure> {
+    let again = args.to.iter().enumerate().find(|(number, to)| args.to[..*number].contains(to));
+    if let Some((_, to)) = again {
+        return Err(Failure::Input(format!("--to names {to} twice\n  help: name each receiver once")));
+    }
     if args.to.len() > 1 && inputs.contains(&Input::Standard) {
         return Err(Failure::Input(
             "standard input can be read once, and there are several receivers\n  help: write it to a file first"

@@ -19,6 +19,7 @@ pub mod pcap;
 pub mod replay;
 pub mod report;
 pub mod reproduce;
+mod reproduce_live;
 pub mod run;
 pub mod schema;
 pub mod sensitivity;

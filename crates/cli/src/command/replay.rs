@@ -3,7 +3,7 @@
 use crate::execute::{describe, guarded};
 use crate::failure::Failure;
 use crate::output::print;
-use crate::record;
+use crate::record::{self, RecordedRun};
 use anabranch_live::Replayed;
 use std::path::Path;
 
@@ -14,17 +14,28 @@ use std::path::Path;
 /// bytes or signals than in the record, or standard output cannot be written.
 pub fn replay(folder: &Path) -> Result<(), Failure> {
     let (prepared, runs) = record::open(folder)?;
-    for (number, path) in runs {
+    let mut cut_off = Vec::new();
+    for RecordedRun { number, folder, unfinished } in runs {
         let point = &prepared.points[number];
         let named = describe(&point.scheme.name, point.seed, &point.sweep);
         let failed = |what: &dyn std::fmt::Display| Failure::Run(format!("{named}: {what}"));
         let built = anabranch_sim::build(point).map_err(|error| failed(&error))?;
-        let replayed =
-            guarded(|| anabranch_live::replay(point, &built, &path)).map_err(|panic| failed(&panic))?;
+        let replayed = guarded(|| anabranch_live::replay(point, &built, &folder, unfinished))
+            .map_err(|panic| failed(&panic))?;
         let Replayed { processes, inputs, outputs } = replayed.map_err(|error| failed(&error))?;
         print(&format!(
             "{named}: {processes} processes got {inputs} inputs again, and all {outputs} outputs are those of the record\n"
         ))?;
+        if unfinished {
+            cut_off.push(named);
+        }
     }
-    Ok(())
+    match cut_off.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Run(format!(
+            "the record of {} is cut off, because the run was ended early; what it has was replayed and agrees\n  help: record \
+             the run again with `anabranch testbed ... --record DIR`, and a larger --limit if the limit ended it",
+            cut_off.join(" and of ")
+        ))),
+    }
 }

@@ -1,5 +1,6 @@
 //! `anabranch reproduce`: the figures of papers, with the outcomes of their claims.
 
+use super::reproduce_live::OnRealPackets;
 use super::simulate::Job;
 use crate::args::{ReproduceArgs, ScaleArg};
 use crate::command::check::counted;
@@ -33,7 +34,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let chosen = figures::choose(figures::all(args.figures_dir.as_deref())?, args.selection())?;
     // All figures are read before the first one runs, so that an error is reported immediately.
     let chosen: Vec<Figure> = chosen.iter().map(|file| file.read(scale)).collect::<Result<_, _>>()?;
-    interrupt::catch()?;
+    if args.live { interrupt::catch_once() } else { interrupt::catch() }?;
     let mut claims = Vec::new();
     let (mut done_json, mut claims_json) = (Vec::new(), Vec::new());
     let mut failed = Vec::new();
@@ -45,18 +46,22 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         note(&left.begin(&named, place));
         let (digest, done) = one(figure, scale, args)?;
         left.end(place, done.stored);
+        let live = args.live.then(|| OnRealPackets::run(figure, args)).transpose()?;
         let judged = done.results.figure.as_ref().map_or(&[][..], |figure| &figure.claims);
-        let verdict = done.verdict();
         if args.output.json {
-            done_json.push(json::figure(&figure.id, &digest, &done));
+            let mut document = json::figure(&figure.id, &digest, &done);
+            if let Some(live) = &live {
+                document["live"] = live.document();
+            }
+            done_json.push(document);
             claims_json
                 .extend(judged.iter().map(|row| json::claim(&figure.id, figures::scale_name(scale), row)));
         } else {
-            print(&text(figure, &done))?;
+            print(&(text(figure, &done) + &live.as_ref().map_or(String::new(), OnRealPackets::text)))?;
         }
         claims.extend_from_slice(judged);
         exhibits.extend(gallery_entry(&done));
-        match verdict {
+        match done.verdict().and(live.map_or(Ok(()), OnRealPackets::verdict)) {
             Ok(()) => {}
             Err(Failure::Interrupted(why)) => {
                 interrupted = Some(format!("{}: {why}", figure.id));

@@ -2,7 +2,7 @@
 
 use crate::common::{Ended, Place};
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -125,7 +125,7 @@ fn bad_input_has_one_clear_error() {
     place.write("a", "a");
     place.write("b/a", "a");
     let nobody = free_address();
-    let cases: [(&[&str], i32, &str); 10] = [
+    let cases: [(&[&str], i32, &str); 20] = [
         (&["live", "send", "a", "--to", "192.0.2.1:4791"], 2, "--unprotected"),
         (&["live", "receive", "--listen", "0.0.0.0:4791"], 2, "--unprotected"),
         (&["live", "send", "nothing"], 2, "nothing: cannot be read: no such file or folder"),
@@ -140,17 +140,64 @@ fn bad_input_has_one_clear_error() {
         (&["live", "send", "a", "--loss", "1"], 2, "a share is a number of 0 or more and less than 1"),
         (&["live", "send", "a", "--payload", "1B"], 2, "payloads have 64 to 9000 bytes"),
         (&["live", "receive", "--out", "-", "--json"], 2, "both need standard output"),
+        // Arguments are checked before anybody is connected to.
+        (&["live", "send", "a", "--scheme", "repz"], 2, "write: --scheme reps"),
+        (&["live", "send", "a", "--scheme", "hpcc"], 2, "help: every other scheme runs on real packets"),
+        (
+            &["live", "send", "a", "--rate", "10G"],
+            2,
+            "'--rate <RATE>': \"10G\" is not a rate such as \"400Gbps\"; write: 10Gbps",
+        ),
+        (&["live", "send", "a", "--rate", "0Gbps"], 2, "write: 10Gbps"),
+        (&["live", "send", "a", "--rtt", "5"], 2, "'--rtt <TIME>': \"5\" is not a time"),
+        (&["live", "send", "a", "--to", "127.0.0.1"], 2, "it has no port; write: 127.0.0.1:4791"),
+        (&["live", "send", "a", "--to", "::1"], 2, "it has no port; write: [::1]:4791"),
+        (&["live", "send", "a", "--to", "127.0.0.1:0"], 2, "the port that the receiver prints"),
+        (&["live", "send", "a", "--to", "nobody.invalid:4791"], 2, "write an address such as 127.0.0.1:4791"),
+        (
+            &["live", "send", "a", "--to", "127.0.0.1:4791,127.0.0.1:4791"],
+            2,
+            "--to names 127.0.0.1:4791 twice",
+        ),
     ];
     for (args, code, part) in cases {
         let ended = place.run(args).expect(code);
         assert!(ended.stderr.contains(part), "{args:?}: {}", ended.stderr);
     }
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let at = listener.local_addr().unwrap().to_string();
-    for (option, value, part) in
-        [("--scheme", "rep", "reps"), ("--rate", "fast", "fast"), ("--rtt", "soon", "500us")]
-    {
-        let ended = place.run(&["live", "send", "a", "--to", &at, option, value]).expect(2);
-        assert!(ended.stderr.contains(part), "{option} {value}: {}", ended.stderr);
+}
+
+/// A receiver prints the port that the system chose, and takes a name for an address.
+#[test]
+fn a_port_of_the_system_and_a_name() {
+    let place = Place::new();
+    place.write("a.bin", "a");
+    let mut receiver = begin(&place, &["live", "receive", "--listen", "localhost:0", "--out", "arrived"]);
+    let mut first = String::new();
+    BufReader::new(receiver.stderr.as_mut().unwrap()).read_line(&mut first).unwrap();
+    let at = first.strip_prefix("listening on 127.0.0.1:").expect("the first line").trim();
+    place.run(&["live", "send", "a.bin", "--to", &format!("localhost:{at}")]).expect(0);
+    end(receiver).expect(0);
+    assert_eq!(fs::read(place.path().join("arrived/a.bin")).unwrap(), b"a");
+}
+
+#[test]
+fn a_sender_too_many_is_refused_at_once() {
+    let (place, at) = (Place::new(), free_address());
+    place.write("a.bin", vec![7; 20_000_000]);
+    place.write("b.bin", "b");
+    let receiver = begin_receiver(&place, &at, &["--out", "arrived"]);
+    let sender = begin(&place, &["live", "send", "a.bin", "--to", &at, "--rate", "40Mbps"]);
+    let begun = now();
+    while !place.path().join("arrived/a.bin.part").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "nothing arrives");
+        sleep(Duration::from_millis(20));
     }
+    let begun = now();
+    let refused = place.run(&["live", "send", "b.bin", "--to", &at]).expect(1).stderr;
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert!(refused.contains("it has all senders that it waits for (1)"), "{refused}");
+    assert!(refused.contains("begin it with --senders 2"), "{refused}");
+    end(sender).expect(0);
+    end(receiver).expect(0);
+    assert_eq!(fs::metadata(place.path().join("arrived/a.bin")).unwrap().len(), 20_000_000);
 }

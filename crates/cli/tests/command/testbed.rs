@@ -4,6 +4,7 @@
 use crate::common::{Ended, Place};
 use std::fs;
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
@@ -72,9 +73,11 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
+/// Starts a testbed with a long run, in a process group of its own.
 fn begin_long(place: &Place) -> Child {
     place.write("s.toml", SCENARIO);
     let mut command = place.command(&["testbed", "s.toml", "--scheme", "reps", "--dilation", "2000000"]);
+    command.process_group(0);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("the processes of the testbed", || children_of(child.id()).len() == 5);
     // The processes are now started, and the run begins within 200 ms.
@@ -150,6 +153,96 @@ fn nothing_is_left_after_ctrl_c() {
     assert!(!processes.into_iter().any(is_running));
 }
 
+/// More signals reach the whole process group while the first one is handled, as if keys were pressed again.
+#[test]
+fn nothing_is_left_after_several_signals() {
+    let place = Place::new();
+    let Some(_lock) = privileged(&place) else { return };
+    let mut child = begin_long(&place);
+    let group = format!("-{}", child.id());
+    let mut signals = ["TERM", "INT"].into_iter().cycle();
+    while child.try_wait().unwrap().is_none() {
+        let name = format!("-{}", signals.next().unwrap());
+        // The group may end at any moment.
+        let _ = Command::new("kill").args([&name, "--", &group]).stderr(Stdio::null()).status().unwrap();
+        sleep(Duration::from_millis(10));
+    }
+    let ended = end(child).expect(130);
+    assert!(ended.stderr.contains("interrupted; nothing is left behind"), "{}", ended.stderr);
+    assert_eq!(left_behind(), Vec::<String>::new());
+}
+
+/// Every transport carries bytes through a testbed under losses, reordering and a cut link: 4 MiB, or the 1 GiB of the
+/// example if the environment variable `ANABRANCH_LONG` is set. Without privileges, pairs of sockets connect the nodes.
+#[test]
+fn every_transport_carries_all_bytes_under_losses_and_a_cut_link() {
+    let place = Place::new();
+    let lock = privileged(&place);
+    let example = place.run(&["list", "examples", "gigabyte"]).expect(0).stdout;
+    let (text, bytes) = match std::env::var_os("ANABRANCH_LONG") {
+        Some(_) => (example, 256_u64 << 20),
+        None => {
+            let (at, duration) = (("at = \"2ms\"", "at = \"30us\""), ("= \"5ms\"", "= \"100us\""));
+            let small = [("256MiB", "1MiB"), at, duration].iter().fold(example, |text, (from, to)| {
+                assert_eq!(text.matches(from).count(), 1, "{from}");
+                text.replace(from, to)
+            });
+            (small, 1 << 20)
+        }
+    };
+    place.write("s.toml", text);
+    let mut args = vec!["testbed", "s.toml", "--dilation", "1000", "--limit", "600", "--json"];
+    if lock.is_none() {
+        args.push("--sockets");
+    }
+    let ended = place.run(&args).expect(0);
+    let document = ended.json();
+    let runs = document["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 11, "{document}");
+    for run in runs {
+        assert_eq!(run["bytes_checked"], 4 * bytes, "{run}");
+        assert!(run["live"]["link_losses"].as_u64().unwrap() > 0, "{run}");
+    }
+}
+
+/// A run that fails or is ended early takes no result of another one with it.
+#[test]
+fn finished_runs_are_printed_whatever_becomes_of_the_others() {
+    let place = Place::new();
+    let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let sweep = "[sweep]\n\"workload.bytes\" = [\"16KiB\", \"64MiB\"]\n";
+    place.write("s.toml", format!("{SCENARIO}{sweep}"));
+    let args = ["testbed", "s.toml", "--scheme", "reps", "--sockets", "--dilation", "20000", "--limit", "3"];
+    let ended = place.run(&args).expect(1);
+    assert!(
+        ended.stdout.contains("LIVE: real packets") && ended.stdout.contains("all 4 messages"),
+        "{}",
+        ended.stdout
+    );
+    assert!(ended.stderr.contains("ended within the limit of 3 s; --limit"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("error: 1 of 2 runs failed"), "{}", ended.stderr);
+    let long = [&args[..8], &["60", "--json", "--record", "record"]].concat();
+    let child = place.command(&long).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("the second run", || place.path().join("record/run-0001/process-4.jsonl").exists());
+    sleep(Duration::from_millis(200));
+    signal(child.id(), "INT");
+    let ended = end(child).expect(130);
+    let document = ended.json();
+    assert_eq!(document["runs"].as_array().unwrap().len(), 1, "{document}");
+    assert_eq!(document["runs"][0]["bytes_checked"], 4 * 16384, "{document}");
+    assert!(ended.stderr.contains("1 of 2 runs had finished"), "{}", ended.stderr);
+    // The record of the run that was ended is cut off somewhere.
+    let replayed = place.run(&["replay", "record"]).expect(1);
+    assert_eq!(replayed.stdout.matches("are those of the record").count(), 2, "{}", replayed.stdout);
+    assert!(replayed.stderr.contains("is cut off, because the run was ended early"), "{}", replayed.stderr);
+    assert_eq!(
+        replayed.stderr.lines().filter(|line| line.starts_with("error:")).count(),
+        1,
+        "{}",
+        replayed.stderr
+    );
+}
+
 #[test]
 fn the_next_start_removes_what_a_killed_testbed_left() {
     let place = Place::new();
@@ -204,4 +297,37 @@ fn what_a_testbed_cannot_do_is_said_with_a_way_out() {
     let none = place.run(&["replay", "nowhere"]).expect(2).stderr;
     assert!(none.contains("is no record") && none.contains("testbed SCENARIO --record DIR"), "{none}");
     place.run(&["testbed"]).expect(2);
+}
+
+/// A figure of which one scheme has no form on the wire.
+#[test]
+fn a_figure_on_real_packets_beside_its_simulation() {
+    let place = Place::new();
+    let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let figure = SCENARIO.replace("\"dcp\"", "\"hpcc\"").replace("[1]", "[7, 8]");
+    let head = "id = \"trial/fig-1\"\ntitle = \"A trial\"\nfigure = \"Figure 1\"\nassumptions = []\n";
+    let measure = "kind = \"ratio\"\npaper = 1.0\nmeasure = \"fct_max(reps) / fct_max(hpcc)\"\n";
+    let claim = format!("[[claim]]\nsays = \"as fast\"\nsource = \"nowhere\"\n{measure}");
+    place.write("figures/trial/fig-1.toml", format!("{head}{figure}{claim}"));
+    let base =
+        ["reproduce", "trial/fig-1", "--figures-dir", "figures", "--out", "out", "--live", "--sockets"];
+    let args = [&base[..], &["--dilation", "20000"]].concat();
+    let text = place.run(&args).expect(0).stdout;
+    for part in [
+        "LIVE: real packets beside the simulation",
+        "reps, seed 7",
+        "all 4 messages (1048576 bytes)",
+        "Not on real packets: hpcc, seed 7: the congestion control reads telemetry",
+    ] {
+        assert!(text.contains(part), "no {part:?} in:\n{text}");
+    }
+    assert!(!text.contains("reps, seed 8"), "only the first seed is run on real packets:\n{text}");
+    let document = place.run(&[&args[..], &["--json"]].concat()).expect(0).json();
+    let live = &document["figures"][0]["live"];
+    assert_eq!(
+        (&live["runs"][0]["bytes_checked"], live["failed"].as_array().map(Vec::len)),
+        (&1_048_576.into(), Some(0)),
+        "{live}"
+    );
+    place.run(&["reproduce", "trial", "--figures-dir", "figures", "--sockets"]).expect(2);
 }

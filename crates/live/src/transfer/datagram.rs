@@ -17,7 +17,7 @@ use anabranch_proto::transport::{Headers, PayloadRange};
 use anabranch_proto::{Packet, Repr};
 use anabranch_wire::{
     CE, DATA_CLASS, Entropy, Fault, Format, Link, Memory, Payload, Reference, Route, WireError, decode,
-    encode, frame_of_datagram,
+    encode_head, frame_of_datagram,
 };
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::setsockopt;
@@ -29,6 +29,8 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 
 const TRAILER_BYTES: usize = 6;
+/// The room before a received datagram for the headers that its ICRC covers: Ethernet, IPv4 and UDP.
+const HEADER_ROOM: usize = 14 + 20 + 8;
 /// The most bytes before and after a payload: IPv6, UDP, BTH, RETH, the longest extension of data, ICRC, and trailer.
 pub const MOST_OVERHEAD: usize = 40 + 8 + 12 + 16 + 32 + 4 + TRAILER_BYTES;
 /// The most bytes of a batch that the kernel splits into datagrams.
@@ -36,6 +38,8 @@ const MOST_BATCH: usize = 60_000;
 /// The size of a buffer for received datagrams that the kernel has joined.
 const RECEIVE_BYTES: usize = 1 << 16;
 const RECEIVE_BUFFERS: usize = 8;
+/// The size of such a buffer with the room for the headers of its first datagram.
+const BUFFER_BYTES: usize = HEADER_ROOM + RECEIVE_BYTES;
 /// The bytes that may wait at a socket.
 const SOCKET_BYTES: usize = 16 << 20;
 /// The longest wait for room in the kernel, in milliseconds. A packet that finds none by then is lost, as on a full link.
@@ -48,7 +52,9 @@ pub struct Codec {
     pub transfer: u32,
     /// The latest PSN of each queue pair, from which 24-bit PSNs are restored.
     psns: Vec<u32>,
-    frame: Vec<u8>,
+    /// The bytes before and after the payload of the last packet.
+    head: Vec<u8>,
+    end: Vec<u8>,
 }
 
 /// A packet that was read, with the place of its payload in the frame, and its offset in the message.
@@ -63,14 +69,18 @@ impl Codec {
         // With ticks of 64 ns, times of 32 bits wrap after 4.6 minutes.
         let format =
             Format { entropy: Entropy::Port, tick: Duration::from_ns(64), ..Format::new(Headers::Extended) };
-        Codec { format, transfer, psns: vec![0; qps as usize], frame: Vec::new() }
+        Codec { format, transfer, psns: vec![0; qps as usize], head: Vec::new(), end: Vec::new() }
     }
 
-    /// The datagram of a packet. A data packet has this payload.
+    /// The datagram of a packet, in three parts. The second is the payload of a data packet.
     ///
     /// # Errors
     /// The packet has no form as bytes.
-    pub fn encode(&mut self, packet: &Packet, payload: (PayloadRange, &[u8])) -> Result<&[u8], WireError> {
+    pub fn encode<'p>(
+        &'p mut self,
+        packet: &Packet,
+        payload: (PayloadRange, &'p [u8]),
+    ) -> Result<[&'p [u8]; 3], WireError> {
         let from = HostId(u32::from(packet.dst == HostId(0)));
         let route = Route::between(from, packet.dst);
         let mut content = Payload::default();
@@ -80,14 +90,16 @@ impl Codec {
             content.memory = Memory { address: u64::from(message.0) << 32, key: packet.qp.0 };
             content.bytes = bytes;
         }
-        encode(&self.format, &route, packet, &content, &mut self.frame)?;
+        let tail = encode_head(&self.format, &route, packet, &content, &mut self.head)?;
         self.note(packet);
-        self.frame.extend(self.transfer.to_be_bytes());
-        self.frame.extend(packet.ev.to_be_bytes());
-        Ok(&self.frame[route.ip.bth()..])
+        self.end.clear();
+        self.end.extend_from_slice(tail.bytes());
+        self.end.extend_from_slice(&self.transfer.to_be_bytes());
+        self.end.extend_from_slice(&packet.ev.to_be_bytes());
+        Ok([&self.head[HEADER_ROOM..], content.bytes, &self.end])
     }
 
-    /// Reads a datagram that arrives at host `dst`. Its payload is then in [`payload`](Self::payload).
+    /// Reads a datagram that arrives at host `dst`. `frame` has [`HEADER_ROOM`] bytes before it, which are overwritten.
     ///
     /// # Errors
     /// The datagram is damaged or no packet, or its queue pair is not one of the transfer.
@@ -95,21 +107,23 @@ impl Codec {
         &mut self,
         (now, dst): (Time, HostId),
         is_marked: bool,
-        datagram: &[u8],
+        frame: &mut [u8],
     ) -> Result<Read, WireError> {
-        let (bytes, ev) = datagram.split_at(datagram.len().saturating_sub(TRAILER_BYTES));
-        let ev = ev.get(4..).map_or(0, |ev| ev.iter().fold(0, |number, byte| number << 8 | u16::from(*byte)));
+        let end = frame.len().saturating_sub(TRAILER_BYTES).max(HEADER_ROOM).min(frame.len());
+        let (frame, trailer) = frame.split_at_mut(end);
+        let ev =
+            trailer.get(4..).map_or(0, |ev| ev.iter().fold(0, |number, byte| number << 8 | u16::from(*byte)));
         let route = Route::between(HostId(u32::from(dst == HostId(0))), dst);
         let link = Link { route, ev, dscp: DATA_CLASS, ecn: if is_marked { CE } else { 0 } };
-        frame_of_datagram(&link, self.format.entropy, bytes, &mut self.frame)?;
+        frame_of_datagram(&link, self.format.entropy, frame)?;
         // The number of a queue pair is in bytes 5 to 7 of the BTH.
-        let number = bytes
-            .get(5..8)
+        let number = frame
+            .get(HEADER_ROOM + 5..HEADER_ROOM + 8)
             .map_or(0, |qpn| qpn.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)));
         let qp = number.saturating_sub(anabranch_wire::FIRST_QPN) as usize;
         let reference =
             Reference { dst, at_receiver: true, psn: self.psns.get(qp).copied().unwrap_or(0), now };
-        let received = decode(&self.format, &reference, &self.frame)?;
+        let received = decode(&self.format, &reference, frame)?;
         let (packet, at) = (received.packet, received.payload_at);
         let place = at..at + received.payload.len();
         if packet.qp.index() >= self.psns.len() {
@@ -121,11 +135,6 @@ impl Codec {
         Ok(Read { packet, payload })
     }
 
-    /// The bytes at `place` in the frame that was read last.
-    pub fn payload(&self, place: Range<usize>) -> &[u8] {
-        &self.frame[place]
-    }
-
     fn note(&mut self, packet: &Packet) {
         let QpId(qp) = packet.qp;
         if let (Some(psn), Some(known)) = (psn_of(packet), self.psns.get_mut(qp as usize)) {
@@ -134,10 +143,10 @@ impl Codec {
     }
 }
 
-/// The number of the transfer to which a datagram belongs.
-pub fn transfer_of(datagram: &[u8]) -> Option<u32> {
-    let at = datagram.len().checked_sub(TRAILER_BYTES)?;
-    Some(datagram[at..at + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
+/// The number of the transfer to which a datagram belongs, whose frame has [`HEADER_ROOM`] bytes before it.
+pub fn transfer_of(frame: &[u8]) -> Option<u32> {
+    let at = frame.len().checked_sub(TRAILER_BYTES).filter(|at| *at >= HEADER_ROOM)?;
+    Some(frame[at..at + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
 }
 
 /// A UDP socket that sends and receives several datagrams by one call.
@@ -164,18 +173,19 @@ impl Socket {
         Ok(Socket { udp, state })
     }
 
-    /// Receives the datagrams that have arrived, without waiting. Calls `each` with the source, whether the datagram is
-    /// marked, and its bytes. Returns false if none had arrived.
+    /// Receives the datagrams that have arrived, without waiting. Calls `each` with whether the datagram is marked, and
+    /// with [`HEADER_ROOM`] bytes and the datagram. Returns false if none had arrived.
     ///
     /// # Errors
     /// The socket cannot be read, or `each` fails.
     pub fn receive(
         &self,
         buffer: &mut ReceiveBuffer,
-        mut each: impl FnMut(SocketAddr, bool, &[u8]) -> Result<(), LiveError>,
+        mut each: impl FnMut(bool, &mut [u8]) -> Result<(), LiveError>,
     ) -> Result<bool, LiveError> {
         let mut meta = [RecvMeta::default(); RECEIVE_BUFFERS];
-        let mut parts = buffer.bytes.chunks_mut(RECEIVE_BYTES).map(IoSliceMut::new);
+        let mut parts =
+            buffer.bytes.chunks_mut(BUFFER_BYTES).map(|bytes| IoSliceMut::new(&mut bytes[HEADER_ROOM..]));
         let mut slices: [IoSliceMut<'_>; RECEIVE_BUFFERS] =
             std::array::from_fn(|_| parts.next().unwrap_or(IoSliceMut::new(&mut [])));
         let count = match self.state.recv((&self.udp).into(), &mut slices, &mut meta) {
@@ -185,10 +195,12 @@ impl Socket {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => 0,
             Err(error) => return Err(super::system("packets cannot be received")(error)),
         };
-        for (meta, slice) in meta.iter().zip(&slices).take(count) {
+        for (meta, bytes) in meta.iter().zip(buffer.bytes.chunks_mut(BUFFER_BYTES)).take(count) {
             let is_marked = meta.ecn == Some(EcnCodepoint::Ce);
-            for datagram in slice[..meta.len].chunks(meta.stride.max(1)) {
-                each(meta.addr, is_marked, datagram)?;
+            for from in (0..meta.len).step_by(meta.stride.max(1)) {
+                let end = meta.len.min(from + meta.stride);
+                // The headers overwrite the end of the datagram before this one, which has been read.
+                each(is_marked, &mut bytes[from..HEADER_ROOM + end])?;
             }
         }
         Ok(count > 0)
@@ -202,7 +214,7 @@ pub struct ReceiveBuffer {
 
 impl ReceiveBuffer {
     pub fn new() -> ReceiveBuffer {
-        ReceiveBuffer { bytes: vec![0; RECEIVE_BYTES * RECEIVE_BUFFERS] }
+        ReceiveBuffer { bytes: vec![0; BUFFER_BYTES * RECEIVE_BUFFERS] }
     }
 }
 
@@ -246,27 +258,24 @@ impl Batch {
         Batch { to, ecn, bytes: Vec::with_capacity(MOST_BATCH), size: 0, count: 0 }
     }
 
-    /// Adds a datagram, unless it is lost on purpose.
+    /// Adds a datagram of these parts, unless it is lost on purpose.
     ///
     /// # Errors
     /// See [`flush`](Self::flush).
-    pub fn push(&mut self, datagram: &[u8], socket: &Socket, losses: &mut Losses) -> Result<(), LiveError> {
+    pub fn push(&mut self, parts: &[&[u8]], socket: &Socket, losses: &mut Losses) -> Result<(), LiveError> {
         if losses.next() {
             return Ok(());
         }
         let ends_early = self.count > 0 && self.bytes.len() < self.count * self.size;
+        let length = parts.iter().map(|part| part.len()).sum();
         let most = socket.state.max_gso_segments();
-        if ends_early
-            || self.count >= most
-            || self.bytes.len() + datagram.len() > MOST_BATCH
-            || datagram.len() > self.size
-        {
+        if ends_early || self.count >= most || self.bytes.len() + length > MOST_BATCH || length > self.size {
             self.flush(socket)?;
         }
         if self.count == 0 {
-            self.size = datagram.len();
+            self.size = length;
         }
-        self.bytes.extend_from_slice(datagram);
+        parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
         self.count += 1;
         Ok(())
     }

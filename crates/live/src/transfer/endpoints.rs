@@ -44,8 +44,8 @@ impl Endpoints {
         }
         let refused = |error: &dyn std::fmt::Display| LiveError::Unsupported(error.to_string());
         let text = scenario(parameters)?;
-        let scenario =
-            read("live", &text, &NoFiles, &Overrides::default()).map_err(|error| refused(&error))?;
+        let over = Overrides { schemes: vec![parameters.scheme.clone()], ..Overrides::default() };
+        let scenario = read("anabranch live", &text, &NoFiles, &over).map_err(|error| refused(&error))?;
         let points = scenario.points().map_err(|error| refused(&error))?;
         let point = points.first().ok_or_else(|| refused(&"the scheme gives no run"))?;
         let built = build(point)?;
@@ -63,7 +63,7 @@ impl Endpoints {
 }
 
 fn scenario(parameters: &TransferParameters) -> Result<String, LiveError> {
-    let TransferParameters { scheme, rate, rtt, payload, seed, .. } = parameters;
+    let TransferParameters { rate, rtt, payload, seed, .. } = parameters;
     let rtt_ps: anabranch_base::Duration = rtt.parse().map_err(|error| {
         LiveError::Unsupported(format!(
             "the round trip time {rtt:?}: {error}\n  help: write \"500us\", for example"
@@ -72,7 +72,7 @@ fn scenario(parameters: &TransferParameters) -> Result<String, LiveError> {
     // A round trip passes two links in each direction.
     let latency_ns = rtt_ps.0 / 4000;
     Ok(format!(
-        "schemes = [{scheme:?}]\nseeds = [{seed}]\nworkload = {{ kind = \"permutation\", bytes = \"1MiB\" }}\n\
+        "schemes = [\"reps\"]\nseeds = [{seed}]\nworkload = {{ kind = \"permutation\", bytes = \"1MiB\" }}\n\
          topology = {{ kind = \"fat-tree\", hosts = 2, hosts_per_tor = 2, link = {rate:?}, link_latency = \"{latency_ns}ns\", \
          switch_latency = \"0us\" }}\n[set]\n\"*.transport.payload\" = \"{payload}B\"\n"
     ))

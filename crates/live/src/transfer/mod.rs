@@ -71,6 +71,8 @@ pub struct ReceiveSettings<'s> {
     pub senders: u32,
     /// The place of the files.
     pub output: Output,
+    /// Called with the address and port once senders may connect.
+    pub listening: &'s dyn Fn(SocketAddr),
     /// The settings of both sides.
     pub common: CommonSettings<'s>,
 }

@@ -37,6 +37,7 @@ pub fn receive(settings: &ReceiveSettings<'_>) -> Result<Vec<Statistics>, LiveEr
     let socket = Socket::bind(at).map_err(system(&format!("the receiver cannot listen at {at}")))?;
     let (sessions, expected) = (BTreeMap::new(), settings.senders);
     let mut receiver = Receiver { settings, listener, socket, sessions, begun: 0, expected };
+    (settings.listening)(at);
     let (mut ended, mut failure, mut buffer) = (Vec::new(), None, ReceiveBuffer::new());
     while (ended.len() as u32) < settings.senders {
         if (settings.common.interrupted)() {
@@ -69,13 +70,15 @@ struct Receiver<'s> {
     sessions: BTreeMap<u32, Session>,
     /// The number of the next session: the connections accepted until now.
     begun: u32,
-    /// The number of senders that have not connected yet.
+    /// The number of senders that have not made their offers yet.
     expected: u32,
 }
 
 /// The transfer from one sender.
 struct Session {
     control: Control,
+    /// Whether the peer counts as one of the expected senders. Others may connect, too.
+    is_expected: bool,
     /// The state of the transfer, once the sender has made its offer.
     running: Option<Running>,
     sink: Option<Sink>,
@@ -110,7 +113,7 @@ struct Running {
 
 impl Receiver<'_> {
     fn accept(&mut self) -> Result<(), LiveError> {
-        while self.expected > 0 {
+        loop {
             let (stream, from) = match self.listener.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => break,
@@ -120,6 +123,7 @@ impl Receiver<'_> {
                 Control::new(stream, format!("the sender at {from}"), self.settings.common.silence)?;
             let session = Session {
                 control,
+                is_expected: false,
                 running: None,
                 sink: None,
                 begin_ns: monotonic_ns(),
@@ -132,7 +136,6 @@ impl Receiver<'_> {
             };
             self.sessions.insert(self.begun, session);
             self.begun += 1;
-            self.expected -= 1;
         }
         Ok(())
     }
@@ -142,10 +145,10 @@ impl Receiver<'_> {
         let Receiver { socket, sessions, .. } = self;
         let mut has_received = false;
         for _ in 0..RECEIVED_AT_ONCE {
-            let more = socket.receive(buffer, |_, is_marked, datagram| {
-                let session = transfer_of(datagram).and_then(|number| sessions.get_mut(&number));
+            let more = socket.receive(buffer, |is_marked, frame| {
+                let session = transfer_of(frame).and_then(|number| sessions.get_mut(&number));
                 match session {
-                    Some(session) => session.handle_datagram(is_marked, datagram, socket),
+                    Some(session) => session.handle_datagram(is_marked, frame, socket),
                     // Late packets of a transfer that has ended, or packets of no transfer.
                     None => Ok(()),
                 }
@@ -170,14 +173,13 @@ impl Receiver<'_> {
         let numbers: Vec<u32> = self.sessions.keys().copied().collect();
         for number in numbers {
             let Some(session) = self.sessions.get_mut(&number) else { continue };
-            let handled = session.handle(number, self.settings);
+            let handled = session.handle(number, self.settings, &mut self.expected);
             if matches!(handled, Ok(false)) {
                 continue;
             }
             let Some(mut session) = self.sessions.remove(&number) else { continue };
-            if !session.control.has_spoken() {
-                // The peer was no sender.
-                self.expected += 1;
+            if !session.is_expected {
+                // The peer was no sender, or one too many.
                 continue;
             }
             if let Err(error) = &handled {
@@ -204,9 +206,6 @@ impl Receiver<'_> {
             PollFd::new(self.listener.as_fd(), PollFlags::POLLIN),
             PollFd::new(self.socket.udp.as_fd(), PollFlags::POLLIN),
         ];
-        if self.expected == 0 {
-            fds.remove(0);
-        }
         fds.extend(
             self.sessions.values().map(|session| PollFd::new(session.control.fd(), PollFlags::POLLIN)),
         );
@@ -221,27 +220,15 @@ impl Receiver<'_> {
 
 impl Session {
     /// Handles the connection. Returns whether the transfer has ended.
-    fn handle(&mut self, number: u32, settings: &ReceiveSettings<'_>) -> Result<bool, LiveError> {
-        if !self.control.is_greeted() {
-            let offer = match self.control.greeting::<Offer>() {
-                Ok(None) => return Ok(false),
-                Ok(Some(offer)) => offer,
-                Err(error) => {
-                    // A sender of another version reads the version of this greeting.
-                    let _ = self.control.greet(&Grant::Refused("it is of another version".to_owned()));
-                    return Err(error);
-                }
-            };
-            match Running::new(number, &offer, &self.control, settings) {
-                Ok(running) => self.running = Some(running),
-                Err(error) => {
-                    self.control.greet(&Grant::Refused(error.to_string()))?;
-                    return Err(error);
-                }
-            }
-            self.sink = Some(Sink::new(settings.output.clone(), offer.parameters.message_bytes));
-            self.control.greet(&Grant::Transfer(number))?;
-            self.begin_ns = monotonic_ns();
+    fn handle(
+        &mut self,
+        number: u32,
+        settings: &ReceiveSettings<'_>,
+        expected: &mut u32,
+    ) -> Result<bool, LiveError> {
+        if !self.control.is_greeted() && !self.begin(number, settings, expected)? {
+            // A peer that was refused has ended.
+            return Ok(self.control.is_greeted());
         }
         self.control.sign(&FromReceiver::Alive)?;
         let (Some(running), Some(sink)) = (&mut self.running, &mut self.sink) else { return Ok(false) };
@@ -275,16 +262,59 @@ impl Session {
         Ok(self.is_finished && self.stored.len() as u32 == self.files)
     }
 
+    /// Handles the offer of a sender, once it is there. Returns whether the transfer begins.
+    fn begin(
+        &mut self,
+        number: u32,
+        settings: &ReceiveSettings<'_>,
+        expected: &mut u32,
+    ) -> Result<bool, LiveError> {
+        let offer = match self.control.greeting::<Offer>() {
+            Ok(None) => return Ok(false),
+            Ok(Some(_)) if *expected == 0 => {
+                let why = format!(
+                    "it has all senders that it waits for ({0})\n  help: send when it is done, or begin it with --senders {1}",
+                    settings.senders,
+                    settings.senders + 1
+                );
+                // A sender that is gone hears nothing more.
+                let _ = self.control.greet(&Grant::Refused(why));
+                return Ok(false);
+            }
+            Ok(Some(offer)) => offer,
+            Err(error) => {
+                self.is_expected = self.control.has_spoken() && *expected > 0;
+                *expected -= u32::from(self.is_expected);
+                // A sender of another version reads the version of this greeting.
+                let _ = self.control.greet(&Grant::Refused("it is of another version".to_owned()));
+                return Err(error);
+            }
+        };
+        self.is_expected = true;
+        *expected -= 1;
+        match Running::new(number, &offer, &self.control, settings) {
+            Ok(running) => self.running = Some(running),
+            Err(error) => {
+                self.control.greet(&Grant::Refused(error.to_string()))?;
+                return Err(error);
+            }
+        }
+        self.sink = Some(Sink::new(settings.output.clone(), offer.parameters.message_bytes));
+        self.control.greet(&Grant::Transfer(number))?;
+        self.begin_ns = monotonic_ns();
+        Ok(true)
+    }
+
     fn handle_datagram(
         &mut self,
         is_marked: bool,
-        datagram: &[u8],
+        frame: &mut [u8],
         socket: &Socket,
     ) -> Result<(), LiveError> {
         let Some(running) = &mut self.running else { return Ok(()) };
         let statistics = &mut self.statistics;
         let now = core_time(running.begin_ns);
-        let Ok(read) = running.codec.decode((now, HostId(1)), is_marked, datagram) else {
+        let Ok(read) = running.codec.decode((now, HostId(1)), is_marked, frame) else {
             statistics.unreadable += 1;
             return Ok(());
         };
@@ -295,7 +325,7 @@ impl Session {
         statistics.marked += u64::from(is_marked);
         if let (Repr::Data { message, .. }, Some((place, offset))) = (read.packet.repr, read.payload) {
             statistics.data_packets += 1;
-            if !running.place(message, offset, place) {
+            if !running.place(message, offset, &frame[place]) {
                 statistics.unreadable += 1;
                 return Ok(());
             }
@@ -335,11 +365,11 @@ impl Running {
     }
 
     /// Writes a payload at its offset in its message. Returns false if it lies outside.
-    fn place(&mut self, message: MessageId, offset: u64, place: std::ops::Range<usize>) -> bool {
+    fn place(&mut self, message: MessageId, offset: u64, payload: &[u8]) -> bool {
         if self.delivered.contains(&message.0) {
             return true;
         }
-        let (from, end) = (offset as usize, offset as usize + place.len());
+        let (from, end) = (offset as usize, offset as usize + payload.len());
         if end > self.message_bytes {
             return false;
         }
@@ -349,7 +379,7 @@ impl Running {
             memory.resize(bytes, 0);
             (memory, 0)
         });
-        memory[from..end].copy_from_slice(self.codec.payload(place));
+        memory[from..end].copy_from_slice(payload);
         *filled = end.max(*filled);
         true
     }
@@ -410,6 +440,6 @@ impl Running {
         let datagram = self.codec.encode(packet, (PayloadRange::default(), &[]));
         let datagram = datagram.map_err(|error| LiveError::Broken(error.to_string()))?;
         statistics.answers += 1;
-        self.answers.push(datagram, socket, &mut self.losses)
+        self.answers.push(&datagram, socket, &mut self.losses)
     }
 }

@@ -4,13 +4,14 @@ use super::control::{Control, FromReceiver, FromSender, Grant, Offer};
 use super::datagram::{Batch, Codec, Losses, MOST_OVERHEAD, ReceiveBuffer, Socket, transfer_of};
 use super::endpoints::Endpoints;
 use super::source::{Part, Source};
-use super::{Progress, SendSettings, Statistics, Stored, core_time, system};
+use super::{Progress, SendSettings, Statistics, Stored, TransferParameters, core_time, system};
 use crate::clock::monotonic_ns;
 use crate::error::LiveError;
 use anabranch_base::{Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::transport::{AnySender, PayloadRange};
 use anabranch_proto::{Packet, Repr};
 use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::prctl::set_timerslack;
 use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::IpMtu;
 use nix::sys::time::TimeSpec;
@@ -27,6 +28,11 @@ const MESSAGES_AT_ONCE: u64 = 4;
 const UNWRITTEN: u64 = 8;
 /// The time by which packets may be sent early, so that the kernel gets them in batches.
 const EARLY: Duration = Duration::from_us(200);
+/// The lateness for which the sender makes up by sending faster. The system wakes a process up late, above all if others
+/// use the processor.
+const MADE_UP: Duration = Duration::from_us(1000);
+/// The shortest wait for paced packets, so that those of this time make a batch.
+const PACED_TOGETHER: Duration = Duration::from_us(50);
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 /// The most batches that are received before packets are sent.
 const RECEIVED_AT_ONCE: usize = 8;
@@ -37,6 +43,9 @@ const RECEIVED_AT_ONCE: usize = 8;
 /// A parameter is wrong, a file cannot be read, a receiver refuses the transfer, is gone, silent or of another
 /// version, a file arrived damaged, or the user interrupted the transfer.
 pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
+    // Wrong parameters are an error whether or not anybody listens.
+    let payload = if settings.parameters.payload == 0 { USUAL_PAYLOAD } else { settings.parameters.payload };
+    Endpoints::new(&TransferParameters { payload, ..settings.parameters.clone() })?;
     let mut sessions = Vec::new();
     for to in &settings.to {
         sessions.push(Session::open(*to, settings)?);
@@ -44,6 +53,8 @@ pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
     let mut nic = Nic { rate: sessions.first().map_or(Rate(1), |session| session.rate), free_at: Time::ZERO };
     let mut buffer = ReceiveBuffer::new();
     let begin_ns = monotonic_ns();
+    // Waits are short, and the kernel must not prolong them in order to combine timers.
+    let _ = set_timerslack(1);
     while sessions.iter().any(|session| !session.is_done()) {
         if (settings.common.interrupted)() {
             return Err(LiveError::Interrupted);
@@ -52,6 +63,8 @@ pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
         for session in &mut sessions {
             session.handle_control()?;
             session.post()?;
+            // What was due comes before what has arrived, so that time never goes back for a sender.
+            session.transmit(&mut nic)?;
             has_received |= session.receive(&mut buffer)?;
             session.transmit(&mut nic)?;
         }
@@ -76,7 +89,8 @@ impl Nic {
     }
 
     fn send(&mut self, now: Time, bytes: u16) {
-        self.free_at = self.free_at.max(now) + self.rate.time_for(u64::from(bytes));
+        let earliest = Time(now.0.saturating_sub(MADE_UP.0));
+        self.free_at = self.free_at.max(earliest) + self.rate.time_for(u64::from(bytes));
     }
 }
 
@@ -101,6 +115,8 @@ struct Session {
     posted: u64,
     /// Number of messages that the receiver has written.
     written: u64,
+    /// The time until which the senders have acted.
+    acted: Time,
     /// The queue pair whose turn it is.
     turn: usize,
     /// The socket of each UDP source port, with what waits to be sent. Answers come to the first.
@@ -152,6 +168,7 @@ impl Session {
             outstanding_bytes: 0,
             posted: 0,
             written: 0,
+            acted: Time::ZERO,
             turn: 0,
             ports,
             losses: Losses::new(settings.common.loss, parameters.seed),
@@ -223,13 +240,14 @@ impl Session {
 
     /// Handles the answers that have arrived and the timeouts that are due. Returns false if no answer had arrived.
     fn receive(&mut self, buffer: &mut ReceiveBuffer) -> Result<bool, LiveError> {
-        let Session { codec, senders, ports, statistics, begin_ns, .. } = self;
+        let Session { codec, senders, ports, statistics, begin_ns, acted, .. } = self;
         let mut has_received = false;
         for _ in 0..RECEIVED_AT_ONCE {
             let now = core_time(*begin_ns);
-            let more = ports[0].0.receive(buffer, |_, is_marked, datagram| {
-                let read = codec.decode((now, HostId(0)), is_marked, datagram);
-                match read.ok().filter(|_| transfer_of(datagram) == Some(codec.transfer)) {
+            *acted = now;
+            let more = ports[0].0.receive(buffer, |is_marked, frame| {
+                let read = codec.decode((now, HostId(0)), is_marked, frame);
+                match read.ok().filter(|_| transfer_of(frame) == Some(codec.transfer)) {
                     Some(read) if !read.packet.is_for_receiver() => {
                         statistics.answers += 1;
                         statistics.marked += u64::from(is_marked);
@@ -245,6 +263,7 @@ impl Session {
             has_received = true;
         }
         let now = self.now();
+        self.acted = now;
         for qp in 0..self.senders.len() {
             if self.senders[qp].next_timeout().is_some_and(|due| due <= now) {
                 self.senders[qp].handle_timeout(now);
@@ -259,10 +278,21 @@ impl Session {
         Ok(has_received)
     }
 
+    /// Sends packets as long as the rate and the windows allow it. A sender with a pace gets a turn for each time at
+    /// which a packet became due until now.
     fn transmit(&mut self, nic: &mut Nic) -> Result<(), LiveError> {
         let now = self.now();
+        let due = self.next_pacing().filter(|due| *due <= now);
+        let mut at = due.map_or(now, |due| due.max(self.acted));
         while nic.is_free(now) {
-            let Some((qp, packet)) = self.next_packet(now) else { break };
+            let Some((qp, packet)) = self.next_packet(at) else {
+                match self.pass_pacing(at).filter(|due| *due <= now) {
+                    Some(due) if due > at => at = due,
+                    _ if at < now => at = now,
+                    _ => break,
+                }
+                continue;
+            };
             nic.send(now, packet.wire_bytes);
             let (mut range, mut bytes): (PayloadRange, &[u8]) = Default::default();
             if let Repr::Data { psn, .. } = packet.repr {
@@ -277,12 +307,28 @@ impl Session {
             let datagram = datagram.map_err(|error| LiveError::Broken(error.to_string()))?;
             let port = usize::from(packet.ev) % self.ports.len();
             let (socket, batch) = &mut self.ports[port];
-            batch.push(datagram, socket, &mut self.losses)?;
+            batch.push(&datagram, socket, &mut self.losses)?;
         }
+        self.acted = now;
         for (socket, batch) in &mut self.ports {
             batch.flush(socket)?;
         }
         Ok(())
+    }
+
+    /// Lets the senders whose pace allows a packet by now know it. Returns the next time at which a pace does.
+    fn pass_pacing(&mut self, now: Time) -> Option<Time> {
+        for sender in &mut self.senders {
+            if sender.next_pacing().is_some_and(|due| due <= now) {
+                sender.handle_pacing(now);
+            }
+        }
+        self.next_pacing()
+    }
+
+    /// The next time at which the pace of a sender allows a packet.
+    fn next_pacing(&self) -> Option<Time> {
+        self.senders.iter().filter_map(AnySender::next_pacing).min()
     }
 
     fn next_packet(&mut self, now: Time) -> Option<(usize, Packet)> {
@@ -325,11 +371,11 @@ fn wait(sessions: &mut [Session], nic: &Nic) {
     let mut ns = LONGEST_WAIT_NS;
     for session in &mut *sessions {
         let now = session.now();
-        let mut due = session.next_timeout();
+        let mut due = session.next_timeout().max(now + PACED_TOGETHER);
         if !nic.is_free(now) {
-            // Packets may leave up to `EARLY` before their times by the rate. After a wait until this time, the
-            // packets of the next `EARLY` therefore make a batch.
-            due = due.min(nic.free_at);
+            // Packets may leave up to `EARLY` before their times by the rate. After this wait, those of half of it make
+            // a batch, and the other half has not passed yet.
+            due = due.min(Time(nic.free_at.0.saturating_sub(EARLY.0 / 2)));
         }
         ns = ns.min(due.since(now).0 / 1000);
     }

@@ -1,0 +1,75 @@
+//! `anabranch reproduce --live`: the runs of a figure on real packets, beside their simulations.
+
+use crate::args::ReproduceArgs;
+use crate::failure::Failure;
+use crate::output::note;
+use crate::real_packets::{Finished, Options, check_run, differences, document, run_all, validity};
+use anabranch_sim::scenario::{Figure, RunPoint};
+use serde_json::{Value, json};
+
+/// The runs of a figure on real packets.
+pub struct OnRealPackets {
+    finished: Finished,
+    /// The number of runs that were begun.
+    runs: usize,
+    /// The reasons why the other runs were not.
+    refused: Vec<String>,
+}
+
+impl OnRealPackets {
+    /// Runs the first seed of a figure.
+    ///
+    /// # Errors
+    /// The figure's runs cannot be listed.
+    pub fn run(figure: &Figure, args: &ReproduceArgs) -> Result<OnRealPackets, Failure> {
+        anabranch_live::remove_left_behind();
+        let mut points = figure.scenario.as_ref().map_or(Ok(Vec::new()), |scenario| scenario.points())?;
+        let first = points.first().map(|point| point.seed);
+        points.retain(|point| Some(point.seed) == first);
+        let mut refused = Vec::new();
+        if points.is_empty() {
+            refused.push("a model sends nothing".to_owned());
+        }
+        let mut can_run = |point: &RunPoint| {
+            let checked = check_run(point);
+            // The hint after the first line is about scenarios that the user writes.
+            let why = checked.as_ref().err().map(Failure::to_string);
+            refused.extend(why.and_then(|why| why.lines().next().map(str::to_owned)));
+            checked.is_ok()
+        };
+        points.retain(|point| can_run(point));
+        note(&format!("{}: {} runs on real packets", figure.id, points.len()));
+        let ReproduceArgs { dilation, sockets, .. } = *args;
+        let options = Options { dilation, sockets, limit: None, record: None };
+        Ok(OnRealPackets { finished: run_all(&points, &options), runs: points.len(), refused })
+    }
+
+    /// The tables as text.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        if !self.finished.pairs.is_empty() {
+            let (rows, valid) = (differences(&self.finished.pairs), validity(&self.finished.pairs));
+            text = format!(
+                "LIVE: real packets beside the simulation, all times divided by the dilation\n\n{rows}\n{valid}"
+            );
+        }
+        for why in &self.refused {
+            text.push_str(&format!("Not on real packets: {why}\n"));
+        }
+        text + "\n"
+    }
+
+    /// The same as JSON.
+    pub fn document(&self) -> Value {
+        let runs: Vec<Value> = self.finished.pairs.iter().map(document).collect();
+        json!({ "runs": runs, "failed": self.finished.failed, "not_run": self.refused })
+    }
+
+    /// The failure of the runs that were begun.
+    ///
+    /// # Errors
+    /// A run failed, or the command was ended early.
+    pub fn verdict(self) -> Result<(), Failure> {
+        self.finished.verdict(self.runs)
+    }
+}
