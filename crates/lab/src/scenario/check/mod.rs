@@ -7,6 +7,7 @@ pub(in crate::scenario) mod idle_nvlink;
 pub(in crate::scenario) mod ignored_lines;
 mod ignored_pauses;
 pub(in crate::scenario) mod losses;
+mod measures;
 pub(in crate::scenario) mod no_effect;
 pub(in crate::scenario) mod packet_numbers;
 pub(in crate::scenario) mod pfc;
@@ -35,8 +36,7 @@ use crate::scenario::read::table::{self, Table, fault, or_example};
 use crate::scenario::resolve::fabric_values;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Problem, Refused};
 use anabranch_engine::{
-    AnyRecorder, ClassTraffic, FaultSpec, FaultTargets, MeasureSpec, PfcError, PfcPlan, ProgramPlan,
-    QpSelector, Scheme, check_headrooms, weights,
+    ClassTraffic, FaultSpec, FaultTargets, PfcError, PfcPlan, ProgramPlan, Scheme, check_headrooms, weights,
 };
 use anabranch_fabric::{Selector, SelectorError, Topology, TopologySpec};
 use anabranch_proto::{PathFacts, ProgramConfig};
@@ -254,27 +254,6 @@ impl Scenario {
             checks.without.look_at_end(step.workload, step.topology, ends + rtt.unwrap_or_default());
         }
         Ok(ends)
-    }
-
-    /// `ends` is the earliest possible end of the runs with this workload.
-    fn examine_observers(
-        &self,
-        on: &Topology,
-        workload: &Workload,
-        ends: Duration,
-    ) -> Result<(), Diagnostic> {
-        let mut curves_of = Vec::with_capacity(self.measures.len());
-        for (i, measure) in self.measures.iter().enumerate() {
-            curves_of.push(self.find_measure(i, measure, on, workload.qps.len(), self.first_seed())?);
-        }
-        if !self.measures.is_empty() {
-            curve_budget::check(&self.measures, &curves_of, self.runs(), ends, &self.origin)?;
-        }
-        for (i, observer) in self.observers.iter().enumerate() {
-            let made = AnyRecorder::build(observer, on, workload);
-            made.map(drop).map_err(|refused| self.refused(&format!("observer.{i}"), refused))?;
-        }
-        Ok(())
     }
 
     /// Checks that the links of a lossless scheme do not wait for each other in a cycle, which would be a deadlock.
@@ -501,30 +480,6 @@ impl Scenario {
                 None => error,
             }
         })
-    }
-
-    fn find_measure(
-        &self,
-        i: usize,
-        measure: &MeasureSpec,
-        on: &Topology,
-        qps: usize,
-        seed: u64,
-    ) -> Result<usize, Diagnostic> {
-        let mut curves = 0;
-        if let Some(links) = &measure.links {
-            let found = Selector::parse(links).and_then(|s| s.links(on, &mut selector_stream(seed)));
-            curves += found.map_err(|e| self.not_found(&format!("measure.{i}.links"), e, on))?.len();
-        }
-        if let Some(switches) = &measure.switches {
-            let found = Selector::parse(switches).and_then(|s| s.switches(on, &mut selector_stream(seed)));
-            curves += found.map_err(|e| self.not_found(&format!("measure.{i}.switches"), e, on))?.len();
-        }
-        if let Some(written) = &measure.qps {
-            let found = QpSelector::parse(written).and_then(|s| s.qps(qps));
-            curves += found.map_err(|e| self.not_found(&format!("measure.{i}.qps"), e, on))?.len();
-        }
-        Ok(curves)
     }
 
     fn not_found(&self, path: &str, error: SelectorError, on: &Topology) -> Diagnostic {

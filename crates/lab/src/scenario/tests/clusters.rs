@@ -228,6 +228,42 @@ fn faults_and_measures_name_the_parts_of_a_cluster() {
     }
 }
 
+#[test]
+fn links_are_measured_by_plane_and_by_rail() {
+    let hpn = on("kind = \"hpn\"\nservers = 8\nnics = 2\nsegment = 4\nlink = \"200Gbps\"");
+    let measured = |series: &str, rest: &str| {
+        format!("{hpn}[[measure]]\nseries = \"{series}\"\nlinks = \"nic-links\"\n{rest}\n")
+    };
+    for by in ["plane", "rail"] {
+        let text = measured("link-utilisation", &format!("by = \"{by}\""));
+        let point = scenario(&text).points().unwrap().remove(0);
+        let result = anabranch_engine::run(&point, &Default::default()).unwrap();
+        let names: std::collections::BTreeSet<&str> =
+            result.series.iter().map(|row| row.entity.as_str()).collect();
+        let two = [0, 1].map(|number| format!("{by}:{number} of nic-links"));
+        assert_eq!(names, two.iter().map(String::as_str).collect());
+    }
+    for (by, lacks) in [("plane", "planes"), ("rail", "servers")] {
+        let tree = on("kind = \"fat-tree\"\nhosts = 16\nlink = \"400Gbps\"");
+        let measure = "[[measure]]\nseries = \"drops\"\nlinks = \"tor-uplinks\"";
+        let error = refused(&format!("{tree}{measure}\nby = \"{by}\"\n"));
+        let end = format!("this topology has no {lacks}\n  write: links = \"tor-uplinks\" without by");
+        assert!(error.ends_with(&end), "{error}");
+        scenario(&format!("{tree}{measure}\n"));
+    }
+    // The curves of the links are recorded once, so all measures of the series have their interval.
+    let second = "[[measure]]\nseries = \"drops\"\nlinks = \"all\"\nevery = \"5us\"";
+    let text = format!("{}{second}\n", measured("drops", "by = \"rail\""));
+    let error = refused(&text);
+    let end =
+        "measure.0 combines curves of \"drops\" that have a point every 20us\n  write: every = \"20us\"";
+    assert!(error.ends_with(end), "{error}");
+    scenario(&text.replace("5us", "20us"));
+    let quiet = second.replace("every = \"5us\"", "above = \"5us\"").replace("drops", "queue-delay");
+    let error = refused(&format!("{}{quiet}\n", measured("queue-delay", "by = \"rail\"")));
+    assert!(error.ends_with("leave out no points\n  write: by in one of them, above in none"), "{error}");
+}
+
 /// A cluster of two servers whose GPUs run this workload.
 fn of_gpus(topology: &str, workload: &str) -> String {
     format!(
