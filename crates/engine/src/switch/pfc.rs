@@ -83,7 +83,7 @@ pub enum PfcError {
     },
     /// The buffer of a switch leaves no byte to share beside its headrooms.
     #[error(
-        "the headrooms of the ports of {switch} take {}, more than its buffer of {} \
+        "the headrooms of the ports of {switch} take {}, and its buffer of {} must be larger \
          (fabric.pfc.headroom_apart = true reserves them on top of the buffer)",
         .headrooms.about(),
         .buffer.about()

@@ -41,16 +41,21 @@ impl Selector {
 }
 
 /// The selector for a text that names a GPU, a NIC, a ToR of a rail or the links of a rail in a form that selectors
-/// do not have: `server:0/gpu:3`, `nic:3`, `rail:3/tor:0` or `nic-links:rail:3`.
+/// do not have: `server:0/gpu:3`, `gpu:3`, `nic:3`, `mlx5_3`, `rail:3/tor:0` or `nic-links:rail:3`.
 fn part_of_server(text: &str, topology: &Topology, links: bool) -> Option<String> {
     let servers = topology.servers.as_ref()?;
     let number = |part: &str, word: &str| -> Option<u32> { part.strip_prefix(word)?.parse().ok() };
     if let Some(rail) = number(text, "nic-links:rail:").or_else(|| number(text, "host-links:rail:")) {
         return Some(format!("rail:{rail}")).filter(|_| links && rail < u32::from(servers.rails()));
     }
-    if let Some(nic) = number(text, "nic:") {
-        return Some(format!("server:0/nic:{nic}"))
-            .filter(|_| links && servers.nics_of(0).len() as u32 > nic);
+    if let Some(nic) = number(text, "nic:").or_else(|| number(text, "mlx5_")) {
+        let last = (servers.nics_of(0).len() as u32).checked_sub(1)?;
+        return Some(format!("server:0/nic:{}", nic.min(last))).filter(|_| links);
+    }
+    let plain = normalized(text);
+    if let Some(gpu) = number(&plain, "gpu:").or_else(|| number(&plain, "rank:")) {
+        let nic = servers.nic_of_gpu(gpu.min(servers.gpus().checked_sub(1)?));
+        return Some(topology.node_name(nic.into())).filter(|_| links);
     }
     let (whole, part) = text.split_once('/')?;
     if let Some(rail) = number(whole, "rail:") {

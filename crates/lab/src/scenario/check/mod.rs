@@ -9,6 +9,7 @@ mod ignored_pauses;
 pub(in crate::scenario) mod losses;
 mod measures;
 pub(in crate::scenario) mod no_effect;
+mod nvlink_rates;
 pub(in crate::scenario) mod packet_numbers;
 pub(in crate::scenario) mod pfc;
 pub(in crate::scenario) mod queue_checks;
@@ -24,6 +25,7 @@ use self::ignored_lines::LeftOut;
 use self::ignored_pauses::IgnoredPauses;
 use self::losses::RareLoss;
 use self::no_effect::WithoutEffect;
+use self::nvlink_rates::NvLinkRates;
 use self::pfc::round_up;
 use self::queue_checks::IdleQueues;
 use self::timeout_checks::TooShort;
@@ -83,6 +85,7 @@ struct Checks {
     left_out: LeftOut,
     unlike: UnlikeHosts,
     idle_nvlink: IdleNvLink,
+    nvlink_rates: NvLinkRates,
     rare_failures: BTreeMap<usize, Diagnostic>,
     sparse_spines: Option<Diagnostic>,
 }
@@ -101,6 +104,7 @@ impl Checks {
             self.rare.warnings(origin),
             self.unlike.warnings(origin),
             self.idle_nvlink.warnings(origin),
+            self.nvlink_rates.warnings(origin),
             self.rare_failures.into_values().collect(),
             self.sparse_spines.into_iter().collect(),
         ];
@@ -240,6 +244,7 @@ impl Scenario {
         checks.rare.look(&targets_of, workload, on, &ground.routing, payload.unwrap_or(u64::MAX));
         checks.unlike.look(step.workload, &ground.topology);
         checks.idle_nvlink.look(step.workload, workload, &ground.topology);
+        checks.nvlink_rates.look(step.topology, step.workload);
         checks.without.look_at_workload(step.workload, workload, &self.files);
         let soonest = curve_budget::soonest_end(workload, &ground.topology);
         checks.too_short.look_at_end(soonest);
@@ -460,7 +465,7 @@ impl Scenario {
                     Some(help.into()),
                 );
             }
-            let error = self.not_found(&format!("fault.{i}.{key}"), e, on);
+            let error = for_whole_cables(self.not_found(&format!("fault.{i}.{key}"), e, on), &selector);
             // If there are several names, only the wrong one is replaced.
             let names = &fault.kind.names().0.0;
             let near = match &error.fix {
@@ -545,4 +550,19 @@ fn may_be_empty(spec: &WorkloadSpec, workload: &Workload) -> bool {
         true => few("", workload.messages.len() as u32),
         false => workload.groups.iter().any(|group| few(group.name, group.messages.len() as u32)),
     }
+}
+
+/// The error with a fix that names both directions of the links, if the fix names one direction and the wrong selector
+/// none: who names a switch means its cables.
+fn for_whole_cables(mut error: Diagnostic, selector: &str) -> Diagnostic {
+    let has_side = |text: &str| ["/up", "/down", "->"].iter().any(|side| text.contains(side));
+    if let Some(Fix::Set { key, value }) = &mut error.fix
+        && key == "links"
+        && has_side(value)
+        && !has_side(selector)
+        && !value.contains("cable:")
+    {
+        *value = value.replacen('"', "\"cable:", 1);
+    }
+    error
 }

@@ -305,14 +305,117 @@ fn names_and_units_of_nvidia_are_refused_with_those_of_here() {
         scenario(&text.replace(written, fixed)).check().unwrap();
     }
     let error = refused(&of_gpus("", ring));
-    assert!(error.contains("link = \"3600Gbps\" and link_latency = \"50ns\""), "{error}");
-    let both = ring.replace("{}", "{ link = \"3600Gbps\", link_latency = \"50ns\" }");
-    scenario(&of_gpus("", &both)).check().unwrap();
+    assert!(error.ends_with("write: link = \"3600Gbps\" (18 NVLinks of an H100, one direction)"), "{error}");
+    let with_link = ring.replace("{}", "{ link = \"3600Gbps\" }");
+    let digest = |text: &str| scenario(text).points().unwrap().remove(0).workload;
+    assert_eq!(digest(&of_gpus("", &with_link)), digest(&of_gpus("nvlink = \"3600Gbps\"", ring)));
     let error = refused(&of_gpus(nvlink, ring).replace("\"reps\"", "\"uet\""));
     assert!(error.contains("write: one of \"uet-nscc\", \"uet-nscc-bitmap\""), "{error}");
     for (other, key) in [("planes = 2", "ports = 2"), ("rails = 4", "nics = 4")] {
         let error = refused(&of_gpus(other, ring));
         assert!(error.contains(&format!("\n  write: {key}")), "{error}");
+    }
+}
+
+#[test]
+fn a_key_that_follows_from_another_is_to_be_left_out() {
+    let permutation = "kind = \"permutation\"\nbytes = \"1MB\"";
+    for (keys, unknown, given) in [
+        ("ports = 2\nplanes = 4", "planes", "ports (line 7)"),
+        ("nics = 8\nrails = 8", "rails", "nics (line 7)"),
+        ("segment = 8\nsu = 8", "su", "segment (line 7)"),
+    ] {
+        let text = of_gpus(keys, permutation);
+        let end = format!("write: nothing in place of {unknown}: it follows from {given}");
+        let error = refused(&text);
+        assert!(error.ends_with(&end), "{error}");
+        let without: String =
+            text.lines().filter(|line| !line.starts_with(unknown)).map(|l| format!("{l}\n")).collect();
+        scenario(&without);
+    }
+    let error = refused(&of_gpus("", &format!("{permutation}\nhosts = 8\nhost = 9")));
+    assert!(error.ends_with("write: nothing in place of host: it follows from hosts (line 11)"), "{error}");
+}
+
+#[test]
+fn words_of_nccl_and_of_data_sheets_are_answered_in_words_of_here() {
+    let tests = |rest: &str| format!("kind = \"nccl-tests\"\noperation = \"all_reduce\"\n{rest}");
+    for (topology, workload, hint) in [
+        ("su = 8", "kind = \"permutation\"".to_owned(), "write: segment = 8 (did you mean \"segment\"?)"),
+        (
+            "leaf_radix = 64",
+            "kind = \"permutation\"".to_owned(),
+            "write: radix = 64 (did you mean \"radix\"?)",
+        ),
+        ("sus = 4", "kind = \"permutation\"".to_owned(), "their number times segment, the servers of a unit"),
+        (
+            "",
+            tests("bytes = \"16MiB\""),
+            "write: min_bytes and max_bytes; for one size both are the same, such as \"16MiB\"",
+        ),
+        ("", tests("protocol = \"LL128\""), "which chooses the protocol as NCCL does; it cannot be set"),
+        ("", tests("NCCL_PROTO = \"LL128\""), "which chooses the protocol as NCCL does; it cannot be set"),
+        (
+            "",
+            "kind = \"all_reduce_perf\"\nbytes = \"1MB\"".to_owned(),
+            "write: kind = \"nccl-tests\" and below it operation = \"all_reduce\"",
+        ),
+    ] {
+        let error = refused(&of_gpus(topology, &workload));
+        assert!(error.ends_with(hint), "{error}");
+    }
+}
+
+#[test]
+fn a_rate_of_nvlink_with_the_number_of_a_data_sheet_is_warned_of() {
+    let warnings = |topology: &str, server: &str| -> Vec<String> {
+        let ring = format!(
+            "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"1MB\"\nserver = {{{server}}}"
+        );
+        scenario(&of_gpus(topology, &ring)).check().unwrap().iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(
+        warnings("nvlink = \"900Gbps\"", ""),
+        [
+            "s.toml:7:1: NVLink of 900Gbps has the number of a data sheet, which counts bytes in both directions; this \
+             key has the bits in one direction\n  write: nvlink = \"3600Gbps\""
+        ]
+    );
+    let [of_server] = &warnings("nvlink = \"3600Gbps\"", "link = \"1800Gbps\"")[..] else {
+        panic!("one warning")
+    };
+    assert!(of_server.ends_with("write: link = \"7200Gbps\""), "{of_server}");
+    assert_eq!(warnings("nvlink = \"3600Gbps\"", ""), [""; 0]);
+}
+
+#[test]
+fn faults_on_parts_by_other_names_are_answered_with_selectors() {
+    let fault = |key: &str, name: &str| {
+        let kind = if key == "links" { "link-down" } else { "switch-down" };
+        let permutation = "kind = \"permutation\"\nbytes = \"1MB\"";
+        let fault = format!("[[fault]]\nkind = \"{kind}\"\n{key} = \"{name}\"\nat = \"1us\"");
+        of_gpus("segment = 1", &format!("{permutation}\n{fault}"))
+    };
+    for (key, name, meant) in [
+        ("links", "gpu:3", "server:0/nic:3"),
+        ("links", "GPU11", "server:1/nic:3"),
+        ("links", "rank:99", "server:1/nic:7"),
+        ("links", "mlx5_0", "server:0/nic:0"),
+        ("links", "nic:8", "server:0/nic:7"),
+        ("links", "leaf:0", "cable:tor:0/up"),
+        ("links", "tor:1", "cable:tor:1/up"),
+        ("links", "leaf:0/up", "tor:0/up"),
+        ("switches", "leaf:0", "tor:0"),
+    ] {
+        let text = fault(key, name);
+        let error = refused(&text);
+        assert!(error.ends_with(&format!("write: {key} = \"{meant}\"")), "{name}: {error}");
+        scenario(&text.replace(name, meant)).check().unwrap();
+    }
+    for name in ["su:0", "segment:1", "pod:0"] {
+        let error = refused(&fault("links", name));
+        assert!(error.contains("no selector names the parts of a"), "{error}");
+        assert!(error.contains("[\"server:0\", \"server:1\"]"), "{error}");
     }
 }
 
