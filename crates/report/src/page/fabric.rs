@@ -45,7 +45,8 @@ pub(super) fn section(set: &ResultSet) -> String {
     }
     let tiers = facts.planes.iter().flat_map(|plane| &plane.tiers).map(|tier| tier.switches);
     if tiers.chain([facts.hosts]).max() > Some(MOST_BOXES) {
-        notes.push(format!("At most {MOST_BOXES} boxes are drawn in a row, which stand for all that it has."));
+        notes
+            .push(format!("At most {MOST_BOXES} boxes are drawn in a row, which stand for all that it has."));
     }
     if shown.len() < facts.planes.len() {
         notes.push(format!("The other {} planes are like plane {like}.", facts.planes.len() - shown.len()));

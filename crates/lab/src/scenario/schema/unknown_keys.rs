@@ -26,9 +26,13 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("planes", "ports"),
     ("rails", "nics"),
     ("su", "segment"),
-    ("su_servers", "segment"),
+    ("su_size", "segment"),
+    ("scalable_unit", "segment"),
     ("leaf_radix", "radix"),
-    ("nccl_algo", "algorithm"),
+    ("switch_ports", "radix"),
+    ("nic_ports", "ports"),
+    ("group_by", "by"),
+    ("per", "by"),
     ("size", "bytes"),
     ("length", "bytes"),
     ("time", "at"),
@@ -138,6 +142,9 @@ fn of_nvidia(key: &str, kind: Option<&str>) -> Option<&'static str> {
         ("protocol" | "proto" | "nccl_proto", "nccl-tests" | "collective") => {
             Some("algorithm = \"allreduce-nccl\", which chooses the protocol as NCCL does; it cannot be set")
         }
+        ("nccl_algo", "nccl-tests" | "collective") => Some(
+            "algorithm; Ring, Tree and NVLS are \"allreduce-ring\", \"allreduce-double-binary-tree\" and \"allreduce-hierarchical\"",
+        ),
         ("sus" | "scalable_units", "rails") => {
             Some("servers, which are those of all units: their number times segment, the servers of a unit")
         }
