@@ -251,7 +251,8 @@ mod tests {
         }
         assert_eq!((html.matches("<path d=").count(), html.matches("<path class=\"x\"").count()), (2, 0));
         // Each box of NICs has one line, and each box of ToRs has one to each box of spines.
-        assert_eq!(html.matches('L').count() as u32, MOST_BOXES + MOST_BOXES * MOST_BOXES);
+        let svg = html.split("</svg>").next().unwrap();
+        assert_eq!(svg.matches('L').count() as u32, MOST_BOXES + MOST_BOXES * MOST_BOXES);
         assert!(html.contains("At most 12 boxes are drawn in a row"), "{html}");
         assert_eq!(html.matches("<rect class=\"s\"").count() as u32, 2 * MOST_BOXES);
         assert!(html.contains("Longest queue of all runs: 512 KB at tor:3/up:5 (reps)."), "{html}");
