@@ -552,8 +552,8 @@ fn may_be_empty(spec: &WorkloadSpec, workload: &Workload) -> bool {
     }
 }
 
-/// The error with a fix that names both directions of the links, if the fix names one direction and the wrong selector
-/// none: who names a switch means its cables.
+/// The error of a fault with a fix that names both directions of the links. It applies if the wrong selector has no
+/// direction, as the name of a switch.
 fn for_whole_cables(mut error: Diagnostic, selector: &str) -> Diagnostic {
     let has_side = |text: &str| ["/up", "/down", "->"].iter().any(|side| text.contains(side));
     if let Some(Fix::Set { key, value }) = &mut error.fix
