@@ -256,6 +256,8 @@ def measures(keys: list[Key]) -> list[str]:
     lines: list[str] = []
     for (points, where), series in by_points.items():
         own = [by_name[where], *([by_name["every"]] if points != "acks" else [])]
+        if where == "links":
+            own.append(by_name["by"])
         if points == "acks":
             meaning = "Records a curve with a point for each acknowledgement."
         else:

@@ -3,13 +3,27 @@
 use crate::observer::QpSelector;
 use crate::spec::{MeasureSpec, RunPoint, Series};
 use anabranch_base::{Purpose, Stream, stream};
-use anabranch_fabric::{Selector, SelectorError, Topology};
+use anabranch_fabric::{LinkGroup, Selector, SelectorError, Topology};
 use anabranch_results::{EmptyReason, RunWarning, SeriesRow};
 use std::collections::BTreeSet;
 
 /// The random stream for the selector of a measure. It differs from the streams of faults.
 pub(crate) fn selector_stream(seed: u64, number: usize) -> Stream {
     stream(seed, u64::MAX - number as u64, Purpose::FaultSelection)
+}
+
+/// The groups of the links of a measure; empty if it does not group them.
+///
+/// # Errors
+/// The selector names no links on this fabric, or links without a group.
+pub(crate) fn link_groups(
+    number: usize,
+    measure: &MeasureSpec,
+    seed: u64,
+    topology: &Topology,
+) -> Result<Vec<LinkGroup>, SelectorError> {
+    let (Some(links), Some(by)) = (&measure.links, measure.by) else { return Ok(Vec::new()) };
+    links.parse::<Selector>()?.groups(topology, by, &mut selector_stream(seed, number))
 }
 
 /// A warning for each measure of `point` that has no point above 0 among `rows`, unless 0 is a meaningful result.
@@ -66,7 +80,13 @@ fn watched(
     let mut names = Vec::new();
     if let Some(links) = &measure.links {
         let links = links.parse::<Selector>()?.links(topology, &mut selector_stream(point.seed, number))?;
-        names.extend(links.into_iter().map(|link| topology.link_name(link)));
+        match measure.by {
+            None => names.extend(links.into_iter().map(|link| topology.link_name(link))),
+            Some(_) => {
+                let groups = link_groups(number, measure, point.seed, topology)?;
+                names.extend(groups.into_iter().map(|group| group.name));
+            }
+        }
     }
     if let Some(switches) = &measure.switches {
         let nodes =

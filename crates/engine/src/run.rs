@@ -3,7 +3,7 @@
 use crate::collect::{RunResult, collect, name_unfinished, packets};
 use crate::context::Failure;
 use crate::control::Control;
-use crate::empty_measures::{empty_measures, selector_stream};
+use crate::empty_measures::{empty_measures, link_groups, selector_stream};
 use crate::engine::{ClassInputs, Engine, EngineInputs, PointBudget};
 use crate::explain::Stalled;
 use crate::ideal::Ideal;
@@ -13,14 +13,14 @@ use crate::network::OwnPath;
 use crate::observer::{HookNodes, NamedObservers, NoObserver, Observer, PerNode, QpSelector};
 use crate::points::{event_points_exceeded, interval_points_exceeded};
 use crate::run_error::RunError;
-use crate::series::SeriesObserver;
+use crate::series::{CurveGroup, SeriesObserver};
 use crate::span::spans;
 use crate::spec::{ClassSpec, ClassTraffic, Limits, RoutingMode, RunPoint, Scheme};
 use crate::switch::{PfcPlan, ProgramPlan, SwitchPlan, weights};
 use anabranch_base::{
     Duration, HostId, MessageId, Panicked, Purpose, QpId, Time, catch_panicked, foreign, stream,
 };
-use anabranch_fabric::{Routing, Selector, Topology};
+use anabranch_fabric::{LinkGroup, Routing, Selector, Topology};
 use anabranch_proto::cc::RegisteredCc;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, TransportConfig};
 use anabranch_results::{SeriesRow, StallReason};
@@ -338,6 +338,10 @@ fn series_observer(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, 
             {
                 observer.watch_link(measure, link, topology.ports[link.index()].rate);
                 points += a_curve;
+            }
+            for LinkGroup { name, links } in link_groups(number, measure, point.seed, topology)? {
+                let links = links.into_iter().map(|link| link.0).collect();
+                observer.watch_group(CurveGroup { series: measure.series, name, links });
             }
         }
         if let Some(switches) = &measure.switches {

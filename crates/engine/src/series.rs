@@ -2,6 +2,7 @@
 
 mod bins;
 mod curves;
+mod group;
 mod level;
 #[cfg(test)]
 mod tests;
@@ -12,13 +13,16 @@ use anabranch_base::{Duration, LinkId, NodeId, QpId, Rate, Time};
 use anabranch_proto::{Packet, Repr};
 use anabranch_results::SeriesRow;
 use bins::{Bins, PauseTime, Pauses, Unit, Utilisation};
-use curves::{CurveData, Curves};
+use curves::{CurveData, Curves, Watched};
+pub(crate) use group::CurveGroup;
 use level::Level;
 
 /// An observer that records curves of selected links, switches and queue pairs.
 #[derive(Clone)]
 pub struct SeriesObserver {
     qps_per_connection: u32,
+    /// The curves that combine those of several links.
+    groups: Vec<CurveGroup>,
     utilisation: Curves<Utilisation>,
     depth: Curves<Level>,
     delay: Curves<Level>,
@@ -42,6 +46,7 @@ impl SeriesObserver {
     pub fn new(links: usize, qps_per_connection: u32) -> Self {
         SeriesObserver {
             qps_per_connection,
+            groups: Vec::new(),
             utilisation: Curves::with_room(links),
             depth: Curves::with_room(links),
             delay: Curves::with_room(links),
@@ -63,16 +68,16 @@ impl SeriesObserver {
     /// series. Series of queue pairs or programs add no curve for links.
     pub fn watch_link(&mut self, measure: &MeasureSpec, link: LinkId, rate: Rate) {
         let every = measure.every;
-        let link = link.0;
+        let link = Watched { entity: link.0, parts: 1, own: measure.by.is_none() };
         match measure.series {
-            Series::LinkUtilisation => self.utilisation.watch(link, 1, || Utilisation::new(every)),
-            Series::QueueDepth => self.depth.watch(link, 1, || Level::bytes(every)),
-            Series::QueueDelay => self.delay.watch(link, 1, || Level::delay(every, rate, measure.above)),
-            Series::ArrivalRate => self.arrivals.watch(link, 1, || Bins::new(every, Unit::Gbps)),
-            Series::Drops => self.drops.watch(link, 1, || Bins::new(every, Unit::Count)),
-            Series::Pauses => self.pauses.watch(link, 1, || Pauses::new(every)),
-            Series::PauseTime => self.pause_time.watch(link, 1, || PauseTime::new(every)),
-            Series::PauseVictims => self.victims.watch(link, 1, || Bins::new(every, Unit::Count)),
+            Series::LinkUtilisation => self.utilisation.watch(link, || Utilisation::new(every)),
+            Series::QueueDepth => self.depth.watch(link, || Level::bytes(every)),
+            Series::QueueDelay => self.delay.watch(link, || Level::delay(every, rate, measure.above)),
+            Series::ArrivalRate => self.arrivals.watch(link, || Bins::new(every, Unit::Gbps)),
+            Series::Drops => self.drops.watch(link, || Bins::new(every, Unit::Count)),
+            Series::Pauses => self.pauses.watch(link, || Pauses::new(every)),
+            Series::PauseTime => self.pause_time.watch(link, || PauseTime::new(every)),
+            Series::PauseVictims => self.victims.watch(link, || Bins::new(every, Unit::Count)),
             Series::ProgramBuffer
             | Series::TableEntries
             | Series::FlowThroughput
@@ -81,12 +86,19 @@ impl SeriesObserver {
         }
     }
 
+    /// Adds a curve that combines the curves of several links. Each of them has been added with
+    /// [`watch_link`](Self::watch_link).
+    pub(crate) fn watch_group(&mut self, group: CurveGroup) {
+        self.groups.push(group);
+    }
+
     /// Adds the curve of `measure` for the program of switch `node`, unless the switch already has a curve of the
     /// series. Only series of programs add curves for switches.
     pub fn watch_switch(&mut self, measure: &MeasureSpec, node: NodeId) {
+        let node = Watched { entity: node.0, parts: 1, own: true };
         match measure.series {
-            Series::ProgramBuffer => self.aside.watch(node.0, 1, || Level::bytes(measure.every)),
-            Series::TableEntries => self.entries.watch(node.0, 1, || Level::bytes(measure.every)),
+            Series::ProgramBuffer => self.aside.watch(node, || Level::bytes(measure.every)),
+            Series::TableEntries => self.entries.watch(node, || Level::bytes(measure.every)),
             _ => {}
         }
     }
@@ -94,13 +106,13 @@ impl SeriesObserver {
     /// Adds the curve of `measure` for queue pair `qp` of the workload, unless the queue pair already has a curve of
     /// the series. Series of links or programs add no curve for queue pairs.
     pub fn watch_flow(&mut self, measure: &MeasureSpec, qp: QpId) {
-        let (qp, parts) = (qp.0, self.qps_per_connection);
+        let qp = Watched { entity: qp.0, parts: self.qps_per_connection, own: true };
         match measure.series {
             Series::FlowThroughput => {
-                self.throughput.watch(qp, parts, || Bins::new(measure.every, Unit::Gbps));
+                self.throughput.watch(qp, || Bins::new(measure.every, Unit::Gbps));
             }
-            Series::SenderRtt => self.rtt.watch(qp, parts, Samples::default),
-            Series::SenderEcn => self.ecn.watch(qp, parts, Samples::default),
+            Series::SenderRtt => self.rtt.watch(qp, Samples::default),
+            Series::SenderEcn => self.ecn.watch(qp, Samples::default),
             Series::LinkUtilisation
             | Series::QueueDepth
             | Series::QueueDelay
@@ -125,20 +137,21 @@ impl SeriesObserver {
         let link = |number| link(LinkId(number));
         let switch = |number| switch(NodeId(number));
         let flow = |number| format!("flow:{number}");
+        let groups = &self.groups;
         let mut rows = Vec::new();
-        self.utilisation.rows("link_utilisation_gbps", end, link, &mut rows);
-        self.depth.rows("queue_depth_bytes", end, link, &mut rows);
-        self.delay.rows("queue_delay_us", end, link, &mut rows);
-        self.arrivals.rows("arrival_rate_gbps", end, link, &mut rows);
-        self.drops.rows("drops", end, link, &mut rows);
-        self.pauses.rows("pauses", end, link, &mut rows);
-        self.pause_time.rows("pause_time_us", end, link, &mut rows);
-        self.victims.rows("pause_victims", end, link, &mut rows);
-        self.aside.rows("set_aside_bytes", end, switch, &mut rows);
-        self.entries.rows("table_entries", end, switch, &mut rows);
-        self.throughput.rows("flow_throughput_gbps", end, flow, &mut rows);
-        self.rtt.rows("sender_rtt_us", end, flow, &mut rows);
-        self.ecn.rows("sender_ecn", end, flow, &mut rows);
+        self.utilisation.rows(Series::LinkUtilisation, end, link, groups, &mut rows);
+        self.depth.rows(Series::QueueDepth, end, link, groups, &mut rows);
+        self.delay.rows(Series::QueueDelay, end, link, groups, &mut rows);
+        self.arrivals.rows(Series::ArrivalRate, end, link, groups, &mut rows);
+        self.drops.rows(Series::Drops, end, link, groups, &mut rows);
+        self.pauses.rows(Series::Pauses, end, link, groups, &mut rows);
+        self.pause_time.rows(Series::PauseTime, end, link, groups, &mut rows);
+        self.victims.rows(Series::PauseVictims, end, link, groups, &mut rows);
+        self.aside.rows(Series::ProgramBuffer, end, switch, &[], &mut rows);
+        self.entries.rows(Series::TableEntries, end, switch, &[], &mut rows);
+        self.throughput.rows(Series::FlowThroughput, end, flow, &[], &mut rows);
+        self.rtt.rows(Series::SenderRtt, end, flow, &[], &mut rows);
+        self.ecn.rows(Series::SenderEcn, end, flow, &[], &mut rows);
         rows
     }
 }

@@ -63,9 +63,6 @@ pub enum SpineGroup {
     Rail,
 }
 
-/// The latency of NVLink if the scenario gives none: two links of 25 ns, as in the topologies of SimAI.
-const NVLINK_LATENCY: Duration = Duration::from_ns(50);
-
 /// A Clos network of servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -124,7 +121,7 @@ pub struct ClosSpec {
 impl ClosSpec {
     /// The NVLink of a GPU, if the specification gives it.
     pub fn nvlink_of_gpu(&self) -> Option<NvLink> {
-        let latency = self.nvlink_latency.unwrap_or(NVLINK_LATENCY);
+        let latency = self.nvlink_latency.unwrap_or(NvLink::LATENCY);
         self.nvlink.map(|rate| NvLink { rate, latency })
     }
 

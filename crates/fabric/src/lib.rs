@@ -18,6 +18,7 @@ mod error_rate;
 mod fat_tree;
 #[cfg(test)]
 mod instances_test;
+mod link_groups;
 mod name;
 mod nccl_file;
 mod near;
@@ -48,6 +49,7 @@ pub use dragonfly::DragonflySpec;
 pub use error::TopologyError;
 pub use error_rate::{ErrorRate, ErrorRates};
 pub use fat_tree::fat_tree_defaults;
+pub use link_groups::{GroupBy, LinkGroup};
 pub use nccl_file::{NcclServer, parse_nccl};
 pub use ns3_file::parse_ns3;
 pub use routing::Routing;

@@ -1,7 +1,7 @@
 //! Names of links and switches in scenarios: `tor:0/up:3`, `tor-uplinks:3%`, `spine:1`.
 
-mod cluster;
-mod lookup;
+pub(crate) mod cluster;
+pub(crate) mod lookup;
 mod nearest;
 mod parse;
 mod suggestion;

@@ -34,6 +34,11 @@ pub struct NvLink {
     pub latency: Duration,
 }
 
+impl NvLink {
+    /// The latency if the scenario gives none: two links of 25 ns, as in the topologies of SimAI.
+    pub const LATENCY: Duration = Duration::from_ns(50);
+}
+
 /// The parts of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerParts {

@@ -1,11 +1,11 @@
 //! The results of a scenario as a whole.
 
 use crate::{
-    Figure, FiledCurves, FlowRow, JobRow, PartRow, RunFailure, RunRow, ScenarioFacts, SearchAnswer,
-    SeriesRow, SharedWarning, Value,
+    Figure, FiledCurves, FlowRow, JobRow, PartRow, RunFailure, RunRow, RunWarning, ScenarioFacts,
+    SearchAnswer, SeriesRow, SharedWarning, Value,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The results of one `anabranch run` or of one figure.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,9 +68,11 @@ impl ResultSet {
 
     /// The distinct warnings of the runs, each with its schemes and the number of their runs.
     ///
-    /// If the sweep changes a fault, a warning about a fault has only the schemes all of whose runs give it.
+    /// If the sweep changes a fault, a warning about that fault has only the schemes all of whose runs give it.
     pub fn run_warnings(&self) -> Vec<SharedWarning> {
-        let swept = self.actual().iter().any(|run| run.sweep.keys().any(|key| key.starts_with("fault.")));
+        let swept_fault = |key: &String| key.strip_prefix("fault.")?.split('.').next()?.parse::<u32>().ok();
+        let swept: BTreeSet<u32> =
+            self.actual().iter().flat_map(|run| run.sweep.keys().filter_map(swept_fault)).collect();
         let runs_of = |scheme: &str| self.actual().iter().filter(|run| run.scheme == scheme).count();
         let mut found: Vec<SharedWarning> = Vec::new();
         for (run, warning) in self.actual().iter().flat_map(|run| run.warnings.iter().map(move |w| (run, w)))
@@ -82,10 +84,9 @@ impl ResultSet {
                 found.push(new);
             }
         }
-        if swept {
-            for shared in found.iter_mut().filter(|shared| shared.warning.fault().is_some()) {
-                shared.schemes.retain(|scheme| scheme.runs == scheme.of_runs);
-            }
+        let is_swept = |warning: &RunWarning| warning.fault().is_some_and(|fault| swept.contains(&fault));
+        for shared in found.iter_mut().filter(|shared| is_swept(&shared.warning)) {
+            shared.schemes.retain(|scheme| scheme.runs == scheme.of_runs);
         }
         found.retain(|shared| !shared.schemes.is_empty());
         found
@@ -182,7 +183,7 @@ impl MissingRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{EmptyReason, RunWarning, Value};
+    use crate::{EmptyReason, Value};
     use std::collections::BTreeMap;
 
     fn run(scheme: &str, at: Option<&str>, warnings: &[RunWarning]) -> RunRow {
@@ -256,5 +257,15 @@ mod tests {
             "reps (in 1 of 2 runs): measure.1 (queue-depth on \"tor:0\") saw nothing: it has no point above 0",
         ];
         assert_eq!(set.all_warnings(), expected);
+    }
+
+    #[test]
+    fn a_fault_that_is_not_swept_is_warned_of_at_every_point() {
+        let other = RunWarning::FaultWithoutPackets { fault: 1, on: "loss host:4".to_owned() };
+        let runs = vec![run("reps", Some("1us"), &[missed()]), run("reps", Some("9s"), &[other])];
+        let set = ResultSet { runs, ..ResultSet::default() };
+        let expected =
+            "reps (in 1 of 2 runs): fault.1 (loss host:4) met no packet: it lost, refused or slowed none";
+        assert_eq!(set.all_warnings(), [expected]);
     }
 }

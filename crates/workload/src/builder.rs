@@ -97,7 +97,7 @@ impl WorkloadBuilder {
         takes: Duration,
         starts: &[MessageId],
     ) -> GateId {
-        let number = u32::try_from(self.workload.steps.len()).expect("fewer than 2^32 steps");
+        let number = u32::try_from(self.workload.steps.len()).expect("2^32 steps at most");
         let gate = self.add_gate(Opens::Step(number), starts);
         let latency = Duration::ZERO;
         let step = Step { host, takes, latency, needs, processor, gate, gates_from: 0, gates_len: 0 };
@@ -203,7 +203,7 @@ impl WorkloadBuilder {
 
 /// The id of the last of `len` objects.
 fn last_id(len: usize) -> u32 {
-    u32::try_from(len - 1).expect("a workload has fewer than 2^32 things of a kind")
+    u32::try_from(len - 1).expect("a workload has at most 2^32 objects of one type")
 }
 
 #[cfg(test)]

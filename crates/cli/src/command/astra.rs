@@ -14,7 +14,7 @@ use crate::output::{print, print_json};
 use crate::source::{self, ScenarioText};
 use anabranch_sim::scenario::Overrides;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The files of a folder, by their use. All names are relative to the folder.
@@ -48,73 +48,124 @@ struct Example {
 /// Runs every example below `folder`, and prints the CCTs of each example, or the reason why it has none.
 ///
 /// # Errors
-/// A folder that cannot be read or has no examples, Ctrl-C, or a standard output that cannot be written.
+/// A folder that cannot be read or has no examples, an unknown scheme, Ctrl-C, or a standard output that cannot be
+/// written.
 pub fn run(folder: &Path, args: &RunArgs) -> Result<(), Failure> {
-    let examples = Files::of(folder)?.examples();
-    if examples.is_empty() {
-        let message = format!("{}: there is no network of ASTRA-sim in this folder", folder.display());
-        return Err(Failure::Input(format!("{message}\n  help: name a folder such as ASTRA-sim's examples")));
+    let files = Files::of(folder)?;
+    let examples = files.examples();
+    if examples.is_empty() || files.workloads.is_empty() {
+        return Err(without_examples(folder, examples.is_empty()));
     }
-    let mut rows =
-        vec![["network", "workload", "system", "NPUs", "CCT in us, or why not"].map(str::to_owned).to_vec()];
+    check_schemes(args)?;
+    let rows: Vec<[String; 4]> = examples.iter().map(Example::row).collect();
+    let widths = widths(&rows);
+    if !args.output.json {
+        print(&line(&HEADS, &widths, "CCT in us, or why not"))?;
+    }
     let mut documents = Vec::new();
-    for example in &examples {
+    for (number, (example, row)) in examples.iter().zip(&rows).enumerate() {
         let outcome = simulated(folder, example, args)?;
-        let text = match &outcome {
-            Ok(ccts) => {
-                ccts.iter().map(|(name, cct)| format!("{name} {cct:.2}")).collect::<Vec<_>>().join(", ")
-            }
-            Err(reason) => reason.clone(),
-        };
-        let system = [&example.system, &example.dims, &example.groups].into_iter().flatten();
-        let system = system.map(|file| stem(file)).collect::<Vec<_>>().join(", ");
-        let workload = example.workload.as_deref().map_or("", |workload| folder_of(workload));
-        let network = stem(&example.network).to_owned();
-        rows.push(vec![network, stem(workload).to_owned(), system, example.npus.to_string(), text]);
-        documents.push(example.json(&outcome));
+        if let Outcome::Interrupted = outcome {
+            let all = examples.len();
+            return Err(Failure::Interrupted(format!(
+                "interrupted after {number} of {all} examples; the results of those that ended are in {}, and the next \
+                 run takes them from there",
+                args.output.folder.display()
+            )));
+        }
+        match args.output.json {
+            true => documents.push(example.json(&outcome)),
+            false => print(&line(&row.each_ref().map(String::as_str), &widths, &outcome.text()))?,
+        }
     }
     match args.output.json {
         true => print_json(&json!(documents)),
-        false => print(&left_aligned(&rows)),
+        false => Ok(()),
     }
 }
 
-fn left_aligned(rows: &[Vec<String>]) -> String {
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| Some(row.get(column)?.chars().count())).max().unwrap_or(0)
+/// The error for a folder without networks, or without workloads.
+fn without_examples(folder: &Path, no_network: bool) -> Failure {
+    let lacks = if no_network { "network" } else { "workload" };
+    let message = format!("{}: there is no {lacks} of ASTRA-sim in this folder", folder.display());
+    let above = folder.canonicalize().ok().and_then(|folder| Some(folder.parent()?.to_owned()));
+    let help = match above.filter(|above| above.join("workload").is_dir() && above.join("network").is_dir()) {
+        Some(above) => format!("--astra {}, which has networks and workloads", above.display()),
+        None => {
+            "name a folder such as ASTRA-sim's examples, with network, workload and system in it".to_owned()
+        }
     };
-    let line = |row: &Vec<String>| {
-        let cells: String =
-            row.iter().enumerate().map(|(at, cell)| format!("{cell:<0$}  ", width(at))).collect();
-        format!("{}\n", cells.trim_end())
-    };
-    rows.iter().map(line).collect()
+    Failure::Input(format!("{message}\n  help: {help}"))
 }
 
-/// The scheme and the CCT in microseconds of each run, or the reason why the example has no CCTs.
-type Ccts = Result<Vec<(String, f64)>, String>;
+/// Refuses schemes that do not exist, before any example runs.
+fn check_schemes(args: &RunArgs) -> Result<(), Failure> {
+    const SMALL: &str = "schemes = [\"reps\"]\n[topology]\nkind = \"single-switch\"\nhosts = 2\nlink = \"100Gbps\"\n\
+                         [workload]\nkind = \"permutation\"\nbytes = \"1KB\"\n";
+    let written = ScenarioText::in_folder("schemes", SMALL.to_owned(), Path::new("."));
+    source::load(&written, &overrides(args)).map(drop)
+}
 
-fn simulated(folder: &Path, example: &Example, args: &RunArgs) -> Result<Ccts, Failure> {
-    let Some(text) = example.scenario() else {
-        return Ok(Err(format!("the folder has no workload of {} NPUs", example.npus)));
-    };
-    let over = Overrides { schemes: args.schemes.clone(), seeds: args.seeds.clone(), ..Overrides::default() };
-    let written = ScenarioText::in_folder(&example.name(), text, folder);
-    let done = source::load(&written, &over).and_then(|prepared| scenario(&prepared, false, &args.output));
-    match done {
-        Ok(done) => {
-            if done.interrupted {
-                done.verdict()?;
+fn overrides(args: &RunArgs) -> Overrides {
+    Overrides { schemes: args.schemes.clone(), seeds: args.seeds.clone(), ..Overrides::default() }
+}
+
+const HEADS: [&str; 4] = ["network", "workload", "system", "NPUs"];
+
+/// The width of each column but the last one.
+fn widths(rows: &[[String; 4]]) -> [usize; 4] {
+    std::array::from_fn(|column| {
+        let of_rows = rows.iter().map(|row| row[column].chars().count());
+        of_rows.chain([HEADS[column].len()]).max().unwrap_or(0)
+    })
+}
+
+/// A row whose columns begin below those of the other rows.
+fn line(row: &[&str; 4], widths: &[usize; 4], last: &str) -> String {
+    let cells: String = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  ")).collect();
+    format!("{cells}{last}\n")
+}
+
+/// The outcome of an example.
+enum Outcome {
+    /// The CCT of each scheme in microseconds.
+    Ccts(Vec<(String, f64)>),
+    /// The reason why the example cannot run.
+    Refused(String),
+    /// Ctrl-C ended the example.
+    Interrupted,
+}
+
+impl Outcome {
+    fn text(&self) -> String {
+        match self {
+            Outcome::Ccts(ccts) => {
+                ccts.iter().map(|(name, cct)| format!("{name} {cct:.2}")).collect::<Vec<_>>().join(", ")
             }
+            Outcome::Refused(reason) => reason.clone(),
+            Outcome::Interrupted => "interrupted".to_owned(),
+        }
+    }
+}
+
+fn simulated(folder: &Path, example: &Example, args: &RunArgs) -> Result<Outcome, Failure> {
+    let Some(text) = example.scenario() else {
+        return Ok(Outcome::Refused(format!("the folder has no workload of {} NPUs", example.npus)));
+    };
+    let written = ScenarioText::in_folder(&example.name(), text, folder);
+    let done = source::load(&written, &overrides(args))
+        .and_then(|prepared| scenario(&prepared, false, &args.output));
+    match done {
+        Ok(done) if done.interrupted => Ok(Outcome::Interrupted),
+        Ok(done) => {
             let of = |run: &anabranch_results::RunRow| Some((run.scheme.clone(), run.number("cct_max_us")?));
-            let ccts: Vec<(String, f64)> = done.results.runs.iter().filter_map(of).collect();
             Ok(match done.verdict() {
-                Ok(()) => Ok(ccts),
-                Err(failure) => Err(failure.to_string()),
+                Ok(()) => Outcome::Ccts(done.results.runs.iter().filter_map(of).collect()),
+                Err(failure) => Outcome::Refused(failure.to_string()),
             })
         }
         Err(failure @ (Failure::Input(_) | Failure::Diagnosed(_))) => {
-            Ok(Err(failure.to_string().lines().next().unwrap_or_default().to_owned()))
+            Ok(Outcome::Refused(failure.to_string().lines().next().unwrap_or_default().to_owned()))
         }
         Err(other) => Err(other),
     }
@@ -125,6 +176,14 @@ impl Example {
         let parts = [Some(&self.network), self.workload.as_ref(), self.system.as_ref(), self.dims.as_ref()];
         let parts = parts.into_iter().flatten().map(|file| stem(file));
         parts.collect::<Vec<_>>().join("-")
+    }
+
+    /// The columns that name the example.
+    fn row(&self) -> [String; 4] {
+        let system = [&self.system, &self.dims, &self.groups].into_iter().flatten();
+        let system = system.map(|file| stem(file)).collect::<Vec<_>>().join(", ");
+        let workload = self.workload.as_deref().map_or("", |workload| folder_of(workload));
+        [stem(&self.network).to_owned(), stem(workload).to_owned(), system, self.npus.to_string()]
     }
 
     fn scenario(&self) -> Option<String> {
@@ -142,7 +201,11 @@ impl Example {
         ))
     }
 
-    fn json(&self, outcome: &Ccts) -> Value {
+    fn json(&self, outcome: &Outcome) -> Value {
+        let (ccts, reason) = match outcome {
+            Outcome::Ccts(ccts) => (Some(ccts.iter().cloned().collect::<BTreeMap<_, _>>()), None),
+            other => (None, Some(other.text())),
+        };
         json!({
             "network": self.network,
             "workload": self.workload,
@@ -151,8 +214,8 @@ impl Example {
             "comm_groups": self.groups,
             "npus": self.npus,
             "scenario": self.scenario(),
-            "cct_us": outcome.as_ref().ok().map(|ccts| ccts.iter().cloned().collect::<std::collections::BTreeMap<_, _>>()),
-            "reason": outcome.as_ref().err(),
+            "cct_us": ccts,
+            "reason": reason,
         })
     }
 }

@@ -1,7 +1,9 @@
 //! Tests of `run --astra`, which runs the examples of a folder of ASTRA-sim.
 
 use crate::common::Place;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// A folder with a network of four NPUs, a system configuration, and no workload.
 fn place() -> Place {
@@ -15,11 +17,54 @@ fn place() -> Place {
 
 #[test]
 fn an_example_that_cannot_run_has_its_reason() {
-    let ended = place().run(&["run", "--astra", "a"]).expect(0);
+    let place = place();
+    std::fs::create_dir_all(place.path().join("a/workload")).unwrap();
+    for rank in 0..2 {
+        place.write(&format!("a/workload/two.{rank}.et"), "");
+    }
+    let ended = place.run(&["run", "--astra", "a"]).expect(0);
     let line = ended.stdout.lines().find(|line| line.starts_with("Ring_4 ")).unwrap();
     assert!(line.contains("Ring") && line.ends_with("the folder has no workload of 4 NPUs"), "{line}");
-    let nowhere = place().run(&["run", "--astra", "nowhere"]).expect(2);
+    let nowhere = place.run(&["run", "--astra", "nowhere"]).expect(2);
     assert!(nowhere.stderr.contains("help: name a folder of ASTRA-sim"), "{}", nowhere.stderr);
+    let within = place.run(&["run", "--astra", "a/network"]).expect(2);
+    assert!(within.stderr.contains("there is no workload of ASTRA-sim in this folder\n  help: --astra "));
+    assert!(within.stderr.contains("/a, which has networks and workloads"), "{}", within.stderr);
+    let unknown = place.run(&["run", "--astra", "a", "--scheme", "hpccc"]).expect(2);
+    assert!(unknown.stdout.is_empty(), "{}", unknown.stdout);
+    assert_eq!(unknown.stderr.matches("hpccc").count(), 1, "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("write: --scheme hpcc"), "{}", unknown.stderr);
+}
+
+#[test]
+fn a_folder_without_workloads_is_refused() {
+    let ended = place().run(&["run", "--astra", "a"]).expect(2);
+    assert!(ended.stderr.contains("help: name a folder such as ASTRA-sim's examples"), "{}", ended.stderr);
+}
+
+/// After Ctrl-C the rows of the examples that ended have been printed, and their results are taken from their folder.
+#[test]
+fn an_interrupted_folder_keeps_what_ended() {
+    let Some(peers) = std::env::var_os("ANABRANCH_PEERS") else {
+        println!("skipped: ANABRANCH_PEERS is not set");
+        return;
+    };
+    let folder = Path::new(&peers).join("data/clusters/astra-sim");
+    let place = Place::new();
+    let mut command = place.command(&["run", "--out", "out", "--astra", folder.to_str().unwrap()]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut rows = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first: Vec<String> = rows.by_ref().take(2).map(Result::unwrap).collect();
+    assert!(first[0].starts_with("network ") && first[1].contains("reps "), "{first:?}");
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let more = rows.count();
+    let ended = child.wait_with_output().unwrap();
+    let text = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{text}");
+    let says =
+        format!("interrupted after {} of 36 examples; the results of those that ended are in out", more + 1);
+    assert!(text.contains(&says), "{text}");
+    assert!(!place.results().is_empty());
 }
 
 /// Every example of ASTRA-sim's own folder runs, or is refused for a reason that the book gives.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Scenarios into which the fragments of the book are inserted, by the name after `toml,on=`.
-const BASES: [(&str, &str); 6] = [
+const BASES: [(&str, &str); 7] = [
     (
         "permutation",
         r#"
@@ -45,6 +45,14 @@ const BASES: [(&str, &str); 6] = [
         r#"
         schemes = ["dcp"]
         topology = { kind = "fat-tree", hosts = 64, link = "400Gbps" }
+        workload = { kind = "permutation", bytes = "1MiB" }
+        "#,
+    ),
+    (
+        "planes",
+        r#"
+        schemes = ["reps"]
+        topology = { kind = "multi-plane", servers = 4, link = "100Gbps" }
         workload = { kind = "permutation", bytes = "1MiB" }
         "#,
     ),

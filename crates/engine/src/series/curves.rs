@@ -1,5 +1,7 @@
 //! The curves of one series. The number of a link, switch or queue pair leads to its curve without a search.
 
+use super::group::{CurveGroup, GroupPoints, row};
+use crate::spec::Series;
 use anabranch_base::Time;
 use anabranch_results::SeriesRow;
 
@@ -10,14 +12,33 @@ pub(super) trait CurveData: Clone {
     fn points(self, end: Time) -> Vec<(u64, f64)>;
 }
 
+/// An entity whose curve is recorded.
+#[derive(Clone, Copy)]
+pub(super) struct Watched {
+    /// The number of the link, switch or queue pair.
+    pub entity: u32,
+    /// Events of the entity carry any of this many numbers, which begin at `entity * parts`.
+    pub parts: u32,
+    /// Whether the curve is in the results by itself. Otherwise only groups use it.
+    pub own: bool,
+}
+
+/// A curve with its entity.
+#[derive(Clone)]
+struct EntityCurve<C> {
+    entity: u32,
+    own: bool,
+    curve: C,
+}
+
 #[derive(Clone)]
 pub(super) struct Curves<C> {
     /// For each number that events carry, the index in `curves` plus one, or 0. Empty while no entity has a curve.
     of: Vec<u32>,
     /// The least length of `of` once an entity has a curve.
     room: usize,
-    /// The curves in the order in which they were added, each with the number of its entity.
-    curves: Vec<(u32, C)>,
+    /// The curves in the order in which they were added.
+    curves: Vec<EntityCurve<C>>,
 }
 
 impl<C: CurveData> Curves<C> {
@@ -26,24 +47,26 @@ impl<C: CurveData> Curves<C> {
         Curves { of: Vec::new(), room, curves: Vec::new() }
     }
 
-    /// Adds the curve of `entity`, unless it has one. Events of the entity carry any of the `parts` numbers that begin
-    /// at `entity * parts`.
-    pub(super) fn watch(&mut self, entity: u32, parts: u32, curve: impl FnOnce() -> C) {
+    /// Adds the curve of an entity, unless it has one.
+    pub(super) fn watch(&mut self, Watched { entity, parts, own }: Watched, curve: impl FnOnce() -> C) {
         let first = entity as usize * parts as usize;
         let numbers = first..first + parts as usize;
         if self.of.len() < numbers.end {
             self.of.resize(numbers.end.max(self.room), 0);
         }
-        if self.of[numbers.clone()].iter().all(|index| *index == 0) {
-            self.curves.push((entity, curve()));
-            self.of[numbers].fill(self.curves.len() as u32);
+        match self.of[numbers.clone()].iter().find_map(|index| index.checked_sub(1)) {
+            Some(index) => self.curves[index as usize].own |= own,
+            None => {
+                self.curves.push(EntityCurve { entity, own, curve: curve() });
+                self.of[numbers].fill(self.curves.len() as u32);
+            }
         }
     }
 
     #[inline]
     pub(super) fn of(&mut self, number: usize) -> Option<&mut C> {
         let index = self.of.get(number)?.checked_sub(1)?;
-        self.curves.get_mut(index as usize).map(|(_, curve)| curve)
+        self.curves.get_mut(index as usize).map(|known| &mut known.curve)
     }
 
     #[inline]
@@ -53,29 +76,31 @@ impl<C: CurveData> Curves<C> {
 
     /// Takes over the curves of another observer of the same entities. Only one of the two has seen events of an entity.
     pub(super) fn join(&mut self, other: Self) {
-        for ((_, curve), (_, other)) in self.curves.iter_mut().zip(other.curves) {
-            if other.has_data() {
-                *curve = other;
+        for (known, other) in self.curves.iter_mut().zip(other.curves) {
+            if other.curve.has_data() {
+                known.curve = other.curve;
             }
         }
     }
 
+    /// Appends the points of all curves, curve by curve, and those of the groups of this series.
     pub(super) fn rows(
         self,
-        series: &str,
+        series: Series,
         end: Time,
         name: impl Fn(u32) -> String,
+        groups: &[CurveGroup],
         rows: &mut Vec<SeriesRow>,
     ) {
-        for (entity, curve) in self.curves {
-            let entity = name(entity);
-            rows.extend(curve.points(end).into_iter().map(|(time_ps, value)| SeriesRow {
-                run: 0,
-                series: series.to_owned(),
-                entity: entity.clone(),
-                time_ps,
-                value,
-            }));
+        let mut groups = GroupPoints::of_series(series, groups);
+        for EntityCurve { entity, own, curve } in self.curves {
+            let points = curve.points(end);
+            groups.iter_mut().for_each(|group| group.add(entity, &points));
+            if own {
+                let name = name(entity);
+                rows.extend(points.into_iter().map(|point| row(series.column(), &name, point)));
+            }
         }
+        rows.extend(groups.into_iter().flat_map(GroupPoints::into_rows));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use anabranch_base::HostId;
+use anabranch_fabric::GroupBy;
 
 /// One microsecond in picoseconds.
 const US: u64 = 1_000_000;
@@ -11,7 +12,15 @@ const B: LinkId = LinkId(3);
 const UNWATCHED: LinkId = LinkId(2);
 
 fn each(series: Series, every: u64) -> MeasureSpec {
-    MeasureSpec { series, every: Duration(every), links: None, switches: None, qps: None, above: None }
+    MeasureSpec {
+        series,
+        every: Duration(every),
+        links: None,
+        switches: None,
+        qps: None,
+        above: None,
+        by: None,
+    }
 }
 
 fn delays_above(above: u64) -> MeasureSpec {
@@ -294,6 +303,42 @@ fn what_is_asked_for_twice_keeps_its_first_interval() {
     o.watch_link(&each(Series::Drops, 2 * US), A, RATE);
     o.dropped(A, Time(0));
     assert_eq!(rows(o, 2 * US, "drops"), curve("link:1", &[(US, 1.0), (2 * US, 0.0)]));
+}
+
+#[test]
+fn a_group_adds_its_links_and_has_the_longest_delay() {
+    let grouped = |series: Series| {
+        let mut o = SeriesObserver::new(4, 1);
+        let by = MeasureSpec { by: Some(GroupBy::Plane), ..each(series, US) };
+        o.watch_link(&by, A, RATE);
+        o.watch_link(&by, B, Rate::from_gbps(100));
+        o.watch_group(CurveGroup { series, name: "plane:0".to_owned(), links: vec![A.0, B.0] });
+        o.queued(A, Time(0), 50_000);
+        o.queued(B, Time(1), 25_000);
+        o.dropped(A, Time(2));
+        o.dropped(B, Time(3));
+        o
+    };
+    let plane = |value: f64, last: f64| curve("plane:0", &[(US, value), (2 * US, last)]);
+    assert_eq!(rows(grouped(Series::Drops), 2 * US, "drops"), plane(2.0, 0.0));
+    assert_eq!(rows(grouped(Series::QueueDepth), 2 * US, "queue_depth_bytes"), plane(75_000.0, 75_000.0));
+    assert_eq!(rows(grouped(Series::QueueDelay), 2 * US, "queue_delay_us"), plane(2.0, 2.0));
+}
+
+#[test]
+fn a_group_beside_its_links_leaves_their_curves() {
+    let mut o = SeriesObserver::new(4, 1);
+    let by = MeasureSpec { by: Some(GroupBy::Rail), ..each(Series::Drops, US) };
+    o.watch_link(&by, A, RATE);
+    o.watch_link(&by, B, RATE);
+    o.watch_link(&each(Series::Drops, US), B, RATE);
+    o.watch_group(CurveGroup { series: Series::Drops, name: "rail:0".to_owned(), links: vec![A.0, B.0] });
+    let mut thread = o.fork();
+    thread.dropped(A, Time(0));
+    o.dropped(B, Time(0));
+    o.join(thread);
+    let expected = [curve("link:3", &[(US, 1.0)]), curve("rail:0", &[(US, 2.0)])].concat();
+    assert_eq!(rows(o, US, "drops"), expected);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Curves over time: the measured quantity, and the measured entities.
 
 use anabranch_base::Duration;
+use anabranch_fabric::GroupBy;
 use serde::{Deserialize, Serialize};
 
 /// A curve to record over time.
@@ -14,6 +15,9 @@ pub struct MeasureSpec {
     /// The links to measure, for a series of links, as a selector ([`anabranch_fabric::Selector`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links: Option<String>,
+    /// Records a curve for each plane or rail of the links instead of one for each link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<GroupBy>,
     /// The switches to measure, for a series of switch programs, as a selector ([`anabranch_fabric::Selector`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<String>,

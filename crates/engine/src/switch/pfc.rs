@@ -83,7 +83,7 @@ pub enum PfcError {
     },
     /// The buffer of a switch leaves no byte to share beside its headrooms.
     #[error(
-        "the headrooms of the ports of {switch} take {}, more than its buffer of {} \
+        "the headrooms of the ports of {switch} take {}, and its buffer of {} must be larger \
          (fabric.pfc.headroom_apart = true reserves them on top of the buffer)",
         .headrooms.about(),
         .buffer.about()
@@ -398,6 +398,34 @@ mod tests {
         pfc.ingress[1].pause.stopped = true;
         assert!(!pfc.release(1, 1_000));
         assert!(!pfc.release(1, 1_000));
+    }
+
+    /// On links of 400 Gb/s and 500 ns, 50,000 B are in flight during both latencies. The pause frame has 64 B and waits
+    /// for a packet of 4,174 B, and the sender has begun another one: 58,412 B arrive after the decision. The packet that
+    /// causes it is in the headroom, too, and a byte is added for rounding.
+    #[test]
+    fn a_headroom_by_hand() {
+        let rate = Rate::from_gbps(400);
+        let spec = TopologySpec::Dumbbell {
+            hosts: 2,
+            link: rate,
+            trunk: rate,
+            link_latency: Duration::from_ns(500),
+            trunk_latency: Duration::from_ns(500),
+            switch_latency: Duration::ZERO,
+        };
+        let topology = build(&spec, None).unwrap();
+        let facts = PathFacts {
+            base_rtt: Duration::from_us(3),
+            bdp: Bytes(150_000),
+            packet: Bytes(4_174),
+            line_rate: rate,
+            port_rate: rate,
+            queue: Bytes(1_000_000),
+        };
+        let after_decision = 2 * 25_000 + 64 + 2 * 4_174;
+        assert_eq!(after_decision, 58_412);
+        assert_eq!(headroom_needed(&topology, LinkId(0), &facts, 0), Bytes(after_decision + 4_174 + 1));
     }
 
     /// Hosts and ToRs have 100 Gb/s, edge switches 400 Gb/s, and a long link 1.6 Tb/s. The value of alpha depends on

@@ -101,7 +101,11 @@ pub(super) fn check_groups(kind: ClosKind, spec: &ClosSpec) -> Result<(), Topolo
     };
     let segments = spec.segments();
     if !(1..=3).contains(&spec.tiers) {
-        return fail("tiers", format!("there are 1 to 3 tiers, not {}", spec.tiers), Fix::value(2));
+        return fail(
+            "tiers",
+            format!("there are 1 to 3 tiers, not {}", spec.tiers),
+            Fix::value(spec.tiers.clamp(1, 3)),
+        );
     }
     if spec.pod == 0 {
         return fail("pod", "pod cannot be 0".to_owned(), Fix::text("1 or more"));

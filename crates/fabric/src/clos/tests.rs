@@ -263,7 +263,7 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
             &|i| i.ports = Some(17),
             "topology.ports: a NIC has at most 16 ports, not 17; write: 16",
         ),
-        (ClosKind::Rails, &|i| i.tiers = Some(4), "topology.tiers: there are 1 to 3 tiers, not 4; write: 2"),
+        (ClosKind::Rails, &|i| i.tiers = Some(4), "topology.tiers: there are 1 to 3 tiers, not 4; write: 3"),
         (
             ClosKind::Rails,
             &|i| (i.tiers, i.segment) = (Some(1), Some(32)),

@@ -88,7 +88,7 @@ fn in_plane(topology: &Topology, node: NodeId, plane: u32) -> bool {
     topology.plane_of(node).map(u32::from) == Some(plane)
 }
 
-fn servers(topology: &Topology) -> Result<&Servers, Problem> {
+pub(crate) fn servers(topology: &Topology) -> Result<&Servers, Problem> {
     topology.servers.as_ref().ok_or_else(|| "this topology has no servers".into())
 }
 

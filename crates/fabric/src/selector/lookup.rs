@@ -31,7 +31,7 @@ pub(super) fn tier_of(topology: &Topology, kind: SetKind) -> Option<u8> {
     (tier <= top).then_some(tier)
 }
 
-pub(super) fn check_plane(topology: &Topology, plane: u32) -> Result<(), Problem> {
+pub(crate) fn check_plane(topology: &Topology, plane: u32) -> Result<(), Problem> {
     match u32::from(topology.plane_count()) {
         _ if topology.planes.is_empty() => Err(match &topology.servers {
             Some(_) if !topology.has_several_ports() => Problem::with_text(

@@ -9,6 +9,9 @@ const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, esw:0/up:0, ho
      node:128->node:130, error-rate:0.001, and with cable: in front both directions of each, cable:tor:0/up:3; switches: \
      tor:3, spine:5%, esw:0, switch:7, plane:2, plane:2/tor:0, rail:3";
 
+/// Names of groups of servers, which have no selector.
+const UNITS: [&str; 5] = ["su", "segment", "pod", "rack", "domain"];
+
 pub(super) fn parse(text: &str) -> Result<Form, Problem> {
     if text == "all" {
         return Ok(Form::All);
@@ -55,6 +58,12 @@ pub(super) fn parse(text: &str) -> Result<Form, Problem> {
             return Err(unknown_form());
         }
         return Ok(Form::Uplinks(kind, parse_amount(rest)?));
+    }
+    if UNITS.contains(&word) {
+        return Err(Problem::with_text(
+            format!("no selector names the parts of a {word} together"),
+            "a list in [[fault]]: of its servers, [\"server:0\", \"server:1\"], or of its leaves, [\"tor:0\", \"tor:1\"]",
+        ));
     }
     let rest = rest.ok_or_else(unknown_form)?;
     let kind = parse_switch_set(word).ok_or_else(unknown_form)?;

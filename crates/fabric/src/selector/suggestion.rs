@@ -22,10 +22,10 @@ impl Selector {
         if let Some(cable) = between(text, topology).filter(|_| links) {
             return Some(cable);
         }
-        if let Some(part) = part_of_server(text, topology, links) {
+        if let Some(part) = port_of_nic(text, topology, links) {
             return Some(part);
         }
-        let normalized = normalized(text);
+        let normalized = with_tier_words(&normalized(text), topology);
         let selector = Selector::parse(&normalized).ok().filter(|_| normalized != text)?;
         // The drawn links are not used, only whether the selector names any, so any stream serves.
         let mut random = stream(1, 0, Purpose::FaultSelection);
@@ -40,17 +40,40 @@ impl Selector {
     }
 }
 
+/// The name `t0:3` of a switch in papers with the word of its tier here: `tor:3`.
+fn with_tier_words(normalized: &str, topology: &Topology) -> String {
+    let tier = |part: &str| {
+        let (number, rest) = part.strip_prefix("t:")?.split_at_checked(1)?;
+        let tier = number.parse::<u8>().ok()?.checked_add(1).filter(|tier| *tier <= topology.top_tier())?;
+        rest.starts_with(':').then(|| format!("{}{rest}", topology.tier_word(tier)))
+    };
+    let parts = normalized.split('/').map(|part| tier(part).unwrap_or_else(|| part.to_owned()));
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// Like [`part_of_server`], also with a port of the NIC at the end: `gpu:3/port:1`.
+fn port_of_nic(text: &str, topology: &Topology, links: bool) -> Option<String> {
+    let Some((nic, port)) = text.rsplit_once("/port:") else { return part_of_server(text, topology, links) };
+    let port = port.parse::<u16>().ok()?.min(topology.most_host_ports().checked_sub(1)?);
+    Some(format!("{}/port:{port}", part_of_server(nic, topology, links)?))
+}
+
 /// The selector for a text that names a GPU, a NIC, a ToR of a rail or the links of a rail in a form that selectors
-/// do not have: `server:0/gpu:3`, `nic:3`, `rail:3/tor:0` or `nic-links:rail:3`.
+/// do not have: `server:0/gpu:3`, `gpu:3`, `nic:3`, `mlx5_3`, `rail:3/tor:0` or `nic-links:rail:3`.
 fn part_of_server(text: &str, topology: &Topology, links: bool) -> Option<String> {
     let servers = topology.servers.as_ref()?;
     let number = |part: &str, word: &str| -> Option<u32> { part.strip_prefix(word)?.parse().ok() };
     if let Some(rail) = number(text, "nic-links:rail:").or_else(|| number(text, "host-links:rail:")) {
         return Some(format!("rail:{rail}")).filter(|_| links && rail < u32::from(servers.rails()));
     }
-    if let Some(nic) = number(text, "nic:") {
-        return Some(format!("server:0/nic:{nic}"))
-            .filter(|_| links && servers.nics_of(0).len() as u32 > nic);
+    if let Some(nic) = number(text, "nic:").or_else(|| number(text, "mlx5_")) {
+        let last = (servers.nics_of(0).len() as u32).checked_sub(1)?;
+        return Some(format!("server:0/nic:{}", nic.min(last))).filter(|_| links);
+    }
+    let plain = normalized(text);
+    if let Some(gpu) = number(&plain, "gpu:").or_else(|| number(&plain, "rank:")) {
+        let nic = servers.nic_of_gpu(gpu.min(servers.gpus().checked_sub(1)?));
+        return Some(topology.node_name(nic.into())).filter(|_| links);
     }
     let (whole, part) = text.split_once('/')?;
     if let Some(rail) = number(whole, "rail:") {

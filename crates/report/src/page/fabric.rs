@@ -43,6 +43,11 @@ pub(super) fn section(set: &ResultSet) -> String {
     if set.facts.points.len() > 1 {
         notes.push("At the first point of the sweep.".to_owned());
     }
+    let tiers = facts.planes.iter().flat_map(|plane| &plane.tiers).map(|tier| tier.switches);
+    if tiers.chain([facts.hosts]).max() > Some(MOST_BOXES) {
+        notes
+            .push(format!("At most {MOST_BOXES} boxes are drawn in a row, which stand for all that it has."));
+    }
     if shown.len() < facts.planes.len() {
         notes.push(format!("The other {} planes are like plane {like}.", facts.planes.len() - shown.len()));
     }
@@ -137,7 +142,7 @@ fn boxes(svg: &mut String, count: u32, faulty: u32, top: u32, class: &str) {
     let marked = (u64::from(faulty) * u64::from(drawn)).div_ceil(u64::from(count.max(1))) as u32;
     let width = (WIDTH / drawn).min(26) - 6;
     for (place, centre) in (0..).zip(centres(count)) {
-        let class = if place < marked { "x" } else { class };
+        let class = if place + marked >= drawn { "x" } else { class };
         let (x, y) = (centre - width / 2, top + BOXES[0]);
         let _ = write!(
             svg,
@@ -153,9 +158,8 @@ fn cables(svg: &mut String, tier: &TierFacts, lower: u32, top: u32) {
     let mut lines = Vec::new();
     let ends: Vec<u32> = centres(lower).collect();
     let starts: Vec<u32> = centres(tier.switches).collect();
-    // If each lower node has one cable, and there are more boxes below than above, each lower box has one line.
-    // Otherwise the lines form a full mesh.
-    let is_mesh = tier.cables > lower || ends.len() <= starts.len();
+    // If each lower node has one cable, each lower box has one line. Otherwise the lines form a full mesh.
+    let is_mesh = tier.cables > lower || ends.len() < starts.len();
     for (place, start) in starts.iter().enumerate() {
         for (number, end) in ends.iter().enumerate() {
             if is_mesh || number * starts.len() / ends.len() == place {
@@ -163,10 +167,11 @@ fn cables(svg: &mut String, tier: &TierFacts, lower: u32, top: u32) {
             }
         }
     }
-    // At least one line stands for cables with a fault, if there are any.
+    // At least one line stands for cables with a fault, if there are any. It is on the right, as labels are on the left.
     let marked = (lines.len() as u64 * u64::from(tier.faulty_cables)).div_ceil(u64::from(tier.cables.max(1)));
     let _ = write!(svg, "<path d=\"{}\"/>", lines.concat());
-    if let Some(marked) = lines.get(..marked as usize).filter(|marked| !marked.is_empty()) {
+    let marked = lines.len().checked_sub(marked as usize).map_or(&[][..], |first| &lines[first..]);
+    if !marked.is_empty() {
         let _ = write!(svg, "<path class=\"x\" d=\"{}\"/>", marked.concat());
     }
 }
@@ -245,6 +250,10 @@ mod tests {
             assert!(html.contains(text), "{text}: {html}");
         }
         assert_eq!((html.matches("<path d=").count(), html.matches("<path class=\"x\"").count()), (2, 0));
+        // Each box of NICs has one line, and each box of ToRs has one to each box of spines.
+        let svg = html.split("</svg>").next().unwrap();
+        assert_eq!(svg.matches('L').count() as u32, MOST_BOXES + MOST_BOXES * MOST_BOXES);
+        assert!(html.contains("At most 12 boxes are drawn in a row"), "{html}");
         assert_eq!(html.matches("<rect class=\"s\"").count() as u32, 2 * MOST_BOXES);
         assert!(html.contains("Longest queue of all runs: 512 KB at tor:3/up:5 (reps)."), "{html}");
         assert_eq!(section(&ResultSet::default()), "");

@@ -282,6 +282,7 @@ fn baselines<'a>(
 /// The kind of an entity, as text for people.
 fn entity_kind(entity: &str) -> &str {
     match entity.split_once(':') {
+        Some((group, _)) if entity.contains(" of ") => group,
         _ if entity.contains('/') => "link",
         Some(("qp", _)) => "queue pair",
         Some((kind, _)) => kind,
@@ -420,8 +421,8 @@ mod tests {
 
     #[test]
     fn entities_are_called_what_they_are() {
-        let kinds = ["tor:0/up:3", "qp:4", "bin:7", "bins"].map(entity_kind);
-        assert_eq!(kinds, ["link", "queue pair", "bin", "place"]);
+        let kinds = ["tor:0/up:3", "qp:4", "bin:7", "bins", "rail:1 of tor:0/up"].map(entity_kind);
+        assert_eq!(kinds, ["link", "queue pair", "bin", "place", "rail"]);
     }
 
     #[test]

@@ -126,6 +126,24 @@ fn pfc_pauses_one_class() {
     assert!((295.0..400.0).contains(&free), "{free} Gb/s");
 }
 
+/// As long as one of two backlogged classes is paused, the other one has the 400 Gb/s of the port. Host 2 takes nearly
+/// nothing for 4 ms, in which the other class sends its 40,000 packets.
+#[test]
+fn a_paused_class_leaves_the_whole_port() {
+    let slow = "[[fault]]\nkind = \"rate\"\nlinks = \"tor:1/down:0\"\nrate = \"1Mbps\"\nuntil = \"4ms\"\n";
+    let own = two_classes("", "", [message("workload", 0, 2, 100), message("class.workload", 1, 3, 40_000)]);
+    let own = own
+        .replace("scheme = \"ecmp\"", "scheme = \"lossless-storage\"")
+        .replace("[workload]", "[[scheme]]\nname = \"lossless-storage\"\nbase = \"rocev2\"\n[workload]");
+    let text = scenario("\"rocev2\"", DUMBBELL, &format!("{own}{slow}"));
+    let result = finish_one(&text.replace("\"*.fabric.queue\" = \"60000packets\"\n", LOSSLESS), &[]);
+    // Before its pause, the other class sends 100 packets at most.
+    let alone = 3 * (T + LATENCY) + 39_999 * T;
+    let took = delivered(&result, "storage");
+    assert!((alone..=alone + 100 * T).contains(&took), "{took} ps, and {alone} alone");
+    assert!(result.run.extra["pause_us_main"] > 3_000.0 && result.run.drops == 0);
+}
+
 #[test]
 fn classes_are_deterministic_and_resolve() {
     let text = format!(

@@ -150,6 +150,23 @@ fn a_queue_pair_fails_over_to_the_other_port() {
     assert!(run(0, false).is_err(), "the only port of the queue pair is down");
 }
 
+/// The ToR of plane 0 is down, so that port 0 of every NIC is. A queue pair that keeps to it ends only with failover.
+#[test]
+fn a_queue_pair_leaves_the_plane_of_a_dead_tor() {
+    let fault =
+        "[[fault]]\nkind = \"switch-down\"\nswitches = \"plane:0/tor:0\"\n[limits]\nstall = \"50ms\"\n";
+    let run = |failover: bool| {
+        let set =
+            format!("\"*.fabric.port_failover\" = {failover}\n\"*.fabric.port_choice\" = \"queue-pair\"");
+        let rest = format!("{}{fault}", messages(&[(0, 1, "16MiB")]));
+        let text = scenario_with("\"ecmp\"", TWO_PLANES, &set, &rest);
+        points(&text, &[]).iter().map(attempt).next().unwrap()
+    };
+    let flow = &run(true).unwrap().flows[0];
+    assert_eq!(flow.fct_ps, Some(acknowledged(4_096, 2, AT_200G)));
+    assert!(run(false).is_err(), "port 0 of the receiver is down, too");
+}
+
 #[test]
 fn threads_do_not_matter() {
     let hpn =

@@ -334,7 +334,7 @@ pub fn without_servers(algorithm: Algorithm) -> Problem {
             "{} goes by the servers of ranks and their channels, of which nothing is said",
             algorithm.name()
         ),
-        "server = { link = \"3.6Tbps\", link_latency = \"500ns\", channels = 8 } into [workload], and ranks = 8 into that \
+        "server = { link = \"3.6Tbps\", channels = 8 } into [workload], and ranks = 8 into that \
          where [topology] has no servers",
     )
 }

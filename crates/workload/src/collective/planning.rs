@@ -21,7 +21,7 @@ impl Algorithm {
     pub fn plan_in(self, layout: &Layout, bytes: u64, chunk: u64, connections: u32) -> Plan {
         assert!(
             self.messages_in(layout, bytes, chunk) <= u64::from(u32::MAX),
-            "a plan has 2^32 messages at most"
+            "a plan has fewer than 2^32 messages"
         );
         if self == Algorithm::AllreduceNccl {
             let (algorithm, protocol) = nccl::Cluster::of(layout).choose_allreduce(bytes);

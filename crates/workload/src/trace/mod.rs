@@ -470,7 +470,7 @@ pub(super) fn several<'a>(
     if let Some(number) = specs.iter().position(|spec| spec.is_on_gpus() != on_gpus) {
         let what = Problem::with_text(
             "other jobs are on the GPUs of the topology's servers, and hosts are not numbered as those are",
-            "server = { link = \"3.6Tbps\", link_latency = \"500ns\" } without ranks into each job",
+            "server = { link = \"3.6Tbps\" } without ranks into each job",
         );
         return Err(WorkloadError::key("server", what).in_job(number as u32));
     }

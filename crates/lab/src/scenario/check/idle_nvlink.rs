@@ -6,7 +6,7 @@ use crate::scenario::read::table::fault;
 use anabranch_base::{Diagnostic, HostId};
 use anabranch_fabric::Topology;
 use anabranch_workload::collective::Algorithm;
-use anabranch_workload::{Workload, WorkloadSpec};
+use anabranch_workload::{Job, Message, Workload, WorkloadSpec};
 
 /// The first workload with messages within an NVLink domain over the network although a job has no `server`, and the
 /// first algorithm that does not use the switches that reduce.
@@ -17,7 +17,7 @@ pub(in crate::scenario) struct IdleNvLink {
 }
 
 struct IdleLinks {
-    /// The key of the table that lacks `server`.
+    /// The path of the table that lacks `server`.
     key: String,
     bytes: u64,
     rate: String,
@@ -35,23 +35,32 @@ impl IdleNvLink {
         else {
             return;
         };
-        let key = match spec {
-            WorkloadSpec::Collective(job) if job.server.is_none() => "workload".to_owned(),
-            WorkloadSpec::Trace(job) if job.server.is_none() => "workload".to_owned(),
-            WorkloadSpec::Jobs { job } => match job.iter().position(|job| job.server.is_none()) {
-                Some(number) => format!("workload.job.{number}"),
-                None => return,
-            },
-            _ => return,
-        };
         let domain = |host: HostId| servers.server_of(host).map(|server| servers.domain_of(server));
-        let is_within = |src: HostId, dst: HostId| domain(src).is_some() && domain(src) == domain(dst);
-        let within = workload.messages.iter().filter(|message| {
+        let within = |message: &&Message| {
             let ends = &workload.qps[message.qp.index()];
-            is_within(ends.src, ends.dst)
-        });
-        let bytes = within.fold(0, |sum: u64, message| sum.saturating_add(message.bytes));
-        if bytes > 0 {
+            domain(ends.src).is_some() && domain(ends.src) == domain(ends.dst)
+        };
+        let bytes = |messages: &[Message]| {
+            messages.iter().filter(within).fold(0, |sum: u64, message| sum.saturating_add(message.bytes))
+        };
+        let all = match spec {
+            WorkloadSpec::Collective(job) if job.server.is_none() => bytes(&workload.messages),
+            WorkloadSpec::Trace(job) if job.server.is_none() => bytes(&workload.messages),
+            _ => 0,
+        };
+        let of_job =
+            |job: &Job| bytes(&workload.messages[job.messages.start as usize..job.messages.end as usize]);
+        let idle = match spec {
+            WorkloadSpec::Jobs { job: specs } => {
+                let without = workload.jobs.iter().zip(specs).enumerate();
+                let mut without = without.filter(|(_, (_, spec))| spec.server.is_none());
+                without.find_map(|(number, (job, _))| {
+                    Some((format!("workload.job.{number}"), of_job(job))).filter(|(_, bytes)| *bytes > 0)
+                })
+            }
+            _ => Some(("workload".to_owned(), all)).filter(|(_, bytes)| *bytes > 0),
+        };
+        if let Some((key, bytes)) = idle {
             self.links.get_or_insert(IdleLinks { key, bytes, rate: nvlink.rate.to_string() });
         }
     }
@@ -80,15 +89,47 @@ impl IdleNvLink {
 #[cfg(test)]
 mod tests {
     use crate::scenario::expand::scenario::read;
-    use crate::scenario::input::{NoFiles, Overrides};
+    use crate::scenario::input::{Files, NoFiles, Overrides};
+
+    fn scenario_text(topology: &str, workload: &str) -> String {
+        format!(
+            "schemes = [\"reps\"]\nseeds = [1]\n[topology]\nkind = \"rails\"\nservers = 2\nlink = \"400Gbps\"\n{topology}\n[workload]\n{workload}\n"
+        )
+    }
+
+    struct OneFile(String);
+
+    impl Files for OneFile {
+        fn read(&self, _: &str) -> Result<String, String> {
+            Ok(self.0.clone())
+        }
+    }
 
     fn warnings(topology: &str, workload: &str) -> Vec<String> {
-        let text = format!(
-            "schemes = [\"reps\"]\nseeds = [1]\n[topology]\nkind = \"rails\"\nservers = 2\nlink = \"400Gbps\"\n{topology}\n[workload]\n{workload}\n"
-        );
+        let text = scenario_text(topology, workload);
         let scenario =
             read("s.toml", &text, &NoFiles, &Overrides::default()).unwrap_or_else(|e| panic!("{e}"));
         scenario.check().unwrap().iter().map(ToString::to_string).collect()
+    }
+
+    /// Two jobs without `server`, of which the first sends from server to server.
+    #[test]
+    fn the_job_that_sends_within_a_server_is_named() {
+        let flow = |line: &str| {
+            format!(
+                "num_ranks 2\nrank 0 {{\nl1: send 1000000b to 1 tag 1\n}}\nrank 1 {{\nl1: recv 1000000b from 0 tag 1\n}}\n{line}"
+            )
+        };
+        let job = |hosts: &str| {
+            format!("[[workload.job]]\nformat = \"goal\"\nfile = \"two.goal\"\nrank_hosts = {hosts}\n")
+        };
+        let across_then_within = format!("kind = \"jobs\"\n{}{}", job("[0, 8]"), job("[1, 2]"));
+        let text = scenario_text("nvlink = \"2.4Tbps\"", &across_then_within);
+        let scenario = read("s.toml", &text, &OneFile(flow("")), &Overrides::default()).unwrap();
+        let warnings: Vec<String> = scenario.check().unwrap().iter().map(ToString::to_string).collect();
+        let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+        assert!(warning.contains("send each other 1MB over the network"), "{warning}");
+        assert!(warning.contains("server = {} below [workload.job.1]"), "{warning}");
     }
 
     #[test]

@@ -7,7 +7,9 @@ pub(in crate::scenario) mod idle_nvlink;
 pub(in crate::scenario) mod ignored_lines;
 mod ignored_pauses;
 pub(in crate::scenario) mod losses;
+mod measures;
 pub(in crate::scenario) mod no_effect;
+mod nvlink_rates;
 pub(in crate::scenario) mod packet_numbers;
 pub(in crate::scenario) mod pfc;
 pub(in crate::scenario) mod queue_checks;
@@ -23,6 +25,7 @@ use self::ignored_lines::LeftOut;
 use self::ignored_pauses::IgnoredPauses;
 use self::losses::RareLoss;
 use self::no_effect::WithoutEffect;
+use self::nvlink_rates::NvLinkRates;
 use self::pfc::round_up;
 use self::queue_checks::IdleQueues;
 use self::timeout_checks::TooShort;
@@ -35,8 +38,7 @@ use crate::scenario::read::table::{self, Table, fault, or_example};
 use crate::scenario::resolve::fabric_values;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Problem, Refused};
 use anabranch_engine::{
-    AnyRecorder, ClassTraffic, FaultSpec, FaultTargets, MeasureSpec, PfcError, PfcPlan, ProgramPlan,
-    QpSelector, Scheme, check_headrooms, weights,
+    ClassTraffic, FaultSpec, FaultTargets, PfcError, PfcPlan, ProgramPlan, Scheme, check_headrooms, weights,
 };
 use anabranch_fabric::{Selector, SelectorError, Topology, TopologySpec};
 use anabranch_proto::{PathFacts, ProgramConfig};
@@ -83,6 +85,7 @@ struct Checks {
     left_out: LeftOut,
     unlike: UnlikeHosts,
     idle_nvlink: IdleNvLink,
+    nvlink_rates: NvLinkRates,
     rare_failures: BTreeMap<usize, Diagnostic>,
     sparse_spines: Option<Diagnostic>,
 }
@@ -101,6 +104,7 @@ impl Checks {
             self.rare.warnings(origin),
             self.unlike.warnings(origin),
             self.idle_nvlink.warnings(origin),
+            self.nvlink_rates.warnings(origin),
             self.rare_failures.into_values().collect(),
             self.sparse_spines.into_iter().collect(),
         ];
@@ -240,6 +244,7 @@ impl Scenario {
         checks.rare.look(&targets_of, workload, on, &ground.routing, payload.unwrap_or(u64::MAX));
         checks.unlike.look(step.workload, &ground.topology);
         checks.idle_nvlink.look(step.workload, workload, &ground.topology);
+        checks.nvlink_rates.look(step.topology, step.workload);
         checks.without.look_at_workload(step.workload, workload, &self.files);
         let soonest = curve_budget::soonest_end(workload, &ground.topology);
         checks.too_short.look_at_end(soonest);
@@ -254,27 +259,6 @@ impl Scenario {
             checks.without.look_at_end(step.workload, step.topology, ends + rtt.unwrap_or_default());
         }
         Ok(ends)
-    }
-
-    /// `ends` is the earliest possible end of the runs with this workload.
-    fn examine_observers(
-        &self,
-        on: &Topology,
-        workload: &Workload,
-        ends: Duration,
-    ) -> Result<(), Diagnostic> {
-        let mut curves_of = Vec::with_capacity(self.measures.len());
-        for (i, measure) in self.measures.iter().enumerate() {
-            curves_of.push(self.find_measure(i, measure, on, workload.qps.len(), self.first_seed())?);
-        }
-        if !self.measures.is_empty() {
-            curve_budget::check(&self.measures, &curves_of, self.runs(), ends, &self.origin)?;
-        }
-        for (i, observer) in self.observers.iter().enumerate() {
-            let made = AnyRecorder::build(observer, on, workload);
-            made.map(drop).map_err(|refused| self.refused(&format!("observer.{i}"), refused))?;
-        }
-        Ok(())
     }
 
     /// Checks that the links of a lossless scheme do not wait for each other in a cycle, which would be a deadlock.
@@ -481,7 +465,7 @@ impl Scenario {
                     Some(help.into()),
                 );
             }
-            let error = self.not_found(&format!("fault.{i}.{key}"), e, on);
+            let error = for_whole_cables(self.not_found(&format!("fault.{i}.{key}"), e, on), &selector);
             // If there are several names, only the wrong one is replaced.
             let names = &fault.kind.names().0.0;
             let near = match &error.fix {
@@ -501,30 +485,6 @@ impl Scenario {
                 None => error,
             }
         })
-    }
-
-    fn find_measure(
-        &self,
-        i: usize,
-        measure: &MeasureSpec,
-        on: &Topology,
-        qps: usize,
-        seed: u64,
-    ) -> Result<usize, Diagnostic> {
-        let mut curves = 0;
-        if let Some(links) = &measure.links {
-            let found = Selector::parse(links).and_then(|s| s.links(on, &mut selector_stream(seed)));
-            curves += found.map_err(|e| self.not_found(&format!("measure.{i}.links"), e, on))?.len();
-        }
-        if let Some(switches) = &measure.switches {
-            let found = Selector::parse(switches).and_then(|s| s.switches(on, &mut selector_stream(seed)));
-            curves += found.map_err(|e| self.not_found(&format!("measure.{i}.switches"), e, on))?.len();
-        }
-        if let Some(written) = &measure.qps {
-            let found = QpSelector::parse(written).and_then(|s| s.qps(qps));
-            curves += found.map_err(|e| self.not_found(&format!("measure.{i}.qps"), e, on))?.len();
-        }
-        Ok(curves)
     }
 
     fn not_found(&self, path: &str, error: SelectorError, on: &Topology) -> Diagnostic {
@@ -590,4 +550,19 @@ fn may_be_empty(spec: &WorkloadSpec, workload: &Workload) -> bool {
         true => few("", workload.messages.len() as u32),
         false => workload.groups.iter().any(|group| few(group.name, group.messages.len() as u32)),
     }
+}
+
+/// The error of a fault with a fix that names both directions of the links. It applies if the wrong selector has no
+/// direction, as the name of a switch.
+fn for_whole_cables(mut error: Diagnostic, selector: &str) -> Diagnostic {
+    let has_side = |text: &str| ["/up", "/down", "->"].iter().any(|side| text.contains(side));
+    if let Some(Fix::Set { key, value }) = &mut error.fix
+        && key == "links"
+        && has_side(value)
+        && !has_side(selector)
+        && !value.contains("cable:")
+    {
+        *value = value.replacen('"', "\"cable:", 1);
+    }
+    error
 }

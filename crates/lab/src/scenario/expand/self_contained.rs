@@ -34,6 +34,12 @@ impl Scenario {
         for (_, value) in document.iter_mut() {
             rename_files(value, &names);
         }
+        if let Some(toml::Value::String(setup)) =
+            document.get_mut("setup").and_then(|all| all.get_mut("name"))
+            && let Some(name) = names.get(setup)
+        {
+            setup.clone_from(name);
+        }
         let known = self.files.iter().map(|(name, text)| (names[name].clone(), text.as_str())).collect();
         let text = toml::to_string(&document).expect("tables can be written");
         read_with(registry, "scenario.toml", &text, &Known(known), &Overrides::default())
@@ -57,7 +63,7 @@ fn input_names<'a>(names: impl Iterator<Item = &'a String>) -> BTreeMap<String, 
     renamed
 }
 
-/// The keys that name files which the resolved form needs.
+/// The keys that name files which the resolved form needs. The name of a setup may be a file, too.
 const FILE_KEYS: [&str; 3] = ["file", "sizes", "system"];
 
 fn rename_files(value: &mut toml::Value, names: &BTreeMap<String, String>) {
@@ -82,6 +88,27 @@ fn rename_files(value: &mut toml::Value, names: &BTreeMap<String, String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Conf;
+
+    impl Files for Conf {
+        fn read(&self, _: &str) -> Result<String, String> {
+            Ok("PACKET_PAYLOAD_SIZE 9000\nCC_MODE 1\nKMAX_MAP 1 400000000000 3200\nKMIN_MAP 1 400000000000 800\nPMAX_MAP 1 400000000000 0.2\n\
+                BUFFER_SIZE 32\n"
+                .to_owned())
+        }
+    }
+
+    #[test]
+    fn the_file_of_a_setup_is_stored_and_named() {
+        let text = "schemes = [\"dcqcn\"]\nseeds = [1]\nsetup = \"in/SimAI.conf\"\n[topology]\nkind = \"single-switch\"\n\
+                    hosts = 2\nlink = \"400Gbps\"\n[workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n";
+        let registry = Registry::new();
+        let scenario = read_with(&registry, "s.toml", text, &Conf, &Overrides::default()).unwrap();
+        let alone = scenario.self_contained(&registry).unwrap();
+        assert_eq!(alone.files.keys().collect::<Vec<_>>(), ["inputs/SimAI.conf"]);
+        assert!(alone.to_toml().contains("name = \"inputs/SimAI.conf\""), "{}", alone.to_toml());
+    }
 
     #[test]
     fn files_of_one_name_stay_apart_and_keep_their_names() {

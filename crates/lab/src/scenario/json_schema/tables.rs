@@ -208,6 +208,7 @@ fn measures(definitions: &mut Map<String, Value>) {
             }
             let of_these = |key: &&Key| match key.name {
                 "above" => delays,
+                "by" => points == PointsOf::Links,
                 "series" | "every" => true,
                 other => other == points.key(),
             };

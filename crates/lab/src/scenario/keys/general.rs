@@ -159,6 +159,13 @@ pub(super) const MEASURE: Section = Section {
         EVERY,
         key("links", LINK_NAMES, Required, "The links that are measured: `tor:0/up`, `tor-uplinks`, `all`.")
             .with_example("\"tor-uplinks:3%\""),
+        key(
+            "by",
+            KeyType::Choice(&["plane", "rail"]),
+            Described("none"),
+            "Of series of links: a curve for each plane or rail instead of one for each link. It is the sum over the links, or the largest for `queue-delay`.",
+        )
+        .with_example("\"plane\""),
         key("switches", SWITCH_NAMES, Required, "The switches that are measured: `tor:0`.")
             .with_example("\"tor:0\""),
         key(

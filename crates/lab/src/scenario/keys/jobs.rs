@@ -222,10 +222,10 @@ const SERVER: Section = Section {
         key(
             "link_latency",
             TIME,
-            Described("`nvlink_latency` of the topology; required with `ranks`"),
+            Described("`nvlink_latency` of the topology; 50 ns if it has none, and with `ranks`"),
             "From the end of sending to the arrival.",
         )
-        .with_example("\"500ns\""),
+        .with_example("\"50ns\""),
         key(
             "pxn",
             KeyType::Bool,

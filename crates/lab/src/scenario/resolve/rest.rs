@@ -7,6 +7,7 @@ use crate::scenario::read::table::{Table, example};
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Duration, Fix, Rate};
 use anabranch_engine::{FaultKind, FaultSpec, Limits, MeasureSpec, Series, Several};
+use anabranch_fabric::GroupBy;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
@@ -308,13 +309,24 @@ pub(in crate::scenario) fn measure(table: &Table) -> Result<MeasureSpec, Diagnos
     let SeriesKind { name: word, series, points, .. } =
         table.word_or_alias("series", &SeriesKind::BY_NAME, &SeriesKind::ALIASES)?;
     let above = above(table, word, series)?;
-    let nothing =
-        MeasureSpec { series, every: Duration::ZERO, links: None, switches: None, qps: None, above };
+    let nothing = MeasureSpec {
+        series,
+        every: Duration::ZERO,
+        links: None,
+        by: None,
+        switches: None,
+        qps: None,
+        above,
+    };
+    if points != PointsOf::Links && table.node("by").is_some() {
+        let message = format!("by is for series of links alone, not for {word:?}");
+        return Err(table.wrong("by", message, format!("series = {word:?} without by")));
+    }
     match points {
         PointsOf::Links => {
             measured_on(table, word, "links")?;
             let links = Some(selector(table, "links")?);
-            Ok(MeasureSpec { every: interval(table)?, links, ..nothing })
+            Ok(MeasureSpec { every: interval(table)?, links, by: by(table)?, ..nothing })
         }
         PointsOf::Switches => {
             measured_on(table, word, "switches")?;
@@ -336,6 +348,18 @@ pub(in crate::scenario) fn measure(table: &Table) -> Result<MeasureSpec, Diagnos
             Ok(MeasureSpec { every, qps, ..nothing })
         }
     }
+}
+
+fn by(table: &Table) -> Result<Option<GroupBy>, Diagnostic> {
+    if table.node("by").is_none() {
+        return Ok(None);
+    }
+    let by = table.word("by", &[("plane", GroupBy::Plane), ("rail", GroupBy::Rail)])?;
+    if table.node("above").is_some() {
+        let message = "a curve of several links leaves out no points";
+        return Err(table.wrong("above", message, "by without above, or above without by"));
+    }
+    Ok(Some(by))
 }
 
 /// Checks that only `key` names the objects on which `word` is measured.

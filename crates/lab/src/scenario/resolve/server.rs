@@ -42,8 +42,7 @@ impl TopologyServers {
 fn without_nvlink(table: &Table) -> Diagnostic {
     let message =
         format!("{} has no \"link\", the rate of NVLink, and takes none from [topology]", table.name);
-    let latency = if table.node("link_latency").is_some() { "" } else { " and link_latency = \"50ns\"" };
-    let help = format!("link = \"3600Gbps\"{latency} (18 NVLinks of an H100, one direction)");
+    let help = "link = \"3600Gbps\" (18 NVLinks of an H100, one direction)";
     Diagnostic { code: Code::MissingKey, ..table.wrong("link", message, help) }
 }
 
@@ -78,11 +77,8 @@ pub(in crate::scenario) fn read(
         (None, None) => return Err(without_nvlink(table)),
     };
     table.above_zero("link", link)?;
-    let link_latency = match (table.get("link_latency")?, nvlink) {
-        (None, Some(nvlink)) => nvlink.latency,
-        (Some(latency), _) => latency,
-        (None, None) => return Err(table.missing("link_latency")),
-    };
+    let of_nvlink = nvlink.map_or(NvLink::LATENCY, |nvlink| nvlink.latency);
+    let link_latency = table.get("link_latency")?.unwrap_or(of_nvlink);
     let pxn = table.get("pxn")?.or_else(|| of_topology.map(|_| true));
     let nics = |servers: TopologyServers| servers.nics.clamp(1, MOST_CHANNELS as u32);
     let channels: Option<u32> = table.get("channels")?.or_else(|| of_topology.map(nics));

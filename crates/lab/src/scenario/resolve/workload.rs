@@ -1,5 +1,6 @@
 //! Reads `[workload]` as written, including its short forms.
 
+use crate::scenario::expand::nccl_sweep;
 use crate::scenario::keys;
 use crate::scenario::read::document::Node;
 use crate::scenario::read::table::{Table, example, list, nearest};
@@ -130,7 +131,7 @@ fn kind_of(cx: &Context, table: &Table) -> Result<Kind, Diagnostic> {
             Err(table.wrong("file", message, help))
         }
         _ => {
-            if let Some(error) = collective_kind(table) {
+            if let Some(error) = collective_kind(table).or_else(|| program_of_nccl_tests(table)) {
                 return Err(error);
             }
             let written = table.get::<String>("kind").ok().flatten();
@@ -296,6 +297,16 @@ fn collective_kind(table: &Table) -> Option<Diagnostic> {
     let instead = named_algorithm(&algorithms_of(&kind))?;
     let message = format!("{kind:?} is a collective and no kind of workload");
     Some(table.wrong("kind", message, format!("kind = \"collective\" and below it {instead}")))
+}
+
+/// The error for a kind that is the name of a program of nccl-tests, such as `all_reduce_perf`.
+fn program_of_nccl_tests(table: &Table) -> Option<Diagnostic> {
+    let kind = table.get::<String>("kind").ok()??;
+    let operation = kind.strip_suffix("_perf").unwrap_or(&kind);
+    let (name, _) = Operation::ALL.iter().find(|(name, _)| operation == *name)?;
+    let message = format!("{kind:?} is a program of nccl-tests and no kind of workload");
+    let help = format!("kind = {:?} and below it operation = {name:?}", nccl_sweep::KIND);
+    Some(table.wrong("kind", message, help))
 }
 
 /// The algorithm that a value of NCCL's variable NCCL_ALGO names for an operation.

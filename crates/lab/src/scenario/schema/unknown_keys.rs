@@ -25,6 +25,14 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("nodes", "servers"),
     ("planes", "ports"),
     ("rails", "nics"),
+    ("su", "segment"),
+    ("su_size", "segment"),
+    ("scalable_unit", "segment"),
+    ("leaf_radix", "radix"),
+    ("switch_ports", "radix"),
+    ("nic_ports", "ports"),
+    ("group_by", "by"),
+    ("per", "by"),
     ("size", "bytes"),
     ("length", "bytes"),
     ("time", "at"),
@@ -66,7 +74,18 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
     let own = table.fields.get("kind").map(Node::value);
     let other_kinds = keys::kinds_with(&table.name, key, own.as_ref().and_then(toml::Value::as_str));
     let also_called = OTHER_NAMES.iter().find(|(other, name)| other == key && known.contains(name));
-    let help = match also_called.map(|(_, name)| *name).or_else(|| nearest(key, known)) {
+    let meant = also_called.map(|(_, name)| *name).or_else(|| nearest(key, known));
+    let kind = own.as_ref().and_then(toml::Value::as_str);
+    let help = match meant {
+        _ if let Some(instead) = of_nvidia(key, kind) => Fix::text(instead),
+        Some(near)
+            if (also_called.is_some() || is_misspelt(key, near))
+                && let Some(given) = table.fields.get(near)
+                && is_beside(given, node) =>
+        {
+            let line = given.at.map_or_else(String::new, |(line, _)| format!(" (line {line})"));
+            Fix::text(format!("nothing in place of {key}: it follows from {near}{line}"))
+        }
         // A key that is written below a table's header belongs to that table.
         _ if !table.name.is_empty() && TOP_KEYS.contains(&key.as_str()) => {
             Fix::text(format!("{key} = {} above the first [table]", node.value()))
@@ -106,6 +125,31 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
     };
     let error = fault(table.file, node.at, format!("unknown key {key:?}{place}"), Some(help));
     Err(Diagnostic { code: Code::UnknownKey, ..error })
+}
+
+/// Whether two keys are written in one table. A value that a sweep adds to a table has its place in the sweep.
+fn is_beside(one: &Node, other: &Node) -> bool {
+    let (Some((line, column)), Some((other_line, other_column))) = (one.at, other.at) else { return false };
+    line == other_line || column == other_column
+}
+
+/// A hint for a key that NCCL or a data sheet of NVIDIA has, and that is no single key here.
+fn of_nvidia(key: &str, kind: Option<&str>) -> Option<&'static str> {
+    match (key.to_ascii_lowercase().as_str(), kind?) {
+        ("bytes" | "size", "nccl-tests") => {
+            Some("min_bytes and max_bytes; for one size both are the same, such as \"16MiB\"")
+        }
+        ("protocol" | "proto" | "nccl_proto", "nccl-tests" | "collective") => {
+            Some("algorithm = \"allreduce-nccl\", which chooses the protocol as NCCL does; it cannot be set")
+        }
+        ("nccl_algo", "nccl-tests" | "collective") => Some(
+            "algorithm; Ring, Tree and NVLS are \"allreduce-ring\", \"allreduce-double-binary-tree\" and \"allreduce-hierarchical\"",
+        ),
+        ("sus" | "scalable_units", "rails") => {
+            Some("servers, which are those of all units: their number times segment, the servers of a unit")
+        }
+        _ => None,
+    }
 }
 
 /// A hint that the key is a parameter of schemes; empty if it is not.

@@ -242,6 +242,37 @@ qps = "all"
     (
         "[workload]",
         r#"[[measure]]
+series = "drops"
+links = "tor-uplinks"
+by = "planes"
+[workload]"#,
+        r#"perm.toml:11:1: unknown by "planes"
+  write: by = "plane""#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "queue-delay"
+links = "tor-uplinks"
+by = "rail"
+above = "8us"
+[workload]"#,
+        r#"perm.toml:12:1: a curve of several links leaves out no points
+  write: by without above, or above without by"#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "sender-rtt"
+qps = "all"
+by = "rail"
+[workload]"#,
+        r#"perm.toml:11:1: by is for series of links alone, not for "sender-rtt"
+  write: series = "sender-rtt" without by"#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
 series = "sender-rtt"
 links = "all"
 [workload]"#,

@@ -228,6 +228,42 @@ fn faults_and_measures_name_the_parts_of_a_cluster() {
     }
 }
 
+#[test]
+fn links_are_measured_by_plane_and_by_rail() {
+    let hpn = on("kind = \"hpn\"\nservers = 8\nnics = 2\nsegment = 4\nlink = \"200Gbps\"");
+    let measured = |series: &str, rest: &str| {
+        format!("{hpn}[[measure]]\nseries = \"{series}\"\nlinks = \"nic-links\"\n{rest}\n")
+    };
+    for by in ["plane", "rail"] {
+        let text = measured("link-utilisation", &format!("by = \"{by}\""));
+        let point = scenario(&text).points().unwrap().remove(0);
+        let result = anabranch_engine::run(&point, &Default::default()).unwrap();
+        let names: std::collections::BTreeSet<&str> =
+            result.series.iter().map(|row| row.entity.as_str()).collect();
+        let two = [0, 1].map(|number| format!("{by}:{number} of nic-links"));
+        assert_eq!(names, two.iter().map(String::as_str).collect());
+    }
+    for (by, lacks) in [("plane", "planes"), ("rail", "servers")] {
+        let tree = on("kind = \"fat-tree\"\nhosts = 16\nlink = \"400Gbps\"");
+        let measure = "[[measure]]\nseries = \"drops\"\nlinks = \"tor-uplinks\"";
+        let error = refused(&format!("{tree}{measure}\nby = \"{by}\"\n"));
+        let end = format!("this topology has no {lacks}\n  write: links = \"tor-uplinks\" without by");
+        assert!(error.ends_with(&end), "{error}");
+        scenario(&format!("{tree}{measure}\n"));
+    }
+    // The curves of the links are recorded once, so all measures of the series have their interval.
+    let second = "[[measure]]\nseries = \"drops\"\nlinks = \"all\"\nevery = \"5us\"";
+    let text = format!("{}{second}\n", measured("drops", "by = \"rail\""));
+    let error = refused(&text);
+    let end =
+        "measure.0 combines curves of \"drops\" that have a point every 20us\n  write: every = \"20us\"";
+    assert!(error.ends_with(end), "{error}");
+    scenario(&text.replace("5us", "20us"));
+    let quiet = second.replace("every = \"5us\"", "above = \"5us\"").replace("drops", "queue-delay");
+    let error = refused(&format!("{}{quiet}\n", measured("queue-delay", "by = \"rail\"")));
+    assert!(error.ends_with("leave out no points\n  write: by in one of them, above in none"), "{error}");
+}
+
 /// A cluster of two servers whose GPUs run this workload.
 fn of_gpus(topology: &str, workload: &str) -> String {
     format!(
@@ -269,14 +305,128 @@ fn names_and_units_of_nvidia_are_refused_with_those_of_here() {
         scenario(&text.replace(written, fixed)).check().unwrap();
     }
     let error = refused(&of_gpus("", ring));
-    assert!(error.contains("link = \"3600Gbps\" and link_latency = \"50ns\""), "{error}");
-    let both = ring.replace("{}", "{ link = \"3600Gbps\", link_latency = \"50ns\" }");
-    scenario(&of_gpus("", &both)).check().unwrap();
+    assert!(error.ends_with("write: link = \"3600Gbps\" (18 NVLinks of an H100, one direction)"), "{error}");
+    let with_link = ring.replace("{}", "{ link = \"3600Gbps\" }");
+    let digest = |text: &str| scenario(text).points().unwrap().remove(0).workload;
+    assert_eq!(digest(&of_gpus("", &with_link)), digest(&of_gpus("nvlink = \"3600Gbps\"", ring)));
     let error = refused(&of_gpus(nvlink, ring).replace("\"reps\"", "\"uet\""));
     assert!(error.contains("write: one of \"uet-nscc\", \"uet-nscc-bitmap\""), "{error}");
     for (other, key) in [("planes = 2", "ports = 2"), ("rails = 4", "nics = 4")] {
         let error = refused(&of_gpus(other, ring));
         assert!(error.contains(&format!("\n  write: {key}")), "{error}");
+    }
+}
+
+#[test]
+fn a_key_that_follows_from_another_is_to_be_left_out() {
+    let permutation = "kind = \"permutation\"\nbytes = \"1MB\"";
+    for (keys, unknown, given) in [
+        ("ports = 2\nplanes = 4", "planes", "ports (line 7)"),
+        ("nics = 8\nrails = 8", "rails", "nics (line 7)"),
+        ("segment = 8\nsu = 8", "su", "segment (line 7)"),
+    ] {
+        let text = of_gpus(keys, permutation);
+        let end = format!("write: nothing in place of {unknown}: it follows from {given}");
+        let error = refused(&text);
+        assert!(error.ends_with(&end), "{error}");
+        let without: String =
+            text.lines().filter(|line| !line.starts_with(unknown)).map(|l| format!("{l}\n")).collect();
+        scenario(&without);
+    }
+    let error = refused(&of_gpus("", &format!("{permutation}\nhosts = 8\nhost = 9")));
+    assert!(error.ends_with("write: nothing in place of host: it follows from hosts (line 11)"), "{error}");
+}
+
+#[test]
+fn words_of_nccl_and_of_data_sheets_are_answered_in_words_of_here() {
+    let tests = |rest: &str| format!("kind = \"nccl-tests\"\noperation = \"all_reduce\"\n{rest}");
+    for (topology, workload, hint) in [
+        ("su = 8", "kind = \"permutation\"".to_owned(), "write: segment = 8 (did you mean \"segment\"?)"),
+        (
+            "leaf_radix = 64",
+            "kind = \"permutation\"".to_owned(),
+            "write: radix = 64 (did you mean \"radix\"?)",
+        ),
+        ("sus = 4", "kind = \"permutation\"".to_owned(), "their number times segment, the servers of a unit"),
+        (
+            "switch_ports = 64",
+            "kind = \"permutation\"".to_owned(),
+            "write: radix = 64 (did you mean \"radix\"?)",
+        ),
+        ("", tests("NCCL_ALGO = \"Ring\""), "and \"allreduce-hierarchical\""),
+        (
+            "",
+            tests("bytes = \"16MiB\""),
+            "write: min_bytes and max_bytes; for one size both are the same, such as \"16MiB\"",
+        ),
+        ("", tests("protocol = \"LL128\""), "which chooses the protocol as NCCL does; it cannot be set"),
+        ("", tests("NCCL_PROTO = \"LL128\""), "which chooses the protocol as NCCL does; it cannot be set"),
+        (
+            "",
+            "kind = \"all_reduce_perf\"\nbytes = \"1MB\"".to_owned(),
+            "write: kind = \"nccl-tests\" and below it operation = \"all_reduce\"",
+        ),
+    ] {
+        let error = refused(&of_gpus(topology, &workload));
+        assert!(error.ends_with(hint), "{error}");
+    }
+}
+
+#[test]
+fn a_rate_of_nvlink_with_the_number_of_a_data_sheet_is_warned_of() {
+    let warnings = |topology: &str, server: &str| -> Vec<String> {
+        let ring = format!(
+            "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"1MB\"\nserver = {{{server}}}"
+        );
+        scenario(&of_gpus(topology, &ring)).check().unwrap().iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(
+        warnings("nvlink = \"900Gbps\"", ""),
+        [
+            "s.toml:7:1: NVLink of 900Gbps has the number of a data sheet, which counts bytes in both directions; this \
+             key has the bits in one direction\n  write: nvlink = \"3600Gbps\""
+        ]
+    );
+    let [of_server] = &warnings("nvlink = \"3600Gbps\"", "link = \"1800Gbps\"")[..] else {
+        panic!("one warning")
+    };
+    assert!(of_server.ends_with("write: link = \"7200Gbps\""), "{of_server}");
+    assert_eq!(warnings("nvlink = \"3600Gbps\"", ""), [""; 0]);
+}
+
+#[test]
+fn faults_on_parts_by_other_names_are_answered_with_selectors() {
+    let fault = |key: &str, name: &str| {
+        let kind = if key == "links" { "link-down" } else { "switch-down" };
+        let permutation = "kind = \"permutation\"\nbytes = \"1MB\"";
+        let fault = format!("[[fault]]\nkind = \"{kind}\"\n{key} = \"{name}\"\nat = \"1us\"");
+        of_gpus("segment = 1", &format!("{permutation}\n{fault}"))
+    };
+    for (key, name, meant) in [
+        ("links", "gpu:3", "server:0/nic:3"),
+        ("links", "GPU11", "server:1/nic:3"),
+        ("links", "rank:99", "server:1/nic:7"),
+        ("links", "mlx5_0", "server:0/nic:0"),
+        ("links", "nic:8", "server:0/nic:7"),
+        ("links", "leaf:0", "cable:tor:0/up"),
+        ("links", "t0:1", "cable:tor:1/up"),
+        ("links", "t1:0/down:1", "spine:0/down:1"),
+        ("switches", "T1-0", "spine:0"),
+        ("links", "gpu:9/port:3", "server:1/nic:1/port:0"),
+        ("links", "mlx5_2/port:0", "server:0/nic:2/port:0"),
+        ("links", "tor:1", "cable:tor:1/up"),
+        ("links", "leaf:0/up", "tor:0/up"),
+        ("switches", "leaf:0", "tor:0"),
+    ] {
+        let text = fault(key, name);
+        let error = refused(&text);
+        assert!(error.ends_with(&format!("write: {key} = \"{meant}\"")), "{name}: {error}");
+        scenario(&text.replace(name, meant)).check().unwrap();
+    }
+    for name in ["su:0", "segment:1", "pod:0"] {
+        let error = refused(&fault("links", name));
+        assert!(error.contains("no selector names the parts of a"), "{error}");
+        assert!(error.contains("[\"server:0\", \"server:1\"]"), "{error}");
     }
 }
 

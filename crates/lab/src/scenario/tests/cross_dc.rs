@@ -193,7 +193,7 @@ fn what_is_no_place_here_is_answered_with_one_that_is() {
     };
     assert_eq!(watched("wan"), "links = \"esw-uplinks\"");
     assert_eq!(watched("esw:100%"), "links = \"esw-uplinks:100%\"");
-    assert_eq!(watched("spine:0"), "links = \"esw:0/up\"");
+    assert_eq!(watched("spine:0"), "links = \"cable:esw:0/up\"");
     let edge = PAPER.replace("reps", "themis-longhaul");
     let edge = format!("{edge}{PERMUTATION}[set]\n\"themis-longhaul.fabric.program_at\" = \"spine:100%\"\n");
     assert!(attempt(&edge).unwrap_err().to_string().ends_with("program_at\" = \"esw:100%\""));

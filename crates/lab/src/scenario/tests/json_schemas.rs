@@ -120,6 +120,7 @@ const LEFT_TO_CHECK: &[&str] = &[
     "perm.toml:12:1: until ends one failure, and failures at a rate begin at random times",
     "perm.toml:11:1: fault.0 would fail about 3.2e7 times by max_time = \"1s\", on 32 cables or switches; at most 1e6 failures are simulated",
     "perm.toml:10:1: \"tor:99/up\": there is no tor:99; they are tor:0 to tor:7",
+    "perm.toml:12:1: a curve of several links leaves out no points",
     "perm.toml:11:1: \"sender-rtt\" has a point for each acknowledgement, not for each interval",
     "perm.toml:10:1: \"0..7\": \"0..7\" is neither a queue pair's number nor a range of them such as \"0-7\"",
     "perm.toml:10:1: \"0,7-3\": \"7-3\" runs backwards",

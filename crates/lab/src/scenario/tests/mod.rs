@@ -254,7 +254,7 @@ fn every_series_reads_with_its_defaults() {
         let links = Some("all".to_owned());
         assert_eq!(
             read,
-            MeasureSpec { series, every: us(20), links, switches: None, qps: None, above: None }
+            MeasureSpec { series, every: us(20), links, switches: None, qps: None, above: None, by: None }
         );
     }
     for (word, series) in [("program-buffer", Series::ProgramBuffer), ("table-entries", Series::TableEntries)]
@@ -263,7 +263,7 @@ fn every_series_reads_with_its_defaults() {
         let switches = Some("tor:0".to_owned());
         assert_eq!(
             read,
-            MeasureSpec { series, every: us(20), links: None, switches, qps: None, above: None }
+            MeasureSpec { series, every: us(20), links: None, switches, qps: None, above: None, by: None }
         );
     }
     for (word, series, every) in [
@@ -273,7 +273,10 @@ fn every_series_reads_with_its_defaults() {
     ] {
         let read = measure(&format!("series = {word:?}\nqps = \"0-31\""));
         let qps = Some("0-31".to_owned());
-        assert_eq!(read, MeasureSpec { series, every, links: None, switches: None, qps, above: None });
+        assert_eq!(
+            read,
+            MeasureSpec { series, every, links: None, switches: None, qps, above: None, by: None }
+        );
     }
     for kind in SeriesKind::ALL {
         assert_eq!(

@@ -384,6 +384,7 @@ fn of_rest(section: &str, key: &str) -> Option<Case> {
         ("measure", "series") => others(&["\"queue-depth\"", "\"drops\"", "\"pause-victims\""]),
         ("measure", "every") => others(&["\"7us\""]),
         ("measure", "links") => others(&["\"tor-uplinks\""]),
+        ("measure", "by") => beside(&["\"plane\""], &[("links", "\"nic-links\"")]),
         ("measure", "switches") => measured(&["\"tor:1\""], &[("series", "\"program-buffer\"")]),
         ("measure", "qps") => measured(&["\"all\""], &[("series", "\"sender-rtt\"")]),
         ("measure", "above") => beside(&["\"3us\""], &[("series", "\"queue-delay\"")]),

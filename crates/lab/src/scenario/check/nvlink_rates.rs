@@ -1,0 +1,64 @@
+//! Warnings about rates of NVLink that have the number of a data sheet with the wrong unit.
+
+use crate::scenario::read::source_map::Origin;
+use crate::scenario::read::table::fault;
+use anabranch_base::{Diagnostic, Fix, Rate};
+use anabranch_fabric::TopologySpec;
+use anabranch_workload::{ServerSpec, WorkloadSpec};
+use std::collections::BTreeMap;
+
+/// The bytes per second of NVLink in the data sheets of V100, A100, H100 and B200, which count both directions.
+const OF_DATA_SHEETS: [u64; 4] = [300, 600, 900, 1800];
+
+/// The rates whose number is one of a data sheet, by the paths of their keys.
+#[derive(Default)]
+pub(in crate::scenario) struct NvLinkRates {
+    found: BTreeMap<String, Rate>,
+}
+
+impl NvLinkRates {
+    /// Examines the topology and the workload at a point of the sweep.
+    pub(in crate::scenario) fn look(&mut self, topology: &TopologySpec, workload: &WorkloadSpec) {
+        let of_topology = topology.clos().and_then(|(_, spec)| spec.nvlink);
+        self.add("topology.nvlink", of_topology);
+        // A server without a rate of its own has that of the topology.
+        let own = |server: &Option<ServerSpec>| {
+            server.map(|server| server.link).filter(|link| Some(*link) != of_topology)
+        };
+        match workload {
+            WorkloadSpec::Collective(job) => self.add("workload.server.link", own(&job.server)),
+            WorkloadSpec::Trace(job) => self.add("workload.server.link", own(&job.server)),
+            WorkloadSpec::Jobs { job } => {
+                for (number, job) in job.iter().enumerate() {
+                    self.add(&format!("workload.job.{number}.server.link"), own(&job.server));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, path: &str, rate: Option<Rate>) {
+        let is_of_data_sheet = |rate: &Rate| OF_DATA_SHEETS.iter().any(|of| *rate == Rate::from_gbps(*of));
+        if let Some(rate) = rate.filter(is_of_data_sheet) {
+            self.found.insert(path.to_owned(), rate);
+        }
+    }
+
+    /// A warning for each rate, with the rate of one direction in bits.
+    pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
+        let warning = |(path, rate): (String, Rate)| {
+            let key = path.rsplit('.').next().unwrap_or_default();
+            let message = format!(
+                "NVLink of {rate} has the number of a data sheet, which counts bytes in both directions; this key has \
+                 the bits in one direction"
+            );
+            fault(
+                &origin.file,
+                origin.place(&path),
+                message,
+                Some(Fix::set(key, format!("\"{}\"", Rate(4 * rate.0)))),
+            )
+        };
+        self.found.into_iter().map(warning).collect()
+    }
+}
