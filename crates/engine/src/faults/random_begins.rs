@@ -125,7 +125,7 @@ mod tests {
     fn without_a_duration_a_switch_fails_once_with_all_its_links() {
         let kind = FaultKind::SwitchDown { switches: "spine:100%".into() };
         let topology = tree();
-        let spines = topology.switches.iter().filter(|switch| switch.tier == 1).count();
+        let spines = topology.switches.iter().filter(|switch| switch.tier == 2).count();
         let all = drawn(kind, None, 1);
         assert_eq!(all.len(), spines);
         for (_, taken) in all {
