@@ -1,6 +1,7 @@
 //! `anabranch reproduce --live`: the runs of a figure on real packets, beside their simulations.
 
 use crate::args::ReproduceArgs;
+use crate::command::check::counted;
 use crate::failure::Failure;
 use crate::output::note;
 use crate::real_packets::{Finished, Options, check_run, differences, document, run_all, validity};
@@ -38,7 +39,7 @@ impl OnRealPackets {
             checked.is_ok()
         };
         points.retain(|point| can_run(point));
-        note(&format!("{}: {} runs on real packets", figure.id, points.len()));
+        note(&format!("{}: {} on real packets", figure.id, counted(points.len(), "run")));
         let ReproduceArgs { dilation, sockets, .. } = *args;
         let options = Options { dilation, sockets, limit: None, record: None };
         Ok(OnRealPackets { finished: run_all(&points, &options), runs: points.len(), refused })
