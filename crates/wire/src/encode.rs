@@ -67,7 +67,7 @@ pub fn encode_head(
         return Ok(Tail::default());
     }
     if format.headers == Headers::Mrc && mrc::defines(&packet.repr) {
-        return mrc::encode(format, link, packet, payload, out);
+        return mrc::encode_head(format, link, packet, payload, out);
     }
     let (is_data, at) = (matches!(packet.repr, Repr::Data { .. }), route.ip.bth());
     check_kind(format.headers, &packet.repr, at)?;

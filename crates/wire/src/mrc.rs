@@ -18,7 +18,7 @@ use crate::bytes::{Cursor, put_u24};
 use crate::error::{Fault, WireError, no_room};
 use crate::extension::Extension;
 use crate::format::{Format, Payload, TRIMMED_LAST_HOP_CLASS, number_of};
-use crate::frame::FrameParts;
+use crate::frame::{FrameParts, Tail};
 use crate::link::Link;
 use crate::number::{Reference, latest_time, nearest_psn, ticks};
 use crate::uet::CcState;
@@ -76,14 +76,15 @@ pub(crate) fn has_opcode(opcode: u8) -> bool {
     matches!(opcode, WRITE_ONLY | UET_ACK | ENDPOINT | MRC_NACK | MRC_PROBE)
 }
 
-/// Writes a packet that [`defines`] names to `out`, which is cleared first.
-pub(crate) fn encode(
+/// Writes the bytes before the payload of a packet that [`defines`] names to `out`, which is cleared first, and returns
+/// those after it.
+pub(crate) fn encode_head(
     format: &Format,
     link: Link,
     packet: &Packet,
     payload: &Payload<'_>,
     out: &mut Vec<u8>,
-) -> Result<(), WireError> {
+) -> Result<Tail, WireError> {
     let at = link.route.ip.bth();
     no_room("tag", at, packet.tag)?;
     let number = number_of(packet.qp, at + 5)?;
@@ -106,7 +107,7 @@ pub(crate) fn encode(
         payload: if is_data { payload.bytes } else { &[] },
         has_icrc: !matches!(packet.repr, Repr::Trimmed { .. }),
     };
-    parts.put(out, |out| put_headers(format.tick, &packet.repr, payload, out))
+    parts.put_head(out, |out| put_headers(format.tick, &packet.repr, payload, out))
 }
 
 fn flag(is_set: bool, flag: u8) -> u8 {
