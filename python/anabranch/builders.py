@@ -460,8 +460,8 @@ class Server(TypedDict, total=False):
         more; default: the GPUs of the topology's servers)
     link: Rate of each GPU's NVLink, per direction. (a rate above 0; default: `nvlink` of the topology; required with
         `ranks`)
-    link_latency: From the end of sending to the arrival. (a time; default: `nvlink_latency` of the topology; required
-        with `ranks`)
+    link_latency: From the end of sending to the arrival. (a time; default: `nvlink_latency` of the topology; 50 ns if
+        it has none, and with `ranks`)
     pxn: Whether data for a NIC of another rail is first sent over NVLink to the GPU of the same server whose NIC has
         that rail. (`true` or `false`; default: true; with `ranks`, false)
     channels: Number of rings or trees of a collective. Each of them leaves servers on a separate rail. (a number, 1
@@ -3515,12 +3515,15 @@ class Builder(dict[str, Any]):
         *,
         links: str,
         every: Time = ...,
+        by: Literal["plane", "rail"] = ...,
     ) -> S:
         """Records a curve of links.
 
         links: The links that are measured: `tor:0/up`, `tor-uplinks`, `all`. (names of links; needed)
         every: Interval of a point of the curve. Series of ACKs have a point for each ACK instead. (a time above 0;
             default: `"20us"`)
+        by: Of series of links: a curve for each plane or rail instead of one for each link. It is the sum over the
+            links, or the largest for `queue-delay`. (`plane` or `rail`; default: none)
         """
 
     @overload
@@ -3530,6 +3533,7 @@ class Builder(dict[str, Any]):
         *,
         links: str,
         every: Time = ...,
+        by: Literal["plane", "rail"] = ...,
         above: Time = ...,
     ) -> S:
         """Records how long packets wait.
@@ -3537,6 +3541,8 @@ class Builder(dict[str, Any]):
         links: The links that are measured: `tor:0/up`, `tor-uplinks`, `all`. (names of links; needed)
         every: Interval of a point of the curve. Series of ACKs have a point for each ACK instead. (a time above 0;
             default: `"20us"`)
+        by: Of series of links: a curve for each plane or rail instead of one for each link. It is the sum over the
+            links, or the largest for `queue-delay`. (`plane` or `rail`; default: none)
         above: For `queue-delay`: packets that waited longer than this time are counted. (a time; default: none)
         """
 

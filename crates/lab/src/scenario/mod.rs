@@ -49,5 +49,5 @@ pub use anabranch_engine::{
     EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, MixSpec, ObserverSpec, PfcSpec,
     RoutingMode, RunPoint, Scheme, Series, Several, WrrSpec,
 };
-pub use anabranch_fabric::{CrossDcSpec, TierSpec, TopologySpec};
+pub use anabranch_fabric::{CrossDcSpec, GroupBy, TierSpec, TopologySpec};
 pub use anabranch_workload::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
