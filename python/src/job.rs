@@ -122,7 +122,7 @@ impl Job {
         locked(&self.shared.session).name(index)
     }
 
-    /// The warnings about the scenario, one sentence each.
+    /// The warnings about the scenario, each with its place and, if there is one, its fix.
     fn warnings(&self) -> Vec<String> {
         locked(&self.shared.session).warnings().iter().map(ToString::to_string).collect()
     }

@@ -74,7 +74,7 @@ impl Results {
         anabranch_report::table(&self.set, width)
     }
 
-    /// Runs that failed or did not start, with the reasons.
+    /// Runs that failed or did not end, with the reason if there is one.
     fn missing(&self) -> Vec<(String, Option<String>)> {
         self.set
             .missing

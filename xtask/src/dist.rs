@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 /// The profile of releases, in `Cargo.toml` and `python/Cargo.toml`.
 pub const PROFILE: &str = "dist";
 
-/// The folder, below an installation prefix, in which each shell looks for completions.
+/// The file, below an installation prefix, in which each shell looks for the completions.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/anabranch"),
     ("zsh", "share/zsh/site-functions/_anabranch"),

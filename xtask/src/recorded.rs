@@ -73,8 +73,8 @@ pub fn check(root: &Path, checks: &[Check]) -> Result<()> {
     Ok(())
 }
 
-/// Writes the record from the present violations. Fails if that would add a violation to the record, unless `force`
-/// is true.
+/// Writes the record from the present violations. Fails if a violation is not recorded or larger than recorded,
+/// unless `force` is true.
 pub fn write(root: &Path, checks: &[Check], force: bool) -> Result<()> {
     let record = read(root)?;
     let empty = BTreeMap::new();

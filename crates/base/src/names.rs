@@ -1,7 +1,7 @@
 //! Spelling suggestions: the known name that was probably meant by a misspelt one.
 
-/// The least Jaro-Winkler similarity at which a name is suggested: `cnp_interval` is suggested for `cnp_delay`
-/// (0.84), and `at` is not suggested for `watchdog` (0.75).
+/// The least Jaro-Winkler similarity at which a name at an edit distance above 1 is suggested: `cnp_interval` is
+/// suggested for `cnp_delay` (0.84), and `at` is not suggested for `watchdog` (0.75).
 const LEAST_SIMILARITY: f64 = 0.8;
 
 /// The known name that is most similar to `written`, by edit distance if few letters differ and by Jaro-Winkler

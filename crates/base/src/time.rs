@@ -19,7 +19,7 @@ pub struct Duration(pub u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// A time later than every event.
+    /// The largest time, for an event that is not due.
     pub const NEVER: Time = Time(u64::MAX);
 
     /// The span since `earlier`, or zero if `earlier` is later than this instant.

@@ -13,7 +13,7 @@ use anabranch_sim::{Built, InjectedEnd, InjectedMessage, Injector, PausablePoint
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// An instant at which the engine pauses, after all events of the fabric at that time.
+/// An instant at which the engine pauses, after all events of hosts at that time.
 pub struct Instant {
     /// The simulated time of the pause.
     pub at: Time,

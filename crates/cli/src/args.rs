@@ -565,7 +565,7 @@ pub enum TableArg {
     Flows,
     /// A row per job, such as a collective or a trace
     Jobs,
-    /// A row per rank and per collective of a job from a trace
+    /// A row per rank of each job that has steps, and per collective of a job from a trace
     Parts,
     /// A row per point of a measured curve
     Series,

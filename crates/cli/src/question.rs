@@ -160,8 +160,8 @@ pub fn value(measure: &Measure, set: &ResultSet) -> Option<f64> {
     }
 }
 
-/// The sides of a text that consists of one comparison, with or without brackets around it. The right side is the
-/// measured one only if the left side has no measure of a scheme.
+/// The sides of a text that consists of one comparison, with or without brackets around it. The measured side is the
+/// left one, unless that is no measure of a scheme or refers to the ends of the range.
 fn sides_of(text: &str) -> Option<Sides> {
     let mut whole = within(text, 0..text.len());
     while text[whole.clone()].starts_with('(') && closing(text, whole.start) == Some(whole.end) {

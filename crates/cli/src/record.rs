@@ -1,4 +1,5 @@
-//! The folder of a recorded testbed run: the resolved scenario with its files, and a folder for each run.
+//! The folder that `anabranch testbed --record` writes: the resolved scenario with its files, and a folder for each
+//! run.
 
 use crate::failure::{Failure, reason};
 use crate::source::{self, Prepared};

@@ -150,7 +150,7 @@ impl RunCache {
         if folder.exists() {
             return;
         }
-        // The rows are moved into the set and moved back, because a second copy of them may be larger than memory.
+        // The rows are moved into the set and moved back, because memory may have no room for a second copy of them.
         let set = ResultSet {
             runs: vec![ran.result.run.clone()],
             flows: std::mem::take(&mut ran.result.flows),

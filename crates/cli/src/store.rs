@@ -33,7 +33,7 @@ const LEFT_ALONE: Duration = Duration::from_secs(24 * 3600);
 pub struct Item {
     /// The start of the folder's name, in plain characters only.
     pub name: String,
-    /// The digest of the text and of all files.
+    /// The digest of everything that determines the results.
     pub digest: String,
     /// The resolved scenario (or model) as TOML.
     pub toml: String,

@@ -25,12 +25,11 @@ use std::collections::BTreeMap;
 pub struct RunResult {
     /// Totals, with the digest of the totals, flows and jobs.
     pub run: RunRow,
-    /// One row per message, if the workload has no jobs. In a workload with jobs and several traffic classes, one row
-    /// per message that belongs to no job.
+    /// One row per message that belongs to no job.
     pub flows: Vec<FlowRow>,
     /// One row per job, if the workload has jobs.
     pub jobs: Vec<JobRow>,
-    /// One row for each rank and each collective of each job from a trace.
+    /// One row for each rank of each job that has steps, and one for each collective of each job from a trace.
     pub parts: Vec<PartRow>,
     /// Points of the measured curves.
     pub series: Vec<SeriesRow>,
@@ -104,7 +103,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     RunResult { parts, ..RunResult::new(run, flows, jobs, Vec::new()) }
 }
 
-/// The row of a run, without ideal times, slowdowns, faults and warnings.
+/// The row of a run, without the fields that [`collect`] sets.
 pub(crate) fn run_row(
     network: &Network<'_>,
     totals: &NodeTotals,
@@ -282,7 +281,7 @@ fn mean_us(ps: &[u64]) -> f64 {
     if ps.is_empty() { 0.0 } else { total as f64 / ps.len() as f64 / 1e6 }
 }
 
-/// The rows of the messages from number `from` on.
+/// The rows of the messages that belong to no job.
 fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideals: &Ideals<'_>) -> Vec<FlowRow> {
     let workload = engine.network().workload;
     let network = engine.network();

@@ -114,7 +114,7 @@ pub struct Counters {
     pub events: u64,
     /// Packets sent on links.
     pub packet_hops: u64,
-    /// Packets dropped for lack of buffer, by a fault of a switch, or by a PFC watchdog.
+    /// Packets dropped for lack of buffer, by a fault of a switch, by a slow receiver or by a PFC watchdog.
     pub drops: u64,
     /// Packets lost on links, in switches that went down, or without a route.
     pub link_losses: u64,

@@ -30,7 +30,7 @@ pub struct Control {
     pub count_packets: AtomicBool,
     /// Data packets that receivers had received for the first time at the last update.
     pub packets_delivered: AtomicU64,
-    /// Data packets of the workload. All messages count with the payload of the first traffic class.
+    /// Data packets of the workload.
     pub packets_total: AtomicU64,
 }
 

@@ -171,7 +171,7 @@ impl<'a> DrivenRun<'a> {
         self.network.board.last_end()
     }
 
-    /// The row of the run, without ideal times, slowdowns, faults and warnings.
+    /// The row of the run, without fields such as the digest, ideal times, slowdowns, faults and warnings.
     pub fn row(&self, totals: &NodeTotals) -> RunRow {
         let jobs = (0..).zip(&self.network.workload.jobs);
         let jobs: Vec<_> = jobs.map(|(number, job)| job_row(&self.network, number, job)).collect();

@@ -158,7 +158,7 @@ impl Stalled<'_> {
         format!("a loss of {probability:.digits$} or less a link, with {stall}")
     }
 
-    /// The length of the longest message divided by the size of a full packet on the wire, rounded up.
+    /// The number of packets of the longest message.
     fn packets(&self) -> u64 {
         self.longest.div_ceil(self.transport.framing().payload.0.max(1))
     }
@@ -187,7 +187,7 @@ impl Stalled<'_> {
                 }
                 _ => return None,
             };
-            // A selector with a share selects random links. Their tiers do not depend on the random choice.
+            // A selector with a share selects random links, usually of the same tiers whatever the random choice.
             let links = fault.targets(number, self.topology, 1).ok()?.links;
             let tier = |node| self.topology.switch(node).map_or(0, |switch| switch.tier);
             let levels: BTreeSet<(u8, u8)> = links

@@ -1,4 +1,4 @@
-//! Rows for the ranks and collectives of jobs from traces: computing time and exposed communication time.
+//! Rows for the ranks and collectives of jobs with steps: computing time and exposed communication time.
 
 use crate::engine::Engine;
 use crate::observer::Observer;

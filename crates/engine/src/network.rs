@@ -433,8 +433,8 @@ impl<'a> Network<'a> {
         (0..self.topology.host_ports(host)).any(|port| self.healthy.tor_index(host, port) == switch)
     }
 
-    /// The longest time from when a full packet begins its transmission on a healthy link until the next node acts on
-    /// it.
+    /// The longest time, over all kinds of links, from when a full packet begins its transmission until the next node
+    /// acts on it.
     pub fn longest_delay(&self) -> Duration {
         let of = |kind: &LinkKind| kind.hop(Time::ZERO, self.facts.packet.0 as u16).acts.since(Time::ZERO);
         self.link_kinds.iter().map(of).max().unwrap_or(Duration(1))

@@ -121,7 +121,7 @@ pub struct Shard<O> {
     pub counters: Counters,
     /// The histogram of the bytes that data packets found waiting at the shard's switches.
     pub backlogs: Backlogs,
-    /// Effects that the shard's nodes have on other nodes otherwise than by frames.
+    /// Effects of the shard's nodes other than frames.
     pub effects: Effects,
     /// The time of the shard's latest event.
     pub latest: Time,

@@ -62,7 +62,8 @@ impl TopologyBuilder {
     }
 
     /// Adds a further port to a host, and the cable that connects it to a switch of tier 1. If port `p` of every host
-    /// leads to the same network, and the networks of different ports are not connected, these networks are planes.
+    /// that has it leads to the same network, and the networks of different ports are not connected, these networks
+    /// are planes.
     pub fn port(&mut self, host: HostId, on: SwitchNumber, rate: Rate, latency: Duration) {
         self.ports.push(HostPort { host, on, rate, latency });
     }

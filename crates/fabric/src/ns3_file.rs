@@ -32,8 +32,8 @@ use lines::{File, Link};
 /// switch latency; every switch of the file has the latency `switch_latency`.
 ///
 /// A host with several links to switches is a NIC with one port per link, in the order of the lines. If the switches
-/// form several networks without a link between them, and port `p` of every host leads to the same network, these
-/// networks are planes.
+/// form several networks without a link between them, and port `p` of every host that has it leads to the same
+/// network, these networks are planes.
 ///
 /// In SimAI's files a host is a GPU with its NIC. `gpus_per_server` neighbouring GPUs are a server
 /// ([`Topology::servers`]). NVSwitches and their links are not part of the graph; they are represented by

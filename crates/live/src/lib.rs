@@ -8,8 +8,8 @@
 //! sockets. [`exact()`] runs all nodes of a run in one thread with exact times. The results are then those of the
 //! simulator.
 //!
-//! [`send`] and [`receive`] move files between two addresses with the senders and receivers of the cores, without
-//! nodes and without dilation.
+//! [`send`] and [`receive`] move files between two addresses with the protocol state machines of `anabranch-proto`,
+//! without nodes and without dilation.
 
 mod channel;
 mod check;

@@ -8,8 +8,8 @@ use anabranch_sim::{Built, DrivenRun};
 const MOST_HOSTS: u32 = 32;
 /// The most nodes of a testbed, which have a network namespace each.
 const MOST_NODES: u32 = 96;
-/// Number of packet-hops per second of real time that two cores handle without delay, even if other programs keep them
-/// busy.
+/// Number of packet-hops per second of real time that two CPU cores handle without delay, even if other programs keep
+/// them busy.
 const EASY_RATE: f64 = 12_000.0;
 /// Number of packet-hops per second of real time above which queues would build up in the machine itself.
 const MOST_RATE: f64 = 60_000.0;

@@ -24,7 +24,7 @@ fn by_clock(point: &RunPoint, dilation: u32, record: &Path) -> LiveOutcome {
     live(point, &built, &settings).unwrap_or_else(|error| panic!("{}: {error}", point.scheme.name))
 }
 
-// One test only, since a process that forks should have no other threads at work.
+// This file has a single test, because a process that forks should have no other threads at work.
 #[test]
 fn messages_arrive_whole_in_nearly_the_simulated_time_and_records_are_replayed() {
     let text = r#"

@@ -1,5 +1,5 @@
-//! A host that is late handles a timeout of its own and the acknowledgement that makes it needless one right after the
-//! other, so that the copy leaves when its message is no longer known.
+//! A late host handles a timeout, and immediately afterwards the acknowledgement that makes the retransmission
+//! needless. The retransmission then leaves when its message is no longer known.
 
 use anabranch_base::{Duration, MessageId, QpId, Time};
 use anabranch_live::{Frame, LiveNode};

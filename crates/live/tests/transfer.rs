@@ -151,7 +151,8 @@ fn several_peers_at_the_same_time() {
     assert_equal(&files, folders[1].path());
 }
 
-/// A peer that answers the first line with `line`, and the first line that it got.
+/// Starts a peer that answers the first line with `line`. Returns its address, and its thread, which returns that
+/// first line.
 fn fake_receiver(line: &'static str) -> (SocketAddr, thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

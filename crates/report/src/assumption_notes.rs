@@ -11,7 +11,7 @@ use anabranch_results::{FaultFacts, PointFacts, ResultSet, RunRow};
 /// groups, it gives the number of the others.
 const MOST: usize = 4;
 
-/// The notes on a result set. `points` is its resolved scenario at each point of the sweep.
+/// The notes on a result set. `points` has the facts about its scenario at each point of the sweep.
 pub(crate) fn notes(set: &ResultSet, points: &[PointFacts]) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(timeouts(set, points));
@@ -290,7 +290,7 @@ mod tests {
             texts,
             ["Timeouts (transport.rto, which follows the buffers unless set): 35.6 us (a); 4ms (b)."]
         );
-        // If all schemes have one timeout, the note appears only if a timer expired.
+        // If all schemes have the same timeout at each point, the note appears only if a timer expired.
         set_scenario(&mut found, SWEPT.replace("name = \"b\"", "").replace("rto = \"4ms\"", ""));
         assert_eq!(notes(&found), Vec::<String>::new());
         found.runs[0].timeouts = 1;

@@ -102,8 +102,7 @@ fn beside_its_measure(error: &MeasureError) -> String {
 /// The outcome of a measured number compared with the paper's number, as [`RULE`] states.
 ///
 /// The tolerances of `at-least` and `at-most` are meant for quotients: the measure divides a quantity with a unit by
-/// the paper's number, and the claim's number is then 1. For an `order`, `measured` states whether the order is true
-/// for every seed.
+/// the paper's number, and the claim's number is then 1. For an `order`, `measured` is 1 if the order is true.
 ///
 /// # Errors
 /// There is a pair instead of a number or a number instead of a pair, or the paper's number is not a finite one above
@@ -317,7 +316,7 @@ mod tests {
         assert_eq!(judged(everywhere, &set).2.comparisons.len(), 2);
     }
 
-    /// The rule in words mentions every kind and every outcome.
+    /// The rule in words has an entry for every kind, and for every outcome except `holds`.
     #[test]
     fn the_rule_in_words_is_whole() {
         let named: Vec<&str> = RULE.iter().map(|(name, _)| *name).collect();

@@ -236,8 +236,8 @@ fn differences(sets: &[(String, &ResultSet)]) -> Vec<(String, Vec<Option<String>
     keys.into_iter().map(|key| (key.clone(), values(key))).filter(|(_, values)| differ(values)).collect()
 }
 
-/// The number with five significant digits, without trailing zeros. A number below 1 has at most four decimals, and a
-/// number from 100,000 on is a whole number.
+/// The number with about five significant digits, without trailing zeros. A number below 1 has at most four decimals,
+/// and a number from 100,000 on is a whole number.
 fn digits(number: f64) -> String {
     if number == 0.0 || number.abs() >= 100_000.0 {
         return format!("{number:.0}");
@@ -283,9 +283,9 @@ impl Comparison {
         rows
     }
 
-    /// The answer: for each set except the first, a sentence that compares the completion time of its slowest job or
-    /// message with that of the first set. If there are many schemes, the sentence names those that differ most, and a
-    /// note names the others. Notes begin with `Note:`.
+    /// The answer: for each set except the first, a sentence that compares it with the first set. Unless both are
+    /// equal in every quantity, the sentence compares the completion times of the slowest jobs or messages. If there
+    /// are many schemes, it names those that differ most, and a note names the others. Notes begin with `Note:`.
     pub fn verdict(&self) -> Vec<String> {
         self.answer().lines()
     }

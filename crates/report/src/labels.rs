@@ -100,7 +100,7 @@ pub(crate) enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// The unit for times in µs if this is the longest of them.
+    /// The unit for times of which `longest_us` is the longest.
     pub(crate) fn of(longest_us: f64) -> Self {
         if longest_us >= 10_000.0 { TimeUnit::Millis } else { TimeUnit::Micros }
     }

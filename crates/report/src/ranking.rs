@@ -132,7 +132,7 @@ impl RankedScheme {
 /// The time until goodput recovered from the faults, over the seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Recovery {
-    /// There is nothing to recover from, or a baseline is missing or did not finish.
+    /// There is nothing to recover from, a baseline is missing or did not finish, or all faults fail at random times.
     Unknown,
     /// Goodput did not fall in any seed.
     NoDip,

@@ -1,5 +1,5 @@
-//! Notes on the causes of delay of the slowest messages and jobs, as far as results show them: timeouts, and
-//! competition with other messages of the same job.
+//! Notes on the delay by timeouts, and on collectives whose messages compete with each other (AllToAll) or put little
+//! load on the fabric (rings).
 
 use crate::groups::{Group, at_points, groups, named};
 use crate::labels::duration;
@@ -83,9 +83,9 @@ fn number_at_points(
     Some((number, begin))
 }
 
-/// Notes that compare the slowest messages with a timeout to the slowest without one. They are empty if no timer
-/// expired. The results do not contain the time that a message waited for a timeout, because other packets are sent
-/// while a timer runs.
+/// Notes on the delay by timeouts, which compare the slowest messages with a timeout to the slowest without one. They
+/// are empty if no timer expired. The results do not contain the time that a message or a job waited for a timeout,
+/// because other packets are sent while a timer runs.
 pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     let groups = groups(set);
     let is_late = |group: &&Group<'_>| group.total(|run| run.timeouts) > 0;

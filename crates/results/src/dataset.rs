@@ -162,8 +162,7 @@ fn place(fresh: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Sets the mode of a temporary file. Only the current user may read a temporary file; others may need to read this
-/// one.
+/// Sets the mode of a temporary file or folder. By default only the current user may read it; others may need to.
 fn readable(path: &Path, mode: u32) -> io::Result<()> {
     #[cfg(unix)]
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))?;

@@ -111,11 +111,12 @@ pub struct FaultFacts {
     pub links: Vec<String>,
     /// The selectors of the affected switches, for a fault of switches.
     pub switches: Vec<String>,
-    /// The probability, for a fault that loses packets or corrupts bits.
+    /// The probability, for a fault that loses or refuses packets or corrupts bits.
     pub probability: Option<f64>,
-    /// The times at which the fault starts, in microseconds.
+    /// The times at which the fault starts, in microseconds. For a fault that fails at random, failures occur
+    /// from this time on.
     pub starts_us: Vec<f64>,
-    /// The duration of each occurrence in microseconds, or `None` if the fault lasts to the end.
+    /// The duration of each occurrence in microseconds, or `None` if the fault lasts to the end or fails at random.
     pub duration_us: Option<f64>,
     /// The period in microseconds, for a fault of links that flap at regular intervals.
     pub period_us: Option<f64>,
@@ -132,7 +133,8 @@ impl FaultFacts {
         self.starts_us != [0.0] || self.duration_us.is_some() || self.period_us.is_some()
     }
 
-    /// The end in microseconds of the occurrence that starts at `from_us`, or `None` if the fault lasts to the end.
+    /// The end in microseconds of the occurrence that starts at `from_us`, or `None` if the fault lasts to the end or
+    /// fails at random.
     pub fn end_us(&self, from_us: f64) -> Option<f64> {
         self.duration_us.map(|duration| from_us + duration)
     }

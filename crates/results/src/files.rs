@@ -6,7 +6,7 @@
 //! | `runs.parquet` | one [`RunRow`] a row, with its number (`run`); each swept parameter and each name of `extra` is a column, null in runs that lack it |
 //! | `flows.parquet` | one [`FlowRow`] a row; times that never came and counts that are not known are null |
 //! | `jobs.parquet` | one [`JobRow`] a row; no rows if the workload has no jobs |
-//! | `parts.parquet` | one [`PartRow`] a row; no rows if no job is from a trace or has transfers over NVLink |
+//! | `parts.parquet` | one [`PartRow`] a row; no rows if no job has steps, such as computations or transfers over NVLink |
 //! | `series.parquet` | one [`SeriesRow`] a row |
 //! | `faults.parquet` | one [`FaultRow`](crate::FaultRow) a row |
 //! | `facts.json` | the [`ScenarioFacts`](crate::ScenarioFacts) |

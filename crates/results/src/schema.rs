@@ -31,7 +31,8 @@ columns! {
         /// Messages whose delivery was acknowledged to the sender.
         #[column("messages", digest)]
         pub flows_finished: u64,
-        /// Mean flow completion time.
+        /// Mean flow completion time. With several traffic classes, this time, the percentiles, the maximum and the
+        /// slowdowns are those of the first class.
         #[column("us", digest)]
         pub fct_mean_us: f64,
         /// Median flow completion time.
@@ -46,8 +47,7 @@ columns! {
         /// Largest FCT that a flow would have alone in the network.
         #[column("us", digest)]
         pub ideal_fct_max_us: f64,
-        /// Mean slowdown (FCT over ideal FCT) of the flows that finished. It is 0 if no flow finished, and in runs
-        /// without a row for each flow.
+        /// Mean slowdown (FCT over ideal FCT) of the flows that have a row and finished. It is 0 if there are none.
         #[column("")]
         pub slowdown_mean: f64,
         /// Median slowdown, with the same exceptions as the mean.
@@ -78,8 +78,8 @@ columns! {
         /// jobs.
         #[column("us")]
         pub ideal_cct_max_us: f64,
-        /// Bytes of a collective divided by its CCT, for the finished job with the smallest bus bandwidth. None without
-        /// collectives.
+        /// Bytes of a collective divided by its CCT, for the finished job with the smallest bus bandwidth. None if no
+        /// collective finished.
         #[column("GB/s", last)]
         pub algbw_gbytes_per_sec: Option<f64>,
         /// Bus bandwidth of the same job: `algbw_gbytes_per_sec` times a factor of nccl-tests, so that collectives of any
@@ -106,7 +106,7 @@ columns! {
         /// Packets dropped for lack of buffer, by a fault of a switch, by a slow receiver or by a PFC watchdog.
         #[column("packets", digest)]
         pub drops: u64,
-        /// Packets lost on links (down, lossy or with bit errors) or in switches that went down.
+        /// Packets lost on links (down, lossy or with bit errors), in switches that went down or for lack of a route.
         #[column("packets", digest)]
         pub link_losses: u64,
         /// Data packets that a switch trimmed to their header.
@@ -130,7 +130,8 @@ columns! {
         /// Packets sent over directed links, counted once per link. It is the unit of simulation work.
         #[column("packet-hops", digest)]
         pub packet_hops: u64,
-        /// Simulated time at the end of the run.
+        /// Simulated time at the end of the run: if all messages finished, that of the last acknowledgement,
+        /// computation or transfer over NVLink.
         #[column("us", digest)]
         pub sim_time_us: f64,
         /// Wall-clock time. It is not part of the digest.
@@ -324,7 +325,7 @@ columns! {
 }
 
 impl FlowRow {
-    /// The [`FlowRow::group`] with this name. It needs no allocation if it is a group of a built-in workload.
+    /// The [`FlowRow::group`] with this name. It needs no allocation for the most frequent groups.
     pub fn group_named(name: &str) -> Cow<'static, str> {
         group_named(name)
     }
@@ -389,8 +390,8 @@ columns! {
 }
 
 columns! {
-    /// A rank of a job from a trace or of a job with transfers over NVLink, or a collective of a job from a trace,
-    /// with the time during which it computes and the time during which it does not.
+    /// A rank of a job that has steps (such as a job from a trace or with transfers over NVLink), or a collective of
+    /// a job from a trace, with the time during which it computes and the time during which it does not.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct PartRow {
         /// The number of the run.

@@ -23,8 +23,8 @@ pub struct ResultSet {
     pub flows: Vec<FlowRow>,
     /// One row per job of each run. There are no rows if the workload has no jobs.
     pub jobs: Vec<JobRow>,
-    /// One row per rank of each job from a trace or with transfers over NVLink, and one per collective of each job
-    /// from a trace.
+    /// One row per rank of each job that has steps, such as a job from a trace or with transfers over NVLink, and one
+    /// per collective of each job from a trace.
     pub parts: Vec<PartRow>,
     /// Measured curves in memory.
     pub series: Vec<SeriesRow>,

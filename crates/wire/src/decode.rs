@@ -81,7 +81,7 @@ fn uet_parts(format: &Format, bytes: &[u8]) -> Result<Option<(Link, Range<usize>
 
 /// Trims a data packet to its headers, as a switch does. The payload and the ICRC are cut off. The DSCP becomes that
 /// of a trimmed packet ([`TRIMMED_CLASS`]), or gets DCP's tag. The UDP length does not change. A packet of Ultra
-/// Ethernet is cut to 24 bytes from the UDP header on.
+/// Ethernet is cut to at most 24 bytes from the UDP header on.
 ///
 /// # Errors
 /// The bytes are no data packet in this format or, unless the headers are those of DCP or Ultra Ethernet, their ICRC

@@ -5,15 +5,15 @@
 //! | Bytes | Field | Bit of byte 1 |
 //! |---|---|---|
 //! | 0 | 0xa1 | |
-//! | 1 | a bit for each of the fields that follow, in this order | |
+//! | 1 | the bits of the last column, each of which states whether a field is present | |
 //! | 2-3 | bits of programs in switches ([`Packet::tag`](anabranch_proto::Packet::tag)) | |
-//! | 4 | time in ticks: for data, when it was sent; for answers, when the answered packet was sent | 0 |
-//! | 12 | message, its number of packets, offset of the payload in it; 4 bytes each | 1 |
-//! | 4 | `dcp`: MSN and sRetryNo. `eqds`: the pull up to which there is demand | 2 |
-//! | 12 | 0 (1 byte), base PSN (3), bitmap of received PSNs (8) | 3 |
-//! | 8 | 0 (2 bytes), bitmap of the PSNs whose entropy values are echoed (6) | 4 |
-//! | 4 | timestamps of programs in switches | 5 |
-//! | 4 | flags (1 byte), 0 (3): a retransmission (bit 0), trimmed at the last hop (1), marked (2), in the control class (3) | 6 |
+//! | 4 B | time in ticks: for data, when it was sent; for answers, when the answered packet was sent | 0 |
+//! | 12 B | message, its number of packets, offset of the payload in it; 4 bytes each | 1 |
+//! | 4 B | `dcp`: MSN and sRetryNo. `eqds`: the pull up to which there is demand | 2 |
+//! | 12 B | 0 (1 byte), base PSN (3), bitmap of received PSNs (8) | 3 |
+//! | 8 B | 0 (2 bytes), bitmap of the PSNs whose entropy values are echoed (6) | 4 |
+//! | 4 B | timestamps of programs in switches | 5 |
+//! | 4 B | flags (1 byte), 0 (3): a retransmission (bit 0), trimmed at the last hop (1), marked (2), in the control class (3) | 6 |
 //!
 //! Bit 7 is reserved.
 //!

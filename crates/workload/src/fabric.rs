@@ -21,7 +21,8 @@ pub struct Fabric {
     pub dims: Vec<u32>,
     /// The servers of the topology. None if it has no servers.
     pub servers: Option<Servers>,
-    /// Whether the places for ranks are the GPUs of the servers instead of the hosts.
+    /// Whether the places for ranks are the GPUs of the servers instead of the hosts. `hosts` and `tor_of` then refer
+    /// to the GPUs.
     pub of_gpus: bool,
 }
 

@@ -85,7 +85,7 @@ pub enum WorkloadSpec {
     },
     /// A job from a trace file of another tool.
     Trace(TraceSpec),
-    /// Several jobs from traces, on disjoint hosts.
+    /// Several jobs from traces, on disjoint hosts or GPUs.
     Jobs {
         /// The jobs.
         job: Vec<TraceSpec>,

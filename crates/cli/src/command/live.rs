@@ -1,4 +1,4 @@
-//! `anabranch live`: files between two addresses, by the transports of the cores.
+//! `anabranch live`: files between two addresses, with the transport of a scheme.
 
 use crate::args::{BothArgs, LiveCommand, ReceiveArgs, SendArgs};
 use crate::failure::{Failure, reason};

@@ -117,7 +117,7 @@ fn which(all: &[figures::FigureFile]) -> String {
     )
 }
 
-/// A model costs almost nothing.
+/// The cost of the runs of a figure. That of a model is negligible.
 fn cost(figure: &Figure) -> Result<Cost, Failure> {
     match &figure.scenario {
         Some(scenario) => Cost::estimate(&scenario.points()?, None),

@@ -333,7 +333,7 @@ impl Runs {
     fn places(&mut self, points: Vec<RunPoint>) -> Vec<usize> {
         let mut place = |point: RunPoint| {
             // The debug text of a point contains everything that determines the run's results, so its digest is the
-            // name. Another build may print a point differently; it then has its own runs.
+            // name.
             let name = text_digest(&format!("{point:?}"));
             *self.places.entry(name.clone()).or_insert_with(|| {
                 self.each.push((name, point));

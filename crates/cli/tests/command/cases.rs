@@ -69,8 +69,8 @@ fn a_mistake_in_an_imported_file_is_answered_in_its_own_format() {
     assert!(more.contains("1 flow behind the 1 that its first line counts"), "{more}");
 }
 
-/// Eight hosts are connected in a ring. Without `rank_hosts`, a ring collective uses every link at its full rate:
-/// each host sends 2 x 7 = 14 blocks of 1 MB at 100 Gb/s, which take 14 x 80 us = 1,120 us.
+/// Eight hosts are connected in a ring. Without `rank_hosts`, the ranks of a ring collective are neighbours: each
+/// host sends 2 x 7 = 14 blocks of 1 MB at 100 Gb/s, which take 14 x 80 us = 1,120 us.
 #[test]
 fn hosts_that_are_joined_without_a_switch_run() {
     let Some(folder) = cases().map(|cases| cases.join("02-dgx1-no-switch")) else { return };

@@ -145,7 +145,8 @@ fn what_a_kill_leaves_goes_with_the_next_run_and_what_is_at_work_stays() {
     next(&[]);
 }
 
-/// Starts a long run, waits until it simulates and for the additional time `then`, and presses Ctrl-C.
+/// Starts a long run, waits until its folder has the first file and for the additional time `then`, and presses
+/// Ctrl-C.
 fn interrupted(place: &Place, then: Duration) -> Ended {
     let child = simulating(place);
     std::thread::sleep(then);
@@ -153,7 +154,7 @@ fn interrupted(place: &Place, then: Duration) -> Ended {
     child.wait_with_output().unwrap().into()
 }
 
-/// The process of a run of `s.toml` that has begun to simulate.
+/// The process of a run of `s.toml` that has written the first file of its folder.
 fn simulating(place: &Place) -> Child {
     let mut command = place.command(&["run", "s.toml", "--out", "out", "--threads", "1"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -1,5 +1,5 @@
-//! Tests of the papers' pages: the counts on the first screen agree with the tables of claims below, which list every
-//! claim of the figures.
+//! Tests of the papers' pages: the counts on the page of a paper agree with the tables of claims on the page with its
+//! details, which list every claim of the figures.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -191,7 +191,8 @@ fn an_error_rate_of_the_topology_is_named_with_its_lines() {
     );
 }
 
-/// The proposed stall limit is longer than the configured one, and fits into the run.
+/// The proposed stall limit is longer than the configured one. If it does not fit into the run, a longer `max_time`
+/// is proposed too.
 #[test]
 fn a_longer_stall_is_longer() {
     let topology = lossy(0.1);

@@ -2,9 +2,9 @@
 //!
 //! With the port choices `entropy` and `queue-pair`, a data packet alone determines its port, except that a NIC with
 //! failover avoids ports whose links are down. With `entropy`, a load balancer that spreads packets over entropy
-//! values therefore also spreads them over ports and planes, without any knowledge of these. A packet whose port is
-//! busy waits at that port, so that other ports do not stay idle. When the number of a queue pair's packets that wait
-//! at ports equals the number of ports, the queue pair gets no turn until one of them leaves.
+//! values therefore also spreads them over ports and planes. A packet whose port is busy waits at that port, so that
+//! other ports do not stay idle. When the number of a queue pair's packets that wait at ports equals the number of
+//! ports, the queue pair gets no turn until one of them leaves.
 
 use super::round::SenderSlot;
 use super::{DONE, Host, PORT};

@@ -18,7 +18,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 /// The number of full packets by which the waiting data must fall below the size of the buffer before the NIC resumes
-/// its links.
+/// its links, unless nothing waits.
 const RESUME_PACKETS: u64 = 2;
 
 /// The reception of a host with a fault of the host itself (see above).
@@ -36,7 +36,7 @@ pub(super) struct Reception {
     buffer: u64,
     /// The bytes beyond `buffer` that may still arrive once the links are paused. 0 in a lossy class.
     headroom: u64,
-    /// The bytes by which `held` must be below `buffer` before the NIC resumes its links.
+    /// The bytes by which `held` must be below `buffer` before the NIC resumes its links, unless `held` is 0.
     resume: u64,
     /// Whether `held` has exceeded `buffer`, and has since then neither fallen by `resume` below it nor to 0.
     full: bool,

@@ -35,7 +35,7 @@ struct Bottleneck {
 }
 
 /// The four resources that a message uses, as indexes into [`UnloadedTimes::leads`]: the sender's NIC, all uplinks of
-/// its ToRs together, all downlinks to the receiver's ToRs together, and the link to the receiver.
+/// its ToRs together, all downlinks to the receiver's ToRs together, and all links to the receiver together.
 const SENDER: usize = 0;
 const UPLINKS: usize = 1;
 const DOWNLINKS: usize = 2;
@@ -124,8 +124,6 @@ impl Ideal<'_> {
         let (starts, chain) = starts(workload, job, gates, &mut unloaded);
         let mut order: Vec<u32> = (0..starts.len() as u32).collect();
         order.sort_by_key(|&message| starts[message as usize]);
-        // The places are, per host, the sending and the receiving links, and per set of ToRs their uplinks and
-        // downlinks.
         let mut places: BTreeMap<Place<'_>, (Bottleneck, u128)> = BTreeMap::new();
         for message in order {
             let (start, of) = (starts[message as usize], unloaded(job.messages.start + message));
@@ -177,8 +175,9 @@ impl Ideal<'_> {
         }
     }
 
-    /// The ports of the ToR at `node` on the shortest paths between two hosts, with the rate of their links up
-    /// ([`UPLINKS`]) or down ([`DOWNLINKS`]) in bits per second. None if these are all ports to other switches.
+    /// The ports of the ToR at `node` on the shortest paths between two hosts, with the total rate of their links up
+    /// ([`UPLINKS`]) or down ([`DOWNLINKS`]) in bits per second. None if the ToR has no further ports to other
+    /// switches.
     fn ports_used(&self, place: usize, node: NodeId, ends: Qp) -> Option<(&[u16], u128)> {
         let (here, there) = if place == UPLINKS { (ends.src, ends.dst) } else { (ends.dst, ends.src) };
         let ports =
@@ -199,8 +198,7 @@ impl Ideal<'_> {
         let tiers = self.tiers(src, dst);
         let acknowledged = self.fct(src, dst, bytes).0;
         let ack = ack_return(&tiers).0;
-        // No packet on the wire is shorter than the shortest one, so the time of the shortest packet to a resource is a
-        // lower bound.
+        // The time that the shortest packet takes to a resource is a lower bound for all packets.
         let shortest = self.parts(bytes).iter().map(|parts| parts.last).min().unwrap_or(0);
         let (mut leads, mut tails) = ([0; 4], [0; 4]);
         let last = tiers.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! A queue's level at the end of each interval.
+//! Curves of a level, such as that of a queue, at the end of each interval.
 
 use super::curves::CurveData;
 use anabranch_base::{Duration, Rate, Time};

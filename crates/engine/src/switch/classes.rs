@@ -24,10 +24,11 @@ pub(super) struct SwitchClasses {
     counts: Vec<ClassCounts>,
 }
 
-/// The counters of a class at a switch.
+/// The counters of a class at a switch, or at all nodes.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct ClassCounts {
-    /// Packets dropped for lack of buffer.
+    /// Packets dropped for lack of buffer. The count of the first class includes the drops of all classes for other
+    /// reasons.
     pub drops: u64,
     /// ECN marks of data packets.
     pub marks: u64,

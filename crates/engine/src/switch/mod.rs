@@ -454,9 +454,9 @@ impl Switch {
         self.egress.transmit_pause(port, class, stop, at);
     }
 
-    /// Resets the pause state of a class after the reverse link of `port` went down or came up. Returns whether the
-    /// other end is paused from now on. Without a reset, a lost XON would leave it paused for ever, and a lost XOFF would
-    /// overflow the headroom.
+    /// Resets the pause state of a class after the link of `port`, in either direction, went down or came up. Returns
+    /// whether the other end is paused from now on. Without a reset, a lost XON would leave it paused for ever, and a
+    /// lost XOFF would overflow the headroom.
     ///
     /// This is called at the time of the fault, after all events before that time and before the events at that time.
     /// Faults of one instant are handled in the order of the agenda. The state of the other end changes at the same

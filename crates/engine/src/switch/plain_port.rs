@@ -85,7 +85,7 @@ pub trait Buffer {
     fn release(&mut self, from: u16, bytes: u16);
 }
 
-/// The buffer of a switch without a shared buffer: nothing is charged.
+/// The buffer of a switch whose queues have limits of their own: nothing is charged.
 pub struct Unshared;
 
 impl Buffer for Unshared {

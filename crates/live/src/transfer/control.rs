@@ -182,7 +182,7 @@ impl Control {
         self.greeted
     }
 
-    /// Whether the peer has sent a line of JSON. Others than senders may connect and send none.
+    /// Whether the peer has sent a line of JSON. A program that is no sender may connect and send none.
     pub fn has_spoken(&self) -> bool {
         self.has_spoken
     }

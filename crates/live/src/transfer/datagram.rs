@@ -7,8 +7,8 @@
 //! | 6-3 | number of the transfer at the receiver |
 //! | 2-1 | entropy value |
 //!
-//! The ICRC covers the headers of two hosts with the numbers 0 and 1 in place of the true addresses, which a NAT may change.
-//! The entropy value selects one of the sender's UDP ports, of which there are fewer than entropy values.
+//! The ICRC covers the headers of two hosts with the numbers 0 and 1 in place of the true addresses, which a NAT may
+//! change. The entropy value selects one of the sender's UDP ports, of which there may be fewer than entropy values.
 
 use crate::codec::psn_of;
 use crate::error::LiveError;
@@ -218,7 +218,7 @@ impl ReceiveBuffer {
     }
 }
 
-/// The losses on purpose of one peer.
+/// The artificial losses at one peer.
 pub struct Losses {
     share: f64,
     random: Stream,

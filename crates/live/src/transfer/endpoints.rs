@@ -1,7 +1,7 @@
-//! The senders and receivers of the cores for a transfer.
+//! The protocol state machines (`anabranch-proto`) of a transfer: its senders and receivers.
 //!
-//! A scenario with two hosts at one switch gives the cores their parameters and the facts about the path, so that a
-//! scheme means here what it means in a simulation on the setup `common`.
+//! A scenario with two hosts at one switch gives them their parameters and the facts about the path, so that a scheme
+//! means here what it means in a simulation on the setup `common`.
 
 use super::TransferParameters;
 use crate::error::LiveError;

@@ -1,9 +1,9 @@
-//! Files and streams between two addresses, with the transports of the cores and without dilation.
+//! Files and streams between two addresses, with the simulator's protocol state machines and without dilation.
 //!
 //! A sender and a receiver agree over a TCP connection (`control`), and the files follow in UDP packets (`datagram`)
-//! between the senders and receivers of the cores (`endpoints`). A file is cut into messages of equal size (the last
-//! one may be shorter), which take turns on the queue pairs. The receiver writes each packet at its offset in its
-//! message, and each message at its offset in the file (`sink`).
+//! between the protocol state machines (`endpoints`). A file is cut into messages of equal size (the last one may be
+//! shorter), which take turns on the queue pairs. The receiver writes each packet at its offset in its message, and
+//! each message at its offset in the file (`sink`).
 
 mod control;
 mod datagram;
@@ -35,9 +35,9 @@ pub const VERSION: u32 = 1;
 pub struct TransferParameters {
     /// The name of a built-in scheme.
     pub scheme: String,
-    /// The rate at which the sender sends at most, as in a scenario. It is the line rate for the cores.
+    /// The rate at which the sender sends at most, as in a scenario. The protocol state machines use it as line rate.
     pub rate: String,
-    /// The round trip time that the cores assume for an idle path, as in a scenario.
+    /// The round trip time that the protocol state machines assume for an idle path, as in a scenario.
     pub rtt: String,
     /// The payload of a full packet in bytes.
     pub payload: u16,
@@ -145,7 +145,7 @@ pub struct Statistics {
     pub marked: u64,
     /// Packets that were lost on purpose.
     pub lost_on_purpose: u64,
-    /// Packets that are damaged or do not belong to the transfer.
+    /// Packets that could not be read as packets of the transfer.
     pub unreadable: u64,
     /// The CPU time of the process in seconds.
     pub cpu_seconds: f64,
@@ -165,8 +165,8 @@ fn cpu_seconds() -> f64 {
     time.map_or(0.0, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
 }
 
-/// The time that the cores see. Times of a peer are restored from their low bits as times in the recent past, which
-/// therefore must not lie before time 0.
+/// The time that the protocol state machines see. Times of a peer are restored from their low bits as times in the
+/// recent past, which therefore must not lie before time 0.
 fn core_time(begin_ns: u64) -> Time {
     const PAST_NS: u64 = 1_000_000_000_000;
     Time((monotonic_ns().saturating_sub(begin_ns) + PAST_NS) * 1000)

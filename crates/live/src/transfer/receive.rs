@@ -19,7 +19,7 @@ use std::os::fd::AsFd;
 use std::time::Duration as RealDuration;
 
 const LONGEST_WAIT_NS: u64 = 100_000_000;
-/// The most batches that are received before connections are looked at.
+/// The most batches that are received before connections are handled.
 const RECEIVED_AT_ONCE: usize = 8;
 
 /// Receives files until as many senders as expected have finished or failed.

@@ -119,7 +119,7 @@ struct Session {
     acted: Time,
     /// The queue pair whose turn it is.
     turn: usize,
-    /// The socket of each UDP source port, with what waits to be sent. Answers come to the first.
+    /// The socket of each UDP source port, with the datagrams that wait to be sent. Answers arrive at the first one.
     ports: Vec<(Socket, Batch)>,
     losses: Losses,
     statistics: Statistics,

@@ -1,8 +1,8 @@
 //! The files of a transfer at its receiver.
 //!
 //! Messages arrive in any order. In a folder, each is written at its offset as soon as its file is known. The name of
-//! the file ends with `.part` until it is whole. On standard output, messages wait for those before them, and for the
-//! reader of a pipe, which may take its time.
+//! the file ends with `.part` until it is whole. On standard output, messages wait for those before them, and for a
+//! slow reader of the pipe.
 
 use super::{Output, Stored, system};
 use crate::error::LiveError;
@@ -214,7 +214,7 @@ impl Drop for Arriving {
 }
 
 impl Arriving {
-    /// Takes a message into the file, if there is one, and into the CRC-32.
+    /// Writes a message to the file, if there is one, and adds it to the CRC-32.
     fn take(&mut self, index: u32, bytes: &[u8], message_bytes: u64) -> Result<(), LiveError> {
         if let Some((file, _)) = &self.file {
             let written = file.write_all_at(bytes, u64::from(index) * message_bytes);

@@ -101,7 +101,8 @@ interface! {
         fn handle_cnp(&mut self, now: Time) {
             let _ = now;
         }
-        /// Handles an ACK. Transports may leave out ACKs that acknowledge nothing new.
+        /// Handles an ACK, or a NACK of `go-back-n` or `rnic-sr` that acknowledges packets. Transports may leave out
+        /// ACKs that acknowledge nothing new.
         fn handle_ack(&mut self, acked: &AckReport) {
             let _ = acked;
         }

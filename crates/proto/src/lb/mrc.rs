@@ -101,17 +101,18 @@ pub struct MrcLb {
     /// Mask of the planes with a usable entropy value among those in use.
     usable: u16,
     turn: u16,
-    /// Number of entropy values of a plane, and number of them that are in use.
+    /// Number of entropy values of a plane.
     per_plane: u16,
+    /// Number of entropy values of a plane that are in use.
     active: u16,
     planes: Vec<Plane>,
     /// For each plane, the positions of its entropy values: those in use, then the backups.
     slots: Box<[u16]>,
     /// The state of each entropy value. Its index is the plane times `per_plane` plus the position.
     states: Box<[EvState]>,
-    /// Number of usable entropy values, and the least number of them that retirements leave. If that is 0, they leave
-    /// one.
+    /// Number of usable entropy values.
     available: u32,
+    /// The least number of usable entropy values that retirements leave. If it is 0, they leave one.
     least: u32,
     /// The retired entropy values. The one to probe first is at the front.
     retired: VecDeque<Retired>,

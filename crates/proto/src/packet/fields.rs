@@ -1,7 +1,8 @@
 //! Packet fields that store their value in fewer bytes than its type would take, so that a packet has 48 bytes.
 
-/// The PSNs, among the 48 from its base on, whose entropy values an ACK carries. The values themselves do not fit into
-/// a [`Packet`](super::Packet), so the sender looks them up. This type takes six bytes, so that a packet has 48.
+/// The PSNs whose entropy values an ACK carries, among the 48 from the ACK's base on. The values themselves do not
+/// fit into a [`Packet`](super::Packet), so the sender looks them up. This type takes six bytes, so that a packet
+/// has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CarriedEvs([u16; 3]);
 

@@ -1,10 +1,10 @@
 //! BiCC ("Bilateral Congestion Control", INFOCOM 2024), as Themis-longhaul simulates it (sections II-D and VII-A), at
 //! the external switch (ESW) of each data centre.
 //!
-//! *Near-destination loop.* Data from another data centre for a host of the switch's own one is forwarded as long as
-//! the bytes in flight from this switch to that host stay within the BDP of a data centre. Other packets of this kind
-//! wait in the host's virtual output queue (VOQ), a FIFO for all queue pairs. This is the control by IP address that
-//! section II-D criticises as too coarse. VOQs have unlimited size (section VII-A), in memory of their own.
+//! *Near-destination loop.* Data from another data centre for a host of the switch's data centre is forwarded as long
+//! as the bytes in flight from this switch to that host stay within the BDP of a data centre. Other packets of this
+//! kind wait in the host's virtual output queue (VOQ), a FIFO for all queue pairs. This is the control by IP address
+//! that section II-D criticises as too coarse. VOQs have unlimited size (section VII-A), in memory of their own.
 //!
 //! *Near-source loop.* A CNP of this loop carries no cQPN, so the sender cannot attribute it to a queue pair (sections
 //! III-B and VII-A). These CNPs therefore have no effect, and are not simulated. The papers do not specify whether the

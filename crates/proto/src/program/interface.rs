@@ -13,7 +13,7 @@ pub struct ProgramFacts {
     pub path: PathFacts,
     /// Size of an ACK or NACK, for packets that a program creates.
     pub ack: Bytes,
-    /// Number of equal-cost paths between two ToRs (N).
+    /// The largest number of equal-cost paths between two ToRs (N).
     pub paths: u32,
     /// The value to XOR into the entropy value for each relative path change in `0..paths` (Themis-spraying, section
     /// 4.1, PathMap). It is needed in fabrics where the ToR's choice of a port does not determine the whole path.
@@ -179,7 +179,8 @@ interface! {
     ///
     /// After each call the switch reads [`next_timeout`](Self::next_timeout) and sends the packets in `out`. The
     /// program must emit each held packet ([`Verdict::Hold`], [`Verdict::HoldOutside`]) exactly once, from the place
-    /// where it was held and with its length unchanged. Otherwise the run ends with an error.
+    /// where it was held and with its length unchanged. If it emits more packets or bytes than it holds, the run ends
+    /// with an error.
     pub trait Program: Send for each of AnyProgram by each_program {
         /// Handles the arrival of a packet.
         fn ingress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict;
@@ -210,10 +211,10 @@ interface! {
         /// Handles the opening or destruction of any queue pair of the fabric.
         ///
         /// The notification crosses the fabric without a packet. It arrives later than the event by one
-        /// synchronisation window of the engine, which is the fabric's shortest latency (see the engine in
-        /// ARCHITECTURE.md). It never arrives after the queue pair's first packet. For a destroyed queue pair, it may
-        /// arrive before the last packets in flight. Notifications for the same time arrive in the order of their
-        /// sources, after all other events of that time at the switch.
+        /// synchronisation window of the engine (see the engine in ARCHITECTURE.md). It never arrives after the queue
+        /// pair's first packet. For a destroyed queue pair, it may arrive before the last packets in flight.
+        /// Notifications for the same time arrive in the order of their sources, after all other events of that time
+        /// at the switch.
         fn handle_qp(&mut self, notice: &QpNotice, out: &mut Vec<Emitted>) {
             let _ = (notice, out);
         }

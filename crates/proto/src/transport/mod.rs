@@ -271,9 +271,9 @@ interface! {
         /// The retransmission timeout.
         fn rto(&self) -> Span;
         /// The hardware state of a queue pair that tracks which of `packets` packets in flight arrived and which are
-        /// lost, field by field. Every transport also has a cumulative PSN at both hosts and a timer at the sender,
-        /// which are not listed. DCP tracks messages instead of packets (section 4.5), so that its state does not
-        /// grow with `packets`.
+        /// lost, field by field. Every transport also has a timer at the sender and, except DCP, a cumulative PSN at
+        /// both hosts, which are not listed. DCP tracks messages instead of packets (section 4.5): its cumulative
+        /// MSNs are listed, and its state does not grow with `packets`.
         ///
         /// A bitmap has a bit for each packet in flight, except that those of the receivers of MP-RDMA, UET and MRC
         /// have a fixed size. IRN has five bitmaps (DCP, Table 3), and other transports have one for each set of PSNs

@@ -176,7 +176,7 @@ fn a_lost_packet_is_sent_again_once() {
     answer(&mut sender, us(8), ack(4, 5));
     assert_eq!(sender.poll_transmit(us(8)).map(psn_of), Some(4));
     assert_eq!(counted(&sender), (1, 0));
-    // Four more SACKs report the same losses again.
+    // Four more SACKs report the same loss again.
     for psn in 6..10 {
         answer(&mut sender, us(8), ack(4, psn));
     }

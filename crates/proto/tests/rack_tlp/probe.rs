@@ -109,7 +109,7 @@ fn no_probe_in_recovery() {
     sender.ack(us(32), 3, 2);
     sender.ack(us(32), 4, 3);
     assert_eq!(sender.upon(us(32), 5, 4), [5]);
-    // The recovery ended when PSN 4 was acknowledged.
+    // The recovery ended when PSN 4 was acknowledged, but the loss of PSN 5 began another one. This ACK ends it.
     assert_eq!(sender.upon(us(40), 6, 5), []);
     sender.end.post(MessageId(2), 936).unwrap();
     assert_eq!(sender.burst(us(41)), [6]);

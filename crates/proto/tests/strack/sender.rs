@@ -120,7 +120,7 @@ fn more_packets_out_of_order_than_a_window_mean_loss() {
     assert_eq!(sender.in_flight(), 6_000);
     assert_eq!(send(&mut sender, 21), [0, 3, 12, 20]);
     assert_eq!(sender.counters().retransmissions, 3);
-    // Another window of packets arrives during the recovery, but no PSN below 13 is declared lost again.
+    // The count is above the threshold during the recovery too, but no PSN below 13 is declared lost again.
     sack(&mut sender, 30, 0, early | bits(13..=19), 17, 17);
     assert_eq!(send(&mut sender, 30), (21..27).collect::<Vec<_>>());
     // PSNs 3 and 12 arrive, but PSN 0 is still missing.

@@ -1,4 +1,4 @@
-//! Values that most tests of one transport or congestion control share: two hosts, a queue pair, and the facts of a
+//! Values that tests of several transports and congestion controls share: two hosts, a queue pair, and the facts of a
 //! fabric.
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};

@@ -303,8 +303,8 @@ fn state_is_what_the_text_names() {
 }
 
 proptest! {
-    /// Holds for any marks: each mark of a known flow is cleared if `clear_marks` is set. The CNPs are those that
-    /// follow from a list of the times of all CNPs, and a flow never has two within the interval.
+    /// Holds for any marks: each mark of a known flow is cleared if `clear_marks` is set, and causes a CNP unless the
+    /// flow had one within the interval before. With an interval of 0, each mark causes a CNP.
     #[test]
     fn marks_are_answered_once_an_interval(
         interval in 0u64..8,

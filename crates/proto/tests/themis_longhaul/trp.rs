@@ -276,8 +276,8 @@ fn figure_21_without_it() {
     assert_eq!(switch.count("loops"), 7 * 3, "in order, and as slow as before");
 }
 
-/// Packet 2 enters the port while packet 1 is on the link, so that the port returns 2 before 1 from then on. If each
-/// were released at its first return after beta, packet 2 would leave first.
+/// Packet 2 enters the port while packet 1 is on the link, so that they return alternately. The first return after beta
+/// is that of packet 2. If each were released at its first return after beta, packet 2 would leave first.
 #[test]
 fn rate_recovery_keeps_the_order_of_packets_and_not_that_of_the_port() {
     let mut switch = Switch::new(&config());

@@ -73,7 +73,7 @@ fn plans(recovery: Recovery, back: bool) -> impl Strategy<Value = Plan> {
     })
 }
 
-/// For each flow, the packets that arrived and those that left, both in order.
+/// For each flow, the packets in the order of their arrival, and in the order in which they left.
 struct Outcome {
     came: Vec<Vec<u32>>,
     left: Vec<Vec<u32>>,

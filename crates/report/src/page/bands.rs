@@ -8,8 +8,8 @@ use serde_json::{Value as Json, json};
 const MOST: usize = 16;
 
 /// `{name, from, to, every, lasts}` in microseconds for each start time of each fault of the first run of each curve.
-/// `to` is null if the fault lasts to the end. `to` equals `from` if the faults differ between points of the sweep.
-/// Only a periodic fault has `every` and `lasts`.
+/// `to` is null if the fault lasts to the end or fails at random. `to` equals `from` if the faults differ between
+/// points of the sweep. Only a periodic fault has `every` and `lasts`.
 pub(super) fn of(set: &ResultSet, picture: &Picture<'_>) -> Vec<Json> {
     let mut bands: Vec<Json> = Vec::new();
     let runs = picture.curves.iter().filter_map(|curve| set.runs.get(*curve.runs.first()?));

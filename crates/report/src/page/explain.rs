@@ -264,8 +264,9 @@ fn rank_correlation(one: &[f64], other: &[f64]) -> Option<f64> {
     (spread > 0.0).then(|| product(&one, &other) / spread.sqrt())
 }
 
-/// At most [`NAMED`] points: those whose two ranks differ most, if they differ by more than a third of the number of
-/// points. The result is empty if the correlation is weaker than [`AN_ORDER`].
+/// At most [`NAMED`] points: those whose ranks by measure and by time differ most, if they differ by more than a
+/// third of the number of points. If the correlation is negative, the ranks by measure are counted from the largest
+/// value. The result is empty if the correlation is weaker than [`AN_ORDER`].
 fn outliers(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
     if correlation.abs() < AN_ORDER {
         return Vec::new();

@@ -176,8 +176,8 @@ fn jitter_and_clocks_leave_a_paced_message_alone_its_rate() {
     for seed in 1..=4 {
         let [exact, not] = exact_and_not(&quoted, seed);
         for ((scheme, exact), not) in schemes.iter().zip(exact).zip(not) {
-            // The jitter delays an ACK by 50 ns on average. This is 1/80 of the round trip of 4 us, so a window of one
-            // BDP is too short by this fraction.
+            // The jitter delays an ACK by 50 ns on average. This is 1/63 of the round trip of 3.2 us, so a window of
+            // one BDP is too short by this fraction.
             assert!(not < 1.05 * exact, "{scheme}, seed {seed}: {not} us instead of {exact}");
         }
     }

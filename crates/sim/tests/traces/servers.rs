@@ -50,7 +50,7 @@ fn senders_to_one_rank_share_the_rate_at_which_it_receives() {
     let both = format!("{}{}", receive(0), receive(1));
     let file = four(["s: send 100000b to 2", "s: send 100000b to 2", &both, ""]);
     assert_eq!(cct(4, &format!("{GOAL}{three}"), &file), (2 + 2 + 3) * US);
-    // The second transfer is shorter than the latency, so it only waits until the receiver's NVLink is free.
+    // The second transfer only waits until the receiver's NVLink is free.
     let file = four([
         "s: send 100000b to 2",
         "s: send 50000b to 2",

@@ -1,5 +1,4 @@
-//! Tests of RoCEv2 frames of other implementations, and of the protocol cores' packets in RoCEv2 headers, byte for
-//! byte.
+//! Tests of RoCEv2 frames of other implementations, and of the simulator's packets in RoCEv2 headers, byte for byte.
 
 use crate::support::{MAC, ROUTE};
 use anabranch_base::{HostId, MessageId, QpId, Time};

@@ -37,8 +37,8 @@ pub enum Algorithm {
     /// AllReduce in three phases. First, each server reduces, so that its first ranks each have the server's sum of
     /// one share of the buffer. There are as many shares as the smallest server has ranks. Then the ranks of all
     /// servers with the same share, which are on one rail if the servers are alike, run a ring AllReduce. Finally,
-    /// each server distributes the result. Within a server, each rank sends to every other rank, or once to the
-    /// NVLink switch if that reduces and multicasts (NVLS). `bytes` is the buffer of each rank.
+    /// each server distributes the result. Within a server, ranks send to each other directly, or once to the NVLink
+    /// switch if that reduces and multicasts (NVLS). `bytes` is the buffer of each rank.
     AllreduceHierarchical,
     /// AllReduce with the algorithm and protocol that NCCL chooses for the size ([`nccl`](super::nccl)). The
     /// algorithm is a ring, a double binary tree, or reduction by the servers' NVLink switches if they support it

@@ -106,9 +106,9 @@ impl Clock {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Members {
-    /// Explicit hosts. A host may belong to several jobs.
+    /// Explicit hosts or GPUs, each of which may belong to several jobs.
     Groups {
-        /// The hosts of each job, in the order of its ranks.
+        /// The hosts or GPUs of each job, in the order of its ranks.
         groups: Vec<Vec<u32>>,
     },
     /// Jobs of equal size on disjoint hosts or GPUs.
@@ -117,21 +117,21 @@ pub enum Members {
         ranks: u32,
         /// Number of jobs.
         jobs: u32,
-        /// The rule that assigns hosts.
+        /// The rule that assigns the hosts or GPUs.
         placement: Placement,
     },
 }
 
-/// The rule that assigns hosts to jobs.
+/// The rule that assigns hosts to jobs, or GPUs if the ranks are the GPUs of the topology's servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// Random hosts, in a random order that depends on the seed.
+    /// Random hosts or GPUs, in a random order that depends on the seed.
     Random,
-    /// The free hosts in ascending order. Job 0 gets the first ones.
+    /// The free hosts or GPUs in ascending order. Job 0 gets the first ones.
     Blocks,
-    /// A different ToR for each rank of a job. The ToRs with the most free hosts are used, and the lowest free host of
-    /// each.
+    /// A different ToR for each rank of a job. The ToRs with the most free hosts or GPUs are used, and the lowest
+    /// free one of each.
     Spread,
     /// Hosts or GPUs, server by server. Each job begins at the first one of a server that no other job uses.
     Servers,
@@ -155,7 +155,7 @@ impl CollectiveSpec {
     /// is the number of GPUs. Conditions on ToRs are not checked here.
     ///
     /// # Errors
-    /// [`WorkloadError::Key`] for the first key whose value is not possible, with a value that is.
+    /// [`WorkloadError::Key`] for the first key whose value is not possible, with a correction.
     pub fn check(&self, hosts: u32) -> Result<(), WorkloadError> {
         let places = match self.server {
             Some(ServerSpec { ranks: None, .. }) => "GPUs",

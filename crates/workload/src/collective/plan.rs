@@ -13,8 +13,8 @@ pub struct Plan {
     pub sends: Vec<Send>,
     /// The dependencies of all sends, as positions in `sends`. Each send has a range of this list.
     pub waits: Vec<u32>,
-    /// The largest number of sends in flight per rank, if it is limited. The first sends start immediately, and each
-    /// acknowledgement starts the next send in the order of `sends`.
+    /// The largest number of sends in flight per rank, if it is limited. The first sends of a rank start when it
+    /// begins, and each further one, in the order of `sends`, when an earlier one is acknowledged.
     pub per_rank: Option<u32>,
     /// The largest number of sends in flight per pair of ranks, if it is limited, and the event that completes a send.
     /// With a limit of n, a send also waits for the completion of the send n positions earlier among the sends of its

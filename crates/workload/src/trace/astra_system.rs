@@ -3,8 +3,9 @@
 //! A collective among all ranks is cut into parts of equal size, about `preferred-dataset-splits` of them. Each part
 //! goes through the dimensions one after the other, beginning with the one that varies fastest
 //! (`Sys::generate_collective`). With `localBWAware`, an AllReduce is a ReduceScatter in each dimension but the last,
-//! an AllReduce in the last dimension, and AllGathers in reverse order. With `baseline`, and for other collectives,
-//! it is the same collective in each dimension. These collectives are the phases of a part. At most
+//! an AllReduce in the last dimension, and AllGathers in reverse order. With `baseline`, and for AllGathers,
+//! ReduceScatters and AllToAlls, it is the same collective in each dimension. A Broadcast, and a collective by
+//! `oneRing` or `oneDirect`, is among all ranks instead. These collectives are the phases of a part. At most
 //! `active-chunks-per-dimension` parts are in the same phase at a time. A collective of a group is cut in the same
 //! way, but has only one dimension, and its algorithm does not come from the file.
 

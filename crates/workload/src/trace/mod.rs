@@ -30,7 +30,7 @@ pub struct TraceSpec {
     pub format: Format,
     /// The file's name, as the scenario gives it.
     pub file: String,
-    /// The hosts of the job's ranks, one per rank.
+    /// The places of the job's ranks.
     #[serde(flatten)]
     pub rank_hosts: RankHosts,
     /// The time at which the job begins.
@@ -89,19 +89,20 @@ pub struct TraceSpec {
     pub algorithm: Vec<AlgorithmFrom>,
 }
 
-/// The places of a job's ranks: a list of hosts, or a rule. A resolved scenario has the form that its author used, so
-/// that a rule is not replaced by the hosts that follow from it.
+/// The places of a job's ranks, as a list or a rule. They are hosts, or GPUs if the ranks are the GPUs of the
+/// topology's servers. A resolved scenario has the form that its author used, so that a rule is not replaced by the
+/// hosts that follow from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RankHosts {
-    /// The scenario names the host of each rank.
+    /// The scenario names the place of each rank.
     Named {
-        /// The host of each rank, in the order of the ranks.
+        /// The place of each rank, in the order of the ranks.
         rank_hosts: Vec<u32>,
     },
-    /// Hosts that are not used by earlier jobs.
+    /// Places that are not used by earlier jobs.
     Placed {
-        /// The rule that assigns hosts.
+        /// The rule that assigns places.
         placement: Placement,
     },
 }
@@ -113,7 +114,7 @@ impl TraceSpec {
     }
 
     /// The graph that the trace's text describes, and the word for the place of a node. `free` is the number of free
-    /// hosts.
+    /// places.
     fn read(&self, text: &str, free: u32) -> Result<(Graph, &'static str), WorkloadError> {
         let file = self.file.as_str();
         if let Some(format) = Format::recognize(text).filter(|format| *format != self.format) {
@@ -402,7 +403,7 @@ fn buffer(bytes: Option<Bytes>, of: &str, which: &str) -> Result<u64, WorkloadEr
 /// The largest number of ranks of a trace.
 const MOST_RANKS: u32 = 1 << 20;
 
-/// Removes the hosts that a scenario names for `ranks` ranks from the free hosts.
+/// Removes the hosts or GPUs that a scenario names for `ranks` ranks from the free ones.
 fn take_named_hosts(
     hosts: &[u32],
     ranks: u32,
@@ -455,7 +456,7 @@ pub(super) fn single<'a>(
     jobs.builder.build()
 }
 
-/// The workload of several jobs, each on hosts that are still free.
+/// The workload of several jobs, each on hosts or GPUs that are still free.
 ///
 /// # Errors
 /// The errors of [`single`], or only some of the jobs are on the GPUs of the topology's servers.
@@ -481,7 +482,7 @@ pub(super) fn several<'a>(
     jobs.builder.build()
 }
 
-/// A workload under construction, and the hosts that no job uses yet.
+/// A workload under construction, and the hosts or GPUs that no job uses yet.
 struct Jobs<'a> {
     builder: WorkloadBuilder,
     free: Vec<u32>,

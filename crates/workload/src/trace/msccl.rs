@@ -99,7 +99,7 @@ pub(super) struct Chunks {
 
 impl Chunks {
     /// The bytes of `count` chunks from chunk `offset` on. `offset` may exceed the number of chunks, since scratch
-    /// buffers have more chunks than other buffers.
+    /// buffers may have more chunks than other buffers.
     pub fn bytes(self, offset: u64, count: u64) -> u64 {
         let longer = self.bytes % self.count;
         // The number of longer chunks before chunk `offset`.

@@ -15,13 +15,15 @@
 //!   backward pass.
 //! - `MICRO`: the lines are executed one after the other, each among all ranks, as AICB does on GPUs (`apply_workload`
 //!   of its `workload_applyer.py`). SimAI itself issues only the first line (`iterate_micro_benchmark`).
-//! - Ranks are numbered with tensor parallelism innermost, then data parallelism, then pipeline stages. In the order of
-//!   SimAI, data parallelism is last ([`RankOrder`]). A collective without a suffix is in the tensor group for F and I,
-//!   and in the data group for W. `_EP` is in the expert groups, which join neighbouring tensor groups, and `_DP_EP`
-//!   joins the ranks at equal positions of all expert groups. In SimAI's order with several stages, expert groups
-//!   extend over stages and the groups of `_DP_EP` overlap (`MockNcclGroup.cc`), so the latter are refused.
-//! - If the header has no `all_gpus`, as in older files of AICB, and the scenario gives no number of ranks, there is
-//!   one rank for each free host. SimAI likewise uses all GPUs of its topology (`Sys.cc`, `mock_nccl_comms_init`).
+//! - Ranks are numbered with tensor parallelism innermost, then data parallelism, then pipeline stages. In the order
+//!   of SimAI, data parallelism is last ([`RankOrder`]). A collective without a suffix is in the tensor group for F
+//!   and I, and in the data group for W. `_EP` is in the expert groups, which join neighbouring tensor groups, and
+//!   `_DP_EP` joins the ranks at equal positions of the expert groups of a stage. In SimAI's order with several
+//!   stages, expert groups extend over stages and the groups of `_DP_EP` overlap (`MockNcclGroup.cc`), so the latter
+//!   are refused.
+//! - If the header has no `all_gpus`, as in older files of AICB, and the scenario gives neither the number of ranks
+//!   nor their hosts, there is one rank for each free host or GPU. SimAI likewise uses all GPUs of its topology
+//!   (`Sys.cc`, `mock_nccl_comms_init`).
 //! - `ALLREDUCE`, `ALLGATHER`, `REDUCESCATTER` and `BROADCAST` are rings by default, and `ALLTOALL` sends to all
 //!   ranks immediately. A broadcast comes from the first rank of its group, as in AICB (`_apply_broadcast`), while
 //!   SimAI ignores it. A collective of one rank or of no bytes is ignored, and so is `NONE` with bytes.
@@ -54,7 +56,7 @@ pub struct Share {
     /// The number of ranks whose hosts the scenario names. It is used as the number of ranks if neither the file nor
     /// `ranks` gives one.
     pub named: Option<u32>,
-    /// The number of free hosts. It is used as the number of ranks if nothing else gives one.
+    /// The number of free hosts or GPUs. It is used as the number of ranks if nothing else gives one.
     pub free: u32,
 }
 

@@ -252,7 +252,7 @@ fn with_results<T>(ran: &mut RunOutcome, read: impl FnOnce(&ResultSet) -> T) -> 
     if row.flows_finished < row.flows || row.jobs_finished < row.jobs {
         return None;
     }
-    // The rows are moved into the set and moved back, because a second copy of them may be larger than memory.
+    // The rows are moved into the set and moved back, because memory may have no room for a second copy of them.
     let mut set = ResultSet {
         runs: vec![RunRow { scheme: SCHEME.to_owned(), ..row.clone() }],
         flows: std::mem::take(&mut ran.result.flows),

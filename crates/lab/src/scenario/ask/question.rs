@@ -15,7 +15,7 @@ use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate, Span, in_unit_of};
 
 /// The default of `resolution`, the relative distance between values at which a bisection ends.
 const RESOLUTION: f64 = 0.02;
-/// The factors between an end of the range and the other end of a range that is suggested beyond it.
+/// The ratios of the ends of the ranges that are suggested beyond an end of the searched range.
 const WIDER: [f64; 3] = [10.0, 5.0, 2.0];
 /// The number of halvings of a range (7 values) after which the condition is assumed to fail everywhere in it.
 const RANGE_HALVINGS: usize = 3;
@@ -262,8 +262,8 @@ fn quantity(text: &str) -> Option<(f64, String)> {
     Some((text[..unit].parse().ok()?, text[unit..].trim().to_owned()))
 }
 
-/// The unit for all numbers of a list in which one number would get `unit`. It is bytes if another number is too
-/// large for a size in `unit`.
+/// The unit for all numbers of a list in which one number would get `unit`. It is bytes if a number is too large
+/// for a size in `unit`.
 fn common_unit<'a>(unit: &'a str, list: &[toml::Value]) -> &'a str {
     let one = format!("1{unit}");
     let is_size = one.parse::<Duration>().is_err() && one.parse::<Rate>().is_err();

@@ -48,8 +48,8 @@ fn hours(time: Duration) -> f64 {
     time.0 as f64 / 3_600e12
 }
 
-/// A warning about failures that are so rare that most runs have none, even if they last as long as permitted.
-/// `soonest` is the earliest possible end of a run.
+/// A warning about failures that are so rare that most runs have none, even runs of length `max_time`. `soonest` is
+/// the earliest possible end of a run.
 pub(super) fn rare(
     (number, spec): (usize, &FaultSpec),
     targets: &FaultTargets,

@@ -55,8 +55,8 @@ const MOST_KINDS: usize = 60_000;
 /// The largest number of links of a cycle that an error text names.
 const MOST_NAMED: usize = 8;
 
-/// Parameters for which a lossless class needs a minimum value. If such a parameter is swept, the error's hint is a
-/// sweep that begins with the minimum.
+/// Parameters for which a lossless class needs a minimum value. If such a parameter is swept or searched, the error's
+/// hint names the minimum as one of its values.
 const AT_LEAST: [&str; 2] = ["fabric.pfc.buffer", "fabric.pfc.headroom"];
 
 /// A part of a workload with this number of messages or incasts at one seed is assumed to have one at every seed.

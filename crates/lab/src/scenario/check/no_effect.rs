@@ -379,8 +379,8 @@ fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     all.collect::<Vec<_>>().iter().filter_map(partly).collect()
 }
 
-/// Warnings about settings of built-in schemes that need PFC but get a queue that drops, which turns PFC off. A
-/// scheme that the scenario itself defines may do so on purpose.
+/// Warnings about settings that give a queue that drops to a built-in scheme that needs PFC, which turns PFC off. A
+/// scheme that the scenario itself defines may have such a queue on purpose.
 fn pauses_no_more(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     let all: Vec<Named> = named(origin, "set").into_iter().chain(named(origin, "sweep")).collect();
     let is_own = |name: &str| {

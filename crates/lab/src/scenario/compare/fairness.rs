@@ -38,8 +38,8 @@ pub struct GroundDifference {
     pub values: Vec<Option<String>>,
     /// For each scheme, whether the value follows from the scheme's needs.
     pub needed: Vec<bool>,
-    /// For each scheme, whether the scheme needs the value, and the setup sets the parameter by whether switches
-    /// pause, trim or drop.
+    /// For each scheme, whether the scheme needs the value, and the value that the setup gives to the parameter
+    /// depends on whether switches pause, trim or drop.
     pub given: Vec<bool>,
     /// For each scheme, whether it has the parameter but ignores it, such as ECN thresholds if nothing reacts to ECN.
     pub unused: Vec<bool>,
@@ -170,9 +170,9 @@ impl Ground {
         unexplained.map(|difference| difference.parameter.as_str())
     }
 
-    /// The differences as a table, with a row for each parameter and a column for each scheme. A value that a scheme
-    /// needs is marked by a star, and a needed value that the setup sets by whether switches pause, trim or drop by a
-    /// plus.
+    /// The differences as a table, with a row for each parameter and a column for each scheme. A star marks a value
+    /// that a scheme needs. A plus marks a needed value if the value that the setup gives to the parameter depends on
+    /// whether switches pause, trim or drop.
     pub fn matrix(&self) -> String {
         let cell = |difference: &GroundDifference, place: usize| match &difference.values[place] {
             Some(value) if difference.given[place] => format!("{value} +"),

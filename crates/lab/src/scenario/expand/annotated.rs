@@ -95,7 +95,7 @@ pub(in crate::scenario) fn annotated(
 }
 
 /// A value in units on each of the fabrics. Transports and congestion controls round a window up to whole packets, except
-/// for NSCC, so the comment does too. Sizes of switches follow the rate of a port.
+/// for NSCC, so the comment does too. Sizes in switches refer to the rate of a port.
 fn in_units(seen: &[&PathFacts], value: &str, rounds: bool, of_port: bool) -> Vec<String> {
     let on = |facts: &&PathFacts| {
         let facts = if of_port { facts.of_port() } else { **facts };

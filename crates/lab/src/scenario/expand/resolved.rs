@@ -33,7 +33,8 @@ pub struct Scenario {
     pub topology: TopologySpec,
     /// The traffic between the hosts.
     pub workload: WorkloadSpec,
-    /// The traffic classes: first that of the compared schemes and the workload. Empty if there is only one.
+    /// The traffic classes: first that of the compared schemes and the workload. Empty if the scenario has no
+    /// `[[class]]`.
     pub classes: Vec<ClassSpec>,
     /// The faults of links, switches and hosts.
     pub faults: Vec<FaultSpec>,
@@ -330,8 +331,8 @@ pub(in crate::scenario) const MOST_POINTS: u64 = 50_000_000;
 /// The largest number of points in the curves of one run. So many points take some three gigabytes of memory.
 pub(in crate::scenario) const MOST_POINTS_A_RUN: u64 = 20_000_000;
 
-/// The number of points that each of `runs` runs may have. It depends on nothing else, so that the end of a run does
-/// not depend on other runs.
+/// The number of points that each of `runs` runs may have. It is the same for each run, so that the end of a run does
+/// not depend on the points of other runs.
 pub(in crate::scenario) fn share_of_points(runs: usize) -> u64 {
     (MOST_POINTS / runs.max(1) as u64).min(MOST_POINTS_A_RUN)
 }

@@ -67,13 +67,12 @@ fn first_example(mut sections: impl Iterator<Item = &'static Section>, name: &st
     sections.find_map(of_section).filter(|_| name != "kind")
 }
 
-/// The kinds of `table` (`[topology]`) that have the key. The kind `own` is listed as having the key only without a
-/// file.
+/// The kinds of `table` (`[topology]`) that have the key. The kind `own`, that of the table, has the key only without
+/// a file, and is listed so.
 pub(in crate::scenario) fn kinds_with(table: &str, key: &str, own: Option<&str>) -> Vec<String> {
     let has_it =
         |section: &&Section| section.table == table && section.keys.iter().any(|its| its.name == key);
     let named = |section: &Section| match section.kind {
-        // With a file, this kind does not have the key.
         Some(kind) if Some(kind) == own => format!("{kind} without a file"),
         Some(kind) => kind.to_owned(),
         None => "fat-tree and leaf-spine of a .topo file".to_owned(),

@@ -55,8 +55,8 @@ macro_rules! read_whole {
             fn read(node: &Node) -> Result<Self, Problem> {
                 match &node.item {
                     Item::Leaf(toml::Value::Integer(number)) if *number < 0 => {
-                        // A fix with the value 1 is not offered, because 1 would usually be below the permitted
-                        // range.
+                        // A fix with the value 1 is not offered, because 1 is below the permitted range of some
+                        // keys, such as `hosts`.
                         let amount = Some(number.unsigned_abs()).filter(|amount| *amount > 1);
                         let message = format!("must not be negative, not {number}");
                         Err(Problem { message, fix: amount.map(Fix::value) })

@@ -148,7 +148,8 @@ impl Setup {
         Ok(Setup { name: table.get("name")?.unwrap_or(default), stack })
     }
 
-    /// The parameters that the setup gives to fabrics by whether they pause, trim or drop, such as `transport.rto`.
+    /// The parameters whose values in the setup depend on whether switches pause, trim or drop, such as
+    /// `transport.rto`.
     pub(in crate::scenario) fn of_layers(&self) -> BTreeSet<String> {
         let layers =
             self.stack.iter().flat_map(|layer| LAYERS.iter().filter_map(|name| table_at(layer, name)));

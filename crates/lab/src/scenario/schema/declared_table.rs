@@ -217,7 +217,7 @@ impl ParameterError {
         }
     }
 
-    /// The error at the place of the parameter, or else of its table.
+    /// The error at the place of the parameter, or else of the table's `kind`.
     pub(in crate::scenario) fn at(self, table: &Table) -> Diagnostic {
         table.wrong(self.key.as_deref().unwrap_or("kind"), self.message, self.help)
     }

@@ -1,4 +1,4 @@
-//! The context that every step of reading a scenario needs: the file's name, and the files that the scenario names.
+//! The context of reading a scenario: the file's name, the files that the scenario names, and the registered parts.
 
 use crate::scenario::diagnostic::in_workload_file;
 use crate::scenario::input::Files;
@@ -9,7 +9,7 @@ use anabranch_workload::{WorkloadError, is_text_of_ranks, text_of_binary_goal, t
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// The file that is read, and the contents of the files that it names.
+/// The file that is read, the contents of the files that it names, and the parts that programs have registered.
 pub(in crate::scenario) struct Context<'a> {
     pub file: &'a str,
     pub plugins: &'a Plugins,
@@ -25,7 +25,7 @@ impl<'a> Context<'a> {
         Context { file, plugins, source, read: RefCell::default() }
     }
 
-    /// Reads the file `name`, which is the value of `key`. Each file is read only once.
+    /// Reads the file `name`, which is the value of `key`. A file that was read before is not read again.
     ///
     /// # Errors
     /// The file cannot be read.

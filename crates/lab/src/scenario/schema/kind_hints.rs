@@ -66,7 +66,7 @@ pub(in crate::scenario) fn no_scheme(plugins: &Plugins, name: &str) -> Option<(S
 }
 
 /// The error for a part that is a text or a table without a kind, and what to write instead: a value of the part, or
-/// words.
+/// an instruction.
 pub(in crate::scenario) fn malformed_part(
     plugins: &Plugins,
     part: &str,

@@ -160,7 +160,7 @@ fn the_cures_work() {
         } else {
             fault
         };
-        // The suggestion sets a parameter of a program that `reps` would not have without the setting.
+        // A suggestion for a parameter of the program of `reps` needs the setting that gives `reps` the program.
         let table = if advice.contains("reps.fabric.program.") { fault } else { beside };
         // These suggestions are ends of the permitted ranges. A table with one entry is too small for this fabric.
         if ["paths\" = 1", "paths\" = 65536", "window\" = 65536"].iter().any(|end| advice.ends_with(end)) {

@@ -46,7 +46,8 @@ pub struct CnpTables {
     fingerprints: bool,
     /// The time without a CNP after which a slot is free.
     expiry: Option<Duration>,
-    /// Whether the control plane resets a slot only if the entry's own flow was the last to write it.
+    /// Whether the control plane, when it has made a flow's entry, resets the flow's slot only if this flow was the
+    /// last to write it.
     reset_own: bool,
     /// CNP_Cache. It is empty if there is none.
     cache: Vec<CacheSlot>,

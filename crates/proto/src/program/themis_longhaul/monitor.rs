@@ -20,8 +20,9 @@
 //!   valid cookie by chance, and its connection is then reset.
 //! - A record ends with the ACK that is reported to the control plane. The array therefore contains only handshakes in
 //!   progress, and abandoned handshakes until another connection needs the register.
-//! - If two connections share a register, the later one takes it. If the earlier one is still in its handshake, its
-//!   client gets another cookie. A connection is mistaken for another only if the fingerprints are equal too.
+//! - If two connections share a register, the later one takes it. If the earlier one has not yet connected again, its
+//!   client gets another cookie. If its second SYN has passed, its ACK passes too, without a report. A connection is
+//!   mistaken for another only if the fingerprints are equal too.
 
 use anabranch_base::{Duration, HostId, Stream, Time};
 

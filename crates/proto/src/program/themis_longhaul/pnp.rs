@@ -152,8 +152,8 @@ impl Pnp {
     /// pass at the time of the first message instead of `setup` earlier. This makes no difference, since no other
     /// segment could come between them.
     fn connect(&mut self, notice: &QpNotice, sites: &Sites) {
-        // The values of the TCP ports and sequence numbers have no effect on the results, so they are derived from the queue
-        // pair.
+        // The values of the TCP ports and sequence numbers have no effect on the results, so they are derived from
+        // the queue pair.
         let (src_port, number) = (notice.qp.0 as u16, notice.qp.0);
         let client = Segment {
             src: notice.src,

@@ -215,7 +215,8 @@ impl ControlPlane {
         self.pairs.len()
     }
 
-    /// Number of daemon packets for pairs of hosts that are not known to be in different data centres.
+    /// Number of queue pairs that were denied an entry, since their hosts were not known to be in different data
+    /// centres.
     pub fn ignored(&self) -> u64 {
         self.ignored
     }

@@ -57,8 +57,8 @@ pub struct Recirculation {
 }
 
 impl Recirculation {
-    /// The port at the start of the run, when the control plane inserts `dummies` packets of `dummy_bytes` bytes at the same
-    /// time.
+    /// The port at the start of the run, when the control plane inserts `dummies` packets of `dummy_bytes` bytes at
+    /// the same time.
     ///
     /// # Panics
     /// The rate is 0, or dummies have no size. The checks of scenarios refuse both.

@@ -19,8 +19,8 @@
 //!   return to normal, with `loop_num` 0. A CNP before that continues from the current `loop_num`. Thus `loop_num`
 //!   never falls while that could let a packet overtake another.
 //! - Direct recovery sets `loop_num` to 0 immediately, and releases all packets when they return (figure 21).
-//! - Lines 17 to 21 run once per quiet period, at the first packet after its beginning. If they ran at each packet, alpha
-//!   would fall to 1 within a few packets.
+//! - Lines 17 to 21 run once per quiet period, at the first packet after its beginning. If they ran at each packet,
+//!   alpha would fall to 1 within a few packets.
 //! - The paper does not specify the width of the header field for `loop_num`. Here it has 8 bits, and the value
 //!   saturates at 255.
 
@@ -43,7 +43,8 @@ pub enum FlowStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
-    /// Packets loop until they directly follow the last forwarded packet, so that none overtakes another.
+    /// Packets loop until they directly follow the last forwarded packet or have made their loops, so that none
+    /// overtakes another.
     Rate,
     /// Packets no longer loop, and may overtake looping ones. This is for NICs that accept packets out of order.
     Direct,
@@ -57,7 +58,8 @@ parameter_choices!(Recovery: "rate" = Rate, "direct" = Direct, "none" = None);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {
-    /// The CNPs with `cnp_num % alpha == 1`, where `cnp_num` counts all CNPs, as in the printed pseudocode.
+    /// The CNPs with `cnp_num % alpha == 1`, where `cnp_num` counts the CNPs since the last quiet period, as in the
+    /// printed pseudocode.
     Printed,
     /// The first CNP, then every alpha-th CNP after the previous increase, as in the text of section V-B. The test is
     /// the same, but an increase resets `cnp_num` to 1.
@@ -84,7 +86,7 @@ pub struct Throttling {
 pub struct FlowState {
     /// The status of the flow (`flow_status`).
     pub status: FlowStatus,
-    /// `loop_num`: the number of loops of the flow's next packet.
+    /// `loop_num`: the number of loops of a packet that loops.
     pub loop_num: u8,
     /// The flow's own alpha.
     pub alpha: u32,

@@ -5,9 +5,9 @@
 //! times before they are forwarded. The [tables](super::CnpTables) contain the throttled flows, and [Algorithm
 //! 1](super::FlowState) gives the number of loops.
 //!
-//! A packet that returns from the port passes the ingress, where its flow is looked up again. The flow may no longer be in
-//! the tables, for example because it was found there only by a collision. The packet then continues with the number of
-//! loops in its header, or, where order does not matter (direct recovery), it is released immediately.
+//! A packet that returns from the port passes the ingress, where its flow is looked up again. The flow may no longer
+//! be in the tables, for example because it was found there only by a collision. The packet then continues with the
+//! number of loops in its header, or, where order does not matter (direct recovery), it is released immediately.
 //!
 //! Packets of a flow are released in order, except under direct recovery, if its cache slot expires while they loop,
 //! and in two cases that exist in hardware too. Either another flow uses the same cache slot, or go-back-N
@@ -56,7 +56,8 @@ parameters! {
         #[serde(default = "no_expiry", skip_serializing_if = "is_no_expiry")]
         #[param(any; example = "1ms"; source = "unspecified; section V-B: expired register entries"; default = "0us")]
         pub cache_expiry: Span,
-        /// Whether the control plane resets a slot of CNP_Cache only if the entry's own flow was the last to write it.
+        /// Whether the control plane, when it has made a flow's entry in CNP_Store, resets the flow's slot of
+        /// CNP_Cache only if this flow was the last to write it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified; section V-B: the control plane resets the register";
             default = false)]

@@ -4,9 +4,8 @@ use super::interface::OutOfPsns;
 use super::payload_range::PayloadRange;
 use anabranch_base::MessageId;
 
-/// The largest distance from the lowest unacknowledged PSN to the PSN after the newest one, for transports whose
-/// receivers accept packets out of order. It bounds the memory of a queue pair whose lowest packet is lost
-/// repeatedly.
+/// The largest distance from the lowest unacknowledged PSN to the PSN after the newest one, for `sack`, `eqds`,
+/// `strack` and `rack-tlp`. It bounds the memory of a queue pair whose lowest packet is lost repeatedly.
 pub(in crate::transport) const MAX_SPAN: u32 = 1 << 16;
 
 /// The PSNs that are assigned to a posted message.

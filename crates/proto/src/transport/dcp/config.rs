@@ -35,7 +35,7 @@ parameters! {
         /// Payload that a queue pair may send per scheduling turn.
         #[param(AboveZero; example = "16KB"; source = "DCP, section 4.3")]
         pub round_quota: Bytes,
-        /// Number of retransmissions fetched from host memory per batch.
+        /// Largest number of retransmissions fetched from host memory per batch.
         #[param(1..=65_535; example = 16; source = "DCP, section 4.3")]
         pub batch: u32,
         /// Time of a round trip over PCIe. A fetch of packets to send again takes two round trips. With 0, it takes no

@@ -36,8 +36,8 @@ struct Adaptation {
     /// The random numbers from which the length of each period is drawn. None if all are equal.
     random: Option<Stream>,
     ends: Time,
-    /// Numbers of packets in the current period: all of them, the untrimmed ones, the marked ones among these, and those
-    /// trimmed before the last hop.
+    /// Numbers of packets in the current period: all of them, the untrimmed ones, the marked ones among these, and
+    /// those trimmed before the last hop.
     counts: [u32; 4],
 }
 
@@ -61,8 +61,8 @@ impl PullPacer {
         PullPacer { adaptation: Some(adaptation), ..self }
     }
 
-    /// Draws the length of each period, between 0.75 and 1.25 of the mean (uet-htsim). Otherwise the hosts would all raise and
-    /// lower their rates at the same times, and would leave the fabric idle together.
+    /// Draws the length of each period, between 0.75 and 1.25 of the mean (uet-htsim). Otherwise the hosts would all
+    /// raise and lower their rates at the same times, and would leave the fabric idle together.
     pub fn draw_periods(&mut self, random: Stream) {
         if let Some(adaptation) = &mut self.adaptation {
             adaptation.random = Some(random);

@@ -181,9 +181,9 @@ fn an_adapting_pacer_follows_marks_and_trims() {
     }
     // The average share of marked packets is 0.5, so the pulls have the share 1 - (0.5 - 0.3) / 2 = 0.9 of the rate.
     assert!((gap(&mut pacer, 10) - 10.0 / 0.9).abs() < 0.01);
-    // The average share of marked packets halves to 0.25, which is below 0.3. The pulls' share of the rate falls by 0.1,
-    // since one of the ten packets was trimmed before the last hop, and does not rise in this period. Marks of trimmed
-    // packets do not count.
+    // The average share of marked packets halves to 0.25, which is below 0.3. The pulls' share of the rate falls by
+    // 0.1, since one of the ten packets was trimmed before the last hop, and does not rise in this period. Marks of
+    // trimmed packets do not count.
     for us in 10..20 {
         let trimmed = plain.with_mark(true).cut(64, us % 2 == 0).unwrap();
         pacer.observe(at(us), if us < 12 { &trimmed } else { &plain });
@@ -192,7 +192,7 @@ fn an_adapting_pacer_follows_marks_and_trims() {
     // Periods without a decrease raise the share by 0.01, 0.02, 0.04 and 0.08.
     assert!((gap(&mut pacer, 42) - 10.0 / (0.8 + 0.03)).abs() < 0.01, "two periods");
     assert!((gap(&mut pacer, 60) - 10.0 / (0.8 + 0.15)).abs() < 0.01, "two more");
-    // A period with a mark raises it by a hundredth alone.
+    // A period with a mark raises it by only a hundredth.
     pacer.observe(at(61), &all_marked);
     for us in 62..70 {
         pacer.observe(at(us), &plain);

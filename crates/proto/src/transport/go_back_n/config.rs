@@ -20,15 +20,16 @@ parameters! {
         /// Size of an ACK, NACK or CNP.
         #[param(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
         pub ack: Bytes,
-        /// Number of packets that arrive in order per ACK. The last packet of a message is acknowledged in any case.
+        /// Number of packets that arrive in order per ACK. Of these, the last one of a message, one that requests an
+        /// ACK and, if `cnp_interval` is 0, a marked one are acknowledged in any case, and so is a duplicate.
         #[param(1..=65_535; example = 1; source = "the ns-3 RDMA simulators acknowledge each packet")]
         pub ack_every: u32,
         /// Minimum time between two NACKs for the same ePSN. An out-of-order packet that arrives after this time causes
         /// another NACK.
         #[param(AboveZero; example = "500us"; source = "the simulator published with HPCC")]
         pub nack_interval: Span,
-        /// Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet is acknowledged
-        /// immediately, and the ACK echoes the mark.
+        /// Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet that arrives in
+        /// order is acknowledged immediately, and the ACK echoes the mark.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
         /// Whether a mark that arrives less than `cnp_interval` after a CNP causes a CNP later. If so, the first packet

@@ -48,10 +48,10 @@ impl Receiver for IrnReceiver {
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
             return None;
         };
-        // By DCP, section 2.2, every out-of-order packet causes a SACK. A packet below the ePSN is a duplicate, which is
-        // acknowledged since the sender does not know that the first copy arrived. A packet that fills a gap, or part of
-        // one, is acknowledged immediately as in TCP (RFC 5681, section 4.2). The sender may wait for that ACK, and would
-        // otherwise retransmit the packet.
+        // By DCP, section 2.2, every out-of-order packet causes a SACK. A packet below the ePSN is a duplicate, which
+        // is acknowledged since the sender does not know that the first copy arrived. A packet that fills a gap, or
+        // part of one, is acknowledged immediately as in TCP (RFC 5681, section 4.2). The sender may wait for that
+        // ACK, and would otherwise retransmit the packet.
         let is_in_order = psn == self.arrivals.expected && psn >= self.highest;
         self.highest = self.highest.max(psn + 1);
         if let Some(advance) = self.arrivals.accept(psn) {

@@ -3,7 +3,7 @@
 //!
 //! The receiver acknowledges every packet individually, on the same path. It tracks out-of-order packets in a small
 //! bitmap, and answers packets beyond it with a NACK. Each ACK clocks out up to two packets on its path, if the window
-//! allows them (multi-path ACK clocking). A path whose packets arrive too late gets no more packets (out-of-order aware
+//! allows them (multi-path ACK clocking). The ACK of a packet that arrived too late clocks out none (out-of-order aware
 //! path selection). A NACK or a timeout makes the sender restart at the lowest unacknowledged packet (go-back-N; DCP,
 //! section 3). PFC keeps the network lossless, and there is no DCQCN.
 //!

@@ -21,8 +21,8 @@ pub struct MpRdmaReceiver {
     passed: u32,
     answers: Answers,
     answer: Option<Packet>,
-    /// The packets from `expected` to the highest PSN that arrived, which are the paper's bitmap. According to the
-    /// sources, its slots mark the last packet of a message. Here they hold the message.
+    /// The packets from `expected` to the highest PSN that arrived, in the slots of the paper's bitmap. According to
+    /// the sources, a slot marks the last packet of a message. Here it holds the message.
     slots: VecDeque<Option<Slot>>,
     delivered: VecDeque<MessageId>,
 }

@@ -105,9 +105,10 @@ impl Sender for MpRdmaSender {
     /// rule is that of the public simulations of MP-RDMA (NSDI 2018), whose sender has cwnd + inflate - (snd_nxt -
     /// snd_una) packets left. The available papers do not specify it.
     ///
-    /// Room for packets that no ACK clocks out is also used immediately: the initial window, and the room that an ACK
-    /// frees beyond the two packets that it may clock out. One simulation uses such freed room with the following
-    /// ACKs, or when a timer expires, to avoid a burst. It is rare here, since it needs timeouts or lost ACKs.
+    /// Room for packets that no ACK clocks out is also used immediately, such as the initial window, and the room
+    /// that an ACK frees beyond the two packets that it may clock out. One simulation uses such freed room with the
+    /// following ACKs, or when a timer expires, to avoid a burst. Freed room is rare here, since it needs timeouts or
+    /// lost ACKs.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.next == self.messages.end() || self.in_flight() >= self.window() {
@@ -158,8 +159,8 @@ impl Sender for MpRdmaSender {
                     in_flight,
                 });
                 if self.is_slow(psn, sent_at) {
-                    // Out-of-order aware path selection: no packet follows on this path. The window shrinks by one packet,
-                    // since another path would otherwise use the room immediately.
+                    // Out-of-order aware path selection: no packet follows on this path. The window shrinks by one
+                    // packet, since another path would otherwise use the room immediately.
                     self.report_loss(now, LossCause::Inferred);
                 } else {
                     self.clock(now, packet.ev, marked, rtt);

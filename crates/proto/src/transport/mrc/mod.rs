@@ -4,8 +4,8 @@
 //! received, NACKs of trimmed packets, a timeout for each packet. MRC adds a set of entropy values with states (the
 //! balancer `mrc`), probes of paths, separate paths for answers, and the status of a NIC's ports.
 //!
-//! Not built: the exchange of capabilities, changes of the MPR, NACKs for other reasons than trimming, the receiver's penalty,
-//! a congestion control that queue pairs to one destination share, and PSNs of 24 bits.
+//! Not built: the exchange of capabilities, changes of the MPR, NACKs for other reasons than trimming, the receiver's
+//! penalty, a congestion control that queue pairs to one destination share, and PSNs of 24 bits.
 
 mod config;
 

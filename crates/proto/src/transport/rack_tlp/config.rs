@@ -20,7 +20,8 @@ parameters! {
         #[param(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
         pub ack: Bytes,
         /// Number of packets by which the ePSN advances per ACK. Some packets are acknowledged in any case: the last
-        /// one of a message, an out-of-order packet, one that fills a gap, and a duplicate.
+        /// one of a message, one that requests an ACK, an out-of-order packet, one that fills a gap, a duplicate and,
+        /// if `cnp_interval` is 0, a marked packet.
         #[param(1..=65_535; example = 1; source = "RFC 8985 learns from each packet")]
         pub ack_every: u32,
         /// Largest number of bytes in flight: sent, and neither acknowledged nor declared lost.

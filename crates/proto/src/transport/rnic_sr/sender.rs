@@ -31,8 +31,8 @@ pub struct RnicSrSender {
     /// The missing packet that a NACK requested, until it is retransmitted.
     missing: Option<u32>,
     /// The other packet that a NACK requests: the last one that was sent in order before the NACK arrived. There are
-    /// never more than these two pending retransmissions. A later NACK acknowledges the packet that an earlier one
-    /// requested, and no in-order packet is sent while a retransmission is pending.
+    /// never more than these two pending retransmissions. A later NACK requests the same packets again or acknowledges
+    /// the missing one, and no in-order packet is sent while a retransmission is pending.
     latest: Option<u32>,
     /// The time until which a retransmission blocks the transmit path.
     blocked_until: Time,

@@ -154,9 +154,9 @@ impl SackReceiver {
         if self.echoes_all_evs { base.min(self.unacked_low) } else { base }
     }
 
-    /// The packets since the last ACK whose entropy values the next ACK carries, counted from `base`. They are all but the
-    /// last one, which causes the ACK. None of them was marked, since a marked packet is acknowledged immediately and thus
-    /// causes an ACK.
+    /// The packets since the last ACK whose entropy values the next ACK carries, counted from `base`. They are all
+    /// but the last one, which causes the ACK. None of them was marked, since a marked packet is acknowledged
+    /// immediately and thus causes an ACK.
     #[inline]
     fn carried(&self, base: u32) -> CarriedEvs {
         if !self.echoes_all_evs {

@@ -373,7 +373,7 @@ impl StrackSender {
 
     /// STrack, section 3.3.2, OOO-based detection. The receiver's counter refers to its ePSN, so that the counter of
     /// a SACK with an older ePSN is outdated. The count, in bytes of full packets, is compared with the window, or
-    /// with `min_threshold` if that is larger. A saturated count always means loss.
+    /// with `min_threshold` if that is larger. A saturated count exceeds any threshold.
     #[inline]
     fn detect_by_order(&mut self, now: Time, out_of_order: u16) {
         if out_of_order == 0 || self.is_recovering() {

@@ -21,7 +21,7 @@ parameters! {
         #[param(Bytes(1)..=Bytes(65_535); example = "78B";
             source = "UET 1.0.3, section 3.5: ACK_CC of 32 B, of 98 with IPv6; uet-htsim: 64")]
         pub ack: Bytes,
-        /// Size of a NACK, of a control packet (a probe) and of a trimmed packet.
+        /// Size of a NACK, of a control packet (a probe, a pull or a request for credit) and of a trimmed packet.
         #[param(Bytes(1)..=Bytes(65_535); example = "62B"; source = "UET 1.0.3, section 3.5: PDS of 16 B, of 82 with IPv6; uet-htsim: 64")]
         pub control: Bytes,
         /// Number of bytes after whose arrival the receiver sends an ACK (ACK_Gen_Trigger), counted from the last

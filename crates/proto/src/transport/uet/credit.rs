@@ -21,8 +21,8 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct CreditConfig {
-        /// One size with three uses: the speculative credit of a new source, the upper limit of its credit, and the upper
-        /// limit of its demand in excess of its credit (MaxWnd).
+        /// One size with three uses: the speculative credit of a new source, the upper limit of its credit, and the
+        /// upper limit of its demand in excess of its credit (MaxWnd).
         #[param(AboveZero; example = "1.5bdp"; source = "uet-htsim; UET 1.0.3: up to a BDP at the start")]
         pub window: Size,
         /// The rate of all pulls of a host together.
@@ -31,8 +31,9 @@ parameters! {
         /// Upper limit of the credit that one pull grants, rounded down to units of 256 B.
         #[param(AboveZero; example = "4packets"; source = "uet-htsim: 4 MSS")]
         pub grant: Size,
-        /// Whether the pull rate is adapted to ECN marks and to trims before the last hop, about every 1.5 base RTTs. Each
-        /// period is drawn anew. It is meant for oversubscribed fabrics, where the link of the receiver is not the bottleneck.
+        /// Whether the pull rate is adapted to ECN marks and to trims before the last hop, about every 1.5 base RTTs.
+        /// Each period is drawn anew. It is meant for oversubscribed fabrics, where the link of the receiver is not
+        /// the bottleneck.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "uet-htsim, with oversubscription"; default = false)]
         pub follows_fabric: bool,

@@ -300,6 +300,7 @@ impl Sender for UetSender {
 
     /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if neither a paced packet nor a
     /// request for credit waits, and everything that was sent is acknowledged or declared lost.
+    ///
     /// It never decreases, except for a paced packet, a request for credit or a probe of entropy values. The timer is
     /// due at least once per RTO, since a packet on its first transmission may time out before an earlier
     /// retransmission does.
@@ -408,8 +409,9 @@ impl UetSender {
         self.next < self.outgoing.end() && self.next - self.unacked < self.mpr
     }
 
-    /// Whether the packet that was just counted requests an ACK (flag AR). It does if nothing more can be sent without
-    /// an ACK, or if the window is below the number of bytes for which the receiver waits.
+    /// Whether the packet that was just counted requests an ACK (flag AR), if it is not a retransmission. It does if
+    /// nothing more can be sent before an ACK or a pull arrives, or if the window is below the number of bytes for
+    /// which the receiver waits.
     #[inline]
     fn requests_ack(&self) -> bool {
         !self.window_allows()

@@ -50,8 +50,7 @@ fn a_path_that_trims_costs_no_timeout() {
 }
 
 /// If paths keep the order and each packet is acknowledged, a lost packet is retransmitted as soon as a later packet of
-/// the same path has arrived, and no other packet is retransmitted. The last packets of each path wait for their
-/// timeouts.
+/// the same path has arrived, and no other packet is retransmitted.
 #[test]
 fn a_later_packet_of_its_path_tells_of_a_loss() -> Result<(), TestCaseError> {
     for evs in [1, 2, 8] {

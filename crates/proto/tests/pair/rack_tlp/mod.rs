@@ -56,7 +56,7 @@ fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// DCP, section 6.3: a loss is repaired two round trips after the packet was sent, and only one packet is
+/// DCP, section 6.3: a lost packet is retransmitted two round trips after it was sent, and no other packet is
 /// retransmitted. A probe repairs the loss of the tail.
 #[test]
 fn one_loss_costs_two_round_trips_and_one_packet() -> Result<(), TestCaseError> {

@@ -36,7 +36,7 @@ fn a_path_that_loses_nothing_sees_no_retransmission() {
     });
 }
 
-/// If switches trim packets but lose none, each trimmed packet is retransmitted once, without a timeout.
+/// If switches trim packets but lose none, each trim causes one retransmission and no timeout.
 #[test]
 fn a_path_that_trims_costs_no_timeout() {
     check(trimming_schedule(), |schedule| {
@@ -46,8 +46,8 @@ fn a_path_that_trims_costs_no_timeout() {
     });
 }
 
-/// If the path keeps the order and the receiver acknowledges every packet, each lost packet causes exactly one timeout
-/// and one retransmission, and no other packet is retransmitted.
+/// If the path keeps the order and the receiver acknowledges every packet, each loss causes exactly one timeout and
+/// one retransmission, and no other packet is retransmitted.
 #[test]
 fn a_path_that_keeps_order_sees_only_what_it_lost_again() {
     check(lossy_schedule(), |schedule| {

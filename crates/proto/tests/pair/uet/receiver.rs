@@ -187,7 +187,8 @@ impl Receiving for CheckedReceiver {
         self.demanded = self.demanded.max(more[0]) + more[1];
         self.ask();
         if let Repr::Rts { target } = packet.repr {
-            // If the requested demand was granted already, the last pull was lost, and is repeated immediately.
+            // If the requested demand was granted already, the last pull is repeated immediately, since it may have
+            // been lost.
             let again = (self.granted >= target.into()).then_some(Repr::Pull { number: self.granted as u32 });
             let answers: Vec<Repr> = answers.iter().map(|answer| answer.repr).collect();
             prop_assert_eq!((answers, whole), (Vec::from_iter(again), None));

@@ -57,12 +57,12 @@ pub enum ModelSpec {
 pub enum BallsVariant {
     /// Each ball chooses a bin at random.
     Ops,
-    /// A ball that found a short queue uses the same bin again.
+    /// The colour of a ball that leaves a bin at or below the threshold remembers the bin for its next ball.
     Recycled,
     /// Like `recycled`, but the colour of a ball that is not recycled still remembers its bin.
     Kept,
-    /// A ball that found a short queue comes back to it in the round in which it left, as the proof of Theorem 5.1
-    /// assumes (REPS, Appendix B).
+    /// A ball that leaves a bin at or below the threshold comes back to it in the same round, as the proof of
+    /// Theorem 5.1 assumes (REPS, Appendix B).
     Returned,
 }
 

@@ -22,10 +22,10 @@ use std::sync::Arc;
 /// User-defined load balancers, congestion controls, transports, programs, topologies, workloads, schemes and
 /// observers, in addition to the built-in ones.
 ///
-/// Scenarios that are read with the registry ([`read_with`](crate::scenario::read_with)) use these parts like
-/// built-in ones: by `kind`, with parameters beside it. Each registration declares its parameters, and any other
-/// parameter is an error. A factory draws random numbers only from the stream that it is given, so that the same
-/// scenario and seed give the same results.
+/// Scenarios that are read with the registry ([`read_with`](crate::scenario::read_with)) select a scheme by its name,
+/// and anything else by its `kind`, with parameters beside it. The registration declares these parameters, and any
+/// other parameter is an error. A factory draws random numbers only from the stream that it is given, so that the
+/// same scenario and seed give the same results.
 ///
 /// # Panics
 /// A registration of anything but a scheme panics if its name is already used or not valid, if it declares a
