@@ -547,12 +547,13 @@ class TransportGoBackN(_TransportGoBackNNeeded, total=False):
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK, NACK or CNP. (bytes, 1B to 65535B; needed)
-    ack_every: Number of packets that arrive in order per ACK. The last packet of a message is acknowledged in any
-        case. (count, 1 to 65535; needed)
+    ack_every: Number of packets that arrive in order per ACK. Of these, the last one of a message, one that requests
+        an ACK and, if `cnp_interval` is 0, a marked one are acknowledged in any case, and so is a duplicate. (count,
+        1 to 65535; needed)
     nack_interval: Minimum time between two NACKs for the same ePSN. An out-of-order packet that arrives after this
         time causes another NACK. (time, rtt or rtt+queue, above 0; needed)
-    cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet is
-        acknowledged immediately, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
+    cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet that
+        arrives in order is acknowledged immediately, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
     trailing_cnp: Whether a mark that arrives less than `cnp_interval` after a CNP causes a CNP later. If so, the
         first packet after the interval, marked or not, causes it. (flag; default: `false`)
     rto: Retransmission timeout. If no new acknowledgement arrives for this time, the sender restarts at the lowest
@@ -569,8 +570,9 @@ class TransportRnicSr(TypedDict):
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK, NACK or CNP. (bytes, 1B to 65535B; needed)
-    ack_every: Number of packets by which the ePSN advances per ACK. The last packet of a message and a duplicate are
-        acknowledged in any case. (count, 1 to 65535; needed)
+    ack_every: Number of packets by which the ePSN advances per ACK. Some packets are acknowledged in any case: the
+        last one of a message, one that requests an ACK, a duplicate and, if `cnp_interval` is 0, a marked packet.
+        (count, 1 to 65535; needed)
     window_packets: Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next
         PSN to send. (count, 1 to 65535; needed)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: every marked packet is
@@ -617,8 +619,8 @@ class TransportIrn(_TransportIrnNeeded, total=False):
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
     ack_every: Number of packets by which the ePSN advances per ACK. Some packets are acknowledged in any case: the
-        last one of a message, an out-of-order packet, one that fills a gap, and a duplicate. (count, 1 to 65535;
-        needed)
+        last one of a message, one that requests an ACK, an out-of-order packet, one that fills a gap, a duplicate
+        and, if `cnp_interval` is 0, a marked packet. (count, 1 to 65535; needed)
     window: BDP-FC: a new packet is sent if its PSN is less than this window, in full packets, beyond the lowest
         unacknowledged one. (bytes, packets or bdp, above 0; needed)
     rto_low: RTO_low: the timeout while at most `rto_low_packets` packets are in flight. It is ignored if it is longer
@@ -648,8 +650,8 @@ class TransportRackTlp(TypedDict):
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
     ack_every: Number of packets by which the ePSN advances per ACK. Some packets are acknowledged in any case: the
-        last one of a message, an out-of-order packet, one that fills a gap, and a duplicate. (count, 1 to 65535;
-        needed)
+        last one of a message, one that requests an ACK, an out-of-order packet, one that fills a gap, a duplicate
+        and, if `cnp_interval` is 0, a marked packet. (count, 1 to 65535; needed)
     window: Largest number of bytes in flight: sent, and neither acknowledged nor declared lost. (bytes, packets or
         bdp, above 0; needed)
     reo_wnd: Reordering window. A packet is lost if a later one is acknowledged, and if an RTT plus this window has
@@ -734,7 +736,7 @@ class TransportDcp(_TransportDcpNeeded, total=False):
         4.5). It is also the largest number of WQEs that a queue pair serves per scheduling turn (n, section 4.3).
         (count, 1 to 65535; needed)
     round_quota: Payload that a queue pair may send per scheduling turn. (bytes, above 0; needed)
-    batch: Number of retransmissions fetched from host memory per batch. (count, 1 to 65535; needed)
+    batch: Largest number of retransmissions fetched from host memory per batch. (count, 1 to 65535; needed)
     pcie: Time of a round trip over PCIe. A fetch of packets to send again takes two round trips. With 0, it takes no
         time. (time, rtt or rtt+queue; needed)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, every marked packet causes a CNP, and with
@@ -842,7 +844,8 @@ class TransportUet(_TransportUetNeeded, total=False):
     payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
     header: Headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK. (bytes, 1B to 65535B; needed)
-    control: Size of a NACK, of a control packet (a probe) and of a trimmed packet. (bytes, 1B to 65535B; needed)
+    control: Size of a NACK, of a control packet (a probe, a pull or a request for credit) and of a trimmed packet.
+        (bytes, 1B to 65535B; needed)
     sack_bytes: Number of bytes after whose arrival the receiver sends an ACK (ACK_Gen_Trigger), counted from the last
         ACK. Each packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, if it is a
         duplicate, a retransmission or the first of its queue pair, if it requests an ACK, or if it closes the gap
@@ -964,8 +967,9 @@ class TransportSettings(TypedDict, total=False):
         default: that of the base)
     nack_interval: Minimum time between two NACKs for the same ePSN. An out-of-order packet that arrives after this
         time causes another NACK. (time, rtt or rtt+queue, above 0; default: that of the base)
-    cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet is
-        acknowledged immediately, and the ACK echoes the mark. (time, rtt or rtt+queue; default: that of the base)
+    cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet that
+        arrives in order is acknowledged immediately, and the ACK echoes the mark. (time, rtt or rtt+queue; default:
+        that of the base)
     trailing_cnp: Whether a mark that arrives less than `cnp_interval` after a CNP causes a CNP later. If so, the
         first packet after the interval, marked or not, causes it. (flag; default: that of the base)
     window_packets: Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next
@@ -1006,8 +1010,8 @@ class TransportSettings(TypedDict, total=False):
         4.5). It is also the largest number of WQEs that a queue pair serves per scheduling turn (n, section 4.3).
         (count, 1 to 65535; default: that of the base)
     round_quota: Payload that a queue pair may send per scheduling turn. (bytes, above 0; default: that of the base)
-    batch: Number of retransmissions fetched from host memory per batch. (count, 1 to 65535; default: that of the
-        base)
+    batch: Largest number of retransmissions fetched from host memory per batch. (count, 1 to 65535; default: that of
+        the base)
     pcie: Time of a round trip over PCIe. A fetch of packets to send again takes two round trips. With 0, it takes no
         time. (time, rtt or rtt+queue; default: that of the base)
     trims_as_marks: Whether a trimmed packet causes a CNP, as a marked one does. If not, a sender whose packets are
@@ -1022,8 +1026,8 @@ class TransportSettings(TypedDict, total=False):
         to 65535; default: that of the base)
     restart_after: Time with nothing in flight after which a queue pair restarts with the initial window. (time, rtt
         or rtt+queue, above 0; default: that of the base)
-    control: Size of a NACK, of a control packet (a probe) and of a trimmed packet. (bytes, 1B to 65535B; default:
-        that of the base)
+    control: Size of a NACK, of a control packet (a probe, a pull or a request for credit) and of a trimmed packet.
+        (bytes, 1B to 65535B; default: that of the base)
     received_unit: The unit in which ACKs count received bytes. (bytes, 1B to 4KiB; default: that of the base)
     mpr: Number of PSNs, from the lowest unacknowledged one on, that may be in flight (MPR). (count, 128 to 32640;
         default: that of the base)
@@ -1913,8 +1917,8 @@ class ProgramThemisLonghaulTrp(_ProgramThemisLonghaulTrpNeeded, total=False):
         must match. (flag; default: `false`)
     cache_expiry: Time without a CNP after which a slot of CNP_Cache is free. With 0, slots do not expire. (time, rtt
         or rtt+queue; default: `"0ps"`)
-    cache_reset_own: Whether the control plane resets a slot of CNP_Cache only if the entry's own flow was the last to
-        write it. (flag; default: `false`)
+    cache_reset_own: Whether the control plane, when it has made a flow's entry in CNP_Store, resets the flow's slot
+        of CNP_Cache only if this flow was the last to write it. (flag; default: `false`)
     store: Whether CNP_Store is used (figure 18). (flag; needed)
     store_entries: Number of entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; needed)
     install_delay: Time from a CNP to its flow's entry in CNP_Store (1 ms in section VII-C). (time, rtt or rtt+queue;
@@ -1960,8 +1964,8 @@ class ProgramFlowlet(TypedDict):
     """Flowlet switching as in LetFlow, at the source ToR.
 
     kind: The kind of this part. (needed)
-    gap: Idle time between two packets of a queue pair above which the second starts a new flowlet, which takes a path
-        of its own. (time, rtt or rtt+queue, above 0; needed)
+    gap: Idle time between two packets of a queue pair above which the second starts a new flowlet, whose path is
+        random. (time, rtt or rtt+queue, above 0; needed)
     """
 
     kind: Literal["flowlet"]
@@ -2077,8 +2081,8 @@ class ProgramSettingsTrp(TypedDict, total=False):
         must match. (flag; default: that of the base)
     cache_expiry: Time without a CNP after which a slot of CNP_Cache is free. With 0, slots do not expire. (time, rtt
         or rtt+queue; default: that of the base)
-    cache_reset_own: Whether the control plane resets a slot of CNP_Cache only if the entry's own flow was the last to
-        write it. (flag; default: that of the base)
+    cache_reset_own: Whether the control plane, when it has made a flow's entry in CNP_Store, resets the flow's slot
+        of CNP_Cache only if this flow was the last to write it. (flag; default: that of the base)
     store: Whether CNP_Store is used (figure 18). (flag; default: that of the base)
     store_entries: Number of entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; default: that of the
         base)
@@ -2149,8 +2153,8 @@ class ProgramSettings(TypedDict, total=False):
         or rtt+queue, above 0; default: that of the base)
     expiry: Idle time after which a queue pair may take any path, whether or not a CLEAR ended its last reroute.
         (time, rtt or rtt+queue, above 0; default: that of the base)
-    gap: Idle time between two packets of a queue pair above which the second starts a new flowlet, which takes a path
-        of its own. (time, rtt or rtt+queue, above 0; default: that of the base)
+    gap: Idle time between two packets of a queue pair above which the second starts a new flowlet, whose path is
+        random. (time, rtt or rtt+queue, above 0; default: that of the base)
     share: The probability that a NACK is dropped. (number, 0 to 1; default: that of the base)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, each marked packet causes one. (time, rtt or
         rtt+queue; default: that of the base)
