@@ -60,7 +60,7 @@ impl OnRealPackets {
         text + "\n"
     }
 
-    /// The same as JSON.
+    /// The text's contents as JSON.
     pub fn document(&self) -> Value {
         let runs: Vec<Value> = self.finished.pairs.iter().map(document).collect();
         json!({ "runs": runs, "failed": self.finished.failed, "not_run": self.refused })

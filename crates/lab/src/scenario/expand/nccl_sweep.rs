@@ -4,12 +4,11 @@ use crate::scenario::expand::sweep::Step;
 use crate::scenario::keys;
 use crate::scenario::read::document::{Fields, Item, Node};
 use crate::scenario::read::table::Table;
-use crate::scenario::resolve::workload::named_by_nccl;
+use crate::scenario::resolve::workload::{NCCL_TESTS, named_by_nccl};
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Fix};
 use anabranch_workload::collective::{Algorithm, Operation};
 
-pub(in crate::scenario) const KIND: &str = "nccl-tests";
 /// The parameter that the sizes sweep.
 pub(in crate::scenario) const SWEPT: &str = "workload.bytes";
 const MOST_SIZES: usize = 1_000;
@@ -18,14 +17,15 @@ const OWN: [&str; 6] = ["kind", "operation", "min_bytes", "max_bytes", "factor",
 
 /// If the workload of `step` is one of nccl-tests, the points for its sizes. Otherwise only `step` itself.
 pub(in crate::scenario) fn split(file: &str, step: Step) -> Result<Vec<Step>, Diagnostic> {
-    let kind = |fields: &Fields| fields.get("kind").is_some_and(|kind| kind.value().as_str() == Some(KIND));
+    let kind =
+        |fields: &Fields| fields.get("kind").is_some_and(|kind| kind.value().as_str() == Some(NCCL_TESTS));
     let Some(node) = step.fields.get("workload").cloned() else { return Ok(vec![step]) };
     match &node.item {
         Item::Table(fields) if kind(fields) => {}
         _ => return Ok(vec![step]),
     }
     let table = Table::open(file, "[workload]", &node)?;
-    only(&table, &keys::of(KIND))?;
+    only(&table, &keys::of(NCCL_TESTS))?;
     let algorithm = algorithm(&table)?;
     let mut fields: Fields = table.fields.clone();
     fields.retain(|key, _| !OWN.contains(&key.as_str()));

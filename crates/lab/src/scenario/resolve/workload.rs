@@ -1,6 +1,5 @@
 //! Reads `[workload]` as written, including its short forms.
 
-use crate::scenario::expand::nccl_sweep;
 use crate::scenario::keys;
 use crate::scenario::read::document::Node;
 use crate::scenario::read::table::{Table, example, list, nearest};
@@ -38,13 +37,16 @@ enum Kind {
     NcclTests,
 }
 
+/// The kind of a workload that sweeps sizes as nccl-tests does.
+pub(in crate::scenario) const NCCL_TESTS: &str = "nccl-tests";
+
 const KINDS: &[(&str, Kind)] = &[
     ("permutation", Kind::Permutation),
     ("tornado", Kind::Tornado),
     ("incast", Kind::Incast),
     ("poisson", Kind::Poisson),
     ("collective", Kind::Collective),
-    ("nccl-tests", Kind::NcclTests),
+    (NCCL_TESTS, Kind::NcclTests),
     ("messages", Kind::Messages),
     ("cm", Kind::Cm),
     ("ns3-flows", Kind::Ns3Flows),
@@ -305,7 +307,7 @@ fn program_of_nccl_tests(table: &Table) -> Option<Diagnostic> {
     let operation = kind.strip_suffix("_perf").unwrap_or(&kind);
     let (name, _) = Operation::ALL.iter().find(|(name, _)| operation == *name)?;
     let message = format!("{kind:?} is a program of nccl-tests and no kind of workload");
-    let help = format!("kind = {:?} and below it operation = {name:?}", nccl_sweep::KIND);
+    let help = format!("kind = {:?} and below it operation = {name:?}", NCCL_TESTS);
     Some(table.wrong("kind", message, help))
 }
 
