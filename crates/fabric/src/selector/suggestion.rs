@@ -40,7 +40,7 @@ impl Selector {
     }
 }
 
-/// The name `t0:3` of a switch in papers with the word of its tier here: `tor:3`.
+/// Replaces tiers as papers name them by words: `t0:3` (normalised to `t:0:3`) becomes `tor:3`.
 fn with_tier_words(normalized: &str, topology: &Topology) -> String {
     let tier = |part: &str| {
         let (number, rest) = part.strip_prefix("t:")?.split_at_checked(1)?;

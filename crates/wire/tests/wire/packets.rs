@@ -1,4 +1,4 @@
-//! Tests of round trips of packets in every format with a BTH.
+//! Tests of round trips of packets in every format with a BTH except that of MRC.
 
 use crate::support::ROUTE;
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};

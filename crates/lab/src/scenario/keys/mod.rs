@@ -67,8 +67,8 @@ fn first_example(mut sections: impl Iterator<Item = &'static Section>, name: &st
     sections.find_map(of_section).filter(|_| name != "kind")
 }
 
-/// The kinds of `table` (`[topology]`) that have the key. The kind `own`, that of the table, has the key only without
-/// a file, and is listed so.
+/// The kinds of `table` (`[topology]`) that have `key`, for the error that rejects this key. `own` is the kind that the
+/// rejected table sets. If it has the key too, the table names a file, with which the key is not allowed.
 pub(in crate::scenario) fn kinds_with(table: &str, key: &str, own: Option<&str>) -> Vec<String> {
     let has_it =
         |section: &&Section| section.table == table && section.keys.iter().any(|its| its.name == key);

@@ -4,8 +4,8 @@
 //! addition a packet needs credit, which the receiver grants in pull packets. Every receiving host paces its pulls at
 //! `pull_rate` and distributes them round robin ([`PullPacer`]). A new sender has a window of speculative credit, and
 //! the first ACK or NACK cancels the rest of this credit. Data packets carry a target, which is the number of the
-//! last pull for which the sender has data. A sender without credit sends its target in a request to send (RTS), and
-//! repeats the RTS after each RTO without an answer.
+//! last pull for which the sender has data, at most a window ahead of its credit. A sender without credit sends its
+//! target in a request to send (RTS), and repeats the RTS after each RTO without an answer.
 //!
 //! The numbers of pulls and targets are cumulative, so that a later packet compensates for the loss of an earlier one.
 //! Their unit is a full packet, while EQDS counts bytes. In EQDS, too, one pull is for one packet, but here a short

@@ -58,7 +58,8 @@ impl EqdsSender {
         self.credit + self.speculative
     }
 
-    /// The number of the last pull for which the sender has data (htsim, `computePullTarget`).
+    /// The number of the last pull for which the sender has data, at most a window ahead of the granted credit (htsim,
+    /// `computePullTarget`).
     #[inline]
     fn target(&self) -> u32 {
         let demand = self.sack.backlog().min(self.window);
