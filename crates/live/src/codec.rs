@@ -20,7 +20,8 @@ use anabranch_wire::{
 use std::ops::Range;
 
 const MAGIC: u16 = 0xab47;
-const TRAILER_BYTES: usize = 12;
+/// The size of the trailer behind an IP packet, with which nodes pass on facts that no header has.
+pub const TRAILER_BYTES: usize = 12;
 const PAUSED_PRIORITY: u8 = 3;
 
 /// Converts the frames of one node.

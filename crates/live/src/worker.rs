@@ -2,6 +2,7 @@
 
 use crate::channel::{Channel, FromNodes, NodesReport, ToNodes};
 use crate::clock::Clock;
+use crate::codec::TRAILER_BYTES;
 use crate::error::LiveError;
 use crate::lateness::Lateness;
 use crate::node::{Arrived, Frame, LiveNode};
@@ -19,8 +20,8 @@ use std::time::Duration as RealDuration;
 
 /// The most frames that are read from a socket before nodes handle their own events.
 const MOST_AT_ONCE: usize = 32;
-/// Size of the buffer for a frame in bytes, which is larger than any frame.
-const LONGEST_FRAME: usize = 1 << 16;
+/// The length of the longest frame: an Ethernet header, the longest IP packet and the trailer.
+const LONGEST_FRAME: usize = 14 + 65_535 + TRAILER_BYTES;
 /// The longest wait without looking at the clock.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 

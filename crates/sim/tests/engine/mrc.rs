@@ -306,3 +306,14 @@ bytes = "4MB"
     assert!((828.5..most).contains(&run.completion_us), "{} us, at most {most}", run.completion_us);
     assert!(run.peak_queue_bytes < 200_000, "1.5 BDP of a plane, not of the NIC: {}", run.peak_queue_bytes);
 }
+
+/// Without latencies, a window lasts as long as the shortest packet takes on a link. Here that is a NACK of 20 B.
+#[test]
+fn nacks_may_be_shorter_than_probes() {
+    let text = "schemes = [\"mrc\"]\nseeds = [1]\n[topology]\nkind = \"fat-tree\"\nhosts = 16\nlink = \"100Gbps\"\n\
+                link_latency = \"0ns\"\nswitch_latency = \"0ns\"\n[workload]\nkind = \"incast\"\ndegree = 8\nbytes = \"1MB\"\n[set]\n\"*.transport.control\" = \"20B\"\n\
+                \"*.fabric.queue\" = \"10packets\"\n\"*.fabric.ecn_kmin\" = \"2packets\"\n\"*.fabric.ecn_kmax\" = \"8packets\"\n\
+                \"*.fabric.trim\" = true\n";
+    let result = finish_one(text, &[]);
+    assert!(result.run.trims > 0);
+}

@@ -58,7 +58,7 @@ impl TransportProperties for MrcConfig {
     }
 
     fn shortest_packet(&self) -> Bytes {
-        self.request
+        self.request.min(self.control)
     }
 
     /// The state of `uet`. In addition, the receiver has an entropy value with its state for each of at most 8
