@@ -24,8 +24,8 @@ const FOLDER: &str = "/run/netns";
 const TICKS_PER_SECOND: u64 = 100;
 /// Allowance for the comparison of a process's age with a file's age: `/proc/uptime` is read in whole seconds.
 const CLOCK_ERROR: Duration = Duration::from_secs(2);
-/// The MTU of links in bytes, which is larger than packets of the usual sizes.
-const MTU: u32 = 9500;
+/// The MTU of links in bytes: the length of the longest IP packet.
+const MTU: u32 = 65_535;
 
 /// The namespaces of a testbed.
 pub struct Namespaces {

@@ -556,10 +556,12 @@ fn may_be_empty(spec: &WorkloadSpec, workload: &Workload) -> bool {
 /// direction, as the name of a switch.
 fn for_whole_cables(mut error: Diagnostic, selector: &str) -> Diagnostic {
     let has_side = |text: &str| ["/up", "/down", "->"].iter().any(|side| text.contains(side));
+    // In a form that selectors do not have, other separators stand before the side: `ToR[0].up[0]`.
+    let selector = selector.to_lowercase().replace(['.', ':', '-', ' '], "/").replace("/>", "->");
     if let Some(Fix::Set { key, value }) = &mut error.fix
         && key == "links"
         && has_side(value)
-        && !has_side(selector)
+        && !has_side(&selector)
         && !value.contains("cable:")
     {
         *value = value.replacen('"', "\"cable:", 1);

@@ -28,6 +28,7 @@ pub struct PullPacer {
 #[derive(Clone, Debug)]
 struct Adaptation {
     share: f64,
+    least_share: f64,
     /// The average share of marked packets among the untrimmed ones.
     marked: f64,
     /// Number of consecutive periods without a decrease, at most [`MOST_DOUBLINGS`].
@@ -52,12 +53,13 @@ impl PullPacer {
         PullPacer { rate, adaptation: None, free_at: Time::ZERO, waiting: VecDeque::new() }
     }
 
-    /// Makes the rate follow marks and trims before the last hop. It is adapted once per `period`.
+    /// Makes the rate follow marks and trims before the last hop. It is adapted once per `period`, and is at least
+    /// `least_share` of the full rate.
     #[must_use]
-    pub fn adapting(self, period: Duration) -> Self {
+    pub fn adapting(self, period: Duration, least_share: f64) -> Self {
         let (share, ends) = (1.0, Time::ZERO + period);
         let (marked, calm, counts) = (0.0, 0, [0; 4]);
-        let adaptation = Adaptation { share, marked, calm, period, random: None, ends, counts };
+        let adaptation = Adaptation { share, least_share, marked, calm, period, random: None, ends, counts };
         PullPacer { adaptation: Some(adaptation), ..self }
     }
 
@@ -162,7 +164,7 @@ impl Adaptation {
             self.share += 0.01 * f64::from(1u32 << doublings);
             self.calm = (self.calm + 1).min(MOST_DOUBLINGS);
         }
-        self.share = self.share.clamp(0.01, 1.0);
+        self.share = self.share.clamp(self.least_share, 1.0);
         self.counts = [0; 4];
     }
 }

@@ -163,7 +163,7 @@ fn the_pacer_takes_turns_at_its_rate() {
 /// either.
 #[test]
 fn an_adapting_pacer_follows_marks_and_trims() {
-    let mut pacer = PullPacer::at_rate(Rate::from_gbps(8)).adapting(Duration::from_us(10));
+    let mut pacer = PullPacer::at_rate(Rate::from_gbps(8)).adapting(Duration::from_us(10), 0.01);
     let gap = |pacer: &mut PullPacer, from: u64| {
         pacer.join(0);
         assert_eq!(pacer.take_turn(at(from)), Some(0));
@@ -208,7 +208,7 @@ fn periods_of_an_adapting_pacer_are_drawn() {
     let marked = Packet::data(QpId(0), HostId(0), 1).with_bytes(1_000).with_mark(true);
     // The first adaptation sets the share to 0.9. It shows at the first pull after the end of the period.
     let first_end = |entity: u64| {
-        let mut pacer = PullPacer::at_rate(Rate::from_gbps(8)).adapting(Duration::from_us(100));
+        let mut pacer = PullPacer::at_rate(Rate::from_gbps(8)).adapting(Duration::from_us(100), 0.01);
         pacer.draw_periods(stream(1, entity, Purpose::PullPeriods));
         pacer.observe(at(0), &marked);
         (0..200).find(|&us| {
@@ -316,5 +316,22 @@ fn delivers_over_a_path_that_loses() {
         let all: Vec<_> = (0..messages).map(MessageId).collect();
         assert_eq!((&delivered, &acknowledged), (&all, &all), "seed {seed}");
         assert_eq!(receiver.fresh_packets(), u64::from(packets));
+    }
+}
+
+#[test]
+fn the_share_of_an_adapting_pacer_has_a_floor() {
+    for least in [0.01, 0.225] {
+        let mut pacer = PullPacer::at_rate(Rate::from_gbps(8)).adapting(Duration::from_us(10), least);
+        let trimmed = Packet::data(QpId(0), HostId(0), 1).with_bytes(1_000).cut(64, false).unwrap();
+        for us in 0..50 {
+            pacer.observe(at(us), &trimmed);
+        }
+        pacer.join(0);
+        assert_eq!(pacer.take_turn(at(50)), Some(0));
+        pacer.pulled(at(50), 10_000);
+        pacer.join(0);
+        let gap = pacer.next_timeout().unwrap().since(at(50)).0 as f64 / 1e6;
+        assert!((gap - 10.0 / least).abs() < 0.01, "{least}: {gap}");
     }
 }

@@ -37,13 +37,25 @@ parameters! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "uet-htsim, with oversubscription"; default = false)]
         pub follows_fabric: bool,
+        /// Least share of `rate` that `follows_fabric` leaves. uet-htsim has 0.9 over the fabric's oversubscription.
+        #[serde(default = "hundredth", skip_serializing_if = "is_hundredth")]
+        #[param(0.01..=1.0; example = 0.225; source = "uet-htsim: 0.9 over the oversubscription, at least 0.01"; default = 0.01)]
+        pub least_share: f64,
     }
+}
+
+fn hundredth() -> f64 {
+    0.01
+}
+
+fn is_hundredth(share: &f64) -> bool {
+    *share == hundredth()
 }
 
 impl CreditConfig {
     pub(super) fn pacer(&self, facts: &PathFacts) -> PullPacer {
         let pacer = PullPacer::at_rate(self.rate.on(facts));
-        if self.follows_fabric { pacer.adapting(Span::Rtt(1.5).on(facts)) } else { pacer }
+        if self.follows_fabric { pacer.adapting(Span::Rtt(1.5).on(facts), self.least_share) } else { pacer }
     }
 }
 
@@ -245,6 +257,7 @@ mod tests {
             rate: Pace::Line(0.99),
             grant: Size::Packets(4.0),
             follows_fabric: false,
+            least_share: 0.01,
         };
         let mut credit = Credit::new(&config, &facts, Duration::from_us(100));
         credit.spend(packet as u16);

@@ -212,6 +212,7 @@ impl Schedule<UetEnds> {
                 grant: Size::Packets(grant.into()),
                 rate: Pace::Line(f64::from(percent) / 100.0),
                 follows_fabric: false,
+                least_share: 0.01,
             }),
         }
     }
