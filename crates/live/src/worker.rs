@@ -19,7 +19,7 @@ use std::time::Duration as RealDuration;
 
 /// The most frames that are read from a socket before nodes handle their own events.
 const MOST_AT_ONCE: usize = 32;
-/// Size of the buffer for a frame in bytes, which is larger than any frame.
+/// Size of the buffer for a frame in bytes, which suffices for IP packets of up to 65,510 bytes.
 const LONGEST_FRAME: usize = 1 << 16;
 /// The longest wait without looking at the clock.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
