@@ -174,8 +174,8 @@ impl Job {
     }
 
     /// Waits at most `seconds` seconds for the next run to end. Returns the number of the run and true, or 0 and
-    /// false if the time has passed; none if all runs have ended or the job has not started. Ctrl-C ends the wait and
-    /// cancels the runs.
+    /// false if the time has passed; none if no further run will end or the job has not started. Ctrl-C ends the wait
+    /// and cancels the runs.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<(usize, bool)>> {
         let until = now() + Duration::from_secs_f64(seconds.clamp(0.0, 1e9));
         loop {

@@ -14,8 +14,8 @@ pub struct Name {
     pub is_module: bool,
 }
 
-/// The functions, types, variants, fields, modules and constants that `source` declares outside tests, including
-/// those declared by macros.
+/// The functions, types, traits, variants, fields, modules, constants, statics and macros that `source` declares
+/// outside tests, including those declared by macros.
 pub fn declared(source: &Source) -> Vec<Name> {
     let mut names = Names(Vec::new());
     names.visit_file(&source.file);

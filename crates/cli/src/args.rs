@@ -587,8 +587,8 @@ pub struct BenchArgs {
     /// the other schemes of --scheme]
     #[arg(value_name = "CASE")]
     pub cases: Vec<String>,
-    /// Only this scheme: reps, ops, rocev2, strack, themis-spraying or dcp, in any case [repeat for more; default: those
-    /// of the case]
+    /// Only this scheme, in each case: reps, ops, rocev2, strack, themis-spraying or dcp [repeat for more; default:
+    /// those of the case]
     #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
     /// Threads that one run has [repeat to compare]

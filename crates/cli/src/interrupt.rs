@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED_TO_STOP: AtomicBool = AtomicBool::new(false);
 
-/// Installs a handler, so that Ctrl-C no longer ends the process immediately.
+/// Installs a handler, so that the first Ctrl-C no longer ends the process immediately. A second one does.
 ///
 /// # Errors
 /// The operating system refuses the handler.

@@ -1,5 +1,5 @@
-//! A cache on disk of runs that finished before their scenario did. If the program is ended for any reason, these runs
-//! are not lost and need not be simulated again.
+//! A cache on disk of runs that finished before their scenario did, so that they need not be simulated again. If the
+//! program is killed, only runs that took long, and runs with names, are in the cache.
 
 use crate::made_by::MadeBy;
 use crate::output::note;
@@ -21,8 +21,8 @@ const WORTH_KEEPING_S: f64 = 10.0;
 /// The file name extension for the cause of a failed run, stored as JSON.
 const FAILED: &str = "failed";
 
-/// The finished runs of one scenario. Each is a folder of results whose name is the number of the run, or the run's
-/// name if it has one.
+/// A cache of finished runs. Each is a folder of results whose name is the number of the run, or the run's name if it
+/// has one.
 pub struct RunCache {
     folder: PathBuf,
     /// The names of the runs' folders, if these are not the numbers of the runs. Runs with names are stored
@@ -143,8 +143,8 @@ impl RunCache {
             .or_else(|error| if self.folder.exists() { Ok(()) } else { Err(error) })
     }
 
-    /// Stores a finished run, unless it is stored already. Several programs may store the same run at the same time, because
-    /// they have the same results.
+    /// Stores a finished run, unless it is stored already. Several programs may store the same run at the same time,
+    /// because they have the same results.
     pub fn keep(&self, index: usize, ran: &mut RunOutcome) {
         let folder = self.run(index);
         if folder.exists() {

@@ -82,8 +82,8 @@ impl Store {
         RunCache::at(self.root.join(format!(".kept-{}-{}", item.name, &item.digest[..DIGITS])), fresh)
     }
 
-    /// The run cache shared by all items with this name, even if the items' digests differ. It is safe, since a run's name
-    /// identifies everything that determines the run.
+    /// The run cache shared by all items with this name, even if the items' digests differ. It is safe, since a run's
+    /// name identifies everything that determines the run.
     pub fn named_run_cache(&self, item: &Item, fresh: bool, names: Vec<String>) -> RunCache {
         RunCache::by_name(self.root.join(format!(".kept-{}", item.name)), fresh, names)
     }

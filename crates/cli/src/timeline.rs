@@ -1,7 +1,7 @@
 //! A run as a timeline for the Perfetto UI: jobs, faults, the activities of hosts (sending, computing), and curves as
 //! counters.
 //!
-//! This module declares the protobuf messages of Perfetto's trace format that a timeline needs. Times are whole
+//! This module declares the protobuf messages of Perfetto's trace format that a timeline needs. Timestamps are whole
 //! nanoseconds.
 
 use anabranch_base::{Duration, HostId, Time};

@@ -329,9 +329,9 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideals: &Ide
     (0..count).filter(|number| !of_jobs[*number as usize]).map(row).collect()
 }
 
-/// The group of a flow: up to three words with `/` between them. They are the `part` of the workload, if it has
-/// parts; with several data centres, the `side` (`intra` or `inter`); and with several load balancers, the word
-/// `mixed` or `main`, depending on the load balancer of the source.
+/// The group of a flow within its traffic class: up to three words with `/` between them. They are the `part` of the
+/// workload, if it has parts; with several data centres, the `side` (`intra` or `inter`); and with several load
+/// balancers, the word `mixed` or `main`, depending on the load balancer of the source.
 fn group_of(
     part: &'static str,
     side: Option<&'static str>,

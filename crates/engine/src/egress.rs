@@ -217,8 +217,8 @@ pub struct NodeTelemetry {
 }
 
 impl<F: FreeTimes> Egress<F> {
-    /// The ports of `node`, with empty queues. `weight` is the WRR weight of their control queues in 2^-16ths, or 0 for
-    /// strict priority. `link_kind_of` maps a link to the index of its kind.
+    /// The ports of `node`, with empty queues. `weight` is the WRR weight of their control queues in units of 2^-16,
+    /// or 0 for strict priority. `link_kind_of` maps a link to the index of its kind.
     pub fn new(
         network: &Network<'_>,
         node: NodeId,

@@ -30,8 +30,8 @@ pub struct FarCalendar {
 /// The binary logarithm of the length of a bin in ps. 2^19 ps are about half a microsecond.
 const BIN_BITS: u32 = 19;
 
-/// The number of arrivals in a chunk. If a bin were a single growing vector, its unused capacity would be, on average,
-/// about half as large as its contents.
+/// The number of arrivals in a chunk. If a bin were a single growing vector, its unused capacity might be as large as
+/// its contents.
 const CHUNK: usize = 32;
 
 impl FarCalendar {

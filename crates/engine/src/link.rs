@@ -193,9 +193,9 @@ pub struct Unmarked {
     pub rate: Rate,
 }
 
-/// The slowest links of `topology` whose queues never mark packets. A queue never marks if the bytes in a full queue,
-/// without one full packet, do not exceed the lower threshold. None if all queues can mark, if they have no limit, or
-/// if the limit does not fit in 32 bits.
+/// The slowest links of switches whose queues never mark packets, without regard to settings of the last hop. A queue
+/// never marks if the bytes in a full queue, without one full packet, do not exceed the lower threshold. None if all
+/// queues can mark, if they have no limit, or if the limit does not fit in 32 bits.
 pub fn unmarked(fabric: &FabricSpec, topology: &Topology, facts: &PathFacts) -> Option<Unmarked> {
     // A queue whose limit does not fit in 32 bits never fills.
     let holds = fabric.longest_queue(facts)?.0;

@@ -21,7 +21,7 @@ pub struct PauseState {
     /// Whether the other end should be paused (XOFF).
     pub stopped: bool,
     /// The pause state in the last pause frame that was sent. After the link has gone down or come up, it is the state
-    /// that both ends then assumed.
+    /// that both ends then assumed. After a pause storm of a host it is false, since the last pause expires.
     pub peer_paused: bool,
 }
 

@@ -36,8 +36,8 @@ pub fn interval_points_exceeded(
     )
 }
 
-/// The error for a run whose curves of events, or whose observers, had used up the points by `at`. The workload has
-/// `qps` queue pairs and `packets` packets.
+/// The error for a run whose curves of events or with a threshold (`above`), or whose observers, had used up the
+/// points by `at`. The workload has `qps` queue pairs and `packets` packets.
 pub fn event_points_exceeded(point: &RunPoint, qps: usize, packets: u64, at: Time) -> String {
     let share = point.most_points;
     if !point.measures.iter().any(|measure| measure.every == Duration::ZERO || measure.above.is_some()) {

@@ -46,7 +46,8 @@ use lines::{File, Link};
 ///
 /// # Errors
 /// The error has the file and the line. Among others, it is about counts that do not match, a node that does not
-/// exist, a host without a link or with more than 16, a rate of 0, or a graph that is not connected.
+/// exist, a host without a link or with more than 16 links to switches alone, a rate of 0, or a graph that is not
+/// connected.
 pub fn parse_ns3(file_name: &str, text: &str, switch_latency: Duration) -> Result<Topology, TopologyError> {
     let file = File::read(file_name, text)?;
     let mut is_switch = file.switches()?;

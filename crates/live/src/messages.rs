@@ -17,7 +17,8 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Writes a payload of a message of `connection` at its offset. Payloads of delivered messages are duplicates.
+    /// Writes a payload of a message of `connection` at its offset. A payload of a delivered message is a
+    /// duplicate and is ignored.
     ///
     /// # Errors
     /// The message does not exist, or the payload lies outside of it.

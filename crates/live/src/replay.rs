@@ -24,8 +24,8 @@ pub struct Replayed {
     pub outputs: u64,
 }
 
-/// Replays the record of a run in `folder`. The files of a run that was ended early may be cut off at any byte: what is
-/// whole is replayed.
+/// Replays the record of a run in `folder`. The files of an `unfinished` run, which was ended early, may be cut off
+/// at any byte. Their complete lines are replayed, and outputs after the last line are not compared.
 ///
 /// # Errors
 /// A node sends other bytes or signals than in the record, the record cannot be read, or the run cannot be built.

@@ -4,9 +4,9 @@
 //! forgotten the message by then: a packet may be sent again and wait in the NIC while the acknowledgement of the first
 //! copy arrives. [`Parts`] therefore remembers the places of the packets that have left.
 //!
-//! The engine's switch queues packets without payload. Their payloads wait here until the packets leave. A payload
-//! depends only on queue pair and PSN, so that all copies of a packet share one entry. Since a switch does not report
-//! which packets it drops, the oldest payloads make room for new ones.
+//! The engine's switch queues packets without payload. Their payloads are stored here. A payload depends only on
+//! queue pair and PSN, so that all copies of a packet share one entry. Since a switch does not report which packets
+//! it drops, payloads stay until they are the oldest and must make room for new ones.
 
 use anabranch_base::{MessageId, QpId};
 use std::collections::{BTreeMap, VecDeque};

@@ -49,8 +49,8 @@ const SCHEMES: &str = r#"["reps", "reps-carry", "reps-reuse", "eqds", "ops", "ec
 
 const FABRIC: &str = r#"topology = { kind = "fat-tree", hosts = 8, hosts_per_tor = 4, link = "100Gbps" }"#;
 
-/// A message of 1 MiB from each host. Under schemes that spray, packets are reordered, and the cable of one uplink
-/// loses packets.
+/// A message of 1 MiB from each host. The cable of one uplink loses packets, and under schemes that spray, packets
+/// are reordered as well.
 #[test]
 fn losses_and_reordering() {
     check(&format!(

@@ -183,8 +183,8 @@ fn a_peer_of_another_version_is_named() {
         let greeting = answer.join().unwrap();
         assert!(greeting.contains(&format!("\"anabranch_live\":{VERSION},")), "{greeting}");
     }
-    // A sender of another version: both ends name it. A peer that connects before it and sends nothing is not taken
-    // for a sender.
+    // A sender of another version gets a refusal with the receiver's version, and the receiver names the sender's. A
+    // peer that connects before it and sends nothing is not taken for a sender.
     let (to, folder) = (free_address(), tempfile::tempdir().unwrap());
     thread::scope(|scope| {
         let receiver = scope.spawn(|| receive_at(to, 1, folder.path(), 0.0));

@@ -1,4 +1,4 @@
-//! Results for people: tables for a terminal, one page for a browser, and a paper's claims compared with measured
+//! Results for people: tables for a terminal, pages for a browser, and a paper's claims compared with measured
 //! numbers. All of them are made from stored results, so that they can be made again without a simulation.
 #![forbid(unsafe_code)]
 

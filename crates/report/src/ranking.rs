@@ -139,8 +139,8 @@ pub(crate) enum Recovery {
     /// Goodput recovered after this time, in microseconds. The estimate is over the seeds in which goodput fell: all
     /// `of` seeds except `no_dip_at`.
     After { time: Estimate, no_dip_at: usize, of: usize },
-    /// In `the_end_at` of `of` seeds, the run ended before goodput recovered. With `is_held`, a fault was still active
-    /// at the end of each of these runs, so that a scheme that recovered later is not better.
+    /// In `the_end_at` of `of` seeds, the run ended before goodput recovered. With `is_held`, each of these runs
+    /// finished while a fault was still active, so that a scheme that recovered later is not better.
     NotBefore { the_end_at: usize, of: usize, is_held: bool },
 }
 

@@ -4,8 +4,8 @@ use crate::labels::significant;
 use crate::table::{columns, wrap};
 use anabranch_results::{ClaimKind, ClaimResult, Figure, Sensitivity};
 
-/// The table of a figure's claims under all setups, with the varied settings above it and the best setup below it. The
-/// text is empty if nothing was varied.
+/// The table of a figure's claims over all setups, with the unspecified settings above it and the best setup below
+/// it. The text is empty if no setups were run.
 pub fn unsaid_table(figure: &Figure) -> String {
     let Some(unsaid) = &figure.unsaid else { return String::new() };
     let mut text = format!("{}\n", wrap(&introduction(figure, unsaid), 100));

@@ -17,7 +17,7 @@ struct TimeoutDelays {
     /// The FCT in microseconds of the slowest message with a timeout: the mean over the runs that have such a message.
     slowest_with_us: f64,
     /// The FCT in microseconds of the slowest message without a timeout, also as a mean over runs. It is `None` if
-    /// every such message had a timeout.
+    /// all of the counted messages had a timeout.
     slowest_without_us: Option<f64>,
 }
 

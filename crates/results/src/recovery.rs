@@ -142,8 +142,8 @@ mod tests {
         curve(&(0..100).map(|index| if indexes.contains(&index) { rate } else { 100.0 }).collect::<Vec<_>>())
     }
 
-    /// A curve with these rates, followed by intervals at a rate of 100 that deliver the missing data, so that the
-    /// total is the same as in the baseline.
+    /// A curve with these rates, followed by intervals at a rate of 100, the last one possibly at a lower rate, that
+    /// deliver the missing data, so that the total is the same as in the baseline.
     fn whole(rates: &[f64]) -> Vec<(u64, f64)> {
         let missing = 100.0 * 100.0 - rates.iter().sum::<f64>();
         let mut rates = rates.to_vec();

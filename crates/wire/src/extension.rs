@@ -7,7 +7,7 @@
 //! | 0 | 0xa1 | |
 //! | 1 | the bits of the last column, each of which states whether a field is present | |
 //! | 2-3 | bits of programs in switches ([`Packet::tag`](anabranch_proto::Packet::tag)) | |
-//! | 4 B | time in ticks: for data, when it was sent; for answers, when the answered packet was sent | 0 |
+//! | 4 B | time in ticks: when data or a probe was sent; for answers, when the answered packet was sent | 0 |
 //! | 12 B | message, its number of packets, offset of the payload in it; 4 bytes each | 1 |
 //! | 4 B | `dcp`: MSN and sRetryNo. `eqds`: the pull up to which there is demand | 2 |
 //! | 12 B | 0 (1 byte), base PSN (3), bitmap of received PSNs (8) | 3 |

@@ -3,9 +3,9 @@
 //! [`encode()`] makes a frame from a packet of the protocol cores: Ethernet, IPv4 or IPv6, UDP to port 4791, a BTH,
 //! the headers of the transport ([`Headers`](anabranch_proto::transport::Headers)), the payload, and the ICRC.
 //! Packets of Ultra Ethernet go to port 4793, and have its headers instead of a BTH, and no ICRC. [`decode()`]
-//! restores the packet, and returns the payload with its offset in the message. [`trim`] trims a packet as a switch
-//! with a full queue does. [`PauseFrame`] is a pause frame of PFC. [`RoceFrame`] reads RoCEv2 packets of any
-//! implementation.
+//! restores the packet, and returns the payload, with its offset in the message if the headers carry it. [`trim`]
+//! trims a packet as a switch with a full queue does. [`PauseFrame`] is a pause frame of PFC. [`RoceFrame`] reads
+//! RoCEv2 packets of any implementation.
 //!
 //! Bytes that are no packet give an error, which names the field, its offset and the problem. No function here reads a
 //! clock or a file, and all results depend only on the arguments.

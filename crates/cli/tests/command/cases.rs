@@ -6,8 +6,8 @@ use super::common::Place;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Scenarios that refer to a file with a mistake, each with the place of the mistake and the correction. The scenario
-/// `f-more` of the same folder is not among them, because it only causes a warning.
+/// Scenarios that refer to a file with a mistake, each with the place of the mistake and the correction, which may be
+/// empty. The scenario `f-more` of the same folder is not among them, because it only causes a warning.
 const HINTS: &[(&str, &str, &str)] = &[
     ("c-count", "c-count.cm:2: ", "`Connections 1`"),
     ("c-nodes", "c-nodes.cm:1: ", ""),

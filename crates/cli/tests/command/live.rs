@@ -81,8 +81,8 @@ fn a_stream_from_standard_input_to_standard_output() {
     end(sender).expect(0);
 }
 
-/// Each end reports within seconds that the other was killed or stopped. The receiver then leaves no part of a file
-/// behind.
+/// Each end reports within seconds that the other was killed or stopped. A receiver whose sender is gone leaves no
+/// part of a file behind.
 #[test]
 fn a_peer_that_dies_is_an_error_within_seconds() {
     for (victim, name, part) in [

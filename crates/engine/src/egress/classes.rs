@@ -140,7 +140,7 @@ impl<F: FreeTimes> Egress<F> {
     }
 
     /// Takes the next packet that may be sent by `port`, a control packet or one of the class that the scheduler
-    /// selects. Returns the class whose data queue has had the packet, or none for the control queue.
+    /// selects. Returns the class whose data queue held the packet, or none for the control queue.
     pub fn dequeue_by_class<O: Observer>(
         &mut self,
         port: u16,

@@ -30,9 +30,9 @@ pub(super) struct Clock {
     /// The relative excess of the clock's period over the nominal period, in parts per billion. The value is negative
     /// for a fast clock.
     off: i64,
-    /// For each port, the remainder of its transmission times that has not been counted so far, in 10^-9ths of a
-    /// picosecond. Each transmission takes a whole number of picoseconds, and one picosecond is 12 ppm of a 4 KiB
-    /// packet at 400 Gb/s. Because of the remainder, the sum of all transmissions is exact.
+    /// For each port, the remainder of its transmission times that has not been counted so far, in units of 10^-9 ps.
+    /// Each transmission takes a whole number of picoseconds, and one picosecond is 12 ppm of a 4 KiB packet at
+    /// 400 Gb/s. Because of the remainder, the sum of all transmissions is exact.
     rest: Vec<i64>,
 }
 

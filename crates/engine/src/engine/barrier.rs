@@ -30,8 +30,8 @@ impl Barrier {
             arrived: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
-            // With more threads than cores, the thread that is awaited may have no core while others spin. Loom runs one
-            // thread at a time. In both cases threads yield immediately.
+            // With more threads than cores, the thread that is awaited may have no core while others spin. Loom runs
+            // one thread at a time. In both cases threads yield immediately.
             spins: if cfg!(loom) || threads > available_parallelism().map_or(1, NonZero::get) {
                 0
             } else {

@@ -8,8 +8,8 @@ use anabranch_base::{Duration, Time};
 pub(crate) struct Schedule {
     pub from: Time,
     pub until: Time,
-    /// The period, and the duration of each failure within it, counted from the start of the period. None for a fault that
-    /// is in effect all the time.
+    /// The period, and the duration of each failure within it, counted from the start of the period. None for a fault
+    /// that is in effect all the time.
     pub flap: Option<(Duration, Duration)>,
 }
 

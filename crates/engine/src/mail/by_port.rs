@@ -23,8 +23,8 @@ pub struct PortInbox<'m> {
 /// An arrival in a [`PortInbox`].
 #[derive(Clone, Copy)]
 pub struct Entry<'m> {
-    /// The sort key. From the highest bits down, it has the egress port, the offset within the window, the ingress port and
-    /// the number of the sending thread. The offset is shifted left as far as its bits allow.
+    /// The sort key. From the highest bits down, it has the egress port, the offset within the window, the ingress
+    /// port and the number of the sending thread. The offset is shifted left as far as its bits allow.
     key: u64,
     /// The arrival, which stays in the mail.
     pub arrival: &'m Arrival,
@@ -111,8 +111,8 @@ impl<'m> PortInbox<'m> {
     ) {
         self.unsorted.clear();
         let unsorted = &mut self.unsorted;
-        // Offsets are shifted so that the largest one in this window uses the highest of the offset's bits in the key. The
-        // highest bits then number the parts of the window.
+        // Offsets are shifted so that the largest one in this window uses the highest of the offset's bits in the
+        // key. The highest bits then number the parts of the window.
         let length = end.since(start).0;
         let shift = (OFFSET_BITS + length.leading_zeros()).saturating_sub(u64::BITS);
         let of_threads = sources.slots.iter().enumerate().flat_map(|(thread, mail)| {
@@ -158,8 +158,8 @@ impl<'m> PortInbox<'m> {
         }
     }
 
-    /// Sorts arrivals in two passes: a counting sort by egress port and part of the window, then an insertion sort by the
-    /// full key.
+    /// Sorts arrivals in two passes: a counting sort by egress port and part of the window, then an insertion sort by
+    /// the full key.
     fn sort_many(&mut self, ports: usize) {
         let PortInbox { unsorted, sorted, ends, .. } = self;
         ends.clear();

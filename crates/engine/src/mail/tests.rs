@@ -108,8 +108,8 @@ fn a_slot_that_is_used_again_takes_no_more_room() {
 fn slots_of_a_thread_share_their_blocks() {
     let (mut slots, mut free, mut far) = ([0; 3].map(|_| WindowMail::new(1)), Blocks::default(), Vec::new());
     for window in 1..=20 {
-        // The slots are reused as the engine reuses them before each window. The slot that is reused for the window after
-        // the next one belonged to the previous window.
+        // The slots are reused as the engine reuses them before each window. The slot that is reused for the window
+        // after the next one belonged to the previous window.
         let index = |ahead: u64| (window + ahead) as usize % 3;
         slots[index(2)].reuse_for(window + 2, &mut free);
         slots[index(1)].reuse_for(window + 1, &mut free);
@@ -143,7 +143,7 @@ struct Sent {
     port: u16,
     kind: FrameKind,
     telemetry: bool,
-    /// The number of frames. Each frame arrives at the next port, and the time advances by a picosecond after every 64
+    /// The number of frames. They arrive at 64 ports in turn, and the time advances by a picosecond after every 64
     /// frames.
     count: u32,
     /// If set, the frames are packets without telemetry that come from one port, each a picosecond after the previous
@@ -151,8 +151,8 @@ struct Sent {
     link: bool,
 }
 
-/// A synchronisation window: its length, the frames that are sent within it, and the idle time after all of them have
-/// arrived.
+/// The frames that are sent within a synchronisation window, the length of the future window that is added after it,
+/// and the idle time. An even idle time stands for none. An odd one has no effect if frames are still on their way.
 #[derive(Clone, Debug)]
 struct Step {
     length: u64,

@@ -91,8 +91,8 @@ pub trait Observer: Send {
         false
     }
 
-    /// From now on, the program of switch `node` holds `aside` bytes outside the buffer, and has `entries` entries in its
-    /// tables of queue pairs.
+    /// From now on, the program of switch `node` holds `aside` bytes outside the buffer, and has `entries` entries in
+    /// its tables of queue pairs.
     #[inline]
     fn kept(&mut self, node: NodeId, now: Time, aside: u32, entries: u32) {
         let _ = (node, now, aside, entries);

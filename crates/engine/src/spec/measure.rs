@@ -56,7 +56,7 @@ pub enum Series {
     /// in Gb/s.
     ArrivalRate,
     /// The packets dropped in the interval before they could be sent on the link, or by a slow receiver at its end.
-    /// Trimmed packets are not counted.
+    /// A trimmed packet is counted only if its header is dropped.
     Drops,
     /// The number of times in the interval that the link's data class was paused (XOFF).
     Pauses,

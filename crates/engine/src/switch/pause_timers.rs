@@ -82,8 +82,8 @@ impl Watchdog {
 }
 
 impl PauseTimers {
-    /// The timers of a switch. None if the first class is not lossless, and if the switch has no watchdog and none of
-    /// its hosts ever sends pauses.
+    /// The timers of a switch. None if the first class is not lossless, or if the switch has neither a watchdog nor a
+    /// host that may send pauses.
     pub fn new(network: &Network<'_>, node: NodeId) -> Option<PauseTimers> {
         let watchdog = Watchdog::of(network.scheme.fabric.pfc.as_ref()?);
         let lasts = |link: LinkId| {

@@ -11,7 +11,8 @@ impl File<'_> {
     /// has no latency, and its rate is the sum of the rates of the host's links.
     ///
     /// # Errors
-    /// A host has a cable to itself or more links than a NIC has ports, or switches were mistaken for hosts.
+    /// A host has a cable to itself, or has more links than a NIC has ports and gets no switch of its own, or
+    /// switches were mistaken for hosts.
     pub(super) fn with_own_switches(
         &self,
         is_switch: &mut Vec<bool>,

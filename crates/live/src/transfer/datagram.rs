@@ -99,7 +99,8 @@ impl Codec {
         Ok([&self.head[HEADER_ROOM..], content.bytes, &self.end])
     }
 
-    /// Reads a datagram that arrives at host `dst`. `frame` has [`HEADER_ROOM`] bytes before it, which are overwritten.
+    /// Reads a datagram that arrives at host `dst`. In `frame`, [`HEADER_ROOM`] bytes precede it, which are
+    /// overwritten.
     ///
     /// # Errors
     /// The datagram is damaged or no packet, or its queue pair is not one of the transfer.

@@ -373,8 +373,8 @@ fn wait(sessions: &mut [Session], nic: &Nic) {
         let now = session.now();
         let mut due = session.next_timeout().max(now + PACED_TOGETHER);
         if !nic.is_free(now) {
-            // Packets may leave up to `EARLY` before their times by the rate. After this wait, those of half of it make
-            // a batch, and the other half has not passed yet.
+            // Packets may leave up to `EARLY` before their times by the rate. This wait ends half of `EARLY` before
+            // the time of the next packet, so that the packets of the other half leave together as a batch.
             due = due.min(Time(nic.free_at.0.saturating_sub(EARLY.0 / 2)));
         }
         ns = ns.min(due.since(now).0 / 1000);
@@ -395,7 +395,7 @@ fn wait_for(fds: &[PollFd<'_>], ns: u64) {
 }
 
 /// The largest payload, up to [`USUAL_PAYLOAD`] and a multiple of 4, whose packets fit the first link of the path to
-/// `to`.
+/// `to` even with the longest headers ([`MOST_OVERHEAD`]).
 fn fitting_payload(own: SocketAddr, to: SocketAddr) -> u16 {
     let mtu = || {
         let socket = UdpSocket::bind(SocketAddr::new(own.ip(), 0)).ok()?;

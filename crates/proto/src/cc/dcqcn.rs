@@ -4,9 +4,9 @@
 //!
 //! - With 0, the form of the paper applies: every CNP cuts the rate and raises alpha, and restarts both timers and the
 //!   byte counter.
-//! - Above 0, the form of the simulators published with HPCC and ConWeave applies: a CNP only sets a flag, which the
-//!   next alpha timer and the next rate-decrease check read. The checks take place every `decrease_interval` from the
-//!   first CNP on.
+//! - Above 0, the form of the simulators published with HPCC and ConWeave applies: the first CNP starts the alpha
+//!   timer and the rate-decrease checks, which take place every `decrease_interval`. Each CNP sets a flag that the
+//!   next check reads, and each CNP but the first one also sets a flag that the next expiry of the alpha timer reads.
 //!
 //! Published htsim differs from the paper in places. [`AlphaDecay::Packets`] and [`Increases::Htsim`] reproduce some of
 //! these differences. [`DcqcnConfig::htsim`] reproduces all of them except two, which its documentation names. One of

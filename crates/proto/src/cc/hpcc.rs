@@ -69,8 +69,8 @@ parameters! {
 pub enum BaseRtt {
     /// The base RTT of the queue pair's own path (`"path"`).
     Path,
-    /// One value for all queue pairs: a time (`"13us"`), or a multiple of the base RTT of the fabric's longest path
-    /// (`"1rtt"`).
+    /// One value for all queue pairs, such as a time (`"13us"`) or a multiple of the base RTT of the fabric's longest
+    /// path (`"1rtt"`).
     Fabric(Span),
 }
 

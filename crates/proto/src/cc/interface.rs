@@ -111,10 +111,9 @@ interface! {
         fn handle_telemetry(&mut self, report: &TelemetryReport<'_>) {
             let _ = report;
         }
-        /// Handles a loss: packets timed out, were trimmed, or were overtaken by later ones. `sack`, `eqds`,
-        /// `strack`, `uet` and `mrc` call it for each packet, other transports for each timeout and each recovery.
-        /// `mp-rdma` calls it for a timeout, for an ACK of a slow path, and for an ACK or NACK that finds no packet
-        /// to clock out.
+        /// Handles a loss, whose evidence is its [`LossCause`]. `sack`, `eqds`, `strack`, `uet` and `mrc` call it for
+        /// each packet, other transports for each timeout and each recovery. `mp-rdma` calls it for a timeout, for an
+        /// ACK of a slow path, and for an ACK or NACK that finds no packet to clock out.
         fn handle_loss(&mut self, lost: &LossReport) {
             let _ = lost;
         }

@@ -174,9 +174,9 @@ impl StrackCc {
         }
     }
 
-    /// STrack, Algorithm 4, as listed. The paper's text and its listing differ in line 7: the text increases the window
-    /// of unmarked ACKs above twice the target, and the listing above target_Qhigh, which is three times the target in
-    /// Table 1.
+    /// STrack, Algorithm 4, as listed. The paper's text and its listing differ in line 7: by the text, an unmarked
+    /// ACK increases the window above twice the target, and by the listing above target_Qhigh, which is three times
+    /// the target in Table 1.
     #[inline]
     fn adjust_cwnd(&mut self, now: Time, ecn: bool, delay: Duration) {
         let constants = &self.constants;

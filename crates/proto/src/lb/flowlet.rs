@@ -1,7 +1,7 @@
 //! Flowlets at the host: after an idle gap between two packets, the second may take another path.
 //!
-//! LetFlow (NSDI 2017) does so in switches, with random paths. Among its sender-side balancers, REPS (section 4.1)
-//! compares "Flowlet Switching" with "an aggressive flowlet timeout at half of the RTT".
+//! LetFlow (NSDI 2017) does so in switches, with random paths. REPS (section 4.1) evaluates it at the sender, as
+//! "Flowlet Switching" with "an aggressive flowlet timeout at half of the RTT".
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};

@@ -91,8 +91,8 @@ interface! {
         fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
             let _ = (now, ev, marked, rtt);
         }
-        /// Handles a packet that was lost without a notice: it timed out, or under `uet` and `mrc` later packets
-        /// overtook it. Under `sack`, `eqds`, `uet` and `mrc` there is one call for each packet; under the other
+        /// Handles a packet that was lost without a notice: it timed out, or under `uet` and `mrc` its loss was
+        /// inferred. Under `sack`, `eqds`, `uet` and `mrc` there is one call for each packet; under the other
         /// transports a queue pair has one timeout, and several packets may be lost at one call.
         ///
         /// `ev` is the entropy value of the lost packet under `uet` and `mrc`. The other transports do not know it:

@@ -1,9 +1,10 @@
 //! The load balancer of MRC (OCP 1.0, read in digests and in a client written from it): a set of entropy values with states.
 //!
-//! Each plane has equally many entropy values, some of them backups. After a mark or a trim, the entropy value of the
-//! packet is skipped once. After an untrimmed loss it is retired immediately and replaced by a backup of its plane,
-//! until probes show that its path delivers packets again. The planes whose ports are free take turns, and so do the
-//! entropy values of a plane. The order of the entropy values is drawn anew for each round.
+//! Each plane has equally many entropy values, some of them backups. After a mark, or a trim before the last hop, the
+//! entropy value of the packet is skipped once. After an untrimmed loss it is retired immediately and replaced by a
+//! backup of its plane, if there is one, until probes show that its path delivers packets again. The planes whose
+//! ports are free take turns, and so do the entropy values of a plane. The order of the entropy values is drawn anew
+//! for each round.
 
 use super::AnyLb;
 use super::bitmap::common_divisor;
@@ -281,8 +282,8 @@ impl MrcLb {
         }
     }
 
-    /// Makes a retired entropy value usable again. It replaces an unusable one in use, or becomes a backup if all in
-    /// use are usable.
+    /// Makes a retired entropy value usable again. If it is not in use, it replaces an unusable one in use, or
+    /// becomes a backup if all in use are usable.
     fn restore(&mut self, index: u16, state: EvState) {
         self.states[usize::from(index)] = state;
         self.available += 1;

@@ -159,9 +159,9 @@ fn a_selective_ack_counts_what_it_names() {
     assert_eq!(esw.hear(0, RECEIVER, selective_ack(1, u32::MAX, u64::MAX)), [(0, 8)]);
 }
 
-/// A go-back-N receiver drops all packets that follow a loss. When the lost packet is retransmitted, the window is full
-/// of packets that were dropped, and the queue is full of packets that will be dropped. Each copy that arrives makes
-/// room for one packet, so that the lost one reaches the receiver in the end.
+/// A go-back-N receiver drops all packets that follow a loss. When the lost packet is retransmitted, the window is
+/// full of packets that were dropped, and packets that will be dropped are ahead of it in the queue. Each copy that
+/// arrives makes room for one packet, so that the lost one reaches the receiver in the end.
 #[test]
 fn a_gap_before_the_switch_stops_nobody() {
     let mut esw = Esw::new(&config(3, LONG));

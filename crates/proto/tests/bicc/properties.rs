@@ -101,8 +101,7 @@ fn finished(plan: &Plan, outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The RTO is above the largest waiting time in a queue, since senders would otherwise fill the queues with copies
-/// faster than they empty.
+/// The RTO is at least 4 ms, since senders would otherwise fill the queues with copies faster than they empty.
 fn plans(with_losses: bool) -> impl Strategy<Value = Plan> {
     let messages = prop::collection::vec(prop_oneof![1u64..3_000, 1u64..20_000], 1..4);
     let qps = prop::collection::vec((0u32..3, messages), 1..6);

@@ -154,7 +154,7 @@ fn a_packet_that_was_sent_again_is_not_late() {
 }
 
 /// A packet that was first sent after the sender went back counts as late if its PSN is more than delta (32) below the
-/// highest acknowledged one, as any packet does.
+/// highest acknowledged one.
 #[test]
 fn a_new_packet_may_be_late_after_the_sender_went_back() {
     let mut sender = busy(60);

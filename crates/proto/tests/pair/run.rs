@@ -235,8 +235,8 @@ impl<'a, E: Ends> Run<'a, E> {
         self.sent[way] += 1;
         let nth = self.sent[way];
         let mut fate = path.fate(forth, nth);
-        // Each kind of network fault takes one random number whether it occurs or not, so that shrinking one kind
-        // leaves the others unchanged.
+        // Each kind of random network fault takes one random number whether it occurs or not, so that shrinking one
+        // kind leaves the others unchanged.
         let mut strikes = |chance: u32| fate.below(256) < chance && self.now < path.faults.until;
         let is_lost = strikes(if forth { path.faults.data_loss } else { path.faults.ack_loss });
         let is_twofold = strikes(path.faults.duplication);

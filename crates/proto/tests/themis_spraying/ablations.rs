@@ -68,7 +68,7 @@ fn without_rerouting_retransmissions_are_lost_again() {
 }
 
 /// Section 4.4: a path that fails is avoided when a packet arrives that is more than OOO_THRESHOLD beyond the missing
-/// one. The packets lost by then are repaired one by one, without a timeout.
+/// one. The lost packets are repaired one by one, without a timeout.
 #[test]
 fn a_path_that_dies_is_avoided() {
     let mut plan = calm(&[20_000]);

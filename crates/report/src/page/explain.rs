@@ -234,8 +234,8 @@ fn measure_axis(title: &str, values: &[f64]) -> Json {
     axis
 }
 
-/// The priority of the label of each point, in the order of times. The first few points, the last ones and those far
-/// from the order have priority. The others are labelled if there is room.
+/// For each point, in the order of times, the turn of its label. Labels are drawn in these turns as far as there is
+/// room. The first few points, the last ones and those far from the order come before the others.
 fn order_of_labels(count: usize, far: &[usize]) -> Vec<usize> {
     let ends = [0, count - 1, 1, count - 2, 2];
     let mut order: Vec<usize> = Vec::new();

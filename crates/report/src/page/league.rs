@@ -204,8 +204,7 @@ fn over_ideal(group: &Group<'_>, quantity: Quantity) -> Option<Estimate> {
     Estimate::of(&of_runs.collect::<Option<Vec<f64>>>()?)
 }
 
-/// The page. It contains all scenarios in one table, the plot of hardware state against time, and a section for each
-/// scenario. `bits` is the hardware state of each scheme in bits per queue pair. `heading` states the scale and the
+/// The page. `bits` is the hardware state of each scheme in bits per queue pair. `heading` states the scale and the
 /// program.
 pub fn league(heading: &str, entries: &[LeagueEntry], bits: &BTreeMap<String, u64>) -> String {
     let mut schemes: Vec<&str> = Vec::new();

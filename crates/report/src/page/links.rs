@@ -98,7 +98,7 @@ pub(super) fn plots(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -
 }
 
 /// The grid of these curves, with at most `STRETCHES` columns. If the points have no more distinct times than that,
-/// and these are regular, a column is as long as the interval between two of them.
+/// and these are regular, a column is as long as the interval between two successive ones.
 fn grid(curves: &[&CurvePoints]) -> Option<Grid> {
     let times: BTreeSet<u64> = curves.iter().flat_map(|curve| &curve.points).map(|(time, _)| *time).collect();
     let (first, last) = (*times.first()?, *times.last()?);

@@ -4,8 +4,8 @@ use super::markup::{escape, prose};
 use crate::sensitivity::{HEAD, best, introduction, rows};
 use anabranch_results::{Figure, Sensitivity};
 
-/// The varied settings, the range of each claim's number over them, and every setup with the number of claims that
-/// hold. The section is empty if nothing was varied.
+/// The settings that the paper leaves unspecified, the range of each claim's number over the setups, and every setup
+/// with the number of claims that hold. The section is empty if no setups were run.
 pub(super) fn section(figure: &Figure) -> String {
     let Some(unsaid) = &figure.unsaid else { return String::new() };
     format!(

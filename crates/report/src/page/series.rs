@@ -79,8 +79,8 @@ impl<'a> Form<'a> {
         Form { per, cloud, by_entity, panel_by_scheme }
     }
 
-    /// The dimensions that the legend names, given the kinds of the entities. If a scatter plot is alone in its panel,
-    /// the panel's name identifies it.
+    /// The dimensions that the legend names, given the kinds of the entities. The scheme is not among them if each
+    /// scheme has its own panel, because the panel's name states it.
     fn legend(&self, kinds: &BTreeSet<String>) -> String {
         let kind = match kinds.len() {
             1 => kinds.first().map_or("place", String::as_str),
@@ -219,7 +219,7 @@ fn traces(
                 (false, false) => None,
             };
             // A point of goodput is the mean of the interval that ends at its time. There is no point while no
-            // data arrives, so such an interval is long.
+            // data arrives, so the interval of the next point is long.
             let kind = match spec.y == GOODPUT {
                 _ if form.cloud => "points",
                 true => "vh",

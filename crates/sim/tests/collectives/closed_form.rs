@@ -35,8 +35,9 @@ const US: u64 = 1_000_000;
 ///
 /// ACKs have priority on the links that also carry data. A rank sends an ACK for each packet that it receives, and the
 /// numbers of packets that it sends and receives are equal:
-/// - In a full ring, an ACK precedes each packet, so S = P (T + A). The first floor(L / (T + A)) packets are the
-///   exception, because nothing has arrived before they are sent.
+/// - In a full ring, an ACK precedes each packet, so S = P (T + A). The exception is about floor(L / (T + A))
+///   packets: as many as are on their way to the next rank, since an ACK can only precede a packet if one has
+///   arrived.
 /// - With one chunk per block and paths longer than a chunk, all ACKs except that of the last packet are sent while the
 ///   link is idle. Then S = P T, and each block except the first is delayed by A.
 fn ring_allreduce(ranks: u64, chunks: u64, packets: u64, latency: u64) -> u64 {

@@ -102,7 +102,7 @@ fn lost(on_link: &RangeInclusive<u64>, down: &std::ops::Range<u64>) -> bool {
 }
 
 /// The outage is three times as long as the stall limit of 10 ms, within which new data has to be delivered. The limit
-/// counts from the end of the fault.
+/// counts from the end of the outage.
 #[test]
 fn a_fault_that_ends_is_no_stall_however_long_it_is() {
     for fault in [

@@ -1,10 +1,10 @@
 //! A run in which packets are sent but no new data arrives has stalled.
 //!
-//! The tests run DCP on a fabric that drops packets instead of trimming them. Ten messages of 263 packets are sent to
-//! host 14 at the same time. The spine's port to the ToR of that host has room for a megabyte and loses 372 packets
-//! of the eight messages from other ToRs. DCP's receiver counts packets from zero in each round of its sender, so a
-//! complete round has to arrive. All senders send their last packet at the same time and time out at the same time,
-//! so each round repeats the previous one.
+//! All tests but the last run DCP on a fabric that drops packets instead of trimming them. In the livelock, ten
+//! messages of 263 packets are sent to host 14 at the same time. The spine's port to the ToR of that host has room
+//! for a megabyte and loses 372 packets of the eight messages from other ToRs. DCP's receiver counts packets from
+//! zero in each round of its sender, so a complete round has to arrive. All senders send their last packet at the
+//! same time and time out at the same time, so each round repeats the previous one.
 
 use super::support::*;
 use anabranch_base::Time;

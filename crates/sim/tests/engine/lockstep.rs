@@ -75,8 +75,8 @@ fn what_a_full_queue_drops_is_of_one_sender_or_by_a_fair_coin_of_either() {
 }
 
 /// Packets of 1,064 B and of 4,150 B share a queue of 12,500 B. If the youngest queued packet is shorter than the
-/// arriving one, the latter may not fit in its place. Both are then dropped, and the queue counts the remaining
-/// bytes.
+/// arriving one, the latter may not fit in its place. Both are then dropped or trimmed, and the queue counts the
+/// remaining bytes.
 #[test]
 fn a_packet_that_does_not_fit_in_the_place_of_the_youngest_is_dropped_too() {
     let messages: String = (0..60)
@@ -176,15 +176,15 @@ fn jitter_and_clocks_leave_a_paced_message_alone_its_rate() {
     for seed in 1..=4 {
         let [exact, not] = exact_and_not(&quoted, seed);
         for ((scheme, exact), not) in schemes.iter().zip(exact).zip(not) {
-            // The jitter delays an ACK by 50 ns on average. This is 1/63 of the round trip of 3.2 us, so a window of
+            // The jitter delays an ACK by 50 ns on average. This is 1.6 % of the round trip of 3.2 us, so a window of
             // one BDP is too short by this fraction.
             assert!(not < 1.05 * exact, "{scheme}, seed {seed}: {not} us instead of {exact}");
         }
     }
 }
 
-/// The first packet of each message is lost, and is retransmitted after its RTO, at the next timer tick of its host.
-/// The result is the additional delay of each retransmission.
+/// The first packet of each message is lost, and is retransmitted after its RTO. The result is the additional delay
+/// of each retransmission, which a timer tick or jitter causes.
 fn resent(seed: u64, of: &[(u32, u32, u64, u64)], settings: &str) -> Vec<u64> {
     let down: String = of
         .iter()

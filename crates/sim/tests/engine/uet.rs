@@ -8,7 +8,7 @@ use anabranch_sim::{Control, Duration, Registry, RunResult, Time, run};
 use std::sync::{Arc, Mutex};
 
 /// A scenario on uet-htsim's fat tree with links of 100 Gb/s and hops of 1 us, where a packet of 4,150 B and its ACK
-/// take 14 us.
+/// take 14 us between pods.
 fn scenario(schemes: &str, hosts: u32, set: &str, workload: &str) -> String {
     format!(
         r#"
@@ -288,8 +288,8 @@ at = "20us"
     }
 }
 
-/// Requests of RCCC carry the state of congestion control, 4 B (UET 1.0.3); uet-htsim has 64 B for all. Without trimming,
-/// UET's switches hold 5 BDP.
+/// Requests of RCCC carry the state of congestion control, 4 B (UET 1.0.3); uet-htsim has 64 B for all. Switches
+/// under `mrc-no-trim`, which do not trim, hold 5 BDP.
 #[test]
 fn setups_have_headers_of_credit_and_queues_that_drop() {
     let scheme = |name: &str, setup: &str| {

@@ -1,5 +1,5 @@
-//! The error about a mistake in an imported file names the line of that file and a correction in its format. If the
-//! correction is applied to the file, the file is valid.
+//! The error about a mistake in an imported file names the line of that file, if there is one, and a correction. With
+//! the correction, the file is valid.
 
 mod mistakes;
 

@@ -31,7 +31,7 @@ pub(super) fn answers<'a>(find: &Find, lanes: &'a [Lane<'a>]) -> Vec<SchemeAnswe
 
 /// The position of the value that the most demanding seed needs: the largest of the seeds' smallest values, or the
 /// smallest of their largest values. A seed for which the condition holds at both ends needs no particular value.
-/// None if another seed has no value, or if no seed needs one.
+/// None if a seed has no value for another reason, or if no seed needs one.
 pub(super) fn hardest<'l, 's: 'l>(find: &Find, lanes: impl Iterator<Item = &'l Lane<'s>>) -> Option<f64> {
     let mut places = Vec::new();
     for lane in lanes {

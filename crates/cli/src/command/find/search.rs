@@ -14,8 +14,8 @@ use anabranch_sim::{Control, RunResult};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// More values than a search tries. The number of a run is the number of its search times
-/// this limit, plus its position in the search.
+/// More values than a search tries. The number of a run is the number of its search times this limit, plus its
+/// position in the search.
 const MOST_TRIED: usize = 1000;
 
 pub(super) fn split(set: ResultSet) -> Vec<RunOutcome> {

@@ -87,8 +87,8 @@ fn workload() -> Workload {
     builder.build().unwrap()
 }
 
-/// A run with one thread for host 0 and one for host 1, window by window. A message is posted, delivered and
-/// acknowledged, its answer is posted, and a message is added.
+/// The part of host `number` in a run with one thread for host 0 and one for host 1, window by window. A message is
+/// posted, delivered and acknowledged, its answer is posted, and a message is added.
 fn host(number: u32, board: &Board<'_>, barrier: &Barrier) {
     let message = MessageId(0);
     let wait = |known: [bool; 3], messages: u32| {

@@ -32,8 +32,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// Checks that measures which combine links have the interval of the other measures of their series, as the curves
-    /// of links are recorded once.
+    /// Checks that the measures of a series have equal intervals and no threshold if one of them combines links,
+    /// since the curve of a link is recorded only once.
     fn check_groups(&self) -> Result<(), Diagnostic> {
         for (i, measure) in self.measures.iter().enumerate().filter(|(_, measure)| measure.by.is_some()) {
             for (other, same) in self.measures.iter().enumerate() {

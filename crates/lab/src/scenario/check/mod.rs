@@ -553,7 +553,7 @@ fn may_be_empty(spec: &WorkloadSpec, workload: &Workload) -> bool {
 }
 
 /// The error of a fault with a fix that names both directions of the links. It applies if the wrong selector has no
-/// direction, as the name of a switch.
+/// direction, such as the name of a switch.
 fn for_whole_cables(mut error: Diagnostic, selector: &str) -> Diagnostic {
     let has_side = |text: &str| ["/up", "/down", "->"].iter().any(|side| text.contains(side));
     // In a form that selectors do not have, other separators stand before the side: `ToR[0].up[0]`.

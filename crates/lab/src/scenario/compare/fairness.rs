@@ -34,7 +34,7 @@ pub struct GroundDifference {
     /// The parameter as it is named in `[set]`: `transport.payload`.
     pub parameter: String,
     /// The value of each scheme on the fabric, in plain units; none for a scheme that does not have the parameter or
-    /// ignores it.
+    /// ignores it. For a parameter of PFC that a scheme with PFC leaves out, the value is `no`.
     pub values: Vec<Option<String>>,
     /// For each scheme, whether the value follows from the scheme's needs.
     pub needed: Vec<bool>,

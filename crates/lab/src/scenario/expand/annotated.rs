@@ -75,8 +75,8 @@ pub(in crate::scenario) fn annotated(
             Owner::Everywhere(scheme) | Owner::At(_, scheme) => schemes.get(scheme),
             Owner::Nobody => None,
         };
-        // This congestion control uses the facts about the path of its own queue pair, which is at most as long as
-        // the longest path.
+        // A congestion control that wants its own path uses the facts about the path of its queue pair, which is at
+        // most as long as the longest path.
         let at_most = of_path && scheme.is_some_and(|scheme| scheme.cc.wants_own_path());
         if let Some(value) = quoted(line) {
             let keeps = of_path && scheme.is_some_and(|scheme| matches!(scheme.cc, CcConfig::Nscc(_)));

@@ -291,8 +291,8 @@ fn counted(values: usize) -> String {
     format!("{values} value{}", if values == 1 { "" } else { "s" })
 }
 
-/// A form that is the same for equal values, such as the sizes `"1MB"` and `"1000KB"`. Its unit distinguishes sizes,
-/// rates and times.
+/// A form that is the same for equal sizes, rates or times, such as `"1MB"` and `"1000KB"`. Its unit distinguishes
+/// these three.
 fn canonical(value: &toml::Value) -> String {
     let text = value.as_str().unwrap_or_default();
     let size = || text.parse::<Bytes>().ok().map(|size| format!("{size:#}"));

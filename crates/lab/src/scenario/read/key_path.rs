@@ -39,7 +39,7 @@ pub(in crate::scenario) fn own_settings(table: &Table, scheme: &str) -> Result<V
 
 /// Whether a node is a whole value, as opposed to a table that only groups values. A table is a whole value if it has a
 /// `kind`, all required keys of `fabric.pfc` or `mix`, a key of `fabric.wrr`, or no key at all (`fabric.wrr` with its
-/// defaults).
+/// defaults, or `fabric.pfc` with the values of the setup).
 pub(in crate::scenario) fn whole_value(node: &Node) -> bool {
     let Item::Table(fields) = &node.item else { return true };
     let has = |key: &str| fields.contains_key(key);

@@ -13,7 +13,7 @@ const PARTS: [&str; 5] = ["fabric", "transport", "cc", "lb", "mix"];
 pub(in crate::scenario) const PRESET: &str = "cc.preset";
 
 /// Parameters, each with another one in its table that it replaces. The two thresholds replace each other. A new
-/// buffer applies to every switch, unless `buffer_rate` is set after it. A lossless class and a queue that drops
+/// buffer is not scaled, unless `buffer_rate` is set with it or after it. A lossless class and a queue that drops
 /// replace each other, and so do a computed and a given weight.
 pub(in crate::scenario) const INSTEAD_OF: [(&str, &str); 8] = [
     ("fabric.pfc", "queue"),

@@ -141,8 +141,8 @@ fn mp_rdma_takes_no_rate() {
     assert_eq!(said, expected);
 }
 
-/// The setup `uet` has longer queues for switches that drop. A scheme gets its setup's values before `[set]` acts, so that
-/// the queues have to be set too. The text that the warning proposes ends it.
+/// The setup `uet` has longer queues for switches that drop. A scheme gets its setup's values before `[set]` acts, so
+/// the queues have to be set too. There is no warning if they are set as the warning proposes.
 #[test]
 fn switches_whose_trimming_is_turned_off_keep_the_queues_of_trimming_and_a_warning_names_the_others() {
     let of = |setup: &str, section: &str, lines: &str| {

@@ -97,8 +97,8 @@ pub struct FlowState {
     /// The PSN of the last packet that was forwarded to its port (appendix D). None before the first one since the
     /// registers were allocated.
     pub last_sent: Option<u32>,
-    /// The last arrival of a data packet, or its last return from the recirculation port. The control plane uses it
-    /// to find idle entries for reuse.
+    /// The time at which a data packet of the flow last arrived, or returned from the recirculation port. The control
+    /// plane uses it to find idle entries for reuse.
     pub packet_time: Time,
 }
 

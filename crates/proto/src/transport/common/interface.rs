@@ -29,8 +29,9 @@ interface! {
         /// probe or a paced packet.
         fn next_timeout(&mut self) -> Option<Time>;
         /// The part of [`next_timeout`](Self::next_timeout) that is not a timeout: the time at which a packet that
-        /// waits for its pacing, or for host memory, is tried again. It is exact even if the timers are coarse. Under a
-        /// transport that does not implement it, such packets wait for timer ticks as well.
+        /// waits for its pacing, for host memory or for a blocked transmit path is tried again. It is exact even if
+        /// the timers are coarse. Under a transport that does not implement it, such packets wait for timer ticks as
+        /// well.
         fn next_pacing(&self) -> Option<Time> {
             None
         }
@@ -49,9 +50,9 @@ interface! {
         }
         /// The next packet to the receiver, if there is one and it may be sent now.
         fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
-        /// The payload of the data packet with this PSN. None if the PSN belongs to no posted message, or to one that
-        /// is acknowledged completely and no longer known. A transport that does not implement this always returns
-        /// None, and a driver cannot place its payload.
+        /// The payload of the data packet with this PSN. None if the PSN belongs to no posted message, or to one
+        /// (with `dcp`, to a request) that is acknowledged completely and no longer known. A transport that does not
+        /// implement this always returns None, and a driver cannot place its payload.
         fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
             let _ = psn;
             None

@@ -44,8 +44,7 @@ pub struct MpRdmaSender {
     qp: QpId,
     dst: HostId,
     /// Individually acknowledged PSNs between `unacked` and `next` since the last go-back-N restart. A NIC has only
-    /// their number. It adds one for each ACK, and subtracts the advance of snd_una. The results are equal except when
-    /// ACKs overtake each other.
+    /// their number: it adds one for each ACK, and subtracts the advance of snd_una.
     sacked: PsnSet,
     went_back: Time,
     /// The start of the RTO timer: the last new acknowledgement, or the last transmission of the lowest unacknowledged

@@ -138,11 +138,11 @@ impl SackReceiver {
     /// but not below the ePSN, since the cumulative PSN acknowledges everything below that. If ACKs carry entropy
     /// values, it is at most 47 below the highest packet, and it may be below the ePSN.
     ///
-    /// ACKs get lost, and while a gap exists, the cumulative PSN of later ACKs does not repeat their content. Therefore
-    /// the bits look back: the ACKs of the next 63 PSNs repeat the content of an ACK, and at the latest the closing of
-    /// the gap does. Bits that began at the packet itself would look ahead, where little has arrived. Only one ACK
-    /// would then cover each packet, and its loss would cost a timeout. RFC 2018, section 4, repeats blocks for the
-    /// same reason.
+    /// ACKs get lost, and while a gap exists, the cumulative PSN of later ACKs does not repeat their content.
+    /// Therefore the bits look back: the ACKs of the next 63 PSNs report a packet again, and at the latest the
+    /// closing of the gap does. Bits that began at the packet itself would look ahead, where little has arrived. Only
+    /// one ACK would then cover each packet, and its loss would cost a timeout. RFC 2018, section 4, repeats blocks
+    /// for the same reason.
     ///
     /// The simulators published with REPS and by UET (uet-htsim) have this base too, with an exception. Their base is
     /// the PSN itself if the packet was ECN-marked or carried an ACK request, as retransmissions and packets that fill

@@ -187,9 +187,9 @@ impl Sender for UetSender {
         self.outgoing.payload_range(psn)
     }
 
-    /// The next packet, if there is one. A packet without data (a probe, a request or a response) comes first, then
-    /// lost packets in the order of their PSNs, then new packets. Window and rate limit data packets only. Without
-    /// credit, a request for credit takes the place of a data packet.
+    /// The next packet, if there is one. A packet without data (a probe, or a request or response of MRC) comes
+    /// first, then lost packets in the order of their PSNs, then new packets. Window and rate limit data packets
+    /// only. Without credit, a request for credit takes the place of a data packet.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.has_control

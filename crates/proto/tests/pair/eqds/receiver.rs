@@ -8,8 +8,8 @@ use anabranch_proto::transport::{EqdsReceiver, Pull, PullPacer, Receiver as _, S
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// An [`EqdsReceiver`]. Each of its answers must equal the answer of a `sack` receiver, or must be a pull for existing
-/// demand.
+/// An [`EqdsReceiver`]. Each of its answers must equal the answer of a `sack` receiver, be a pull for existing
+/// demand, or repeat the last pull.
 pub struct CheckedReceiver {
     receiver: EqdsReceiver,
     twin: SackReceiver,

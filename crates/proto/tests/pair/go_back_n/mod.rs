@@ -184,8 +184,8 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<GoBackNEn
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
             // At a low rate, a packet requests an ACK if `ack_every` packets would take half an RTO. The other half
-            // must cover the packet that requests the ACK, at a rate that may have fallen meanwhile, and the lag of the
-            // timer for each packet that waits for its pacing.
+            // must cover a round trip, the packet that requests the ACK, at a rate that may have fallen meanwhile,
+            // and the lag of the timer for each packet that waits for its pacing.
             let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
             let asked = path.longest_round() + (schedule.slowest_packet() + path.wire) * 2;
             schedule.ends.rto = (asked + timer_lag * (ack_every + 2)) * 2 + path.wire * ack_every;

@@ -234,9 +234,9 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<IrnEnds>>
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
             // At a low rate, a packet requests an ACK if `ack_every` packets would take half an RTO. The other half
-            // must cover the packet that requests the ACK, at a rate that may have fallen meanwhile, and the lag of the
-            // timer for each packet that waits for its pacing. With reordering, copies of all packets in flight may be
-            // sent before each packet.
+            // must cover a round trip, the packet that requests the ACK, at a rate that may have fallen meanwhile,
+            // and the lag of the timer for each packet that waits for its pacing. With reordering, copies of all
+            // packets in flight may be sent before each packet.
             let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
             let slowest = (schedule.slowest_packet() + path.wire) * 2;
             let asked = path.longest_round() + slowest + (timer_lag + path.wire) * (ack_every + 2);

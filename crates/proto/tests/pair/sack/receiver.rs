@@ -152,8 +152,8 @@ impl CheckedReceiver {
                     let says = received >> i & 1 == 1;
                     prop_assert!(says == self.has(base + i), "what it says of {}", base + i);
                 }
-                // The bits cover the packets that the ACK answers, and the PSNs below them that earlier ACKs reported,
-                // so that none of these is missed.
+                // The bits cover every PSN from the cumulative one to the highest that the ACK answers, or at least
+                // the last 64 of these PSNs (48 with `carry_evs`).
                 let (highest, span) = (psns.iter().max().unwrap(), if self.carry_evs { 48 } else { 64 });
                 let mut told = cumulative.max((highest + 1).saturating_sub(span))..highest + 1;
                 let unsaid = told.find(|psn| !(base..base + 64).contains(psn));

@@ -36,7 +36,7 @@ impl Unspecified {
         self.set.values().map(|values| text(&values[place])).collect()
     }
 
-    /// The value at a position in the lists: `"1MB"`, or `a = 1, b = 2` if there are several parameters.
+    /// The value at a position in the lists: `1MB`, or `a = 1, b = 2` if there are several parameters.
     pub fn value(&self, place: usize) -> String {
         let settings = self.settings(place);
         if let [only] = &settings[..] {
