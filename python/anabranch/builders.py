@@ -145,6 +145,7 @@ Parameter = Literal[
     "transport.credit.rate",
     "transport.credit.grant",
     "transport.credit.follows_fabric",
+    "transport.credit.least_share",
     "transport.request",
     "transport.rto_linear",
     "transport.loss_by_path",
@@ -819,9 +820,12 @@ class TransportUetCredit(_TransportUetCreditNeeded, total=False):
     follows_fabric: Whether the pull rate is adapted to ECN marks and to trims before the last hop, about every 1.5
         base RTTs. Each period is drawn anew. It is meant for oversubscribed fabrics, where the link of the receiver
         is not the bottleneck. (flag; default: `false`)
+    least_share: Least share of `rate` that `follows_fabric` leaves. uet-htsim has 0.9 over the fabric's
+        oversubscription. (number, 0.01 to 1; default: `0.01`)
     """
 
     follows_fabric: bool
+    least_share: float
 
 
 class _TransportUetNeeded(TypedDict):
@@ -940,12 +944,15 @@ class TransportSettingsCredit(TypedDict, total=False):
     follows_fabric: Whether the pull rate is adapted to ECN marks and to trims before the last hop, about every 1.5
         base RTTs. Each period is drawn anew. It is meant for oversubscribed fabrics, where the link of the receiver
         is not the bottleneck. (flag; default: that of the base)
+    least_share: Least share of `rate` that `follows_fabric` leaves. uet-htsim has 0.9 over the fabric's
+        oversubscription. (number, 0.01 to 1; default: that of the base)
     """
 
     window: Size
     rate: Rate
     grant: Size
     follows_fabric: bool
+    least_share: float
 
 
 class TransportSettings(TypedDict, total=False):

@@ -143,7 +143,7 @@ lanes where they overlap; jobs and faults have tracks, and curves (`measures` of
 
 The file is pcapng, an interface per directed link, times in whole nanoseconds as the first bit leaves. Headers are those of \
 RoCEv2 (Ethernet, IPv4, UDP 4791 with the entropy in the source port, BTH, RETH, AETH), of the transport uet those of Ultra \
-Ethernet (UDP 4793), of pause frames those of 802.1Qbb; payloads are zeros. The book's page docs/traces.md says what stands in each field.")]
+Ethernet (UDP 4793), of mrc those of MRC in a layout of its own, of pause frames those of 802.1Qbb; payloads are zeros. The book's page docs/traces.md says what stands in each field.")]
     Pcap(PcapArgs),
     /// Run a scenario on real packets between network namespaces, beside its simulation
     #[command(after_help = testbed::HELP)]

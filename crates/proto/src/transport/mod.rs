@@ -264,8 +264,7 @@ interface! {
         fn trimmed_bytes(&self) -> Bytes {
             self.framing().header
         }
-        /// The size of the shortest packet other than data, ACKs and trimmed packets; for `mrc`, that of a request.
-        /// By default it is that of an ACK.
+        /// The size of the shortest packet other than data. By default it is that of an ACK.
         fn shortest_packet(&self) -> Bytes {
             self.framing().ack
         }

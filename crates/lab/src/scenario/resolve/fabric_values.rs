@@ -73,8 +73,20 @@ pub(super) fn nvlink_rate(table: &Table, key: &str) -> Result<Option<Rate>, Diag
     let message = format!(
         "{key}: data sheets count both directions of NVLink, in bytes, and this is the rate of one, in bits"
     );
-    Err(table.wrong(key, message, Fix::set(key, format!("\"{instead}\""))))
+    let fix = match ON_DATA_SHEETS.iter().any(|gbps| instead == Rate::from_gbps(*gbps)) {
+        true => Fix::set(key, format!("\"{instead}\"")),
+        false => {
+            let of_one = Rate(2 * instead.0);
+            Fix::text(format!(
+                "{key} = \"{instead}\" if these are the bytes of both directions, \"{of_one}\" if of one"
+            ))
+        }
+    };
+    Err(table.wrong(key, message, fix))
 }
+
+/// The rates in Gb/s of one direction of a GPU's NVLinks, from Volta (300 GB/s in both directions) to Blackwell.
+const ON_DATA_SHEETS: [u64; 4] = [1_200, 2_400, 3_600, 7_200];
 
 /// The rate of one direction of an NVLink, from the bytes per second of both that data sheets have: `900GB/s`.
 fn one_direction(text: &str) -> Option<Rate> {

@@ -11,9 +11,8 @@
 //! Their unit is a full packet, while EQDS counts bytes. In EQDS, too, one pull is for one packet, but here a short
 //! last packet costs as much as a full one.
 //!
-//! The pulls of a receiver and the requests of a sender keep one entropy value until one is lost: an RTS that is repeated
-//! after an RTO takes the next value, and so do pulls once the receiver learns that the last one was lost. A dead link on
-//! their path therefore costs RTOs. In htsim an RTS takes the next value of the sender's balancer, and pulls have one value,
+//! An RTS that is repeated after an RTO takes the next entropy value. So do the pulls of a receiver once an RTS shows that
+//! the last pull has not arrived, because it was lost or is under way. A dead link on their path therefore costs RTOs. In htsim an RTS takes the next value of the sender's balancer, and pulls have one value,
 //! since the counter that should rotate theirs does not advance.
 
 mod config;

@@ -20,7 +20,7 @@ pub struct EqdsReceiver {
     is_queued: bool,
     /// Whether the last pull must be sent again immediately.
     repeats_grant: bool,
-    /// The entropy value of pulls, which is the next one after each lost pull.
+    /// The entropy value of pulls, which is the next one after each RTS that the last pull had not reached.
     pull_ev: u16,
     packet_bytes: u64,
     answers: Answers,
