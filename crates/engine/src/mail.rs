@@ -54,7 +54,7 @@ struct Mailbox {
     /// The synchronisation window of the arrivals. Arrivals of an earlier window have been read, and the first arrival
     /// of a later window replaces them.
     window: u64,
-    /// The index of the first run.
+    /// The index of the first arrival of the first run.
     first: u32,
     /// The index of the first arrival of the last run.
     last: u32,

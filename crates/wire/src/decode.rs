@@ -162,7 +162,7 @@ impl<'a> Reader<'a, '_> {
         extension.time.map_or(Time::ZERO, time)
     }
 
-    /// Reads the fields after the BTH of a packet for which DCP does not define the headers.
+    /// Reads the fields after the BTH of a packet whose headers neither DCP nor MRC defines.
     fn read(&self, cursor: &mut Cursor<'a>, body: &mut Body) -> Result<(), WireError> {
         let bth = &self.frame.bth;
         match bth.opcode {

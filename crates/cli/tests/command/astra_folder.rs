@@ -42,7 +42,7 @@ fn a_folder_without_workloads_is_refused() {
     assert!(ended.stderr.contains("help: name a folder such as ASTRA-sim's examples"), "{}", ended.stderr);
 }
 
-/// After Ctrl-C the rows of the examples that ended have been printed, and their results are taken from their folder.
+/// After Ctrl-C, the rows of the examples that ended have been printed, and their results are in the output folder.
 #[test]
 fn an_interrupted_folder_keeps_what_ended() {
     let Some(peers) = std::env::var_os("ANABRANCH_PEERS") else {

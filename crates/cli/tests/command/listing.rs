@@ -1,4 +1,5 @@
-//! Tests of `anabranch list` and `anabranch docs`, and of schemes with programs in `anabranch check`.
+//! Tests of the commands that print references (`list`, `docs`, `schema`, `man` and others), and of schemes with
+//! programs in `anabranch check`.
 
 use crate::common::{Place, SMALL, edited};
 

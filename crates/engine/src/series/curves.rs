@@ -17,7 +17,8 @@ pub(super) trait CurveData: Clone {
 pub(super) struct Watched {
     /// The number of the link, switch or queue pair.
     pub entity: u32,
-    /// Events of the entity carry any of this many numbers, which begin at `entity * parts`.
+    /// The number of consecutive numbers that stand for the entity, from `entity * parts` on. Each of its events carries
+    /// one of them.
     pub parts: u32,
     /// Whether the curve is in the results by itself. Otherwise only groups use it.
     pub own: bool,

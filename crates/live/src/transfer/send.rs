@@ -107,8 +107,9 @@ struct Session {
     has_finished: bool,
     files: u32,
     stored: Vec<Stored>,
-    /// The messages that are not acknowledged yet, and memory for later ones.
+    /// The messages that are not acknowledged yet.
     outstanding: BTreeMap<u32, Vec<u8>>,
+    /// Memory of acknowledged messages, for later ones.
     free: Vec<Vec<u8>>,
     sent_bytes: u64,
     outstanding_bytes: u64,

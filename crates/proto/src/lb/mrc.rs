@@ -264,7 +264,7 @@ impl MrcLb {
         self.replace(index);
     }
 
-    /// Replaces an entropy value in use that is no longer usable by a usable backup.
+    /// Puts a usable backup, if the plane has one, in the place of an entropy value in use that is no longer usable.
     fn replace(&mut self, index: u16) {
         let (plane, position) = (index / self.per_plane, index % self.per_plane);
         let start = usize::from(plane * self.per_plane);

@@ -101,7 +101,6 @@ fn a_copy_beyond_a_gap_asks_and_is_acknowledged() {
     assert_eq!(receiver.answers(&data(0)), [ack(2)]);
 }
 
-/// Section 2.3, fourth point, and the fields that an answer echoes.
 #[test]
 fn answers_carry_the_epsn_and_the_time_of_their_cause() {
     let mut receiver = Receiver::new(config());

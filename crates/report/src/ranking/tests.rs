@@ -40,9 +40,9 @@ fn what_seeds_have_in_common_is_no_tie() {
     assert!(rank_rule(&set).unwrap().contains("paired t-test"));
 }
 
-/// b differs from a by 24, 10 and -4 us: 10 ± 35 is below half of 100 us, so they tie. c differs from a by 40, 12 and
-/// -16 us: 12 ± 70 shows neither a difference nor a tie, and a has the wider interval (± 37; c has ± 32). b has ± 2.5
-/// and keeps its rank, and c ties with it (2 ± 35).
+/// b differs from a by 24, 10 and -4 us: 10 ± 35 excludes that b takes 1.5 times as long as a (100 us), so they tie. c
+/// differs from a by 40, 12 and -16 us: 12 ± 70 shows neither a difference nor a tie. Of these two, a has the wider
+/// interval (± 37; c has ± 32), so a has no definite rank. b (± 2.5) keeps its rank, and c ties with it (2 ± 35).
 #[test]
 fn a_narrow_scheme_keeps_its_place_beside_a_wide_one() {
     let set =

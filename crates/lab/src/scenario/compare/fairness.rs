@@ -18,7 +18,7 @@ pub struct Ground {
     pub setup: String,
     /// The schemes, in the order of the scenario.
     pub schemes: Vec<String>,
-    /// The features of the fabric that each scheme needs with every setup, in words; empty if it needs none.
+    /// The requirements of each scheme on any setup, in words, such as PFC or a window of one BDP; empty if it has none.
     pub needs: Vec<String>,
     /// The parameters in which the schemes differ.
     pub differences: Vec<GroundDifference>,

@@ -33,7 +33,8 @@ pub struct UetReceiver {
     requested_end: u32,
     open: AnyOrder,
     due: Option<PendingAnswer>,
-    /// An ACK that is sent before `due`, for packets beyond the span of `due`.
+    /// An ACK for earlier packets that the bitmap of one ACK cannot cover together with later ones. It is sent before
+    /// any other answer.
     early: Option<(u32, Trigger)>,
     sack_bytes: u64,
     received_unit: u64,
@@ -72,7 +73,7 @@ struct Trigger {
 enum PendingAnswer {
     /// An ACK for all packets that arrived since the last one.
     Ack,
-    /// An ACK for a probe, with the base that the probe requests.
+    /// An ACK for a probe. Its base is the one that the probe requests, but not below the ePSN.
     ProbeAck(u32, Trigger),
     Nack {
         psn: u32,
