@@ -153,7 +153,7 @@ fn servers_that_make_no_sense_are_explained() {
     for (keys, says) in [
         (with("ranks = 1\nlink = \"1Tbps\"\nlink_latency = \"1us\""), "ranks must be"),
         (with("ranks = 2\nlink = \"0bps\"\nlink_latency = \"1us\""), "link must be above 0"),
-        (with("ranks = 2\nlink = \"1Tbps\""), "[workload.server] has no \"link_latency\""),
+        (with("ranks = 2\nlink_latency = \"1us\""), "[workload.server] has no \"link\""),
         (with("ranks = 2\nlnik = \"1Tbps\""), "did you mean \"link\"?"),
         (with("link = \"1Tbps\"\nlink_latency = \"1us\""), "[workload.server] has no \"ranks\""),
         (with("ranks = 2\nlink = \"1Tbps\"\nlink_latency = \"1us\"\nchannels = 65"), "channels"),
