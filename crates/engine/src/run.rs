@@ -411,7 +411,9 @@ impl RunContext<'_> {
                 point.limits.max_time,
             );
             let at = engine.now();
-            engine.into_observer().map(|observer| series(observer, at));
+            if let Some(observer) = engine.into_observer() {
+                series(observer, at);
+            }
             return Err(RunError::TooManyPoints { what });
         }
         let network = engine.network();

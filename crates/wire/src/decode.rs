@@ -9,7 +9,7 @@ use crate::extension::{CONTROL, Extension, LAST_HOP, MARKED, RETRANSMITTED};
 use crate::format::{FIRST_QPN, Format, TRIMMED_CLASS, TRIMMED_LAST_HOP_CLASS};
 use crate::frame::RoceFrame;
 use crate::link::{self, CE, FCS_BYTES, Link, SHORTEST, shorten};
-use crate::number::{Reference, latest_time, nearest_psn};
+use crate::number::{LOW_24, Reference, latest_time, nearest_psn};
 use crate::received::Received;
 use crate::{mrc, strack, uet, uet_ack, uet_packet};
 use anabranch_base::{HostId, MessageId, QpId, Time};
@@ -154,7 +154,7 @@ impl<'a> Reader<'a, '_> {
 
     /// The cumulative ACK: the PSN in the BTH plus 1.
     fn cumulative(&self) -> u32 {
-        nearest_psn(self.frame.bth.psn.wrapping_add(1) & 0xff_ffff, self.reference.psn)
+        nearest_psn(self.frame.bth.psn.wrapping_add(1) & LOW_24, self.reference.psn)
     }
 
     fn time(&self, extension: &Extension) -> Time {

@@ -15,7 +15,7 @@ use crate::format::{
 };
 use crate::frame::{FrameParts, Tail};
 use crate::link::{CE, ECT0, Link, Route};
-use crate::number::ticks;
+use crate::number::{LOW_24, ticks};
 use crate::strack::SackFields;
 use crate::{mrc, uet_ack, uet_packet};
 use anabranch_base::Time;
@@ -23,8 +23,6 @@ use anabranch_proto::program::{PATH_AVOIDANCE_SIGNAL, SPRAYED};
 use anabranch_proto::transport::Headers;
 use anabranch_proto::transport::dcp_reception::{Operation, Reth};
 use anabranch_proto::{CarriedEvs, EndpointOp, Msn, Packet, Repr};
-
-const LOW_24: u32 = 0xff_ffff;
 
 /// Writes a packet to `out`, which is cleared first, without the FCS. A data packet has a payload after all its
 /// headers. The length of this payload, and not [`Packet::wire_bytes`], determines that of the frame.

@@ -20,8 +20,8 @@ use crate::extension::Extension;
 use crate::format::{Format, Payload, TRIMMED_LAST_HOP_CLASS, number_of};
 use crate::frame::{FrameParts, Tail};
 use crate::link::Link;
-use crate::number::{Reference, latest_time, nearest_psn, ticks};
-use crate::uet::CcState;
+use crate::number::{LOW_24, Reference, latest_time, nearest_psn, ticks};
+use crate::uet::{CcState, RECEIVED_UNIT};
 use anabranch_base::{Duration, MessageId, Time};
 use anabranch_proto::transport::dcp_reception::Reth;
 use anabranch_proto::{EndpointOp, Packet, Repr, SackCause};
@@ -51,11 +51,6 @@ const PATH_PROBE: u8 = 1;
 
 /// The MPR in SACKs, in units of 128 PSNs: 4,096, the most that MRC permits.
 const MPR: u8 = 32;
-
-/// The unit of received bytes.
-const UNIT: u32 = 256;
-
-const LOW_24: u32 = 0xff_ffff;
 
 /// Whether MRC has such a packet. Others are those of programs in switches.
 pub(crate) fn defines(repr: &Repr) -> bool {
@@ -197,7 +192,7 @@ fn put_sack(tick: Duration, repr: &Repr, out: &mut Vec<u8>) -> Result<(), WireEr
         service_time: ticks(sent_at, tick) as u16,
         restore: false,
         penalty: 0,
-        received: bytes_received / UNIT,
+        received: bytes_received / RECEIVED_UNIT,
         out_of_order,
     };
     state.put(out)
@@ -284,7 +279,7 @@ impl Reader<'_> {
             base_offset,
             psn_offset,
             received,
-            bytes_received: units * UNIT,
+            bytes_received: units * RECEIVED_UNIT,
             out_of_order,
             cause: SackCause::new(flags & SKIP_ONCE != 0, flags & PROBE != 0)
                 .with_retransmitted(flags & OF_RETRANSMISSION != 0),

@@ -25,7 +25,7 @@
 
 use crate::bytes::{Cursor, put_u24};
 use crate::error::{Fault, WireError};
-use crate::number::{Reference, latest_time, nearest_psn, ticks};
+use crate::number::{LOW_24, Reference, latest_time, nearest_psn, ticks};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::{Repr, SackCause};
 
@@ -40,7 +40,6 @@ pub const TICK: Duration = Duration::from_ns(64);
 const MARKED: u8 = 1;
 const PROBE: u8 = 2;
 const RESERVED: u8 = 0b1100;
-const LOW_24: u32 = 0xff_ffff;
 
 /// The fields of figure 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

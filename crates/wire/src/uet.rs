@@ -151,6 +151,9 @@ pub struct AckCc {
     pub state: CcState,
 }
 
+/// The unit of received bytes, in bytes.
+pub(crate) const RECEIVED_UNIT: u32 = 256;
+
 /// The state of the destination's congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CcState {

@@ -10,10 +10,11 @@ use crate::bytes::Cursor;
 use crate::error::{Fault, WireError, no_room};
 use crate::format::{Payload, TRIMMED_CLASS, TRIMMED_LAST_HOP_CLASS};
 use crate::link::{self, CE, Entropy, FCS_BYTES, Link, SHORTEST, shorten};
-use crate::number::Reference;
+use crate::number::{LOW_24, Reference};
 use crate::received::Received;
 use crate::uet::{
-    Ack, AckCc, CcState, Control, CreditTarget, Destination, Nack, PdsHeader, Request, UDP_PORT,
+    Ack, AckCc, CcState, Control, CreditTarget, Destination, Nack, PdsHeader, RECEIVED_UNIT, Request,
+    UDP_PORT,
 };
 use crate::uet_ses::WriteRequest;
 use anabranch_base::{MessageId, QpId, Time};
@@ -39,11 +40,6 @@ const TRIMMED_BYTES: usize = 24;
 
 /// The MPR in ACKs, in units of 128 PSNs: the default of UET 1.0.3.
 const MPR: u8 = 8;
-
-/// The unit of received bytes, in bytes.
-const UNIT: u32 = 256;
-
-const LOW_24: u32 = 0xff_ffff;
 
 /// Whether Ultra Ethernet defines such a packet. Others, such as those of programs in switches, have the headers of
 /// RoCEv2.
@@ -232,7 +228,7 @@ fn ack(pdc: Pdc, repr: &Repr, at: usize) -> Result<Ack, WireError> {
                 service_time: 0,
                 restore: false,
                 penalty: 0,
-                received: bytes_received / UNIT,
+                received: bytes_received / RECEIVED_UNIT,
                 out_of_order,
             },
         }),
@@ -324,7 +320,7 @@ fn ack_repr(ack: &Ack, at: usize) -> Result<Repr, WireError> {
         base_offset,
         psn_offset,
         received: bitmap,
-        bytes_received: received * UNIT,
+        bytes_received: received * RECEIVED_UNIT,
         out_of_order,
         cause: SackCause::new(ack.marked, ack.probe).with_retransmitted(ack.retransmitted),
         sent_at: Time::ZERO,

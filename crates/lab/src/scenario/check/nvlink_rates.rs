@@ -2,13 +2,11 @@
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
+use crate::scenario::resolve::fabric_values::NVLINK_OF_DATA_SHEETS;
 use anabranch_base::{Diagnostic, Fix, Rate};
 use anabranch_fabric::TopologySpec;
 use anabranch_workload::{ServerSpec, WorkloadSpec};
 use std::collections::BTreeMap;
-
-/// The bytes per second of NVLink in the data sheets of V100, A100, H100 and B200, which count both directions.
-const OF_DATA_SHEETS: [u64; 4] = [300, 600, 900, 1800];
 
 /// The rates whose number is one of a data sheet, by the paths of their keys.
 #[derive(Default)]
@@ -38,7 +36,8 @@ impl NvLinkRates {
     }
 
     fn add(&mut self, path: &str, rate: Option<Rate>) {
-        let is_of_data_sheet = |rate: &Rate| OF_DATA_SHEETS.iter().any(|of| *rate == Rate::from_gbps(*of));
+        let is_of_data_sheet =
+            |rate: &Rate| NVLINK_OF_DATA_SHEETS.iter().any(|of| *rate == Rate::from_gbps(*of));
         if let Some(rate) = rate.filter(is_of_data_sheet) {
             self.found.insert(path.to_owned(), rate);
         }

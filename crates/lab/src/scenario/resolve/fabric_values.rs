@@ -73,7 +73,7 @@ pub(super) fn nvlink_rate(table: &Table, key: &str) -> Result<Option<Rate>, Diag
     let message = format!(
         "{key}: data sheets count both directions of NVLink, in bytes, and this is the rate of one, in bits"
     );
-    let fix = match ON_DATA_SHEETS.iter().any(|gbps| instead == Rate::from_gbps(*gbps)) {
+    let fix = match NVLINK_OF_DATA_SHEETS.iter().any(|of| instead == Rate::from_gbps(4 * of)) {
         true => Fix::set(key, format!("\"{instead}\"")),
         false => {
             let of_one = Rate(2 * instead.0);
@@ -85,8 +85,8 @@ pub(super) fn nvlink_rate(table: &Table, key: &str) -> Result<Option<Rate>, Diag
     Err(table.wrong(key, message, fix))
 }
 
-/// The rates in Gb/s of one direction of a GPU's NVLinks, from Volta (300 GB/s in both directions) to Blackwell.
-const ON_DATA_SHEETS: [u64; 4] = [1_200, 2_400, 3_600, 7_200];
+/// A GPU's NVLinks in GB/s of both directions, in the data sheets of V100, A100, H100 and B200.
+pub(in crate::scenario) const NVLINK_OF_DATA_SHEETS: [u64; 4] = [300, 600, 900, 1800];
 
 /// The rate of one direction of an NVLink, from the bytes per second of both that data sheets have: `900GB/s`.
 fn one_direction(text: &str) -> Option<Rate> {

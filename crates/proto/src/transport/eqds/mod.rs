@@ -30,10 +30,8 @@ use crate::transport::{
 };
 use crate::{PathFacts, StateField};
 
-/// Number of entropy values over which repeated requests and pulls rotate (uet-htsim: pulls over 128).
-const PATHS: u16 = 128;
-
 pub use config::EqdsConfig;
+pub(super) use pacer::PULL_EVS;
 pub use pacer::PullPacer;
 pub use receiver::EqdsReceiver;
 pub use sender::EqdsSender;

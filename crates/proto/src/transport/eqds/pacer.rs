@@ -6,6 +6,9 @@ use crate::packet::{Packet, Repr};
 use anabranch_base::{Duration, Rate, Stream, Time};
 use std::collections::VecDeque;
 
+/// Number of entropy values over which pulls rotate (uet-htsim), so that a dead path does not hold up all of them.
+pub(in crate::transport) const PULL_EVS: u16 = 128;
+
 /// The pull pacer of a receiving host. It sends pulls at a given rate, round robin over the receivers with demand.
 ///
 /// To drive it, call [`observe`](Self::observe) for each packet to a receiver, and [`join`](Self::join) for a receiver

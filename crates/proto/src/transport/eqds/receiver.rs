@@ -1,6 +1,7 @@
 //! The receiver of the `eqds` transport.
 
-use super::{PATHS, config::EqdsConfig};
+use super::config::EqdsConfig;
+use super::pacer::PULL_EVS;
 use crate::packet::{Packet, Repr};
 use crate::transport::common::{Answers, Ends, Pull, Receiver};
 use crate::transport::sack::SackReceiver;
@@ -59,7 +60,7 @@ impl Receiver for EqdsReceiver {
                 // ones take another path.
                 self.repeats_grant = self.granted >= target;
                 if self.repeats_grant {
-                    self.pull_ev = (self.pull_ev + 1) % PATHS;
+                    self.pull_ev = (self.pull_ev + 1) % PULL_EVS;
                 }
             }
             _ => {}

@@ -1,6 +1,7 @@
 //! The sender of the `eqds` transport.
 
-use super::{PATHS, config::EqdsConfig};
+use super::config::EqdsConfig;
+use super::pacer::PULL_EVS;
 use crate::PathFacts;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
@@ -149,7 +150,7 @@ impl Sender for EqdsSender {
         if self.lacks_credit() && self.waiting_since + self.rto <= now {
             // The demand counts as not announced, so the next RTS repeats it, on another path.
             self.announced = 0;
-            self.rts_ev = (self.rts_ev + 1) % PATHS;
+            self.rts_ev = (self.rts_ev + 1) % PULL_EVS;
             self.waiting_since = now;
         }
     }

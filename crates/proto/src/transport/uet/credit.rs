@@ -12,6 +12,7 @@
 use crate::packet::{Packet, Repr};
 use crate::transport::PullPacer;
 use crate::transport::common::{Answers, Ends, Pull};
+use crate::transport::eqds::PULL_EVS;
 use crate::{Pace, PathFacts, Size, Span};
 use anabranch_base::{AboveZero, Bytes, Duration, Time, parameters};
 use serde::{Deserialize, Serialize};
@@ -172,9 +173,6 @@ pub(super) struct Grants {
     ev: u16,
     answers: Answers,
 }
-
-/// Number of entropy values over which pulls rotate (uet-htsim), so that a dead path does not hold up all of them.
-const PULL_EVS: u16 = 128;
 
 impl Grants {
     pub fn new(config: &CreditConfig, facts: &PathFacts, ends: Ends, control: Bytes) -> Self {
