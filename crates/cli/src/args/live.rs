@@ -119,10 +119,14 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
         return Ok(address);
     }
-    let has_port = text.rsplit_once(':').is_some_and(|(host, port)| {
-        !port.is_empty() && port.parse::<u16>().is_ok() && (!host.contains(':') || host.ends_with(']'))
-    });
-    if !has_port {
+    let port = text
+        .rsplit_once(':')
+        .filter(|(host, port)| !port.is_empty() && (!host.contains(':') || host.ends_with(']')));
+    if let Some((host, port)) = port {
+        if port.parse::<u16>().is_err() {
+            return Err(format!("{port} is no port, which is a number up to 65535; write: {host}:4791"));
+        }
+    } else {
         let host =
             if text.contains(':') && !text.starts_with('[') { format!("[{text}]") } else { text.to_owned() };
         return Err(format!("it has no port; write: {}:4791", host.trim_end_matches(':')));

@@ -17,8 +17,7 @@ pub fn completions(shell: Shell) -> Result<(), Failure> {
     print(&String::from_utf8_lossy(&text))
 }
 
-/// Prints the manual page, with every command that is not hidden, and its options. Their subcommands, such as
-/// `live send`, are left out.
+/// Prints the manual page, with every command that is not hidden, its subcommands, and their options.
 ///
 /// # Errors
 /// Standard output cannot be written.
@@ -27,16 +26,22 @@ pub fn man() -> Result<(), Failure> {
     command.build();
     let mut text = Vec::new();
     // Writing to a buffer in memory cannot fail.
-    let rendered = clap_mangen::Man::new(command.clone()).render(&mut text);
-    let of_commands = command.get_subcommands().filter(|known| !known.is_hide_set());
-    let rendered = of_commands.fold(rendered, |done, known| {
-        done?;
-        let page = clap_mangen::Man::new(known.clone());
-        page.render_name_section(&mut text)?;
-        page.render_synopsis_section(&mut text)?;
-        page.render_description_section(&mut text)?;
-        page.render_options_section(&mut text)
-    });
-    rendered.map_err(|error| Failure::Run(format!("internal error: the manual page: {error}")))?;
+    clap_mangen::Man::new(command.clone())
+        .render(&mut text)
+        .and_then(|()| sections(&command, &mut text))
+        .map_err(|error| Failure::Run(format!("internal error: the manual page: {error}")))?;
     print(&String::from_utf8_lossy(&text))
+}
+
+/// Appends the sections of all commands below a command.
+fn sections(command: &clap::Command, text: &mut Vec<u8>) -> std::io::Result<()> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        let page = clap_mangen::Man::new(below.clone());
+        page.render_name_section(text)?;
+        page.render_synopsis_section(text)?;
+        page.render_description_section(text)?;
+        page.render_options_section(text)?;
+        sections(below, text)?;
+    }
+    Ok(())
 }

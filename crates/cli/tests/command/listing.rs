@@ -352,6 +352,7 @@ fn shells_and_man_are_served_and_the_version_has_its_commit() {
     assert!(refused.contains("bash"), "{refused}");
     let page = place.run(&["man"]).expect(0).stdout;
     assert!(page.contains(".TH anabranch 1") && page.contains("\\-\\-per\\-seed"), "{page}");
+    assert!(page.contains("live\\-send") && page.contains("\\-\\-message"), "{page}");
     assert!(!page.contains("bench-case") && !page.contains("bench\\-case"), "{page}");
     let version = place.run(&["--version"]).expect(0).stdout;
     let of_package = format!("anabranch {}", env!("CARGO_PKG_VERSION"));

@@ -53,9 +53,9 @@ pub fn receive(settings: &ReceiveSettings<'_>) -> Result<Vec<Statistics>, LiveEr
             failure = failure.or(error);
         }
         let bytes = receiver.sessions.values().map(Session::bytes).sum::<u64>();
-        let of = receiver.sessions.values().map(|session| session.expected).sum();
+        let of = receiver.sessions.values().map(|session| session.expected).sum::<Option<u64>>();
         let before = ended.iter().map(|statistics: &Statistics| statistics.bytes).sum::<u64>();
-        (settings.common.progress)(Progress { bytes: bytes + before, of });
+        (settings.common.progress)(Progress { bytes: bytes + before, of: of.map(|bytes| bytes + before) });
         if !has_received {
             receiver.wait();
         }
