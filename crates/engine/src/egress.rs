@@ -405,7 +405,7 @@ impl<F: FreeTimes> Egress<F> {
         }
         out.paused = true;
         self.paused_since[usize::from(port)] = at.now;
-        at.observer.paused(out.link, at.now, true);
+        at.observer.paused(out.link, 0, at.now, true);
         true
     }
 
@@ -418,7 +418,7 @@ impl<F: FreeTimes> Egress<F> {
         out.paused = false;
         let since = std::mem::replace(&mut self.paused_since[usize::from(port)], Time::NEVER);
         at.counters.pause_time = at.counters.pause_time + at.now.since(since);
-        at.observer.paused(out.link, at.now, false);
+        at.observer.paused(out.link, 0, at.now, false);
         true
     }
 
@@ -443,14 +443,24 @@ impl<F: FreeTimes> Egress<F> {
     }
 }
 
-/// Counts a dropped packet. `link` is the link on which it should have been sent or, at a slow receiver, the link on
-/// which it arrived.
+/// Counts a packet that was dropped before it could be sent on `link`.
 #[cold]
 pub fn count_drop<O: Observer>(link: LinkId, packet: &Packet, at: &mut Context<'_, O>) {
+    count_dropped(packet, at);
+    at.observer.dropped(link, at.now);
+}
+
+/// Counts a packet that a slow receiver dropped after it had crossed `link`.
+#[cold]
+pub fn count_refused_by_host<O: Observer>(link: LinkId, packet: &Packet, at: &mut Context<'_, O>) {
+    count_dropped(packet, at);
+    at.observer.refused_by_host(link, at.now);
+}
+
+fn count_dropped<O: Observer>(packet: &Packet, at: &mut Context<'_, O>) {
     at.counters.drops += 1;
     at.counters.header_drops += u64::from(is_trimmed(packet));
     at.note_lost_payload(packet);
-    at.observer.dropped(link, at.now);
 }
 
 /// Sends a packet on a free link that is not impaired, and schedules the event at which the port becomes free.

@@ -210,12 +210,12 @@ impl Observer for SeriesObserver {
         }
     }
 
-    fn paused(&mut self, link: LinkId, now: Time, on: bool) {
+    fn paused(&mut self, link: LinkId, class: u8, now: Time, on: bool) {
         if let Some(curve) = self.pauses.of(link.index()) {
-            curve.set(now, on);
+            curve.set(class, now, on);
         }
         if let Some(curve) = self.pause_time.of(link.index()) {
-            curve.set(now, on);
+            curve.set(class, now, on);
         }
     }
 

@@ -505,11 +505,11 @@ fn count_victims<O: Observer>(
     index: u32,
     at: &mut Context<'_, O>,
 ) {
-    for port in switches[index as usize].take_watched_pauses() {
+    for (port, class) in switches[index as usize].take_watched_pauses() {
         let switch = &switches[index as usize];
         let out = &switch.egress().ports[usize::from(port)];
         if let Some((NodeIndex::Switch(next), ..)) = position_of[out.peer.index()] {
-            let victims = switch.victims(port, &switches[next as usize], at.network, at.routing);
+            let victims = switch.victims((port, class), &switches[next as usize], at.network, at.routing);
             at.observer.held_up(out.link, at.now, victims);
         }
     }

@@ -65,7 +65,12 @@ impl ClassQueues {
 
     /// The queue of `class`, which is not the first one, at `port`.
     pub fn queue(&mut self, port: u16, class: u8) -> &mut ClassQueue {
-        &mut self.queues[usize::from(port) * self.beyond + usize::from(class) - 1]
+        let index = self.index(port, class);
+        &mut self.queues[index]
+    }
+
+    fn index(&self, port: u16, class: u8) -> usize {
+        usize::from(port) * self.beyond + usize::from(class) - 1
     }
 
     /// The queues at `port`, with their classes.
@@ -109,6 +114,15 @@ impl<F: FreeTimes> Egress<F> {
             }
             _ => self.ports[usize::from(port)].data_bytes,
         }
+    }
+
+    /// The data packets of `class` that wait at `port`.
+    pub fn waiting_in(&self, port: u16, class: u8) -> impl Iterator<Item = &Frame> {
+        let queue = match (&self.classes, class) {
+            (Some(classes), 1..) => &classes.queues[classes.index(port, class)].data,
+            _ => &self.ports[usize::from(port)].data,
+        };
+        queue.iter(&self.pool)
     }
 
     /// Whether `class` is paused at `port`.
@@ -200,7 +214,7 @@ impl<F: FreeTimes> Egress<F> {
             queue.paused_for = queue.paused_for + lasted;
         }
         queue.paused_since = if stop { at.now } else { Time::NEVER };
-        at.observer.paused(self.ports[usize::from(port)].link, at.now, stop);
+        at.observer.paused(self.ports[usize::from(port)].link, class, at.now, stop);
         true
     }
 

@@ -6,7 +6,7 @@
 
 use super::{Host, RECEPTION};
 use crate::context::Context;
-use crate::egress::count_drop;
+use crate::egress::count_refused_by_host;
 use crate::frame::{Frame, Order, event_kind};
 use crate::network::Network;
 use crate::observer::Observer;
@@ -136,7 +136,7 @@ impl Host {
                 (hits.dropped, hits.slowed) = (hits.dropped + 1, hits.slowed - 1);
             }
             let link = at.network.topology.link(self.id.into(), frame.port);
-            return count_drop(at.network.topology.reverse(link), &frame.packet, at);
+            return count_refused_by_host(at.network.topology.reverse(link), &frame.packet, at);
         }
         reception.waiting.push_back((*frame, stack.copied()));
         reception.held += bytes;

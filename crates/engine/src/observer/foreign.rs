@@ -22,8 +22,8 @@ pub struct PerNode<O> {
 /// The node at which each hook is called.
 pub struct HookNodes {
     nodes: usize,
-    /// The sending node of each link.
-    source: Vec<NodeId>,
+    /// The sending node and the receiving node of each link.
+    link_ends: Vec<[NodeId; 2]>,
     /// The source and destination of each queue pair of the workload.
     ends: Vec<[NodeId; 2]>,
     /// The number of the engine's queue pairs for each queue pair of the workload.
@@ -36,14 +36,16 @@ impl HookNodes {
     pub fn of(topology: &Topology, workload: &Workload, split: u32) -> Arc<HookNodes> {
         Arc::new(HookNodes {
             nodes: topology.nodes() as usize,
-            source: (0..topology.ports.len() as u32).map(|link| topology.source(LinkId(link))).collect(),
+            link_ends: (0..topology.ports.len() as u32)
+                .map(|link| [LinkId(link), topology.reverse(LinkId(link))].map(|link| topology.source(link)))
+                .collect(),
             ends: workload.qps.iter().map(|ends| [ends.src.into(), ends.dst.into()]).collect(),
             split,
         })
     }
 
     fn source(&self, link: LinkId) -> NodeId {
-        self.source[link.index()]
+        self.link_ends[link.index()][0]
     }
 
     fn ends(&self, qp: QpId) -> [NodeId; 2] {
@@ -135,8 +137,13 @@ impl<O: Observer> Observer for PerNode<O> {
         self.call(self.hook_nodes.source(link), |its| its.dropped(link, now));
     }
 
-    fn paused(&mut self, link: LinkId, now: Time, on: bool) {
-        self.call(self.hook_nodes.source(link), |its| its.paused(link, now, on));
+    fn refused_by_host(&mut self, link: LinkId, now: Time) {
+        let [_, receiver] = self.hook_nodes.link_ends[link.index()];
+        self.call(receiver, |its| its.refused_by_host(link, now));
+    }
+
+    fn paused(&mut self, link: LinkId, class: u8, now: Time, on: bool) {
+        self.call(self.hook_nodes.source(link), |its| its.paused(link, class, now, on));
     }
 
     fn held_up(&mut self, link: LinkId, now: Time, victims: u32) {

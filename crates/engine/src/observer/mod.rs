@@ -17,7 +17,8 @@ pub use registered::{AnyRecorder, Curve, NamedObservers, ObserverFactory, Observ
 /// order. If it does not require this ([`wants_node_order`](Self::wants_node_order)), it gets the events of each port
 /// in their order. At the end of the run the observers are joined ([`join`](Self::join)), in the order of their nodes.
 /// The result therefore does not depend on the number of threads, whatever `join` does. Events of a link belong to the
-/// node that sends on it, a delivery to the destination of the queue pair, and an acknowledgement to its source.
+/// node that sends on it, a delivery to the destination of the queue pair, an acknowledgement to its source, and a drop
+/// at a slow receiver ([`refused_by_host`](Self::refused_by_host)) to that receiver.
 pub trait Observer: Send {
     /// A new observer of the same kind that has seen no events. There is one for each node with an event, so an
     /// observer without events should be small.
@@ -61,16 +62,22 @@ pub trait Observer: Send {
         let _ = (link, now, bytes);
     }
 
-    /// A packet was dropped, either before it could be sent on `link` (for lack of buffer, by a fault of the sending
-    /// switch, or by a PFC watchdog) or after it had crossed `link` (by a slow receiver).
+    /// A packet was dropped before it could be sent on `link`: for lack of buffer, by a fault of the sending switch, or by
+    /// a PFC watchdog.
     #[inline]
     fn dropped(&mut self, link: LinkId, now: Time) {
         let _ = (link, now);
     }
 
-    /// A data class of `link` is paused (`on`) or resumed.
-    fn paused(&mut self, link: LinkId, now: Time, on: bool) {
-        let _ = (link, now, on);
+    /// A slow receiver dropped a packet that had crossed `link`. By default this counts as a drop of the link.
+    fn refused_by_host(&mut self, link: LinkId, now: Time) {
+        self.dropped(link, now);
+    }
+
+    /// Data class `class` of `link` is paused (`on`) or resumed. The class of a scheme is 0, further classes are numbered
+    /// from 1 on.
+    fn paused(&mut self, link: LinkId, class: u8, now: Time, on: bool) {
+        let _ = (link, class, now, on);
     }
 
     /// `link` was paused, and `victims` queue pairs became victims of this pause. They have packets in the paused
@@ -170,9 +177,14 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.dropped(link, now);
     }
 
-    fn paused(&mut self, link: LinkId, now: Time, on: bool) {
-        self.0.paused(link, now, on);
-        self.1.paused(link, now, on);
+    fn refused_by_host(&mut self, link: LinkId, now: Time) {
+        self.0.refused_by_host(link, now);
+        self.1.refused_by_host(link, now);
+    }
+
+    fn paused(&mut self, link: LinkId, class: u8, now: Time, on: bool) {
+        self.0.paused(link, class, now, on);
+        self.1.paused(link, class, now, on);
     }
 
     fn held_up(&mut self, link: LinkId, now: Time, victims: u32) {

@@ -172,8 +172,12 @@ macro_rules! forward_hooks {
             self.call(|its| its.dropped(link, now));
         }
 
-        fn paused(&mut self, link: LinkId, now: Time, on: bool) {
-            self.call(|its| its.paused(link, now, on));
+        fn refused_by_host(&mut self, link: LinkId, now: Time) {
+            self.call(|its| its.refused_by_host(link, now));
+        }
+
+        fn paused(&mut self, link: LinkId, class: u8, now: Time, on: bool) {
+            self.call(|its| its.paused(link, class, now, on));
         }
 
         #[inline]

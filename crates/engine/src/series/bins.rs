@@ -64,6 +64,13 @@ impl CurveData for Bins {
         !self.sums.is_empty()
     }
 
+    /// Adds the sums of both: a link has drops at both of its ends, which may be in different threads.
+    fn join(&mut self, other: Self) {
+        for (interval, sum) in other.sums.into_iter().enumerate() {
+            self.add_to(interval, sum);
+        }
+    }
+
     fn points(mut self, end: Time) -> Vec<(u64, f64)> {
         let intervals = self.intervals(end);
         // Events at the last instant of a run have no later interval, so they count in the last one.
@@ -116,29 +123,48 @@ impl CurveData for Utilisation {
     }
 }
 
-/// The curve of the number of pauses that begin. A repeated pause frame during a pause does not begin another one.
+/// The data classes of a link that are paused, a bit for each.
+#[derive(Clone, Copy, Default, PartialEq)]
+struct PausedClasses(u8);
+
+impl PausedClasses {
+    fn set(&mut self, class: u8, on: bool) {
+        match on {
+            true => self.0 |= 1 << class,
+            false => self.0 &= !(1 << class),
+        }
+    }
+
+    fn any(self) -> bool {
+        self.0 != 0
+    }
+}
+
+/// The curve of the number of pauses that begin, over all data classes. A repeated pause frame during a pause does not
+/// begin another one.
 #[derive(Clone)]
 pub(super) struct Pauses {
-    paused: bool,
+    paused: PausedClasses,
     begun: Bins,
 }
 
 impl Pauses {
     pub(super) fn new(every: Duration) -> Self {
-        Pauses { paused: false, begun: Bins::new(every, Unit::Count) }
+        Pauses { paused: PausedClasses::default(), begun: Bins::new(every, Unit::Count) }
     }
 
-    pub(super) fn set(&mut self, now: Time, on: bool) {
-        if on && !self.paused {
+    pub(super) fn set(&mut self, class: u8, now: Time, on: bool) {
+        let before = self.paused;
+        self.paused.set(class, on);
+        if on && self.paused != before {
             self.begun.add(now, 1.0);
         }
-        self.paused = on;
     }
 }
 
 impl CurveData for Pauses {
     fn has_data(&self) -> bool {
-        self.paused || self.begun.has_data()
+        self.paused.any() || self.begun.has_data()
     }
 
     fn points(self, end: Time) -> Vec<(u64, f64)> {
@@ -146,25 +172,31 @@ impl CurveData for Pauses {
     }
 }
 
+/// The curve of the time for which at least one data class is paused.
 #[derive(Clone)]
 pub(super) struct PauseTime {
+    classes: PausedClasses,
     since: Option<Time>,
     paused: Bins,
 }
 
 impl PauseTime {
     pub(super) fn new(every: Duration) -> Self {
-        PauseTime { since: None, paused: Bins::new(every, Unit::Us) }
+        PauseTime { classes: PausedClasses::default(), since: None, paused: Bins::new(every, Unit::Us) }
     }
 
-    pub(super) fn set(&mut self, now: Time, on: bool) {
-        match (self.since, on) {
+    pub(super) fn set(&mut self, class: u8, now: Time, on: bool) {
+        self.classes.set(class, on);
+        match (self.since, self.classes.any()) {
             (None, true) => self.since = Some(now),
-            (Some(since), false) => {
-                self.paused.spread(since, now, |overlap| overlap as f64);
-                self.since = None;
-            }
+            (Some(_), false) => self.end_pause(now),
             (Some(_), true) | (None, false) => {}
+        }
+    }
+
+    fn end_pause(&mut self, now: Time) {
+        if let Some(since) = self.since.take() {
+            self.paused.spread(since, now, |overlap| overlap as f64);
         }
     }
 }
@@ -175,7 +207,7 @@ impl CurveData for PauseTime {
     }
 
     fn points(mut self, end: Time) -> Vec<(u64, f64)> {
-        self.set(end, false);
+        self.end_pause(end);
         self.paused.points(end)
     }
 }

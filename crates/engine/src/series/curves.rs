@@ -8,6 +8,13 @@ use anabranch_results::SeriesRow;
 pub(super) trait CurveData: Clone {
     fn has_data(&self) -> bool;
 
+    /// Takes over the data of the same entity's curve of another observer. By default only one of the two has any.
+    fn join(&mut self, other: Self) {
+        if other.has_data() {
+            *self = other;
+        }
+    }
+
     /// The points of the curve (time in picoseconds, value), sorted by time, for a run that ended at `end`.
     fn points(self, end: Time) -> Vec<(u64, f64)>;
 }
@@ -75,12 +82,10 @@ impl<C: CurveData> Curves<C> {
         self.of.get(number).is_some_and(|index| *index != 0)
     }
 
-    /// Takes over the curves of another observer of the same entities. Only one of the two has seen events of an entity.
+    /// Takes over the curves of another observer of the same entities.
     pub(super) fn join(&mut self, other: Self) {
         for (known, other) in self.curves.iter_mut().zip(other.curves) {
-            if other.curve.has_data() {
-                known.curve = other.curve;
-            }
+            known.curve.join(other.curve);
         }
     }
 

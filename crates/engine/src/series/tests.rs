@@ -211,8 +211,8 @@ fn pause(o: &mut SeriesObserver) {
         (3 * US + 5, false),
         (4 * US + 700_000, true),
     ] {
-        o.paused(A, Time(time), on);
-        o.paused(UNWATCHED, Time(time), on);
+        o.paused(A, 0, Time(time), on);
+        o.paused(UNWATCHED, 0, Time(time), on);
     }
 }
 
@@ -364,8 +364,8 @@ fn all_series_at_once_stand_one_after_another() {
         o.watch_flow(&each(series, US), QpId(3));
     }
     o.queued(A, Time(0), 50_000);
-    o.paused(A, Time(US / 4), true);
-    o.paused(A, Time(US / 2), false);
+    o.paused(A, 0, Time(US / 4), true);
+    o.paused(A, 0, Time(US / 2), false);
     o.kept(NodeId(7), Time(1), 5_000, 12);
     o.kept(NodeId(6), Time(2), 1, 1);
     o.acknowledged(QpId(3), Time(9), Duration(US), true);

@@ -58,9 +58,9 @@ pub enum Series {
     /// The packets dropped in the interval before they could be sent on the link, or by a slow receiver at its end.
     /// A trimmed packet is counted only if its header is dropped.
     Drops,
-    /// The number of times in the interval that the link's data class was paused (XOFF).
+    /// The number of times in the interval that a data class of the link was paused (XOFF).
     Pauses,
-    /// The time within the interval for which the link's data class was paused.
+    /// The time within the interval for which at least one data class of the link was paused.
     PauseTime,
     /// The victim flows of PFC in the interval: queue pairs that were blocked at a paused port although their port at
     /// the next switch was free.

@@ -64,7 +64,7 @@ pub struct Switch {
     marks: Vec<Option<Box<Stream>>>,
     marked: u64,
     /// The ports that have just been paused and whose victim flows an observer counts.
-    watched_pauses: Vec<u16>,
+    watched_pauses: Vec<(u16, u8)>,
 }
 
 /// The inputs for the switches of a run.
@@ -354,7 +354,7 @@ impl Switch {
             if self.egress.set_paused(port, class, true, at)
                 && at.observer.wants_victims(self.egress.port(port).link)
             {
-                self.watched_pauses.push(port);
+                self.watched_pauses.push((port, class));
             }
         } else if self.egress.set_paused(port, class, false, at) && self.egress.has_work(port) {
             if self.egress.port(port).busy {
@@ -494,22 +494,27 @@ impl Switch {
         self.marked
     }
 
-    /// Returns the ports that have been paused since the last call and whose [victims](Self::victims) an observer
-    /// requires.
-    pub fn take_watched_pauses(&mut self) -> Vec<u16> {
+    /// Returns the ports, with the data class, that have been paused since the last call and whose
+    /// [victims](Self::victims) an observer requires.
+    pub fn take_watched_pauses(&mut self) -> Vec<(u16, u8)> {
         std::mem::take(&mut self.watched_pauses)
     }
 
-    /// The number of victim flows (queue pairs) of a pause at `port`. Their data is blocked there, although their
-    /// egress port at the next switch, `next`, is not paused and has no data queued.
-    pub fn victims(&self, port: u16, next: &Switch, network: &Network<'_>, routing: &Routing) -> u32 {
+    /// The number of victim flows (queue pairs) of a pause of `class` at `port`. Their data is blocked there, although
+    /// `class` at their egress port at the next switch, `next`, is not paused and has no data queued.
+    pub fn victims(
+        &self,
+        (port, class): (u16, u8),
+        next: &Switch,
+        network: &Network<'_>,
+        routing: &Routing,
+    ) -> u32 {
         let goes_on = |packet: &Packet| {
             network.route(routing, next.index, packet).is_some_and(|port| {
-                let out = &next.egress.ports[usize::from(port)];
-                out.data.is_empty() && !out.paused
+                next.egress.bytes_of(port, class) == 0 && !next.egress.is_paused(port, class)
             })
         };
-        let waiting = self.egress.ports[usize::from(port)].data.iter(&self.egress.pool);
+        let waiting = self.egress.waiting_in(port, class);
         let mut held: Vec<u32> =
             waiting.filter(|frame| goes_on(&frame.packet)).map(|frame| frame.packet.qp.0).collect();
         held.sort_unstable();

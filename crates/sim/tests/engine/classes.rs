@@ -126,6 +126,38 @@ fn pfc_pauses_one_class() {
     assert!((295.0..400.0).contains(&free), "{free} Gb/s");
 }
 
+/// The curves of a link's pauses and of their victims are the same in the first class and in a further one.
+#[test]
+fn curves_of_pauses_have_all_classes() {
+    let messages = |table: &str| message(table, 0, 2, 2_000) + &message(table, 1, 3, 4_000);
+    let rest = ["pauses", "pause-time", "pause-victims"].map(|series| {
+        format!("[[measure]]\nseries = \"{series}\"\nevery = \"10us\"\nlinks = \"tor:0/up:0\"\n")
+    });
+    let fault = "[[fault]]\nkind = \"rate\"\nlinks = \"tor:1/down:0\"\nrate = \"100Gbps\"\n";
+    let [main, storage] =
+        [("workload", "class.workload"), ("class.workload", "workload")].map(|(loaded, other)| {
+            let mut of_classes = [messages(loaded), message(other, 2, 0, 1)];
+            if loaded != "workload" {
+                of_classes.reverse();
+            }
+            let classes = two_classes("", "", of_classes)
+                .replace("scheme = \"ecmp\"", "scheme = \"lossless-storage\"")
+                .replace(
+                    "[workload]",
+                    "[[scheme]]\nname = \"lossless-storage\"\nbase = \"rocev2\"\n[workload]",
+                );
+            let text = scenario("\"rocev2\"", DUMBBELL, &format!("{classes}{fault}{}", rest.concat()));
+            finish_one(&text.replace("\"*.fabric.queue\" = \"60000packets\"\n", LOSSLESS), &[])
+        });
+    for series in ["pauses", "pause_time_us", "pause_victims"] {
+        let sum = |result: &RunResult| {
+            result.series.iter().filter(|row| row.series == series).map(|row| row.value).sum::<f64>()
+        };
+        assert!(sum(&main) > 0.0, "{series}");
+        assert_eq!(sum(&main), sum(&storage), "{series}");
+    }
+}
+
 /// As long as one of two backlogged classes is paused, the other one has the 400 Gb/s of the port. Host 2 takes nearly
 /// nothing for 4 ms, in which the other class sends its 40,000 packets.
 #[test]

@@ -74,7 +74,7 @@ impl Observer for Seen {
         self.drops += 1;
     }
 
-    fn paused(&mut self, _: LinkId, _: Time, on: bool) {
+    fn paused(&mut self, _: LinkId, _: u8, _: Time, on: bool) {
         self.pauses += u64::from(on);
     }
 

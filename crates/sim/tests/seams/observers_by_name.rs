@@ -88,8 +88,11 @@ impl Observer for Log {
     fn dropped(&mut self, link: LinkId, now: Time) {
         self.note(4, link.0.into(), now, 0);
     }
-    fn paused(&mut self, link: LinkId, now: Time, on: bool) {
-        self.note(5, link.0.into(), now, on.into());
+    fn refused_by_host(&mut self, link: LinkId, now: Time) {
+        self.note(10, link.0.into(), now, 0);
+    }
+    fn paused(&mut self, link: LinkId, class: u8, now: Time, on: bool) {
+        self.note(5, link.0.into(), now, u64::from(class) << 1 | u64::from(on));
     }
     fn held_up(&mut self, link: LinkId, now: Time, victims: u32) {
         assert!(self.victims, "nobody asked");
@@ -215,6 +218,25 @@ fn one_whose_joining_has_an_order_sees_the_same_on_any_number_of_threads() {
         seen_of.push(seen[0]);
     }
     assert_ne!(seen_of[0], seen_of[1]);
+}
+
+/// The slow receivers and the switches that send to them are in different threads.
+#[test]
+fn drops_at_slow_receivers_are_the_same_on_any_number_of_threads() {
+    let fault =
+        "[[fault]]\nkind = \"slow-receiver\"\nhosts = \"host:0\"\nrate = \"10Gbps\"\nbuffer = \"20KB\"\n";
+    let measure = "[[measure]]\nseries = \"drops\"\nevery = \"1us\"\nlinks = \"tor:0/down\"\n";
+    let text = format!("{GROUND}{NAMED}{fault}{measure}");
+    let all = points(&text);
+    let point = all.iter().find(|point| point.scheme.name == "ecmp").unwrap();
+    let [first, others @ ..] = [1, 2, 3, 8].map(|threads| run(point, &on(threads)).unwrap());
+    assert!(first.run.faults[0].packets_refused > 0, "{:?}", first.run.faults);
+    let measured: f64 = first.series.iter().filter(|row| row.series == "drops").map(|row| row.value).sum();
+    let counted = first.series.iter().filter(|row| row.series == "drops.drops").count();
+    assert!(measured > 0.0 && counted as u64 == first.run.drops, "{measured} {counted}");
+    for other in others {
+        assert_eq!(other.series, first.series);
+    }
 }
 
 #[test]
