@@ -424,7 +424,10 @@ impl<'n> DrivenNode<'n> {
         self.agenda_done = Some(due);
         self.now = self.now.max(due);
         let Network { faults, topology, scheme, .. } = self.network;
-        for task in faults.tasks_at(due) {
+        let (settled, others): (Vec<Task>, Vec<Task>) =
+            faults.tasks_at(due).into_iter().partition(|task| matches!(task, Task::SettlePause(_)));
+        // A switch that fails has no peer to resume any more, so pauses are settled first.
+        for task in settled.into_iter().chain(others) {
             match task {
                 Task::Purge(node, fault) if node == self.node() => self.with(|node, at| {
                     if let AnyNode::Switch(switch) = node {
@@ -471,10 +474,14 @@ impl<'n> DrivenNode<'n> {
             SignalKind::Begin { step, host } if host == here => {
                 self.at_host(signal.time, |host, at| host.begin_remote_step(step, at))?;
             }
-            SignalKind::Pause { node, port, stop } if node == here => self.with(|node, at| match node {
-                AnyNode::Host(host) => host.handle_pause(port, 0, stop, at),
-                AnyNode::Switch(switch) => switch.handle_pause(port, 0, stop, at),
-            }),
+            SignalKind::Pause { node, port, stop } if node == here => {
+                // Faults come before all other events of their time.
+                self.advance(signal.time, Order::before)?;
+                self.with(|node, at| match node {
+                    AnyNode::Host(host) => host.handle_pause(port, 0, stop, at),
+                    AnyNode::Switch(switch) => switch.handle_pause(port, 0, stop, at),
+                });
+            }
             SignalKind::Post { .. } | SignalKind::Begin { .. } | SignalKind::Pause { .. } => {}
         }
         self.check()
@@ -485,14 +492,20 @@ impl<'n> DrivenNode<'n> {
         time: Time,
         action: impl FnOnce(&mut Host, &mut Context<'_, NoObserver>),
     ) -> Result<(), String> {
-        let time = time.max(self.now);
-        self.run_before(Order::new(time, event_kind::INJECTOR), time)?;
-        self.now = time;
+        self.advance(time, |time| Order::new(time, event_kind::INJECTOR))?;
         self.with(|node, at| {
             if let AnyNode::Host(host) = node {
                 action(host, at);
             }
         });
+        Ok(())
+    }
+
+    /// Runs the events before `bound` of a time, which is not before the present, and moves the present there.
+    fn advance(&mut self, time: Time, bound: impl FnOnce(Time) -> Order) -> Result<(), String> {
+        let time = time.max(self.now);
+        self.run_before(bound(time), time)?;
+        self.now = time;
         Ok(())
     }
 

@@ -120,10 +120,10 @@ fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> Vec<ComputeIntervals>
         let step = &network.workload.steps[number as usize];
         if step.computes()
             && step.takes > Duration::ZERO
-            && let [Some(begun), Some(over)] = network.board.step_times(number)
+            && let [Some(begun), over] = network.board.step_times(number)
             && let Some(rank) = job.rank_steps.partition_point(|first| *first <= position).checked_sub(1)
         {
-            spans[rank].push([begun, over]);
+            spans[rank].push([begun, over.unwrap_or(engine.now())]);
         }
     }
     spans.into_iter().map(ComputeIntervals::of).collect()

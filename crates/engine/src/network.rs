@@ -148,7 +148,10 @@ impl<'a> Network<'a> {
         let salts =
             (0..topology.switches.len() as u64).map(|i| stream(seed, i, Purpose::EcmpSalt).next_u64());
         let schemes = || std::iter::once(scheme).chain(classes.iter().map(|class| class.scheme));
-        let lookahead = schemes().map(|scheme| lookahead(&link_kinds, scheme)).min().unwrap_or(Duration(1));
+        let lookahead = schemes()
+            .map(|of_class| lookahead(&link_kinds, of_class, scheme.fabric.clock_ppm))
+            .min()
+            .unwrap_or(Duration(1));
         let window = Duration(lookahead.0.min(LONGEST_WINDOW));
         let base_rtt = classes.iter().map(|class| class.facts.base_rtt).fold(facts.base_rtt, Duration::max);
         Network {
@@ -477,15 +480,15 @@ fn planes(topology: &Topology, routing: &Routing) -> Vec<u32> {
 
 /// A lower bound of the time from the moment a node sends a frame until another node may act on it. It is the latency
 /// of the link. Without PFC, the latency of the switch after the link is added; pause frames skip it. If the sum is
-/// 0, the serialisation time of the shortest frame is used.
-fn lookahead(link_kinds: &[LinkKind], scheme: &Scheme) -> Duration {
+/// 0, the serialisation time of the shortest frame is used, with clocks that are off by `clock_ppm` parts per million.
+fn lookahead(link_kinds: &[LinkKind], scheme: &Scheme, clock_ppm: u32) -> Duration {
     let pauses = scheme.fabric.pfc.is_some();
     let shortest = shortest_frame(scheme);
     let of = |kind: &LinkKind| match if pauses { kind.latency } else { kind.delay } {
         // A fast clock of the sender shortens the serialisation time.
         Duration::ZERO => {
             let nominal = kind.rate.time_for(shortest);
-            Duration(nominal.0 - off_by(nominal, scheme.fabric.clock_ppm).0)
+            Duration(nominal.0 - off_by(nominal, clock_ppm).0)
         }
         latency => latency,
     };

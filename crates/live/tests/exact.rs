@@ -10,7 +10,9 @@ fn points(text: &str) -> Vec<RunPoint> {
     scenario.unwrap_or_else(|error| panic!("{error}\n{text}")).points().unwrap()
 }
 
-fn check(text: &str) {
+/// Compares the runs of a scenario. Returns the number of pause frames in all of them.
+fn check(text: &str) -> u64 {
+    let mut pause_frames = 0;
     for point in points(text) {
         let name = &point.scheme.name;
         let built = build(&point).unwrap();
@@ -36,7 +38,9 @@ fn check(text: &str) {
             ..simulated.run
         };
         assert_eq!(live.row, expected, "{name}");
+        pause_frames += live.row.pause_frames;
     }
+    pause_frames
 }
 
 /// The built-in schemes without HPCC, whose packets carry telemetry, without MRC, and without Themis-longhaul, its
@@ -95,6 +99,41 @@ fn a_link_that_is_cut_and_comes_back() {
         duration = "100us"
         "#
     ));
+}
+
+/// Links whose ends have paused each other go down and come up, and switches that have paused their neighbours fail. A
+/// slow link to a host makes pauses long, so that the nodes are idle in them.
+#[test]
+fn faults_where_links_are_paused() {
+    for (kind, part) in [
+        (
+            "link-down",
+            "links = [\"cable:tor:0/up:0\", \"cable:tor:0/up:1\", \"cable:tor:0/up:2\", \"cable:tor:0/up:3\"]",
+        ),
+        ("switch-down", "switches = \"spine:0\""),
+        ("switch-down", "switches = \"tor:1\""),
+    ] {
+        for at in [31, 47, 63] {
+            let pause_frames = check(&format!(
+                r#"
+                schemes = ["rocev2", "pfc-ecmp"]
+                topology = {{ kind = "fat-tree", hosts = 16, hosts_per_tor = 4, link = "100Gbps" }}
+                workload = {{ kind = "incast", degree = 12, bytes = "64KiB" }}
+                set = {{ "*.transport.rto" = "200us", "*.fabric.pfc.threshold" = "50KB" }}
+                [[fault]]
+                kind = "{kind}"
+                {part}
+                at = "{at}us"
+                duration = "30us"
+                [[fault]]
+                kind = "rate"
+                links = "tor:0/down:0"
+                rate = "5Gbps"
+                "#
+            ));
+            assert!(pause_frames > 20, "{pause_frames}");
+        }
+    }
 }
 
 /// A scheme of each transport, with messages of 8 hosts under conditions that are hard for all transports: losses,

@@ -73,7 +73,7 @@ impl Scheduler {
 
 impl Level {
     fn next(&mut self, waits: &mut impl FnMut(u8) -> bool) -> Option<u8> {
-        // The last step returns to the class whose turn it was, which then begins a new turn.
+        // One step more than there are classes: where none has a packet, the turn passes to the next class.
         for _ in 0..=self.classes.len() {
             let (turn, class) = (self.turn, self.classes[self.turn]);
             if waits(class) {

@@ -88,8 +88,8 @@ impl<F: FreeTimes> Egress<F> {
         let out = &mut self.ports[usize::from(port)];
         let kind = &at.network.link_kinds[usize::from(out.link_kind)];
         let takes = kind.class(frame.packet.wire_bytes).serialisation;
-        // Before the first packet is sent, `busy_until` is 0, so a packet at time 0 would seem to follow another one.
-        if at.now > Time::ZERO && at.now.since(out.busy_until) < takes {
+        // `busy_until` is 0 before the first packet, which follows no other.
+        if out.busy_until > Time::ZERO && at.now.since(out.busy_until) < takes {
             return false;
         }
         let wait = Duration(jitter.random.up_to(jitter.most.0));

@@ -64,12 +64,14 @@ impl Host {
             self.swap_rounds(class);
             packet.is_some()
         });
-        if let (Some(class), Some(packet)) = (class, packet) {
-            queues.scheduler(PORT).count(class, packet.wire_bytes);
-        }
         self.egress.classes = Some(queues);
-        let Some(packet) = packet else { return };
+        let (Some(class), Some(packet)) = (class, packet) else { return };
         let frame = self.data_frame(packet, at);
         self.egress.transmit(PORT, &frame, at);
+        // A packet that jitter delays waits in its queue, and counts when it leaves it.
+        let has_left = self.egress.bytes_of(PORT, class) == 0;
+        if let Some(queues) = self.egress.classes.as_mut().filter(|_| has_left) {
+            queues.scheduler(PORT).count(class, packet.wire_bytes);
+        }
     }
 }

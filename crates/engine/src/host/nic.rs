@@ -24,16 +24,28 @@ impl Host {
             frame.telemetry = std::mem::take(&mut self.incoming[slot].telemetry);
         }
         let out = self.egress.port(port);
-        if !out.busy {
+        if !packet.is_control() {
+            self.send_data_answer(port, &frame, at);
+        } else if !out.busy {
             self.egress.transmit(port, &frame, at);
-        } else if !packet.is_control() {
-            self.egress.enqueue(port, &frame, false, at);
         } else if u64::from(out.control_bytes) + u64::from(packet.wire_bytes)
             <= u64::from(at.network.queues.control)
         {
             self.egress.enqueue(port, &frame, true, at);
         } else {
             self.egress.drop_packet(port, &frame, at);
+        }
+    }
+
+    /// Sends an answer that belongs to the data class of its queue pair, which may be paused.
+    #[cold]
+    fn send_data_answer<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
+        let class = at.network.class_of(frame.packet.qp);
+        let is_free = !self.egress.port(port).busy;
+        if is_free && !self.egress.is_paused(port, class) {
+            self.egress.transmit(port, frame, at);
+        } else {
+            self.egress.enqueue_in(port, class, frame, at);
         }
     }
 

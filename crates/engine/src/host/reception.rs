@@ -108,6 +108,11 @@ impl Reception {
     }
 }
 
+/// Half of the longest pause on `link`.
+fn half_pause(network: &Network<'_>, link: LinkId) -> Duration {
+    Duration(longest_pause(network.topology.ports[link.index()].rate).0 / 2)
+}
+
 impl Host {
     /// Handles a packet for a receiver at a host that is a slow receiver or storms with pauses. Such a host may take
     /// the packet only later.
@@ -180,6 +185,7 @@ impl Host {
         for (port, pauses) in reception.pauses.iter_mut().enumerate() {
             let storms = at.network.faults.storm(pauses.link, at.now).is_some();
             let (stop, ended) = (storms || reception.full, pauses.storms && !storms);
+            let half = half_pause(at.network, pauses.link);
             pauses.storms = storms;
             let out = self.egress.port(port as u16);
             if ended && !stop {
@@ -188,8 +194,10 @@ impl Host {
                 out.pause_pending = false;
             } else if stop != pauses.state.stopped {
                 out.pause_pending = pauses.state.request(stop).unwrap_or(out.pause_pending);
+                pauses.refresh = if stop { at.now + half } else { Time::NEVER };
             } else if stop && pauses.refresh <= at.now {
-                pauses.refresh = Time::NEVER;
+                // A change of the link's state may cancel the frame before it is sent.
+                pauses.refresh = at.now + half;
                 out.pause_pending = true;
             }
             due |= u16::from(out.pause_pending && !out.busy) << port;
@@ -208,8 +216,7 @@ impl Host {
         }
         let Some(pauses) = reception.pauses.get_mut(usize::from(port)) else { return false };
         let stop = pauses.state.sent();
-        let half = longest_pause(at.network.topology.ports[pauses.link.index()].rate).0 / 2;
-        pauses.refresh = if stop { at.now + Duration(half) } else { Time::NEVER };
+        pauses.refresh = if stop { at.now + half_pause(at.network, pauses.link) } else { Time::NEVER };
         self.egress.transmit_pause(port, 0, stop, at);
         self.arm_reception(Some(at.now), at.network);
         true

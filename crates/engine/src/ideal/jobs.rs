@@ -177,11 +177,16 @@ impl Ideal<'_> {
 
     /// The ports of the ToR at `node` on the shortest paths between two hosts, with the total rate of their links up
     /// ([`UPLINKS`]) or down ([`DOWNLINKS`]) in bits per second. None if the ToR has no further ports to other
-    /// switches.
+    /// switches, or if the other host has several ToRs.
     fn ports_used(&self, place: usize, node: NodeId, ends: Qp) -> Option<(&[u16], u128)> {
         let (here, there) = if place == UPLINKS { (ends.src, ends.dst) } else { (ends.dst, ends.src) };
-        let ports =
-            self.routing.group(self.routing.tor_index(here, 0) as usize, self.routing.tor_index(there, 0));
+        let tors = (0..self.topology.links_of(there.into()).len() as u16)
+            .map(|port| self.routing.tor_index(there, port));
+        let tor = self.routing.tor_index(there, 0);
+        if tors.into_iter().any(|other| other != tor) {
+            return None;
+        }
+        let ports = self.routing.group(self.routing.tor_index(here, 0) as usize, tor);
         let to_switches = |link: &u32| self.topology.ports[*link as usize].peer.0 >= self.topology.hosts;
         if ports.len() == self.topology.links_of(node).filter(to_switches).count() {
             return None;

@@ -78,7 +78,7 @@ impl Inbox {
         far.iter().for_each(|far| add(&far.arrival));
         assert!(
             self.keys.len() < 1 << NUMBER_BITS,
-            "more than 2^25 frames come in at a node within one window"
+            "2^25 frames or more come in at a node within one window"
         );
         if !sorted {
             self.sort();

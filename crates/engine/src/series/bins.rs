@@ -95,17 +95,20 @@ impl CurveData for Bins {
 #[derive(Clone)]
 pub(super) struct Utilisation {
     sent: Bins,
+    /// The times at which the last packet begins and ends to occupy the link, and its bytes.
+    last: (Time, Time, u16),
 }
 
 impl Utilisation {
     pub(super) fn new(every: Duration) -> Self {
-        Utilisation { sent: Bins::new(every, Unit::Gbps) }
+        Utilisation { sent: Bins::new(every, Unit::Gbps), last: (Time::ZERO, Time::ZERO, 0) }
     }
 
     /// Adds a packet. Its bytes are spread evenly over its time on the wire, so that they may count in several
     /// intervals.
     #[inline]
     pub(super) fn add(&mut self, from: Time, until: Time, bytes: u16) {
+        self.last = (from, until, bytes);
         let length = until.since(from).0 as f64;
         self.sent.spread(from, until, |overlap| f64::from(bytes) * (overlap as f64 / length));
     }
@@ -117,7 +120,13 @@ impl CurveData for Utilisation {
     }
 
     fn points(mut self, end: Time) -> Vec<(u64, f64)> {
-        // The transmission of a packet may last beyond the end of the run.
+        // The transmission of the last packet may last beyond the end of the run.
+        let (from, until, bytes) = self.last;
+        if until > end {
+            let length = until.since(from).0 as f64;
+            let after = from.max(end);
+            self.sent.spread(after, until, |overlap| -f64::from(bytes) * (overlap as f64 / length));
+        }
         self.sent.sums.truncate(self.sent.intervals(end));
         self.sent.points(end)
     }

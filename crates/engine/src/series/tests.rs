@@ -64,6 +64,17 @@ fn utilisation_spreads_a_packet_over_its_time_on_the_wire() {
 }
 
 #[test]
+fn utilisation_has_nothing_that_is_sent_after_the_end_of_the_run() {
+    let mut o = links(Series::LinkUtilisation);
+    // Three quarters of the packet are sent after the end, within the interval that the end cuts short.
+    o.transmitted(A, Time(US - 20_000), Time(US + 60_000), 4_000);
+    let ends = |end: u64, last: f64| curve("link:1", &[(US, 8.0), (end, last)]);
+    let a = ends(US + 10_000, 400.0);
+    let b = curve("link:3", &[(US, 0.0), (US + 10_000, 0.0)]);
+    assert_eq!(rows(o, US + 10_000, "link_utilisation_gbps"), [a, b].concat());
+}
+
+#[test]
 fn depth_is_what_waits_at_the_end_of_each_whole_interval() {
     let mut o = links(Series::QueueDepth);
     o.queued(A, Time(10), 5_000);

@@ -186,7 +186,8 @@ impl Switch {
         let has_sent = last_data > Time::ZERO && last_data.0 + poll.0 >= at.now.0;
         let is_stormed = waits && !has_sent && paused.0 * 100 > poll.0 * STORMED_PERCENT;
         its.stormed = if is_stormed && !its.storm { its.stormed + poll } else { Duration::ZERO };
-        its.calm = if its.storm && paused == Duration::ZERO { its.calm + poll } else { Duration::ZERO };
+        let is_calm = paused == Duration::ZERO && its.paused_since == Time::NEVER;
+        its.calm = if its.storm && is_calm { its.calm + poll } else { Duration::ZERO };
         let (begins, ends) = (its.stormed >= detection, its.storm && its.calm >= restoration);
         its.storm = (its.storm || begins) && !ends;
         its.polled = its.storm || its.paused_since < Time::NEVER;

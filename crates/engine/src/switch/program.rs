@@ -401,7 +401,10 @@ impl Switch {
             }
             match self.choose(&packet, false, None, at) {
                 Some(port) if held == Held::Never => self.forward(port, &frame, at),
-                Some(port) => self.let_go(port, &frame, at),
+                Some(port) => {
+                    at.observer.offered(self.egress.port(port).link, at.now, frame.packet.wire_bytes);
+                    self.let_go(port, &frame, at);
+                }
                 None => self.drop_unroutable(&frame, at),
             }
         }

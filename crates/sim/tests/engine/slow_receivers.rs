@@ -159,6 +159,25 @@ fn the_last_pause_of_a_storm_expires() {
     assert_eq!(result.run.faults[0].packets_slowed, 33);
 }
 
+/// The link goes down for 1 ns while the second pause frame of the storm waits for the host's own packet. Both ends agree
+/// that the link stays paused, and the next frame comes within another half of the longest pause.
+#[test]
+fn a_storm_outlasts_a_flap_of_its_link() {
+    for eighth in 1..5 {
+        // The first frame leaves after 12 packets. The second one is due half of the longest pause later, in the middle
+        // of a packet.
+        let down_at = (12 * T + LONGEST_PAUSE / 2 + eighth * T / 8) / 1_000;
+        let fault = format!(
+            "[[fault]]\nkind = \"pause-storm\"\nhosts = \"host:1\"\nat = \"1us\"\nduration = \"300us\"\n\
+             [[fault]]\nkind = \"link-down\"\nlinks = \"cable:host:1\"\nat = \"{down_at}ns\"\nduration = \"1ns\"\n"
+        );
+        let messages = [(1, 2, "16MiB", "0us"), (0, 1, "64KiB", "20us")];
+        let result = run(ONE_SWITCH, &messages, &fault, "").unwrap();
+        let delivered = result.flows[1].delivery_ps.unwrap();
+        assert!(delivered > 301 * US, "{delivered} with a flap at {down_at} ns");
+    }
+}
+
 const STORM: &str = "[[fault]]\nkind = \"pause-storm\"\nhosts = \"host:1\"\nat = \"50ms\"\n";
 
 /// Host 0 sends to host 1, which storms from 50 ms on, and to host 3. The pauses reach host 0, and the flow to host 3
