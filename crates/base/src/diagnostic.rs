@@ -51,7 +51,7 @@ impl Fix {
     }
 
     /// The fix for a wrong value of `key` in a TOML file. A [`Fix::Value`] becomes a [`Fix::Set`] with this key. The
-    /// value gets quotes unless it is a number or begins with a quote or a bracket.
+    /// value gets quotes unless it is a number or begins with a quote, a bracket or a brace.
     pub fn of_key(self, key: &str) -> Fix {
         match self {
             Fix::Value { value } => {

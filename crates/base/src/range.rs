@@ -46,7 +46,8 @@ impl<T> From<RangeInclusive<T>> for Range<T> {
     }
 }
 
-/// A type whose values can have a [`Range`]. Two values in different units, such as `"1bdp"` and `"4KB"`, have no order.
+/// A type whose values can have a [`Range`]. Two values in different units, such as `"1bdp"` and `"4KB"`, have no
+/// order.
 pub trait Ranged: ParameterType + PartialOrd + Send + Sync {
     /// Whether the value is above 0.
     fn is_above_zero(&self) -> bool;

@@ -79,8 +79,8 @@ pub fn in_unit_of(example: &str, number: f64) -> Option<String> {
     is_meant.then(|| format!("{number}{unit}"))
 }
 
-/// The replacement for a quantity whose unit has the wrong case. Bits and bytes are converted: 1 `GBps` is 8 `Gbps`, and
-/// 8 `Mb` are 1 `MB`. A size whose unit begins with a lower-case letter, such as 8 `mb`, is not converted.
+/// The replacement for a quantity whose unit has the wrong case. Bits and bytes are converted: 1 `GBps` is 8 `Gbps`,
+/// and 8 `Mb` are 1 `MB`. A size whose unit begins with a lower-case letter, such as 8 `mb`, is not converted.
 fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
     let capital = |c: char| c.is_ascii_uppercase();
     let number = match (unit.contains('B'), name.contains('B'), number.parse::<f64>()) {
