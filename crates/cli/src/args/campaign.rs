@@ -10,7 +10,7 @@ pub struct CampaignArgs {
     /// The scenario's TOML file, with its sweep; `-` reads it from standard input
     #[arg(value_name = "PLAN")]
     pub plan: PathBuf,
-    /// Put the runs into this folder, which may have some of them
+    /// Put the runs into this folder, which may already contain some of them
     #[arg(long = "out", value_name = "DIR")]
     pub folder: PathBuf,
     /// Carry out this part of the runs: 3/8 is the fourth of eight
@@ -25,7 +25,7 @@ pub struct CampaignArgs {
     /// Use this many threads for all runs [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Run nothing; print how many runs are stored already
+    /// Run nothing; print how many runs are already stored
     #[arg(long)]
     pub status: bool,
     /// Run nothing; print a job script for sbatch, with an array of this many tasks
