@@ -11,11 +11,11 @@ pub enum Fix {
         /// The value. [`Fix::of_key`] adds the quotes that TOML requires.
         value: String,
     },
-    /// A key and its value, in the format of the file that lacks or contains the key.
+    /// A key and its value, in the format of the file to correct.
     Set {
         /// The key or the dotted path, with quotes where the file's format requires them.
         key: String,
-        /// The value as that file writes it.
+        /// The value in the format of the file.
         value: String,
     },
     /// Another name, which is probably the one that the user meant.

@@ -117,7 +117,8 @@ int anabranch_send_on(anabranch *simulation, uint64_t queue_pair, uint32_t from,
                       anabranch_function on_sent, void *argument);
 
 /* Posts a receive. `on_received` is called when the whole message arrives, or at the current time if it has already
- * arrived. In the latter case anabranch_run calls it, after everything else that is already due at that time.
+ * arrived. In the latter case anabranch_run calls `on_received`, after everything else that is already due at that
+ * time.
  *
  * The n-th receive with a given sender, receiver and tag gets the n-th message with these, both in the order of
  * posting, as in MPI. A short message may arrive before a long one that was posted first, and each still belongs to
@@ -126,8 +127,8 @@ int anabranch_send_on(anabranch *simulation, uint64_t queue_pair, uint32_t from,
 int anabranch_receive(anabranch *simulation, uint32_t from, uint32_t to, uint64_t bytes, uint64_t tag,
                       anabranch_function on_received, void *argument);
 
-/* Schedules a call of `function` after `delay_ps` picoseconds. With 0, anabranch_run calls it at the current time,
- * after everything else that is already due at that time. */
+/* Schedules a call of `function` after `delay_ps` picoseconds. With 0, anabranch_run calls `function` at the current
+ * time, after everything else that is already due at that time. */
 int anabranch_schedule(anabranch *simulation, uint64_t delay_ps, anabranch_function function, void *argument);
 
 /* The simulated time, in picoseconds. */

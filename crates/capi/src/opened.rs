@@ -1,4 +1,4 @@
-//! Reading a scenario without a workload, which has a single run.
+//! Reads a scenario that has no workload and a single run.
 
 use crate::error::OnlineError;
 use crate::files::Folder;

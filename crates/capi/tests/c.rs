@@ -253,8 +253,7 @@ fn the_adapter_for_astra_sim_takes_its_options() {
     let time = |more: &[&str]| finished(&program, &scenario, "received:3276800", more);
     let whole = time(&[]);
     assert_eq!(time(&["--logical-dims", "4,2", "--queue-pairs=tag"]), whole);
-    // A message on its own queue pair begins with a full congestion window. Without congestion, a message on a shared
-    // queue pair also has a full window, so that the times are equal.
+    // Without congestion, a message on its own queue pair is as fast as a message on a shared one.
     assert_eq!(time(&["--queue-pairs=message", "--comm-scale=1"]), whole);
     let (_, printed) = astra_sim(&program, &scenario, "received:3276800", &[]);
     // 100 Gb/s are 11.642 GB/s if a GB has 2^30 B.
