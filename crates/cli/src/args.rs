@@ -223,7 +223,8 @@ pub struct RunArgs {
     /// The scenario's TOML file; `-` reads it from standard input
     #[arg(required_unless_present = "astra")]
     pub scenario: Option<PathBuf>,
-    /// Run every example in a folder of ASTRA-sim instead of a scenario: each network with each workload of as many NPUs
+    /// Run every example in a folder of ASTRA-sim instead of a scenario: each network with each workload that has the
+    /// network's number of NPUs
     #[arg(long, value_name = "DIR", conflicts_with_all = ["scenario", "per_seed"])]
     pub astra: Option<PathBuf>,
     /// Run this scheme instead of the schemes of the scenario [repeat for more]
@@ -232,7 +233,7 @@ pub struct RunArgs {
     /// Run with this seed instead of the seeds of the scenario (1, 2 and 3 if it names none) [repeat for more]
     #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
-    /// Leave out the runs without faults, with which runs with faults are compared
+    /// Leave out the baselines, which are the same runs without faults
     #[arg(long)]
     pub no_baseline: bool,
     /// Print a table with a row for each run, too

@@ -19,7 +19,7 @@ pub struct CampaignArgs {
     /// Carry out only this number of runs, drawn at random with --sample-seed [default: all]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub sample: Option<usize>,
-    /// Draw the sample under this seed
+    /// Draw the sample with this seed
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub sample_seed: u64,
     /// Use this many threads for all runs [default: one per core]
