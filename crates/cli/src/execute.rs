@@ -1,5 +1,5 @@
-//! Runs the points of a scenario on several threads. The order of the runs and their results do not depend on the
-//! number of threads.
+//! Runs the points of a scenario on several threads. The results and their order do not depend on the number of
+//! threads.
 
 use crate::clock;
 use crate::failure::Failure;
@@ -24,8 +24,8 @@ use std::time::Duration;
 /// The outcome of all runs of a scenario.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The runs that have results, in the order of the points, and those that are missing. A run that failed with
-    /// results until then is in both lists. Curves with many points are in files.
+    /// The runs that have results, in the order of the points, and the runs that are missing. A run that failed with
+    /// partial results is in both lists. Curves with many points are in files.
     set: ResultSet,
     /// The indices of the failed runs among the points, each with the reason.
     pub failed: Vec<(usize, RunFailure)>,

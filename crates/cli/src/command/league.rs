@@ -94,7 +94,7 @@ struct LeagueScenario<'f> {
     explanation: Option<Explanation>,
     /// All schemes of the scenario, under the common setup.
     on_common: Scenario,
-    /// The schemes of papers, each under its paper's setup, by the name of the setup.
+    /// For each setup of a paper, its name and the scenario with the paper's schemes under that setup.
     on_own: Vec<(&'static str, Scenario)>,
 }
 

@@ -17,8 +17,8 @@ pub fn completions(shell: Shell) -> Result<(), Failure> {
     print(&String::from_utf8_lossy(&text))
 }
 
-/// Prints the manual page, with every command that is not hidden, and its options. Their subcommands, such as
-/// `live send`, are left out.
+/// Prints the manual page, with every command that is not hidden. Subcommands of these commands, such as `live send`,
+/// are left out.
 ///
 /// # Errors
 /// Standard output cannot be written.
