@@ -42,8 +42,8 @@ impl RunCache {
         RunCache { folder, names: None, taken: AtomicUsize::new(0), complained: AtomicBool::new(false) }
     }
 
-    /// A cache like the one of [`at`](Self::at), in which the name of a run identifies everything that the result depends
-    /// on. Other commands can therefore use the run.
+    /// A cache like the one of [`at`](Self::at), in which the name of a run identifies everything that the result
+    /// depends on. Other commands can therefore use the run.
     pub fn by_name(folder: PathBuf, fresh: bool, names: Vec<String>) -> RunCache {
         RunCache { names: Some(names), ..RunCache::at(folder, fresh) }
     }
