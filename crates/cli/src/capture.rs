@@ -67,8 +67,8 @@ struct Links {
 }
 
 impl<'c> Capture<'c> {
-    /// Records frames on the links `wanted` of a run. Once there are more than `most`, it sets `cancel`, which ends
-    /// the run.
+    /// Records frames on the links `wanted` of a run. The first frame after `most` frames sets `cancel`, which ends the
+    /// run.
     pub fn new(
         point: &RunPoint,
         topology: &Topology,

@@ -335,7 +335,7 @@ const NO_MESSAGE: &str = "no message";
 /// The panics so far, on all threads. The panic that [`guarded`] catches may have begun on another thread.
 static PANICS: Mutex<Vec<Panic>> = Mutex::new(Vec::new());
 
-/// Makes panics be recorded for [`guarded`] instead of being printed with a backtrace.
+/// From now on, panics are recorded for [`guarded`] and not printed.
 pub fn keep_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();

@@ -136,7 +136,7 @@ fn run_both(point: &RunPoint, options: &Options, record: Option<&Path>) -> Resul
         )));
     }
     live.row.wall_s = begin.elapsed().as_secs_f64();
-    // Ideal times depend only on the scenario, so those of the simulation apply to the run on real packets as well.
+    // Ideal times depend only on the scenario, so the simulated run and the run on real packets have the same ones.
     (live.row.ideal_fct_max_us, live.row.ideal_cct_max_us) =
         (simulated.ideal_fct_max_us, simulated.ideal_cct_max_us);
     Ok(Pair { live, simulated })

@@ -45,7 +45,7 @@ struct Example {
     npus: u64,
 }
 
-/// Runs every example below `folder`, and prints the CCTs of each example, or the reason why it has none.
+/// Runs every example below `folder`, and prints the CCTs of each example, or the reason why the example has no CCT.
 ///
 /// # Errors
 /// A folder that cannot be read, or that has no network or no workload. An unknown scheme, Ctrl-C, or output that
