@@ -1,12 +1,12 @@
 //! The bytes of frames between nodes: a frame of `anabranch-wire`, and a trailer.
 //!
-//! The trailer follows the IP packet, where a short Ethernet frame has padding, so that other readers ignore it. It
-//! contains the size of the frame on the emulated link, and the time at which the next node should act:
+//! The trailer is at the end, where a short Ethernet frame has padding, so that other readers ignore it. It contains the
+//! size of the packet on the emulated link, and the time at which the next node should act:
 //!
 //! | Bytes from the end | Field |
 //! |---|---|
 //! | 12-11 | 0xab47 |
-//! | 10-9 | size on the emulated link in bytes |
+//! | 10-9 | size of the packet on the emulated link in bytes; 0 in a pause frame |
 //! | 8-1 | time in ps at which the next node should act on the frame |
 
 use anabranch_base::{Duration, HostId, QpId, Time};

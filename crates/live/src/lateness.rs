@@ -1,4 +1,4 @@
-//! The lateness of actions: the time between the instant at which a node should act and the instant at which it does.
+//! The lateness of actions: the time from the instant at which a node should act to the instant at which it acts.
 
 use serde::{Deserialize, Serialize};
 

@@ -19,7 +19,7 @@ pub type PayloadPlace = (Range<usize>, MessageId, u64);
 pub struct Arrived {
     /// The time at which the node should have acted on the frame.
     pub acts: Time,
-    /// The payload of a data packet.
+    /// The place of the payload. None if the frame is no data packet.
     pub payload: Option<PayloadPlace>,
 }
 
@@ -30,9 +30,9 @@ pub struct Frame {
     pub acts: Time,
     /// The port of the node.
     pub port: u16,
-    /// The bytes.
+    /// The bytes of the frame.
     pub bytes: Vec<u8>,
-    /// The payload of a data packet.
+    /// The place of the payload. None if the frame is no data packet.
     pub payload: Option<PayloadPlace>,
 }
 

@@ -17,7 +17,7 @@ const MOST_BYTES: usize = 64 << 20;
 /// Largest number of packets for which a host keeps the places of their payloads.
 const MOST_PARTS: usize = 1 << 16;
 
-/// The place of a packet's payload: the message, the offset in it, and the length.
+/// The place of a packet's payload: the message, the offset in the message, and the length.
 pub type Part = (MessageId, u64, u16);
 
 /// The places of the payloads of the packets that a host has sent.

@@ -161,7 +161,7 @@ struct Processes {
 
 struct Child {
     pid: Pid,
-    /// The words for the nodes in messages.
+    /// The name of the nodes in error messages.
     name: String,
     nodes: Vec<u32>,
     channel: Channel,

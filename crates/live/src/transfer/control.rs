@@ -95,7 +95,7 @@ pub enum Grant {
 /// One end of the connection.
 pub struct Control {
     channel: Channel<TcpStream>,
-    /// The words for the peer in messages, such as `the receiver at 127.0.0.1:4791`.
+    /// The name of the peer in error messages, such as `the receiver at 127.0.0.1:4791`.
     pub peer: String,
     silence: RealDuration,
     heard_ns: u64,

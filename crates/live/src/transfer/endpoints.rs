@@ -1,7 +1,7 @@
 //! The protocol state machines (`anabranch-proto`) of a transfer: its senders and receivers.
 //!
 //! Their parameters and the facts about the path come from a scenario with two hosts at one switch, so a scheme has the
-//! same parameters as in a simulation on the setup `common`.
+//! same parameters as in a simulation on the setup `common`, except the payload.
 
 use super::TransferParameters;
 use crate::error::LiveError;

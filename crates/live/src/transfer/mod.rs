@@ -132,7 +132,8 @@ pub struct Statistics {
     pub seconds: f64,
     /// The goodput: bits of the files per second.
     pub goodput_bps: f64,
-    /// At a sender, the data packets sent, including retransmissions. At a receiver, the data packets received.
+    /// At a sender, the data packets sent or dropped on purpose, including retransmissions. At a receiver, the data
+    /// packets received.
     pub data_packets: u64,
     /// Packets from the receiver to the sender, such as ACKs.
     pub answers: u64,

@@ -90,7 +90,7 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
         _ if !table.name.is_empty() && TOP_KEYS.contains(&key.as_str()) => {
             Fix::text(format!("{key} = {} above the first [table]", node.value()))
         }
-        // A table of the workload that is written at the top.
+        // This is a table of the workload, but it is written at the top.
         _ if table.name.is_empty()
             && matches!(node.item, Item::Table(_))
             && keys::has_table(&format!("[workload.{key}]")) =>
@@ -126,7 +126,8 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
     Err(Diagnostic { code: Code::UnknownKey, ..error })
 }
 
-/// Whether two keys are written in one table. This is false for a value that a sweep adds, whose place is in the sweep.
+/// Whether two keys seem to be written in one table, since they have the same line or column. The place of a value that
+/// a sweep adds is in the sweep.
 fn is_beside(one: &Node, other: &Node) -> bool {
     let (Some((line, column)), Some((other_line, other_column))) = (one.at, other.at) else { return false };
     line == other_line || column == other_column
