@@ -1,7 +1,7 @@
 //! The bytes of frames between nodes: a frame of `anabranch-wire`, and a trailer.
 //!
-//! The trailer is at the end, where a short Ethernet frame has padding, so that other readers ignore it. It contains the
-//! size of the packet on the emulated link, and the time at which the next node should act:
+//! The trailer is at the end, where a short Ethernet frame has padding, so that other readers ignore it. It contains
+//! the size of the packet on the emulated link, and the time at which the next node should act:
 //!
 //! | Bytes from the end | Field |
 //! |---|---|
