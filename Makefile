@@ -1,9 +1,9 @@
-# The commands of daily work. Cargo does the building; this file only names what people type.
+# Short names for the commands of daily work. Cargo builds everything.
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 ANABRANCH := $(TARGET_DIR)/release/anabranch
-# What builds the program that pages and the Python package are tested with: after `make test` it is there already, as
-# BUILD="test --workspace --no-run" finds.
+# The cargo command that builds the program for test-page and test-python. After `make test`, the program is already
+# built for BUILD="test --workspace --no-run".
 BUILD := build --package anabranch-cli
 PYTHON_TESTS := $(abspath $(TARGET_DIR))/python-tests
 .DEFAULT_GOAL := help

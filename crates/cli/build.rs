@@ -12,8 +12,8 @@ fn main() {
     println!("cargo::rustc-env=ANABRANCH_VERSION={version}");
 }
 
-/// The commit of the checkout that contains these sources. There is none if they are not in a checkout of this project,
-/// or without git.
+/// The commit of the checkout that contains these sources. None if they are not in a checkout of this project, or if
+/// git is missing.
 fn commit() -> Option<String> {
     let git = |args: &[&str]| {
         let output = Command::new("git").args(args).current_dir(env!("CARGO_MANIFEST_DIR")).output().ok()?;

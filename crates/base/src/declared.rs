@@ -11,7 +11,7 @@ pub trait Declared {
     where
         Self: Sized;
 
-    /// The suffix that a field's name gets in the names of its parameters: `[]` for a list of tables.
+    /// The suffix of a field's name in the names of the field's parameters: `[]` for a list of tables.
     const NAME_SUFFIX: &'static str = "";
 
     /// The current values with the names of their declarations. A parameter that is left out is not among them.
@@ -39,13 +39,14 @@ pub trait Declared {
     }
 }
 
-/// The error for a parameter of a typed configuration whose value its declaration does not permit.
+/// The error of a typed configuration in which a parameter has a value that its declaration does not permit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{parameter} {problem}")]
 pub struct OutOfRange {
     /// The parameter's name, such as `lb.buffer`.
     pub parameter: String,
-    /// The problem in words that continue the name (`must be 1 to 32, not 77`), and a permitted value in TOML.
+    /// The problem in words that continue the name (`must be 1 to 32, not 77`), and a permitted value in TOML, if
+    /// one is known.
     pub problem: Problem,
 }
 
@@ -122,10 +123,10 @@ pub fn meaning(comment: &str) -> String {
 }
 
 /// Declares a struct whose fields are parameters: `#[param(1..=32; example = 8; source = "...")]`. A parameter with a
-/// default also has `; default = 8`. A parameter whose field is an `Option` may be left out without a default. The
-/// field's doc comment is the parameter's meaning. `#[param(table)]` marks a field that is a table of parameters or a
-/// list of such tables. `#[param(part)]` marks a field that is no parameter of this struct, such as one whose `kind`
-/// declares parameters of its own.
+/// default also has `; default = 8`. If the field is an `Option`, the parameter may be left out even without a default.
+/// The field's doc comment is the parameter's meaning. `#[param(table)]` marks a field that is a table of parameters or
+/// a list of such tables. `#[param(part)]` marks a field that is no parameter of this struct, such as a table whose
+/// `kind` selects its parameters.
 ///
 /// The range is `1..=32`, `0.5..`, `AboveZero`, or `any` if only the type limits the value.
 #[macro_export]
@@ -152,7 +153,7 @@ macro_rules! parameters {
 
         impl $crate::Declared for $name {
             fn declared() -> &'static [$crate::Parameter] {
-                // The declarations are built only once, because those of a scheme contain about a hundred strings.
+                // The declarations are built only once, because they contain many strings.
                 static ALL: std::sync::LazyLock<Vec<$crate::Parameter>> = std::sync::LazyLock::new(|| {
                     #[allow(unused_mut, reason = "one without fields has none")]
                     let mut all = Vec::new();
@@ -216,9 +217,9 @@ macro_rules! parameters {
     };
 }
 
-/// Declares an enum whose variants a table selects by its `kind`. Each variant is listed with the name of its kind
-/// and, if it has parameters, the type that declares them. A further variant, `Registered`, holds a user-defined
-/// implementation.
+/// Declares an enum with one variant for each kind. A table selects a variant by its `kind`. Each variant is listed
+/// with the name of its kind and, if it has parameters, the type that declares them. A further variant, `Registered`,
+/// holds a user-defined implementation.
 #[macro_export]
 macro_rules! kinds {
     (
@@ -285,7 +286,7 @@ macro_rules! kinds {
             }
 
             /// Checks each parameter against its declaration. The parameters of a user-defined kind are not checked
-            /// here, because they were already checked when they were read.
+            /// here. They are checked when a scenario is read.
             ///
             /// # Errors
             /// The first value that its declaration does not permit.

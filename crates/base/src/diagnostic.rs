@@ -1,4 +1,4 @@
-//! Diagnostics of an input as values: the error, its place and a fix. Only [`fmt::Display`] turns them into text.
+//! Diagnostics of an input as values: the error, its place and a fix. [`fmt::Display`] turns them into text.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ pub enum Fix {
         /// The value. [`Fix::of_key`] adds the quotes that TOML requires.
         value: String,
     },
-    /// A key and its value, in the format of the file that lacks or contains the key.
+    /// A key and its value, in the format of the file to correct.
     Set {
         /// The key or the dotted path, with quotes where the file's format requires them.
         key: String,
-        /// The value as that file writes it.
+        /// The value in the format of the file.
         value: String,
     },
     /// Another name, which is probably the one that the user meant.
@@ -50,8 +50,8 @@ impl Fix {
         Fix::Text { text: text.to_string() }
     }
 
-    /// The fix for a wrong value of `key` in a TOML file. A bare value is completed with its key, and with quotes if
-    /// it needs them.
+    /// The fix for a wrong value of `key` in a TOML file. A [`Fix::Value`] becomes a [`Fix::Set`] with this key. The
+    /// value gets quotes unless it is a number or begins with a quote, a bracket or a brace.
     pub fn of_key(self, key: &str) -> Fix {
         match self {
             Fix::Value { value } => {
@@ -110,7 +110,7 @@ impl Problem {
         Problem { message: message.into(), fix: Some(Fix::text(text)) }
     }
 
-    /// This problem with `prefix` before its message, and with its fix.
+    /// This problem with `prefix` before its message. The fix is unchanged.
     pub fn prefixed(self, prefix: impl fmt::Display) -> Problem {
         Problem { message: format!("{prefix}{}", self.message), ..self }
     }
@@ -171,7 +171,7 @@ pub enum Code {
     UnknownKey,
     /// A missing key that its table requires.
     MissingKey,
-    /// A name (of a kind, a scheme or a setup) or another word that its key does not know.
+    /// An unknown name of a kind, a scheme or a setup, or another word that its key does not accept.
     UnknownName,
     /// Text that does not have the required format.
     Syntax,
@@ -212,8 +212,8 @@ impl Diagnostic {
         Diagnostic { severity, code, span, message: message.into(), fix }
     }
 
-    /// An error at `line` of a file that a scenario names. A replacement value as the fix is in the format of that
-    /// file, so it is not completed with a key of the scenario.
+    /// An error at `line` of a file that a scenario names. If the fix is a value, it is in the format of that file and
+    /// gets no key of the scenario.
     pub fn in_file(file: impl Into<String>, line: Option<usize>, problem: Problem) -> Diagnostic {
         let span = Span { file: file.into(), line, column: None };
         Diagnostic::error(span, Code::ImportedFile, problem.message, problem.fix)

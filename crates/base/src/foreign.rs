@@ -7,16 +7,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the {part} panicked: {message}")]
 pub struct Panicked {
-    /// The component: `load balancer`, `topology`.
+    /// The name of the component, such as `load balancer` or `topology`.
     pub part: String,
-    /// The text with which the component panicked.
+    /// The message of the panic.
     pub message: String,
 }
 
 /// Calls a user-defined component. If it panics, unwinding continues with a [`Panicked`].
 ///
-/// The function is never inlined. The choice between built-in and user-defined components is on the packet path,
-/// whose code stays small that way.
+/// The function is never inlined, so that the code of the packet path, which also calls built-in components, stays
+/// small.
 #[cold]
 #[inline(never)]
 pub fn foreign<T>(part: &str, call: impl FnOnce() -> T) -> T {

@@ -69,7 +69,7 @@ impl Parameter {
         }
     }
 
-    /// Marks the parameter as one that may be left out and then has no value.
+    /// Marks the parameter as one that may be left out even without a default.
     #[must_use]
     pub fn optional(mut self) -> Self {
         self.optional = true;
@@ -218,7 +218,7 @@ impl Parameter {
         }
     }
 
-    /// The lower and the upper end of the range; none where the range has no end.
+    /// The smallest and the largest value of the range; none if the range has no such value.
     pub fn ends(&self) -> (Option<&ParameterValue>, Option<&ParameterValue>) {
         (self.least.as_ref(), self.most.as_ref())
     }
@@ -233,13 +233,13 @@ impl Parameter {
         self.form
     }
 
-    /// All permitted words, for a type that is one of a few words.
+    /// All permitted words, for a type whose values are words of a fixed list.
     pub fn choices(&self) -> &'static [&'static str] {
         self.choices
     }
 
-    /// The permitted words if the type has any, otherwise the type: the replacement that is shown when no value can
-    /// be suggested.
+    /// The permitted words if the type has any, otherwise the type. Errors show this text when no value can be
+    /// suggested.
     pub fn permitted(&self) -> String {
         match self.choices {
             [] => self.type_name.to_owned(),
@@ -255,7 +255,7 @@ impl Parameter {
         self.default.as_ref()
     }
 
-    /// Whether every scenario must set the parameter.
+    /// Whether the parameter must be set.
     pub fn is_required(&self) -> bool {
         self.default.is_none() && !self.optional
     }
@@ -281,8 +281,8 @@ impl Parameter {
     /// The canonical form of a permitted value, as from [`check`](Self::check).
     ///
     /// # Errors
-    /// The problem, and a value to write instead if there is one: a bare number in the unit of the example, the value
-    /// that the type suggests, the nearest whole number in the range, or the example.
+    /// The problem, and a value to write instead if there is one: the bare number with the unit of the example, the
+    /// value that the type suggests, the nearest whole number in the range, or the example.
     pub fn validate(&self, value: &ParameterValue) -> Result<ParameterValue, WrongValue> {
         (self.check)(value).map_err(|ValueError { fault, problem }| {
             let (problem, advised) = match &problem.fix {
@@ -312,7 +312,7 @@ impl Parameter {
         self.check(&value).is_ok().then_some(value)
     }
 
-    /// The value that a type suggests in its error text, if the declaration permits it.
+    /// The value that a type suggests in its error, if the declaration permits it.
     fn suggested(&self, text: &str) -> Option<ParameterValue> {
         let value = match (self.form.is_in_quotes(), text.parse::<i64>(), text.parse::<f64>()) {
             (true, ..) => ParameterValue::Text(text.to_owned()),

@@ -12,7 +12,7 @@ pub enum ParameterValue {
     Bool(bool),
     /// A whole number: `8`.
     Integer(i64),
-    /// A number with a fraction: `0.25`.
+    /// A floating-point number: `0.25`.
     Number(f64),
     /// Text in quotes: `"5us"`.
     Text(String),
@@ -22,7 +22,7 @@ impl ParameterValue {
     /// Parses a quantity that is written as text.
     ///
     /// # Errors
-    /// The value is not text, or its text is not a `type_name`.
+    /// The value is not text, or its text is not a quantity of type `T`.
     pub fn quantity<T: FromStr<Err: Into<ValueError>>>(&self, type_name: &str) -> Result<T, ValueError> {
         match self {
             ParameterValue::Text(text) => text.parse().map_err(T::Err::into),
@@ -127,12 +127,12 @@ pub const TIME_FORM: &str = "#(ps|ns|us|\u{b5}s|\u{3bc}s|ms|s)";
 /// The form of rates.
 pub const RATE_FORM: &str = "#(bps|Kbps|Mbps|Gbps|Tbps)";
 
-/// The kind of an error in a parameter's value. It decides how the words of the error follow the parameter's name.
+/// The kind of an error in a parameter's value. The kind decides how the error's text follows the parameter's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueFault {
-    /// The value breaks a rule. The words continue the name, as in `lb.evs must be 1 to 65536, not 0`.
+    /// The value breaks a rule. The text continues the name, as in `lb.evs must be 1 to 65536, not 0`.
     Rule,
-    /// The text is not a quantity of this type. The words follow a colon, as in `transport.rto: "4" is not a time`.
+    /// The value is not a quantity of this type. The text follows a colon, as in `transport.rto: "4" is not a time`.
     Syntax,
 }
 
@@ -193,9 +193,9 @@ pub trait ParameterType: Sized + 'static {
     const TYPE_NAME: &'static str;
     /// The unit: `bytes`, `count`.
     const UNIT: &'static str;
-    /// All permitted words, for a type that is one of a few words.
+    /// All permitted words, for a type whose values are words of a fixed list.
     const CHOICES: &'static [&'static str] = &[];
-    /// Synonyms of permitted words, in lower-case letters and digits, for suggestions.
+    /// Pairs of a synonym, in lower-case letters and digits, and the permitted word to suggest for it.
     const SYNONYMS: &'static [(&'static str, &'static str)] = &[];
     /// The form of the values.
     const FORM: ValueForm;
@@ -320,8 +320,8 @@ parameter_quantities!(
     Rate: "a rate", in "rate", as &[RATE_FORM],
 );
 
-/// The error for a value that is not one of the permitted words. It suggests the word that was probably meant: the
-/// one of which the value is a synonym, or the nearest one.
+/// The error for a value that is not one of the permitted words. Its fix is the word of which the value is a synonym,
+/// or else the word that is spelt most similarly, if there is one.
 pub fn unknown_choice<T: ParameterType>(value: &ParameterValue) -> Problem {
     let message = format!("must be one of {}, not {value}", T::CHOICES.join(", "));
     let ParameterValue::Text(text) = value else { return message.into() };

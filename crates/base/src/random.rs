@@ -1,20 +1,20 @@
 //! Random streams. Each entity and purpose has its own stream, so that an additional draw in one place changes no
-//! draws elsewhere.
+//! draw elsewhere.
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
-/// The purpose of a random stream. The numbers affect the results, so a number is never reused or changed.
+/// The purpose of a random stream. The numbers affect the results, so a number must not be reused or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
-    /// Entropy values of a queue pair's load balancer.
+    /// The choices of a queue pair's load balancer.
     LoadBalancer = 1,
     /// ECN marking between Kmin and Kmax at a port.
     EcnMarking = 2,
     /// Losses and bit errors on a link, and losses on purpose in a live transfer.
     LinkLoss = 3,
-    /// A switch's ECMP salt, and the base paths of Themis-spraying.
+    /// The ECMP salt of a switch, and the base paths of Themis-spraying.
     EcmpSalt = 4,
     /// The pairs of sender and receiver in a workload, the random placement of jobs, and the seeds of further traffic
     /// classes.
@@ -41,7 +41,7 @@ pub enum Purpose {
     CongestionControl = 15,
     /// A user-defined transport, with one stream for each end of a queue pair, and the receivers of `mrc`.
     Transport = 16,
-    /// A user-defined workload, and other draws of user-defined components.
+    /// A user-defined workload or another user-defined component.
     Registered = 17,
     /// The sample of a campaign's runs that are simulated.
     Sample = 18,
@@ -49,11 +49,11 @@ pub enum Purpose {
     FullQueue = 19,
     /// The order in which a node handles packets that arrive at the same time.
     ArrivalOrder = 20,
-    /// The jitter of a NIC that leaves its idle state.
+    /// The delay of the first packet after a NIC was idle.
     NicJitter = 21,
     /// The phase of a host's timer ticks.
     TimerTicks = 22,
-    /// The delay of a timeout after its tick.
+    /// The random delay of a timeout.
     TimerJitter = 23,
     /// The frequency error of a device's clock.
     Clock = 24,
@@ -87,7 +87,7 @@ pub fn scaled(bits: u64, most: u64) -> u64 {
     ((u128::from(bits) * (u128::from(most) + 1)) >> 64) as u64
 }
 
-/// The finaliser of SplitMix64, which spreads small integers over 64 bits.
+/// One step of SplitMix64, which spreads small integers over 64 bits.
 #[inline]
 fn split_mix(x: u64) -> u64 {
     let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -159,8 +159,6 @@ mod tests {
         assert_ne!(first(1, Purpose::EcnMarking), first(1, Purpose::LinkLoss));
     }
 
-    /// Many devices make only a first draw. First draws are uniform over neighbouring seeds and entities, and draws
-    /// of one entity are uniform over neighbouring positions.
     #[test]
     fn first_draws_are_uniform() {
         let first = |seed, entity| stream(seed, entity, Purpose::Clock).up_to(9);

@@ -11,7 +11,7 @@ pub enum Range<T> {
     Any,
     /// All values above 0.
     AboveZero,
-    /// All values from this one.
+    /// This value and all larger ones.
     From(T),
     /// All values between these two, both included.
     FromTo(T, T),
@@ -46,7 +46,8 @@ impl<T> From<RangeInclusive<T>> for Range<T> {
     }
 }
 
-/// A type with a [`Range`]. Two values in different units, such as `"1bdp"` and `"4KB"`, have no order.
+/// A type whose values can have a [`Range`]. Two values in different units, such as `"1bdp"` and `"4KB"`, have no
+/// order.
 pub trait Ranged: ParameterType + PartialOrd + Send + Sync {
     /// Whether the value is above 0.
     fn is_above_zero(&self) -> bool;
@@ -69,7 +70,7 @@ impl<T: Ranged> Range<T> {
         match self {
             Range::Any => true,
             Range::AboveZero => value.is_above_zero(),
-            // A value in another unit than an end of the range cannot be compared with it, and passes the check.
+            // A value with another unit than the end of the range cannot be compared with that end. It passes.
             Range::From(least) => !is(value, Ordering::Less, least),
             Range::FromTo(least, most) => {
                 !is(value, Ordering::Less, least) && !is(value, Ordering::Greater, most)

@@ -102,7 +102,7 @@ impl Parameters {
     /// The value of `name`.
     ///
     /// # Panics
-    /// There is no parameter of that name, or its value is none of the type `T`. The message contains the place of
+    /// There is no parameter of that name, or its value is not of type `T`. The message contains the place of
     /// the call. If a factory makes the call, the panic ends the run with an error.
     #[track_caller]
     pub fn get<T: ParameterType>(&self, name: &str) -> T {
@@ -119,7 +119,7 @@ impl Parameters {
         })
     }
 
-    /// Sets a parameter to a value that its declaration permits ([`Parameter::check`](crate::Parameter::check)).
+    /// Sets a parameter. The value is not checked ([`Parameter::check`](crate::Parameter::check) does this).
     pub fn set(&mut self, name: &str, value: ParameterValue) {
         self.0.insert(name.to_owned(), value);
     }

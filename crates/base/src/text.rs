@@ -66,9 +66,8 @@ const LEAST_BYTES: f64 = 64.0;
 /// factor.
 const FARTHEST: f64 = 1e3;
 
-/// A bare number with the unit that its key's example has, if the number is plausible in that unit. None otherwise,
-/// for example for a size of 64 or more. Such a number is probably in bytes, as in other simulators, and the caller
-/// may suggest bytes.
+/// A bare number with the unit of its key's example, if the number is plausible in that unit. None otherwise, for
+/// example for a size of 64 or more, which is probably in bytes, as in other simulators.
 pub fn in_unit_of(example: &str, number: f64) -> Option<String> {
     let (usual, unit) = example.split_at(example.find(|c: char| !c.is_ascii_digit() && c != '.')?);
     let usual: f64 = usual.parse().ok().filter(|_| unit.chars().all(char::is_alphabetic))?;
@@ -80,8 +79,8 @@ pub fn in_unit_of(example: &str, number: f64) -> Option<String> {
     is_meant.then(|| format!("{number}{unit}"))
 }
 
-/// The replacement for a quantity whose unit has the wrong case. It is converted between bits and bytes: 1 `GBps` is
-/// 8 `Gbps`, 8 `Mb` are 1 `MB`. A size whose unit is in lower case, such as 8 `mb`, is not converted.
+/// The replacement for a quantity whose unit has the wrong case. Bits and bytes are converted: 1 `GBps` is 8 `Gbps`,
+/// and 8 `Mb` are 1 `MB`. A size whose unit begins with a lower-case letter, such as 8 `mb`, is not converted.
 fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
     let capital = |c: char| c.is_ascii_uppercase();
     let number = match (unit.contains('B'), name.contains('B'), number.parse::<f64>()) {
@@ -92,8 +91,8 @@ fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
     format!("{number}{name}")
 }
 
-/// Whether `unit` is a common short form of `name`: `400G`, `400Gb/s`, `1msec`. It is false for a unit that counts
-/// bytes where `name` counts bits.
+/// Whether `unit` is another common form of the unit `name`, such as `G` or `Gb/s` for `Gbps`, and `msec` for `ms`. A
+/// unit of bytes is no form of a unit of bits.
 fn is_short_for(unit: &str, name: &str) -> bool {
     let is_rate = name.ends_with("bps");
     let (lower, prefix) = (unit.to_ascii_lowercase(), name.to_ascii_lowercase());

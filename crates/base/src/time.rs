@@ -28,7 +28,7 @@ impl Time {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// This instant in microseconds, for display.
+    /// This instant in microseconds.
     pub fn as_us(self) -> f64 {
         self.0 as f64 / 1e6
     }
@@ -48,7 +48,7 @@ impl Duration {
         Duration(us * 1_000_000)
     }
 
-    /// This span in microseconds, for display.
+    /// This span in microseconds.
     pub fn as_us(self) -> f64 {
         self.0 as f64 / 1e6
     }

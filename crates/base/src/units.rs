@@ -16,10 +16,11 @@ pub struct Bytes(pub u64);
 pub struct Rate(pub u64);
 
 impl Rate {
-    /// The time that `bytes` bytes take at this rate, rounded up to a picosecond, and at most [`u64::MAX`].
+    /// The time that `bytes` bytes take at this rate, rounded up to a picosecond, and at most [`u64::MAX`]
+    /// picoseconds.
     ///
     /// # Panics
-    /// The rate is 0, which the checks of a scenario do not permit.
+    /// The rate is 0.
     #[inline]
     pub const fn time_for(self, bytes: u64) -> Duration {
         assert!(self.0 > 0, "a link with rate 0");
@@ -83,7 +84,7 @@ impl FromStr for Rate {
     }
 }
 
-/// Prints like [`Duration`], but with whole numbers of up to five digits, so that packet sizes are printed in bytes.
+/// Prints like [`Duration`], but with whole numbers of up to five digits: `65535B`.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print_scaled(f, self.0, SIZES, &SIZES[..5], 5)
@@ -141,7 +142,7 @@ mod tests {
         assert_eq!(Rate(8_000_000_000_000).bytes_in(Duration(u64::MAX)), u64::MAX);
     }
 
-    /// A text of any length causes an error, not a stack overflow.
+    /// A recursive call for each sign would overflow the stack.
     #[test]
     fn many_signs_are_an_error() {
         let text = "- ".repeat(500_000) + "5us";

@@ -10,8 +10,9 @@
  *                                 for collective-optimization and schedulers that ask for the rate of a dimension, in GB/s of
  *                                 2^30 B; without it the rate of a NIC
  *     --queue-pairs=pair|tag|message
- *                                 messages of one sender and receiver share a queue pair (pair), or those of one tag (tag), or
- *                                 none do (message, as in ASTRA-sim's ns-3 backend); without it: pair
+ *                                 the messages from one sender to one receiver that share a queue pair: all of them
+ *                                 (pair), those with the same tag (tag), or none (message, as in ASTRA-sim's ns-3
+ *                                 backend); without it: pair
  *
  * The last line is "anabranch: finished at N ns", the time at which the last rank had finished. */
 #include "anabranch.h"
@@ -107,7 +108,7 @@ class Network : public AstraSim::AstraNetworkAPI {
         return now;
     }
 
-    /* When a workload has ended, acknowledgements that are still on the way, or lost, do not matter. */
+    /* When all ranks have finished, acknowledgements that are still on the way, or lost, do not matter. */
     void sim_notify_finished() override {
         if (++fabric.finished == fabric.ranks) {
             anabranch_stop(fabric.network);

@@ -1,4 +1,4 @@
-/* A ring AllReduce among the first N hosts of a fabric:
+/* A ring AllReduce among the first N ranks of a fabric:
  *
  *     ring_all_reduce 'TOML of a scenario without workload' N BYTES
  *

@@ -81,7 +81,8 @@ anabranch *anabranch_new_in(const char *scenario, const char *folder, char *erro
 const char *anabranch_warnings(const anabranch *simulation);
 
 /* The number of ranks, which send and receive. They are numbered from 0 to anabranch_ranks - 1. If the topology has
- * servers, the ranks are their GPUs, server by server, and each GPU uses its own NIC. Otherwise a rank is a host. */
+ * servers with GPUs, the ranks are the GPUs, server by server. Each GPU uses one NIC, which other GPUs of its server
+ * may share. Otherwise a rank is a host. */
 uint32_t anabranch_ranks(const anabranch *simulation);
 
 /* The number of hosts. A host is one NIC. */
@@ -99,8 +100,7 @@ void anabranch_free(anabranch *simulation);
  *
  * Between GPUs of one NVLink domain (`nvlink` in the topology), a message goes over NVLink. It occupies the sender and
  * the receiver for its serialisation time, one message after the other in the order of posting, and arrives after the
- * latency. `on_sent` is then called when its last byte has left. Messages to GPUs of other domains use the NIC of the
- * sending GPU.
+ * latency. `on_sent` is then called when its last byte has left. All other messages use the NICs of the two GPUs.
  *
  * A message of no bytes, or from a rank to itself, is an error. */
 int anabranch_send(anabranch *simulation, uint32_t from, uint32_t to, uint64_t bytes, uint64_t tag,
@@ -117,7 +117,8 @@ int anabranch_send_on(anabranch *simulation, uint64_t queue_pair, uint32_t from,
                       anabranch_function on_sent, void *argument);
 
 /* Posts a receive. `on_received` is called when the whole message arrives, or at the current time if it has already
- * arrived. In the latter case anabranch_run calls it after everything else that is due at that time, and not this call.
+ * arrived. In the latter case anabranch_run calls `on_received`, after everything else that is already due at that
+ * time.
  *
  * The n-th receive with a given sender, receiver and tag gets the n-th message with these, both in the order of
  * posting, as in MPI. A short message may arrive before a long one that was posted first, and each still belongs to
@@ -126,8 +127,8 @@ int anabranch_send_on(anabranch *simulation, uint64_t queue_pair, uint32_t from,
 int anabranch_receive(anabranch *simulation, uint32_t from, uint32_t to, uint64_t bytes, uint64_t tag,
                       anabranch_function on_received, void *argument);
 
-/* Schedules a call of `function` after `delay_ps` picoseconds. With 0, anabranch_run calls it at the current time,
- * after everything else that is due at that time. It is never called within this call. */
+/* Schedules a call of `function` after `delay_ps` picoseconds. With 0, anabranch_run calls `function` at the current
+ * time, after everything else that is already due at that time. */
 int anabranch_schedule(anabranch *simulation, uint64_t delay_ps, anabranch_function function, void *argument);
 
 /* The simulated time, in picoseconds. */
@@ -135,8 +136,8 @@ uint64_t anabranch_time_ps(const anabranch *simulation);
 
 /* Simulates, and calls your functions, until there are no more events. Your functions may call all of the above except
  * anabranch_free, and may post between any ranks. Their posts start at the current time of the simulation. Your
- * functions may also call anabranch_run, and that inner call then returns first. A receive that has no message at the
- * end is an error.
+ * functions may also call anabranch_run, and that inner call then returns first. A receive that has no message when no
+ * event is left is an error.
  *
  * At equal times, your functions are called in this order: first those for arrived messages, in the order of the
  * messages' anabranch_send calls, then those for acknowledged messages, in the same order, and then scheduled
@@ -144,7 +145,7 @@ uint64_t anabranch_time_ps(const anabranch *simulation);
  *
  * After a return value of 0, the time is that of the last event. You may then post more messages and simulate them
  * by another call. If the simulation itself fails (messages cannot be delivered, or a limit of the scenario is
- * reached), further calls return the same error. */
+ * reached), further calls of anabranch_run return the same error. */
 int anabranch_run(anabranch *simulation);
 
 /* Ends the present anabranch_run, which returns 0 as soon as your function that calls this has returned. Messages in
@@ -159,8 +160,7 @@ void anabranch_stop(anabranch *simulation);
  * has no packets. Each call visits every message, which takes time. */
 int anabranch_counter(anabranch *simulation, const char *name, double *value);
 
-/* Describes the last error. The text is valid until the next call. A statement must therefore not contain both the
- * call that fails and the use of its error text. */
+/* Describes the last error. The text is valid until the next call. */
 const char *anabranch_error(const anabranch *simulation);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 //! The engine in the caller's thread. It pauses at an instant while the caller decides which messages to post there.
 //!
-//! The engine calls its injector in the middle of a run. Here the caller's functions make the injector's decisions.
-//! They may return from one call and continue at the same instant in a later call. The injector is therefore not ready
-//! until the caller has answered, and the run pauses until then ([`PausableRun`]).
+//! The engine asks its injector for messages in the middle of a run. Here the caller posts these messages, possibly by
+//! several calls at one instant. The injector is therefore not ready until the caller has answered, and the run pauses
+//! until then ([`PausableRun`]).
 
 use crate::error::OnlineError;
 use anabranch_base::Time;
@@ -33,7 +33,7 @@ pub struct Answer {
 
 /// An engine that is paused at an instant and waits for [`Engine::resume`], or that has failed.
 pub struct Engine {
-    /// The run. `None` after its end or a failure. It refers to `point`, and is dropped before it.
+    /// The run. `None` after its end or a failure. The run refers to `point`, so this field is dropped first.
     run: Option<PausableRun<'static>>,
     point: PointInPlace,
     mailbox: Arc<Mutex<Mailbox>>,
@@ -51,7 +51,7 @@ impl Engine {
         let wrong = |error: anabranch_sim::RunError| OnlineError::Scenario(error.to_string());
         let point = PointInPlace::new(PausablePoint::new(point).map_err(wrong)?);
         let mailbox: Arc<Mutex<Mailbox>> = Arc::default();
-        // SAFETY: only the run uses the reference, and it is dropped before `point`, both here and in `Engine`.
+        // SAFETY: only the run uses the reference, and the run is dropped before `point`, both here and in `Engine`.
         let of = unsafe { point.reference() };
         let run =
             PausableRun::new(of, Box::new(CallerInjector { mailbox: mailbox.clone() })).map_err(wrong)?;

@@ -4,7 +4,7 @@ pub enum OnlineError {
     /// The scenario is wrong, or the run failed.
     #[error("{0}")]
     Scenario(String),
-    /// The caller passed wrong arguments.
+    /// The call is not possible, for example because of a wrong argument.
     #[error("{0}")]
     Call(String),
 }

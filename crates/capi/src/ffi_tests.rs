@@ -225,7 +225,7 @@ fn extreme_numbers_are_errors_and_no_defects() {
         assert_eq!(anabranch_run(simulation), SUCCESS, "{}", error_of(simulation));
         assert_eq!(anabranch_send(simulation, 0, 1, 1000, 7, None, null_mut()), FAILED);
         anabranch_free(simulation);
-        // A message with more packets than a queue pair has PSNs.
+        // A message with more packets than a queue pair can carry.
         for bytes in [1 << 50, u64::MAX] {
             let simulation = Shared::new().simulation;
             assert_eq!(anabranch_send(simulation, 0, 1, 1000, 0, None, null_mut()), SUCCESS);

@@ -46,7 +46,7 @@ pub struct Anabranch {
 const OWN_QUEUE_PAIR: u64 = u64::MAX;
 
 const SUCCESS: c_int = 0;
-/// The result of a failed call. `anabranch_error` returns its error.
+/// The result of a failed call. `anabranch_error` describes the error.
 const FAILED: c_int = -1;
 
 /// Runs `action`, and stores its error for `anabranch_error`.
@@ -284,8 +284,7 @@ pub unsafe extern "C" fn anabranch_time_ps(simulation: *const Anabranch) -> u64 
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and neither in use by another thread nor
-/// inside `anabranch_run`.
+/// `simulation` is null or from [`anabranch_new`] or [`anabranch_new_in`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_run(simulation: *mut Anabranch) -> c_int {
     // SAFETY: guaranteed by the caller.

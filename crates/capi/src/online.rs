@@ -2,8 +2,9 @@
 //! messages arrive.
 //!
 //! The fabric is simulated once ([`crate::engine`]). While messages are in flight, the engine pauses at each arrival,
-//! at each acknowledgement whose message has a callback for the sender, and at each known event outside of the
-//! fabric, such as a scheduled callback. All callbacks and posts of such a pause have its time.
+//! at each acknowledgement whose message has a callback for the sender, at the acknowledgement of the last message in
+//! flight, and at each known event outside of the fabric, such as a scheduled callback. All callbacks and posts during
+//! a pause have the time of the pause.
 
 use crate::engine::{Answer, Engine, Instant};
 use crate::error::OnlineError;
@@ -34,7 +35,7 @@ pub struct Online<C> {
     states: Vec<State<C>>,
     /// The positions in `states` of the messages that the engine carries, in the order of posting.
     carried: Vec<usize>,
-    /// The known future events, in their order.
+    /// The known events that are not handled yet, in their order.
     due: BTreeMap<Due, Option<C>>,
     scheduled: u64,
     /// The receives without a message and the messages without a receive, for each sender, receiver and tag.
@@ -49,7 +50,7 @@ struct State<C> {
     has_arrived: bool,
 }
 
-/// An event, in the order of execution.
+/// An event. The smallest event is handled first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at: Time,
@@ -64,7 +65,7 @@ enum Event {
 }
 
 /// The unmatched receives and messages with one sender, receiver and tag, in the order of posting. The n-th receive
-/// gets the n-th message, as in MPI (version 4.1, section 3.5, Order), whichever message arrives first: in schemes
+/// gets the n-th message, as in MPI (version 4.1, section 3.5, Order), whichever message arrives first. In schemes
 /// that spread packets over paths, a short message may overtake a long one. A receive and a message are matched as
 /// soon as both are posted, so that one of the two queues is always empty.
 struct Match<C> {

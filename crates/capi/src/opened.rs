@@ -1,4 +1,4 @@
-//! The step from the text of a scenario without a workload to its only run.
+//! Reads a scenario that has no workload and a single run.
 
 use crate::error::OnlineError;
 use crate::files::Folder;
@@ -26,8 +26,8 @@ pub fn open(scenario: &str, folder: Option<PathBuf>) -> Result<Opened, OnlineErr
             "the scenario has a [workload]; leave it out: messages come by anabranch_send".to_owned(),
         ));
     }
-    // A scenario needs a workload with a message, whose destination can be reached. This workload satisfies the reader,
-    // and the run ignores it.
+    // A scenario needs a workload with a message to a host that can be reached. This workload satisfies the reader, and
+    // the run ignores it.
     let reached = Arc::new(AtomicU32::new(1));
     let to = reached.clone();
     let registry = Registry::new().workload("posted", [], move |workload, _, _, _| -> Result<(), Refused> {

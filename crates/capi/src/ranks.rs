@@ -10,7 +10,7 @@ pub struct Ranks {
     word: &'static str,
     ranks: Vec<Rank>,
     nvlink: Option<NvLink>,
-    /// Whether the fabric has several networks, so that some pairs of hosts may have none in common.
+    /// Whether some pairs of hosts may have no network in common.
     has_gaps: bool,
 }
 

@@ -1,5 +1,5 @@
 //! Tests that compile, link and run programs in C and the adapter for ASTRA-sim. The CCTs of ring all-reduces in
-//! these programs are compared with that of this simulator's own ring all-reduce.
+//! these programs are compared with the CCT of this simulator's own ring all-reduce.
 
 use anabranch_sim::scenario::{NoFiles, Overrides, read};
 use anabranch_sim::{Control, run};
@@ -140,7 +140,7 @@ fn what_is_wrong_reaches_c() {
     assert!(code == Some(2) && why.contains("reps"), "{why}");
     let (code, why) = said(&fabric("reps", 8), 9);
     assert!(code == Some(1) && why.contains("the fabric has the hosts 0 to 7"), "{why}");
-    // A selector that selects nothing is an error before the first call.
+    // A selector that selects nothing is an error of anabranch_new.
     let nowhere = "[[fault]]\nkind = \"link-down\"\nlinks = \"esw-uplinks\"\nat = \"1us\"\n";
     let (code, why) = said(&(fabric("reps", 8) + nowhere), 8);
     assert!(code == Some(2) && why.contains("esw-uplinks"), "{why}");
@@ -224,8 +224,8 @@ fn a_ring_of_the_adapter_for_astra_sim_takes_as_long_as_our_own() {
         let received = finished(&program, &scenario, &workload("received"), &[]);
         assert!((2_000..3_000).contains(&(acknowledged - received)), "{scheme}: {received}, {acknowledged}");
         assert_eq!(finished(&program, &scenario, &workload("computing"), &[]), received + 1_000, "{scheme}");
-        // After each block comes a flag of one byte with the same tag, whose receive is posted before that of the
-        // block.
+        // A flag of one byte with the same tag follows each block. The receive of the flag is posted before the receive
+        // of the block.
         assert!(finished(&program, &scenario, &workload("flags"), &[]) > received, "{scheme}");
     }
 }
@@ -253,11 +253,10 @@ fn the_adapter_for_astra_sim_takes_its_options() {
     let time = |more: &[&str]| finished(&program, &scenario, "received:3276800", more);
     let whole = time(&[]);
     assert_eq!(time(&["--logical-dims", "4,2", "--queue-pairs=tag"]), whole);
-    // A message that has its own queue pair begins with a full congestion window. Without congestion, a message on a
-    // shared queue pair does so too, so that the times are equal.
+    // Without congestion, a message on its own queue pair is as fast as a message on a shared one.
     assert_eq!(time(&["--queue-pairs=message", "--comm-scale=1"]), whole);
     let (_, printed) = astra_sim(&program, &scenario, "received:3276800", &[]);
-    // The rate is 100 Gb/s in GB of 2^30 B.
+    // 100 Gb/s are 11.642 GB/s if a GB has 2^30 B.
     assert!(printed.contains(", 11.642 GB/s\n"), "{printed}");
     let (_, printed) = astra_sim(&program, &scenario, "received:3276800", &["--dimension-bandwidths=900,50"]);
     assert!(printed.contains(", 900.000 GB/s\n"), "{printed}");

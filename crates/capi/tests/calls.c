@@ -1,4 +1,4 @@
-/* The calls that the other programs do not use: `calls FOLDER`, where the folder has two.topo. */
+/* Uses the calls that the other programs do not use. Usage: `calls FOLDER`, where the folder has two.topo. */
 #include "anabranch.h"
 
 #include <stdio.h>

@@ -15,7 +15,7 @@ pub use testbed::TestbedArgs;
 
 /// Which transport and which load balancer should this fabric run?
 ///
-/// Anabranch simulates RDMA fabrics packet by packet: schemes against each other, papers' figures again, and
+/// Anabranch simulates RDMA fabrics packet by packet. It compares schemes, reproduces figures of papers, and shows
 /// what happens when links fail. The same scenario and seed give the same results on any machine.
 #[derive(Debug, Parser)]
 #[command(name = "anabranch", version = env!("ANABRANCH_VERSION"), arg_required_else_help = true, max_term_width = 110)]
@@ -43,7 +43,7 @@ pub enum Command {
     /// Reproduce the papers' figures and check their claims against the results
     #[command(after_help = reproduce_help())]
     Reproduce(ReproduceArgs),
-    /// Run every scheme in every scenario of the league and rank them
+    /// Run every scheme in every scenario of the league, and rank the schemes
     #[command(after_help = "Examples:
   anabranch league                                 minutes: small fabrics, one seed, no ranks
   anabranch league --scale paper                   128 to 8,192 hosts, five seeds
@@ -51,7 +51,7 @@ pub enum Command {
 
 All schemes stand on the setup `common`. Runs that finished are kept: what was stopped goes on where it was.")]
     League(LeagueArgs),
-    /// Carry out the many runs of a scenario, each into a folder of its own, on one machine or several
+    /// Carry out the runs of a large scenario on one or more machines, and store each run in a folder of its own
     #[command(after_help = "Examples:
   anabranch campaign plan.toml --out runs              what is in the folder already is not run again
   anabranch campaign plan.toml --out runs --sample 500 of its schemes, sweep points and seeds 500 runs, drawn
@@ -71,12 +71,12 @@ The folder has runs as task=000017, each whole or not there, with the files of `
   anabranch list examples incast > incast.toml     a scenario to begin with
   anabranch list figures --json")]
     List(ListArgs),
-    /// Explain a parameter: unit, range, default, example, source
+    /// Explain a parameter of a scheme or a key of a scenario
     #[command(after_help = "Examples:
   anabranch docs fabric.queue
   anabranch docs rto")]
     Docs(DocsArgs),
-    /// Print the JSON Schema of scenarios, schemes, setups or figures, by which editors complete and check them
+    /// Print the JSON Schema of scenarios, schemes, setups or figures, with which editors complete and check such files
     #[command(after_help = "Examples:
   anabranch schema > anabranch.schema.json
   anabranch schema scheme > scheme.schema.json
@@ -93,7 +93,7 @@ checked by `taplo lint`. `anabranch check` checks more: rules between values, an
   anabranch check examples/permutation-1024.toml
   anabranch check perm.toml --json")]
     Check(CheckArgs),
-    /// Draw the page again and print the table from stored results
+    /// Write the page of stored results again and print their table
     #[command(after_help = "Examples:
   anabranch report results/permutation-1024-0123456789abcdef
   anabranch report runs                    all runs of a campaign that are there")]
@@ -127,7 +127,7 @@ Examples:
 The tables are Parquet files already (runs.parquet, flows.parquet, jobs.parquet, parts.parquet, series.parquet, faults.parquet), which \
 DuckDB and Polars read: every row has the scheme, the seed and the swept values of its run.")]
     Export(ExportArgs),
-    /// Simulate one run and write what happened as a timeline for the Perfetto UI
+    /// Simulate one run and write its timeline for the Perfetto UI
     #[command(after_help = "Examples:
   anabranch trace examples/jobs/pipeline.toml
   anabranch trace perm.toml --scheme reps --seed 2 --out reps.perfetto-trace
@@ -135,7 +135,7 @@ DuckDB and Polars read: every row has the scheme, the seed and the swept values 
 Open the file at ui.perfetto.dev, which reads it in the browser. Each host has its messages and what it computes, on \
 lanes where they overlap; jobs and faults have tracks, and curves (`measures` of the scenario) are counters.")]
     Trace(TraceArgs),
-    /// Simulate one run and write what went over chosen links as a capture for tshark and Wireshark
+    /// Simulate one run and write the packets on chosen links as a capture for tshark and Wireshark
     #[command(after_help = "Examples:
   anabranch pcap examples/permutation-1024.toml --link host:0
   anabranch pcap perm.toml --link tor:0/up,spine:0/down:2 --scheme dcp --seed 2 --out dcp.pcapng
@@ -148,7 +148,7 @@ Ethernet (UDP 4793), of mrc those of MRC in a layout of its own, of pause frames
     /// Run a scenario on real packets between network namespaces, beside its simulation
     #[command(after_help = testbed::HELP)]
     Testbed(TestbedArgs),
-    /// Give the nodes of a recorded testbed run the same inputs again, and check that they send the same
+    /// Give the nodes of recorded testbed runs the same inputs again, and check that they send the same packets
     #[command(after_help = testbed::REPLAY_HELP)]
     Replay {
         /// The folder that `anabranch testbed --record` wrote
@@ -179,14 +179,14 @@ Ethernet (UDP 4793), of mrc those of MRC in a layout of its own, of pause frames
   anabranch man | man -l -
   anabranch man > ~/.local/share/man/man1/anabranch.1")]
     Man,
-    /// One bench case in a separate process, whose peak memory is that of the case
+    /// Run one bench case in this process, whose peak memory is then that of the case
     #[command(hide = true)]
     BenchCase {
         /// The case's name.
         case: String,
         /// The scheme's name.
         scheme: String,
-        /// Threads to run on.
+        /// The number of threads.
         threads: u16,
         /// The number of hosts, if it differs from that of the case.
         hosts: Option<u32>,
@@ -223,7 +223,8 @@ pub struct RunArgs {
     /// The scenario's TOML file; `-` reads it from standard input
     #[arg(required_unless_present = "astra")]
     pub scenario: Option<PathBuf>,
-    /// Run every example in a folder of ASTRA-sim instead of a scenario: each network with each workload of as many NPUs
+    /// Run every example in a folder of ASTRA-sim instead of a scenario: each network with each workload that has the
+    /// network's number of NPUs
     #[arg(long, value_name = "DIR", conflicts_with_all = ["scenario", "per_seed"])]
     pub astra: Option<PathBuf>,
     /// Run this scheme instead of the schemes of the scenario [repeat for more]
@@ -232,10 +233,10 @@ pub struct RunArgs {
     /// Run with this seed instead of the seeds of the scenario (1, 2 and 3 if it names none) [repeat for more]
     #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
-    /// Leave out the runs without faults, with which runs with faults are compared
+    /// Leave out the baselines, which are the same runs without faults
     #[arg(long)]
     pub no_baseline: bool,
-    /// Print a table of each run by itself, too
+    /// Print a table with a row for each run, too
     #[arg(long)]
     pub per_seed: bool,
     #[command(flatten)]
@@ -271,8 +272,8 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "write a whole number above 0".to_owned())
 }
 
-/// `reproduce --unsaid` runs all combinations of unspecified values if neither they nor their runs are more than this
-/// number. A run that several combinations share counts once.
+/// `reproduce --unsaid` runs all combinations of unspecified values if there are at most this many combinations and at
+/// most this many different runs.
 pub const MOST_RUNS_TOGETHER: usize = 512;
 
 fn reproduce_help() -> String {
@@ -304,15 +305,15 @@ pub struct ReproduceArgs {
     pub all: bool,
     #[arg(long, help = "How large to run them", value_enum, default_value_t = ScaleArg::Quick)]
     pub scale: ScaleArg,
-    /// Also run them with other values of what the papers do not specify, in all combinations or one at a time, and
-    /// say for each claim how far it moves and under how many set-ups it holds
+    /// Also run the figures with other values of the settings that the papers do not specify, in all combinations or
+    /// one at a time, and print for each claim how far it moves and under how many set-ups it holds
     #[arg(long)]
     pub unsaid: bool,
-    /// Also run the first seed of each figure on real packets, as `testbed` does, and print the results beside those of
-    /// the simulation, from which alone claims are judged
+    /// Also run the first seed of each figure on real packets, as `testbed` does, and print the results beside the
+    /// simulated ones; claims are judged by the simulation alone
     #[arg(long, conflicts_with = "unsaid")]
     pub live: bool,
-    /// With --live: let all times be so many times as long [default: what a busy machine carries]
+    /// With --live: make all times this many times as long [default: a factor that a busy machine can carry]
     #[arg(long, value_name = "N", requires = "live", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub dilation: Option<u32>,
     /// With --live: use pairs of sockets in place of network namespaces and veth pairs, which needs no privileges
@@ -335,7 +336,7 @@ impl ReproduceArgs {
 /// Arguments of `anabranch league`.
 #[derive(Debug, Args)]
 pub struct LeagueArgs {
-    /// Scenarios of the league; none: all of them
+    /// Scenarios of the league [default: all]
     #[arg(value_name = "SCENARIO")]
     pub scenarios: Vec<String>,
     #[arg(long, help = "How large to run them", value_enum, default_value_t = ScaleArg::Quick)]
@@ -359,7 +360,7 @@ pub enum ScaleArg {
 /// The options that `run`, `reproduce`, `league` and `find` share.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
-    /// Simulate on this many threads; the results do not depend on it [default: all cores]
+    /// Simulate on this many threads, which does not change the results [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Write results below this folder
@@ -413,7 +414,7 @@ pub enum Listing {
     Examples,
     /// Words of tables and verdicts
     Terms,
-    /// Keys of a scenario outside its schemes: what they may be, default, meaning
+    /// Keys of a scenario outside its schemes: permitted values, default, meaning
     Keys,
     /// Parameters of schemes: unit, range, default, source, meaning
     Parameters,
@@ -458,7 +459,7 @@ pub struct CheckArgs {
 /// Arguments of `anabranch report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A folder of results, or that of a campaign
+    /// A folder of results, or the folder of a campaign
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 }
@@ -489,7 +490,7 @@ pub struct TraceArgs {
     /// Run with this seed instead of the first seed of the scenario
     #[arg(long, value_name = "N", value_parser = one_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// Simulate on this many threads; the timeline does not depend on it
+    /// Simulate on this many threads, which does not change the timeline
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub threads: usize,
     /// Write to this file; without it, one named after scenario, scheme and seed
@@ -511,13 +512,13 @@ pub struct PcapArgs {
     /// Run with this seed instead of the first seed of the scenario
     #[arg(long, value_name = "N", value_parser = one_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// Keep this many bytes of a frame; all headers fit into 102
+    /// Keep at most this many bytes of a frame; all headers fit into 102
     #[arg(long, value_name = "BYTES", default_value_t = 65_535, value_parser = clap::value_parser!(u32).range(96..=65_535))]
     pub snaplen: u32,
     /// End the run, and the capture, after this many frames
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pub packets: u64,
-    /// Simulate on this many threads; the capture does not depend on it
+    /// Simulate on this many threads, which does not change the capture
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub threads: usize,
     /// Write to this file; without it, one named after scenario, scheme and seed
@@ -545,10 +546,10 @@ pub struct ExportArgs {
     /// A folder of results
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// Which table
+    /// The table to write
     #[arg(long, value_enum, default_value_t = TableArg::Runs)]
     pub table: TableArg,
-    /// In which format
+    /// The format of the output
     #[arg(long, value_enum, default_value_t = FormatArg::Csv)]
     pub format: FormatArg,
     /// Write to this file; `-` is standard output
@@ -591,7 +592,7 @@ pub struct BenchArgs {
     /// those of the case]
     #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
-    /// Threads that one run has [repeat to compare]
+    /// Simulate on this many threads [repeat to compare]
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Vec<u16>,
     /// Print one JSON document on standard output, and nothing else

@@ -8,12 +8,12 @@ use std::path::Path;
 
 const PLAN: &str = "plan.toml";
 
-/// Whether a folder is that of a campaign.
+/// Whether a folder contains a campaign.
 pub fn is_campaign(folder: &Path) -> bool {
     folder.join(PLAN).is_file() && !folder.join("runs.parquet").exists()
 }
 
-/// The results in a folder: those of a scenario, or all runs that a campaign has finished so far.
+/// The results in a folder: the results of a scenario, or all runs that a campaign has finished so far.
 ///
 /// # Errors
 /// The folder holds neither complete results nor a campaign with a finished run, or the campaign's plan or one of its

@@ -46,7 +46,7 @@ pub enum FrameContent {
 
 /// Records the frames on chosen links, up to a given number.
 ///
-/// The run ends soon after that number is exceeded ([`Capture::is_full`]). It ends between two synchronisation
+/// The run ends soon after that number is exceeded ([`Capture::is_full`]). The run ends between two synchronisation
 /// windows of the engine, at the same time for all nodes, and the first frames by (time, link) are kept. The capture
 /// is therefore independent of the number of threads.
 pub struct Capture<'c> {
@@ -67,8 +67,8 @@ struct Links {
 }
 
 impl<'c> Capture<'c> {
-    /// Records frames on the links `wanted` of a run. Once there are more than `most`, it sets `cancel`, which ends
-    /// the run.
+    /// Records frames on the links `wanted` of a run. The first frame after `most` frames sets `cancel`, which ends the
+    /// run.
     pub fn new(
         point: &RunPoint,
         topology: &Topology,

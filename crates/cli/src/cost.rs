@@ -14,7 +14,7 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 
 /// The number of packet-hops of runs if nothing is lost: data packets and their ACKs, counted on every link of their
-/// paths. Transfers over NVLink are no packets and are counted by themselves.
+/// paths. Transfers over NVLink are no packets and are counted separately.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     packet_hops: f64,
@@ -111,7 +111,7 @@ pub struct TimeLeft {
     usual: f64,
     /// The measured time in seconds that the simulated jobs took on this machine.
     here: f64,
-    /// The time in seconds on a typical machine of the jobs whose results were stored.
+    /// The time in seconds that the jobs with stored results would take on a typical machine.
     stored: f64,
 }
 
@@ -141,8 +141,8 @@ impl TimeLeft {
         TimeLeft { costs, threads, begun: now, since: now, usual: 0.0, here: 0.0, stored: 0.0 }
     }
 
-    /// The text for the start of job number `place`, counted from 0. For 2 it is `NAME, 3 of 12, 4 min 10 s so far,
-    /// about 20 min 00 s left`.
+    /// The text for the start of job number `place`, counted from 0. For job number 2 it is `NAME, 3 of 12, 4 min 10 s
+    /// so far, about 20 min 00 s left`.
     pub fn begin(&mut self, name: &str, place: usize) -> String {
         self.since = clock::now();
         let all = self.costs.len();

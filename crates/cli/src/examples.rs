@@ -1,5 +1,5 @@
-//! Example scenarios: those of the folder `examples` without its subfolders. They are built into the program because
-//! an installed program does not have that folder.
+//! Example scenarios from the folder `examples`, without its subfolders. The examples are built into the program,
+//! because an installed program does not have that folder.
 
 /// The names and the texts of the examples.
 pub const EXAMPLES: &[(&str, &str)] = &[

@@ -1,5 +1,5 @@
-//! Runs the points of a scenario on several threads. The order of the runs and their results do not depend on the
-//! number of threads.
+//! Runs the points of a scenario on several threads. The results and their order do not depend on the number of
+//! threads.
 
 use crate::clock;
 use crate::failure::Failure;
@@ -24,8 +24,8 @@ use std::time::Duration;
 /// The outcome of all runs of a scenario.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The runs that have results, in the order of the points, and those that are missing. A run that failed with
-    /// results until then is in both lists. Curves with many points are in files.
+    /// The runs that have results, in the order of the points, and the runs that are missing. A run that failed with
+    /// partial results is in both lists. Curves with many points are in files.
     set: ResultSet,
     /// The indices of the failed runs among the points, each with the reason.
     pub failed: Vec<(usize, RunFailure)>,
@@ -335,7 +335,7 @@ const NO_MESSAGE: &str = "no message";
 /// The panics so far, on all threads. The panic that [`guarded`] catches may have begun on another thread.
 static PANICS: Mutex<Vec<Panic>> = Mutex::new(Vec::new());
 
-/// Makes panics be recorded for [`guarded`] instead of being printed with a backtrace.
+/// From now on, panics are recorded for [`guarded`] and not printed.
 pub fn keep_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();

@@ -186,8 +186,8 @@ impl FigureFile {
     }
 }
 
-/// The figure's part of its results: its claims with the outcomes that follow from the measured values. The sizes of
-/// the runs are left empty.
+/// The figure with its claims and their outcomes, which follow from the measured values. The sizes of the runs are left
+/// empty.
 ///
 /// # Errors
 /// A claim itself is wrong.

@@ -1,4 +1,5 @@
-//! Handling of Ctrl-C, SIGTERM and SIGHUP: the first one requests the runs to stop, the second one ends the process.
+//! Handling of Ctrl-C, SIGTERM and SIGHUP. The first signal requests the runs to stop. The second signal ends the
+//! process, unless the command has to clean up.
 
 use crate::failure::Failure;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +32,7 @@ fn install(second: fn()) -> Result<(), Failure> {
     .map_err(|error| Failure::Run(format!("Ctrl-C cannot be caught: {error}")))
 }
 
-/// Whether Ctrl-C was pressed.
+/// Whether a signal has requested the runs to stop.
 pub fn asked_to_stop() -> bool {
     ASKED_TO_STOP.load(Ordering::SeqCst)
 }

@@ -60,8 +60,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The error about a mistyped command, with the most similar command. It is needed because the parser does not
-/// recognise swapped letters (`rnu`).
+/// The error about a mistyped command, with the most similar command. The parser itself does not recognise swapped
+/// letters (`rnu`).
 fn with_nearest_command(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand) else { return error };
     if error.get(ContextKind::SuggestedSubcommand).is_some() {
@@ -127,7 +127,8 @@ fn with_choices(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The largest number of letters that are added, left out, changed or swapped in a mistyped command.
+/// The largest number of mistakes in a mistyped command: letters that are added, left out or changed, and swaps of two
+/// adjacent letters.
 const FAR: usize = 2;
 
 fn act(command: &Command) -> Result<(), Failure> {

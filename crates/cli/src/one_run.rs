@@ -1,4 +1,4 @@
-//! A single run of a scenario, for `trace` and `pcap`, and the writing of their files and those of `export`.
+//! A single run of a scenario, for `trace` and `pcap`, and the writing of the files of `trace`, `pcap` and `export`.
 
 use crate::failure::{ANOTHER_FILE, Failure, unwritable};
 use crate::source::{self, Prepared, ScenarioText};

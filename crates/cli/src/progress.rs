@@ -15,7 +15,7 @@ const EVERY: Duration = Duration::from_secs(60);
 
 /// The progress of a command's runs.
 pub struct Progress {
-    /// The bars, or `None` if standard error is not a terminal.
+    /// The bars, or `None` if none are shown, for example because standard error is not a terminal.
     bars: Option<MultiProgress>,
     all: ProgressBar,
     runs: usize,
@@ -23,7 +23,7 @@ pub struct Progress {
     /// The time of the last line, if there are no bars.
     last_line: Mutex<Instant>,
     running: Mutex<Vec<Running>>,
-    /// The wall-clock times of the finished runs, in seconds.
+    /// The wall-clock times of the runs that have ended, in seconds.
     finished: Mutex<Vec<f64>>,
     /// The number of runs whose results were cached.
     kept: AtomicUsize,
@@ -183,7 +183,7 @@ impl Progress {
     }
 }
 
-/// The time before a line is due at which runs begin to count delivered packets.
+/// The runs are requested to count delivered packets this long before a line is due.
 const REQUEST_LEAD: Duration = Duration::from_secs(1);
 
 fn ask(running: &[Running], controls: &[Control]) {

@@ -38,9 +38,9 @@ struct Sides {
 
 /// A measure that is evaluated at one end of the range.
 struct Reference {
-    /// The position of the first byte of the measure in the text.
+    /// The position of the first byte of `at_smallest` or `at_largest` in the text.
     from: usize,
-    /// The position after the last byte of the measure in the text.
+    /// The position after the closing bracket in the text.
     to: usize,
     pub at_largest: bool,
     measure: Measure,
@@ -82,8 +82,8 @@ impl Condition {
         text
     }
 
-    /// Both sides of the comparison as text, the measured one first. The result is `None` if the text is not a
-    /// single comparison, or if neither side is a measure of a scheme that does not refer to the ends.
+    /// Both sides of the comparison as text, the measured one first. The result is `None` if the text has no comparison
+    /// that reports show.
     pub fn words(&self) -> Option<[&str; 2]> {
         self.sides.as_ref().map(|sides| [&*sides.measured, self.text[sides.bound.clone()].trim()])
     }
@@ -295,8 +295,8 @@ pub fn measure(find: &Find) -> Result<Condition, Failure> {
     })
 }
 
-/// Checks the `[find]` of a scenario at both ends of its range, for commands that do not search, and prints a note with
-/// the command that does.
+/// Checks the `[find]` of a scenario at both ends of its range, for commands that do not search, and prints a note that
+/// `anabranch find` carries out the search.
 ///
 /// # Errors
 /// The `[find]` is wrong, or the search cannot be run at an end of its range.

@@ -21,11 +21,11 @@ pub struct Pair {
 
 /// The options of runs on real packets.
 pub struct Options {
-    /// The real time of one unit of simulated time. None: what a busy machine carries.
+    /// The real time of one unit of simulated time. `None` means a value that a busy machine can carry.
     pub dilation: Option<u32>,
     /// Whether pairs of sockets take the place of network namespaces and veth pairs.
     pub sockets: bool,
-    /// The longest real time of a run in seconds. None: five times what it should take.
+    /// The longest real time of a run in seconds. `None` means five times the expected time plus 10 s.
     pub limit: Option<u64>,
     /// The folder in which the runs are recorded.
     pub record: Option<PathBuf>,
@@ -36,7 +36,7 @@ pub struct Finished {
     pub pairs: Vec<Pair>,
     /// The errors of runs that failed.
     pub failed: Vec<String>,
-    /// The reason why no more runs were started.
+    /// The failure after which no more runs were started.
     ended: Option<Failure>,
 }
 
@@ -58,7 +58,8 @@ impl Finished {
     }
 }
 
-/// Runs points one after the other. A run that fails is reported immediately, and the next one begins.
+/// Runs points one after the other. The failure of a run is reported immediately, and the next run begins. Bad input
+/// and Ctrl-C end the sequence.
 pub fn run_all(points: &[RunPoint], options: &Options) -> Finished {
     let mut finished = Finished { pairs: Vec::new(), failed: Vec::new(), ended: None };
     for (number, point) in points.iter().enumerate() {
@@ -85,7 +86,8 @@ pub fn run_all(points: &[RunPoint], options: &Options) -> Finished {
     finished
 }
 
-/// Refuses a point that a testbed cannot carry. All points are checked first, so that no result of another is lost.
+/// Refuses a point that a testbed cannot carry. Callers check all points before the first run, so that a refusal loses
+/// no results.
 pub fn check_run(point: &RunPoint) -> Result<(), Failure> {
     let named = describe(&point.scheme.name, point.seed, &point.sweep);
     let built = anabranch_sim::build(point).map_err(|error| Failure::Run(format!("{named}: {error}")))?;
@@ -134,7 +136,7 @@ fn run_both(point: &RunPoint, options: &Options, record: Option<&Path>) -> Resul
         )));
     }
     live.row.wall_s = begin.elapsed().as_secs_f64();
-    // Ideal times depend only on the scenario, so those of the simulation apply to the run on real packets as well.
+    // Ideal times depend only on the scenario, so the simulated run and the run on real packets have the same ones.
     (live.row.ideal_fct_max_us, live.row.ideal_cct_max_us) =
         (simulated.ideal_fct_max_us, simulated.ideal_cct_max_us);
     Ok(Pair { live, simulated })

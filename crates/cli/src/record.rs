@@ -83,7 +83,7 @@ pub fn begin_run(folder: &Path, number: usize, point: &RunPoint) -> Result<PathB
     Ok(path)
 }
 
-/// Notes in the folder of a run that the run has ended and its files are whole.
+/// Records in the folder of a run that the run has ended and that its files are complete.
 ///
 /// # Errors
 /// The folder cannot be written.
@@ -97,7 +97,7 @@ fn run_folder(folder: &Path, number: usize) -> PathBuf {
 
 /// A recorded run.
 pub struct RecordedRun {
-    /// The number of its point.
+    /// The index of the run's point.
     pub number: usize,
     pub folder: PathBuf,
     /// Whether the run was ended early, so that its files may be cut off.

@@ -42,7 +42,7 @@ impl RunCache {
         RunCache { folder, names: None, taken: AtomicUsize::new(0), complained: AtomicBool::new(false) }
     }
 
-    /// A cache like that of [`at`](Self::at), in which each run has a name that identifies everything that its result
+    /// A cache like the one of [`at`](Self::at), in which the name of a run identifies everything that the result
     /// depends on. Other commands can therefore use the run.
     pub fn by_name(folder: PathBuf, fresh: bool, names: Vec<String>) -> RunCache {
         RunCache { names: Some(names), ..RunCache::at(folder, fresh) }
@@ -143,8 +143,8 @@ impl RunCache {
             .or_else(|error| if self.folder.exists() { Ok(()) } else { Err(error) })
     }
 
-    /// Stores a finished run, unless it is stored already. Several programs may store the same run at the same time,
-    /// because they have the same results.
+    /// Stores a finished run, unless it is stored already. Several programs may store the same run at the same time.
+    /// Their results are equal.
     pub fn keep(&self, index: usize, ran: &mut RunOutcome) {
         let folder = self.run(index);
         if folder.exists() {

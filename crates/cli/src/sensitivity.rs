@@ -113,7 +113,7 @@ fn best_of(paper: &str, varied: &[VariedFigure]) -> Paper {
     let mut candidates: Vec<(EntryValues<'_>, usize)> = vec![(EntryValues::new(), 0)];
     for (number, figure) in figures.iter().enumerate() {
         let later: BTreeSet<&str> = figures[number + 1..].iter().flat_map(|figure| whats(figure)).collect();
-        // Later figures cannot distinguish candidates with the same shared values, so only the best of these is kept.
+        // Only the best of the candidates with equal shared values is kept, which limits the number of candidates.
         let mut joined: BTreeMap<SharedValues<'_>, (EntryValues<'_>, usize)> = BTreeMap::new();
         for (values, holds) in &candidates {
             for setup in &figure.setups {
@@ -171,8 +171,8 @@ fn changed(values: &EntryValues<'_>) -> usize {
     values.values().filter(|said| !said.own).count()
 }
 
-/// The values combined with those of a figure's setup, or none if they disagree. The default value of a figure agrees
-/// with the default value of another figure, even if the two differ.
+/// The values combined with the values of a figure's setup, or none if they disagree. The default value of a figure
+/// agrees with the default value of another figure, even if the two differ.
 fn with_setup<'a>(
     values: &EntryValues<'a>,
     figure: &'a Sensitivity,

@@ -82,8 +82,8 @@ impl Store {
         RunCache::at(self.root.join(format!(".kept-{}-{}", item.name, &item.digest[..DIGITS])), fresh)
     }
 
-    /// The run cache shared by all items with this name, even if the items' digests differ. It is safe, since a run's
-    /// name identifies everything that determines the run.
+    /// The run cache shared by all items with this name, even if the items' digests differ. Sharing is safe, because a
+    /// run's name identifies everything that determines the run.
     pub fn named_run_cache(&self, item: &Item, fresh: bool, names: Vec<String>) -> RunCache {
         RunCache::by_name(self.root.join(format!(".kept-{}", item.name)), fresh, names)
     }
@@ -219,8 +219,7 @@ impl Pending {
 
     /// Renames the folder to its final name. A folder that has this name already is older and is removed.
     ///
-    /// Another program may do the same at any time. Whichever program renames its folder last leaves its results in
-    /// place.
+    /// Another program may do the same at any time. The results of the program that renames its folder last remain.
     fn replace(self, target: &Path) -> io::Result<()> {
         let own = self.temp.path().file_name().unwrap_or_default().to_string_lossy();
         let name = target.file_name().unwrap_or_default().to_string_lossy();
@@ -262,7 +261,8 @@ impl Pending {
     }
 }
 
-/// Waits to be killed, if the environment variable names this place. Only builds with debug assertions do so.
+/// Waits to be killed, if the environment variable `ANABRANCH_STOP_AT` names this place. Only builds with debug
+/// assertions do so.
 fn stop_here(place: &str) {
     if cfg!(debug_assertions) && std::env::var_os("ANABRANCH_STOP_AT").is_some_and(|name| name == place) {
         loop {

@@ -1,4 +1,4 @@
-//! Channels for messages, one JSON value per line over a stream, and the messages between the processes of a run.
+//! Channels that carry messages as lines of JSON over a stream, and the messages between the processes of a run.
 
 use crate::lateness::Lateness;
 use anabranch_base::Time;
@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 
-/// A message from a process of nodes.
+/// A message from a process that runs nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum FromNodes {
     /// The nodes are ready to begin.
@@ -18,9 +18,9 @@ pub enum FromNodes {
     Signal(Signal),
     /// The progress of the process so far.
     Progress {
-        /// Number of acknowledged messages and ended steps together.
+        /// Number of acknowledged messages plus number of ended steps.
         ended: u64,
-        /// The time of the last of these acknowledgements and ends.
+        /// The time of the latest acknowledgement or end of a step.
         last_end: Time,
     },
     /// A node or its record failed, for this reason.
@@ -41,7 +41,7 @@ pub struct NodesReport {
     pub steps: Vec<(u32, [Option<Time>; 2])>,
     /// Number of messages whose bytes were checked.
     pub checked: u64,
-    /// Number of these bytes.
+    /// Number of bytes of these messages.
     pub checked_bytes: u64,
     /// Lateness with which nodes acted on frames.
     pub frames: Lateness,
@@ -51,7 +51,7 @@ pub struct NodesReport {
     pub kernel_drops: u64,
 }
 
-/// A message to a process of nodes.
+/// A message to a process that runs nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ToNodes {
     /// The run begins at this monotonic time in nanoseconds.
@@ -64,7 +64,7 @@ pub enum ToNodes {
 
 /// A stream of bytes in both directions.
 pub trait Stream: Read + Write {
-    /// Sets whether reads and writes wait.
+    /// Sets whether reads and writes block.
     fn let_wait(&self, waits: bool) -> io::Result<()>;
 }
 
@@ -88,7 +88,6 @@ pub struct Channel<S = UnixStream> {
 }
 
 impl<S: Stream> Channel<S> {
-    /// A channel over a stream.
     pub fn new(stream: S) -> Channel<S> {
         Channel { stream, buffer: Vec::new(), closed: false }
     }
@@ -102,7 +101,7 @@ impl<S: Stream> Channel<S> {
         self.closed
     }
 
-    /// Writes a value.
+    /// Writes a value as a line.
     ///
     /// # Errors
     /// The value cannot be written as JSON, or the stream cannot be written.
@@ -116,7 +115,7 @@ impl<S: Stream> Channel<S> {
     /// Reads the values that have arrived, without waiting.
     ///
     /// # Errors
-    /// The stream cannot be read, or a line is not the JSON of a `T`.
+    /// The stream cannot be read, or a line is not a `T` in JSON.
     pub fn receive<T: DeserializeOwned>(&mut self) -> io::Result<Vec<T>> {
         self.stream.let_wait(false)?;
         let mut part = [0; 1 << 14];

@@ -16,11 +16,12 @@ use std::time::Duration;
 pub struct Need {
     /// The name of the thing.
     pub what: &'static str,
-    /// The problem, with the command that solves it. None if the thing is there.
+    /// The problem and a way to solve it. None if the thing is there.
     pub problem: Option<String>,
 }
 
-/// Checks the machine for what a testbed needs. A frame is sent only if the command and the privileges are there.
+/// Checks the machine for everything that a testbed needs. A frame is sent only if `ip` is installed and the user is
+/// root.
 pub fn check() -> Vec<Need> {
     let version = Command::new("ip").arg("-V").output();
     let ip = match version {
@@ -44,7 +45,7 @@ pub fn check() -> Vec<Need> {
     needs
 }
 
-/// Sends a frame from a host to the switch of a testbed, to see whether it arrives.
+/// Builds a testbed with one switch, and checks that a frame from a host arrives at the switch.
 fn one_frame() -> Result<(), LiveError> {
     let text = "schemes = [\"reps\"]\nseeds = [1]\ntopology = { kind = \"fat-tree\", hosts = 2, hosts_per_tor = 2, link = \"100Gbps\" }\n\
                 workload = { kind = \"permutation\", bytes = \"4KB\" }";

@@ -3,7 +3,7 @@
 use anabranch_base::Time;
 use nix::time::{ClockId, clock_gettime};
 
-/// The present time of the system's monotonic clock in nanoseconds, which all processes share.
+/// The time of the system's monotonic clock in nanoseconds. All processes share this clock.
 pub fn monotonic_ns() -> u64 {
     clock_gettime(ClockId::CLOCK_MONOTONIC)
         .map_or(0, |time| time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
@@ -19,7 +19,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The simulated time now.
+    /// The present simulated time.
     pub fn now(&self) -> Time {
         let passed = u128::from(monotonic_ns().saturating_sub(self.start_ns));
         Time((passed * 1000 / u128::from(self.dilation.max(1))) as u64)

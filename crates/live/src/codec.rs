@@ -1,12 +1,12 @@
-//! The bytes of frames between nodes: those of `anabranch-wire`, and a trailer.
+//! The bytes of frames between nodes: a frame of `anabranch-wire`, and a trailer.
 //!
-//! The trailer follows the IP packet, where a short Ethernet frame has padding, so that other readers ignore it. It has
-//! the size that the emulated link counts and the time at which the next node should act:
+//! The trailer is at the end, where a short Ethernet frame has padding, so that other readers ignore it. It contains
+//! the size of the packet on the emulated link, and the time at which the next node should act:
 //!
 //! | Bytes from the end | Field |
 //! |---|---|
 //! | 12-11 | 0xab47 |
-//! | 10-9 | size on the emulated link in bytes |
+//! | 10-9 | size of the packet on the emulated link in bytes; 0 in a pause frame |
 //! | 8-1 | time in ps at which the next node should act on the frame |
 
 use anabranch_base::{Duration, HostId, QpId, Time};
@@ -20,7 +20,7 @@ use anabranch_wire::{
 use std::ops::Range;
 
 const MAGIC: u16 = 0xab47;
-/// The size of the trailer behind an IP packet, with which nodes pass on facts that no header has.
+/// The size in bytes of the trailer.
 pub const TRAILER_BYTES: usize = 12;
 const PAUSED_PRIORITY: u8 = 3;
 
@@ -36,22 +36,22 @@ pub struct Read {
     pub content: FrameContent,
     /// The time at which the node should act on the frame.
     pub acts: Time,
-    /// The place of the payload in the frame, and its offset in the message. None for other frames than data.
+    /// The place of the payload in the frame, and its offset in the message. None if the frame is no data packet.
     pub payload: Option<(Range<usize>, u32)>,
 }
 
 impl Codec {
     /// A codec for the packets of a run.
     pub fn new(run: &DrivenRun<'_>) -> Self {
-        // Every packet has all fields, so that NICs need no state about those that standard headers leave out. Times
-        // have 32 bits: with ticks of a picosecond they wrap after 4.3 ms, and with longer ticks after more than five
-        // round trips.
+        // With extended headers, every packet has all fields, so NICs need no state for the fields that standard
+        // headers leave out. Times have 32 bits. With ticks of a picosecond they wrap after 4.3 ms, and with longer
+        // ticks after more than five base round trips.
         let tick = Duration((run.base_rtt().0 >> 29).max(1));
         Codec { format: Format { tick, ..Format::new(Headers::Extended) }, psns: Vec::new() }
     }
 
-    /// Writes a frame to `out`, which is cleared first. A data packet has this payload. Returns the place of the
-    /// payload in the frame.
+    /// Writes a frame to `out`, which is cleared first. `payload` is the payload of a data packet. Returns the place of
+    /// the payload in the frame, or None if the frame is no data packet.
     pub fn write(
         &mut self,
         ends: [HostId; 2],
@@ -79,7 +79,7 @@ impl Codec {
                 }
                 encode(&self.format, &route, packet, &content, out)?;
                 if let Repr::Data { .. } = packet.repr {
-                    // The padding to whole words and the ICRC follow the payload.
+                    // The payload is followed by padding to a multiple of 4 bytes, and by the ICRC.
                     let end = out.len() - 4 - payload.len().wrapping_neg() % 4;
                     place = Some(end - payload.len()..end);
                 }
@@ -135,8 +135,7 @@ impl Codec {
     }
 }
 
-/// The PSN from which the PSNs of later packets of the queue pair can be restored. None if the packet has no such
-/// PSN.
+/// The PSN of a packet from which the PSNs of later packets of the queue pair can be restored, if it has one.
 pub fn psn_of(packet: &Packet) -> Option<u32> {
     match packet.repr {
         Repr::Data { psn, .. } | Repr::Trimmed { psn, .. } => Some(psn),
@@ -146,7 +145,7 @@ pub fn psn_of(packet: &Packet) -> Option<u32> {
     }
 }
 
-/// Whether a frame is a MAC control frame, by its EtherType.
+/// Whether the EtherType of a frame is MAC control.
 pub fn is_pause(frame: &[u8]) -> bool {
     frame.get(12..14) == Some(&[0x88, 0x08])
 }

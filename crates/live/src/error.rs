@@ -1,19 +1,19 @@
-//! The errors of a live run.
+//! The errors of live runs and transfers.
 
 use anabranch_sim::RunError;
 use anabranch_wire::WireError;
 
-/// The reason for which a live run ended early.
+/// The reason why a live run or a transfer failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// The run cannot be built.
     #[error(transparent)]
     Run(#[from] Box<RunError>),
-    /// The run uses a feature that only the simulator has, or needs more than the machine provides, or a parameter of
-    /// a transfer is wrong.
+    /// The run uses a feature that only the simulator has, the run needs more than the machine provides, or a parameter
+    /// of a transfer is wrong.
     #[error("{0}")]
     Unsupported(String),
-    /// Something is broken; for example, a node broke an invariant, a process or a peer failed, or a replay departs
+    /// Something is broken. For example, a node broke an invariant, a process or a peer failed, or a replay departs
     /// from its record.
     #[error("{0}")]
     Broken(String),
@@ -42,13 +42,13 @@ pub enum LiveError {
     /// The run did not end within its limit, or no event is left before all messages are finished.
     #[error("{0}")]
     Limit(String),
-    /// The user ended the run.
+    /// The user ended the run or the transfer.
     #[error("interrupted")]
     Interrupted,
     /// The operating system refused something.
     #[error("{what}: {error}")]
     System {
-        /// The action that failed.
+        /// The action that failed, or its object.
         what: String,
         /// The operating system's error.
         error: std::io::Error,

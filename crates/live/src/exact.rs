@@ -34,19 +34,19 @@ struct Arrival {
     is_packet: bool,
     rank: u64,
     port: u16,
-    /// The number of the frame in the order of sending. It distinguishes frames of one link.
+    /// The number of the frame in the order of sending, by which frames on the same link differ.
     frame: u64,
 }
 
 /// A frame on its way from one node to the next.
 pub struct FrameOnLink<'f> {
-    /// The node that sent it.
+    /// The node that sent the frame.
     pub from: NodeId,
-    /// The node that receives it.
+    /// The node that receives the frame.
     pub to: NodeId,
-    /// The time at which that node acts on it.
+    /// The time at which the receiving node acts on the frame.
     pub acts: Time,
-    /// The bytes.
+    /// The bytes of the frame.
     pub bytes: &'f [u8],
 }
 
@@ -54,8 +54,8 @@ pub struct FrameOnLink<'f> {
 ///
 /// # Errors
 /// The point cannot be built or uses a feature that only the simulator has, a frame cannot be read or written, a
-/// message was damaged, an invariant is broken, or the run reaches a limit of the point or stops before all messages
-/// are finished.
+/// message was damaged, an invariant is broken, the run exceeds `limits.max_time`, or no event is left before all
+/// messages are finished.
 pub fn exact(point: &RunPoint, built: &Built) -> Result<ExactOutcome, LiveError> {
     exact_observed(point, built, &mut |_| {})
 }
@@ -120,7 +120,7 @@ impl Exact<'_, '_> {
         own.into_iter().chain(arrival).min().filter(|time| *time < Time::NEVER)
     }
 
-    /// Handles all events and arrivals of the time `now`.
+    /// Handles all events and arrivals at the time `now`.
     fn instant(&mut self, now: Time) -> Result<(), LiveError> {
         for index in 0..self.nodes.len() {
             self.nodes[index].run_tasks(now)?;

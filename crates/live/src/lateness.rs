@@ -1,4 +1,4 @@
-//! The lateness of actions: the time between the instant at which a node should act and the instant at which it does.
+//! The lateness of actions: the time from the instant at which a node should act to the instant at which it acts.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// Counts an action that came this much too late.
+    /// Counts an action that came `ns` nanoseconds late.
     pub fn record(&mut self, ns: u64) {
         let shift = (ns | u64::from(STEPS)).ilog2() - STEPS.ilog2();
         let step = (u64::from(shift * STEPS) + (ns >> shift)) as usize;
@@ -40,7 +40,7 @@ impl Lateness {
             above -= self.counts[step - 1];
             step -= 1;
         }
-        // The largest time of the step below `step`.
+        // The result is the longest time of the histogram step before `step`.
         match (step as u64).checked_sub(1) {
             None => 0,
             Some(index) if index < u64::from(STEPS) => index,

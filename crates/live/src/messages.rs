@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 /// The messages that arrive at a host.
 #[derive(Default)]
 pub struct Messages {
-    /// The bytes received so far of each message that is not yet delivered, by connection and message.
+    /// The memory of each message that is not delivered yet, with the bytes received so far.
     arriving: BTreeMap<(QpId, MessageId), Vec<u8>>,
     delivered: BTreeMap<MessageId, blake3::Hash>,
-    /// The bytes of the delivered messages.
+    /// Number of bytes of the delivered messages.
     bytes: u64,
 }
 
@@ -21,7 +21,7 @@ impl Messages {
     /// duplicate and is ignored.
     ///
     /// # Errors
-    /// The message does not exist, or the payload lies outside of it.
+    /// The message does not exist, or the payload lies outside of the message.
     pub fn place(
         &mut self,
         run: &DrivenRun<'_>,
@@ -78,7 +78,7 @@ impl Messages {
         Ok(())
     }
 
-    /// The number of messages whose bytes were checked, and the number of these bytes.
+    /// The number of messages whose bytes were checked, and their total length in bytes.
     pub fn checked(&self) -> [u64; 2] {
         [self.delivered.len() as u64, self.bytes]
     }

@@ -1,7 +1,8 @@
 //! The network namespaces of a testbed: one for each node, with a veth pair for each cable.
 //!
-//! Their names are `anabranch-PID-NODE` with the process that made them, such as `anabranch-4711-h0`. They are removed
-//! when the testbed is dropped. [`remove_left_behind`] removes the namespaces of processes that were killed.
+//! Their names are `anabranch-PID-NODE`, such as `anabranch-4711-h0`, with the ID of the process that made them. They
+//! are removed when [`Namespaces`] is dropped. [`remove_left_behind`] removes the namespaces of processes that were
+//! killed.
 
 use crate::error::LiveError;
 use crate::sockets::packet_socket;
@@ -22,7 +23,7 @@ const FOLDER: &str = "/run/netns";
 /// Clock ticks per second (USER_HZ), the unit in which `/proc` gives the start of a process. It is 100 on x86 and
 /// Arm.
 const TICKS_PER_SECOND: u64 = 100;
-/// Allowance for the comparison of a process's age with a file's age: `/proc/uptime` is read in whole seconds.
+/// Tolerance for the comparison of a process's age with a file's age, since `/proc/uptime` is read in whole seconds.
 const CLOCK_ERROR: Duration = Duration::from_secs(2);
 /// The MTU of links in bytes: the length of the longest IP packet.
 const MTU: u32 = 65_535;
@@ -58,7 +59,7 @@ impl Namespaces {
         ip(&["-batch", "-"], &lines)?;
         for (node, name) in built.names.iter().enumerate() {
             let ports = topology.links_of(NodeId(node as u32)).len();
-            // Without a link-local address, the kernel sends no traffic of its own.
+            // Without a link-local address, the kernel sends no IPv6 traffic of its own.
             let up: String =
                 (0..ports).map(|port| format!("link set p{port} addrgenmode none up\n")).collect();
             ip(&["-n", name, "-batch", "-"], &up)?;
@@ -111,8 +112,7 @@ fn name(topology: &Topology, node: NodeId) -> String {
     }
 }
 
-/// Removes the namespaces of processes that were killed before they could remove them. Returns the number of these
-/// namespaces.
+/// Removes the namespaces of processes that no longer run. Returns the number of these namespaces.
 pub fn remove_left_behind() -> usize {
     let Ok(entries) = std::fs::read_dir(FOLDER) else { return 0 };
     let is_left = |entry: &std::fs::DirEntry| {
@@ -126,7 +126,7 @@ pub fn remove_left_behind() -> usize {
     dead.len()
 }
 
-/// The ID of the process that made the namespace with this name. None if it was not made for a testbed.
+/// The ID of the process that made the namespace with this name. None if the namespace was not made for a testbed.
 fn owner(name: &str) -> Option<u32> {
     name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok()
 }
@@ -140,8 +140,8 @@ fn now() -> SystemTime {
 /// ID.
 fn has_run_since(pid: u32, made: SystemTime) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The fields after the process's name are read. The name is in brackets and may itself contain brackets and
-    // spaces.
+    // The process's name is in brackets and may contain brackets and spaces, so fields are counted from its last
+    // bracket.
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let (Some(state), Some(begin)) =
         (fields.first(), fields.get(19).and_then(|ticks| ticks.parse::<u64>().ok()))
@@ -159,7 +159,7 @@ fn remove(names: &[String]) {
     let there = names.iter().filter(|name| Path::new(FOLDER).join(name).exists());
     let lines: String = there.map(|name| format!("netns del {name}\n")).collect();
     if !lines.is_empty() {
-        // A namespace that cannot be removed now is removed at the next start of a testbed.
+        // The next start of a testbed tries again to remove a namespace that cannot be removed now.
         let _ = ip(&["-force", "-batch", "-"], &lines);
     }
 }
@@ -173,7 +173,8 @@ fn ip(arguments: &[&str], input: &str) -> Result<(), LiveError> {
     };
     let mut command = Command::new("ip");
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    // Ctrl-C reaches all processes of a terminal's process group, and must not cut a removal short.
+    // Ctrl-C reaches all processes of the terminal's process group. `ip` has a group of its own, so that Ctrl-C does
+    // not cut a removal short.
     command.process_group(0);
     let mut child = command.spawn().map_err(refused)?;
     if let Some(mut stdin) = child.stdin.take() {

@@ -17,9 +17,9 @@ pub type PayloadPlace = (Range<usize>, MessageId, u64);
 
 /// A frame that a node has received.
 pub struct Arrived {
-    /// The time at which the node should have acted on it.
+    /// The time at which the node should have acted on the frame.
     pub acts: Time,
-    /// The payload of a data packet.
+    /// The place of the payload. None if the frame is no data packet.
     pub payload: Option<PayloadPlace>,
 }
 
@@ -30,9 +30,9 @@ pub struct Frame {
     pub acts: Time,
     /// The port of the node.
     pub port: u16,
-    /// The bytes.
+    /// The bytes of the frame.
     pub bytes: Vec<u8>,
-    /// The payload of a data packet.
+    /// The place of the payload. None if the frame is no data packet.
     pub payload: Option<PayloadPlace>,
 }
 
@@ -43,7 +43,7 @@ pub struct LiveNode<'r> {
     node: DrivenNode<'r>,
     name: String,
     codec: Codec,
-    /// At a switch, the payloads of its packets.
+    /// At a switch, the payloads of the packets that have arrived.
     payloads: Payloads,
     /// At a host, the places of the payloads that it has sent.
     parts: Parts,
@@ -53,7 +53,7 @@ pub struct LiveNode<'r> {
 }
 
 impl<'r> LiveNode<'r> {
-    /// All nodes of a run before their first event, by number.
+    /// All nodes of a run before their first event, ordered by number.
     ///
     /// # Errors
     /// A node cannot be built, or the run has a part that only the simulator has.
@@ -91,7 +91,7 @@ impl<'r> LiveNode<'r> {
         &self.node
     }
 
-    /// Number of messages that arrived at this host and were found to have the bytes that were sent.
+    /// Number of messages that arrived at this host with the bytes that were sent.
     pub fn checked_messages(&self) -> u64 {
         self.messages.checked()[0]
     }
@@ -189,7 +189,7 @@ impl<'r> LiveNode<'r> {
         Ok(Frame { acts: outgoing.acts, port: self.port_of(outgoing.link), bytes, payload })
     }
 
-    /// Puts the payload of a data packet that leaves into `payload`, and returns its offset in the message.
+    /// Copies the payload of a data packet that leaves to `self.payload`, and returns its offset in the message.
     fn find_payload(&mut self, packet: &Packet, psn: u32) -> Result<u64, LiveError> {
         let missing = || LiveError::Broken(format!("{}: the payload of {packet:?} is gone", self.name));
         self.payload.clear();
@@ -214,7 +214,7 @@ impl<'r> LiveNode<'r> {
         Ok(offset)
     }
 
-    /// The offset in its message of the part that a queue pair carries, if messages are split among several.
+    /// If messages are split among several queue pairs, the offset in the message of this queue pair's part.
     fn part_offset(&self, qp: QpId, message: MessageId) -> u64 {
         let split = u64::from(self.run.split());
         let bytes = self.run.message_bytes(message);

@@ -1,4 +1,4 @@
-//! The limits of a testbed, and the dilation at which a machine carries a run.
+//! The limits of a testbed, and the dilation that a run needs.
 
 use crate::error::LiveError;
 use anabranch_base::Time;
@@ -6,7 +6,7 @@ use anabranch_sim::scenario::RunPoint;
 use anabranch_sim::{Built, DrivenRun};
 
 const MOST_HOSTS: u32 = 32;
-/// The most nodes of a testbed, which have a network namespace each.
+/// Largest number of nodes of a testbed.
 const MOST_NODES: u32 = 96;
 /// Number of packet-hops per second of real time that two CPU cores handle without delay, even if other programs keep
 /// them busy.
@@ -16,8 +16,8 @@ const MOST_RATE: f64 = 60_000.0;
 /// Real time in seconds that a full packet should take on a host's link, so that even a busy machine lets nodes act in
 /// time.
 const EASY_PACKET: f64 = 10e-3;
-/// Real time in seconds that a run should not exceed. A run may be dilated less than [`EASY_PACKET`] requires in order
-/// to end within it.
+/// Real time in seconds that a run should not exceed. To end within this time, a run may be dilated less than
+/// [`EASY_PACKET`] requires.
 const EASY_RUN: f64 = 15.0;
 
 /// The amount of work of a run, from its simulation.
@@ -25,7 +25,7 @@ const EASY_RUN: f64 = 15.0;
 pub struct Work {
     /// Packets sent on links.
     pub packet_hops: u64,
-    /// The simulated time of the run.
+    /// The simulated duration of the run.
     pub lasts: Time,
     /// The simulated time that a full packet takes on the link of a host.
     pub packet: Time,
@@ -41,8 +41,8 @@ impl Work {
         self.packet_hops as f64 / (Work::seconds(self.lasts).max(1e-12) * rate)
     }
 
-    /// The dilation that suits even a busy machine. The time that packets should take raises it only as far as the
-    /// run does not exceed `EASY_RUN` for this reason.
+    /// The dilation that suits even a busy machine. `EASY_PACKET` raises the dilation only as far as the run still ends
+    /// within `EASY_RUN`.
     pub fn fitting_dilation(&self) -> u32 {
         let in_time = EASY_PACKET / Work::seconds(self.packet).max(1e-12);
         let soon = EASY_RUN / Work::seconds(self.lasts).max(1e-12);
@@ -57,7 +57,7 @@ impl Work {
     /// Checks that the machine can carry the run at this dilation.
     ///
     /// # Errors
-    /// The machine cannot carry it. The error names the smallest possible dilation.
+    /// The machine cannot carry the run. The error names the smallest possible dilation.
     pub fn check(&self, dilation: u32) -> Result<(), LiveError> {
         let least = self.dilation_for(MOST_RATE);
         if f64::from(dilation) >= least {
@@ -73,7 +73,7 @@ impl Work {
     }
 }
 
-/// A number rounded up to two significant digits.
+/// A number rounded up to a whole number with two significant digits.
 pub(crate) fn two_digits(number: f64) -> u32 {
     let mut unit = 1.0;
     while number / unit > 99.0 {

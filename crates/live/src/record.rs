@@ -1,8 +1,8 @@
 //! The record of a live run: the inputs of each node with their times, and its outputs.
 //!
-//! Each process has a file of JSON lines, in the order of its events. A payload follows from its message and offset,
-//! so the record contains only these two, its length, and the other bytes of the frame in hexadecimal digits. Among
-//! those bytes is the ICRC, which covers the payload.
+//! Each process has a file of JSON lines, in the order of its events. The bytes of a payload follow from its message
+//! and offset. The record contains these two, the length of the payload, and the other bytes of the frame in
+//! hexadecimal digits, among them the ICRC, which covers the payload.
 
 use crate::error::LiveError;
 use crate::node::{Frame, PayloadPlace};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub struct Entry {
     /// The number of the node.
     pub node: u32,
-    /// The input or output.
+    /// The input or output of the node.
     pub event: Event,
 }
 
@@ -93,8 +93,7 @@ impl FrameRecord {
         }
     }
 
-    /// The bytes of the frame. None if `head` or `tail` has other characters than hexadecimal digits or an odd number
-    /// of them.
+    /// The bytes of the frame. None if `head` or `tail` has an odd length, or characters other than hexadecimal digits.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         let mut bytes = from_digits(&self.head)?;
         if let Some((message, offset, length)) = self.payload {
@@ -154,7 +153,7 @@ impl Recorder {
         written.map_err(|error| unwritable(&self.path, error))
     }
 
-    /// Completes the file.
+    /// Writes the buffered lines to the file.
     ///
     /// # Errors
     /// The file cannot be written.

@@ -1,5 +1,4 @@
-//! The replay of a record: each node receives the recorded inputs again, and must send the same bytes at the same
-//! times.
+//! The replay of a record: each node receives the recorded inputs again, and must send the recorded outputs.
 
 use crate::error::LiveError;
 use crate::node::LiveNode;
@@ -17,15 +16,15 @@ use std::path::Path;
 pub struct Replayed {
     /// Number of processes of the run.
     pub processes: usize,
-    /// Number of frames and signals that nodes received, plus the number of times at which they handled events that
-    /// they had scheduled themselves.
+    /// Number of inputs in the record: frames and signals that nodes received, and times at which nodes handled their
+    /// own events.
     pub inputs: u64,
-    /// Number of frames and signals that nodes sent. All of them equal the recorded ones.
+    /// Number of frames and signals that nodes sent and that equal the recorded ones.
     pub outputs: u64,
 }
 
-/// Replays the record of a run in `folder`. The files of an `unfinished` run, which was ended early, may be cut off
-/// at any byte. Their complete lines are replayed, and outputs after the last line are not compared.
+/// Replays the record of a run in `folder`. If the run is `unfinished`, its files may be cut off at any byte. Their
+/// complete lines are replayed, and outputs after the last line are not compared.
 ///
 /// # Errors
 /// A node sends other bytes or signals than in the record, the record cannot be read, or the run cannot be built.
@@ -38,7 +37,7 @@ pub fn replay(
     let processes = groups(&DrivenRun::new(point, built)?, &built.topology).len();
     let mut sum = Replayed { processes, ..Replayed::default() };
     for process in 0..processes {
-        // The nodes of one process share what is known about messages. Different processes share nothing.
+        // The nodes of one process share the times of messages. Different processes share nothing.
         let run = DrivenRun::new(point, built)?;
         let nodes = LiveNode::all(&run, &built.topology)?;
         let path = file_of(folder, process);
@@ -61,7 +60,7 @@ pub fn replay(
     Ok(sum)
 }
 
-/// The nodes of a process that get their inputs again.
+/// The nodes of one process, which get their recorded inputs again.
 struct Again<'r, 'p> {
     nodes: Vec<LiveNode<'r>>,
     /// The outputs of the nodes that the record must contain next.

@@ -11,7 +11,7 @@ const BUFFER: usize = 64 << 20;
 /// Size of a socket's buffer in bytes in runs without privileges.
 const SMALL_BUFFER: usize = 200 << 10;
 
-/// A socket for all frames of an interface of the thread's network namespace.
+/// A raw socket for all frames of an interface in the network namespace of the thread.
 ///
 /// # Errors
 /// There is no such interface, or the process has no right to raw frames.

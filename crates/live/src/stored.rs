@@ -1,23 +1,23 @@
 //! The payloads of the packets at a node.
 //!
 //! A host reads the payload of a packet from its message when the packet leaves. The sender of the queue pair may have
-//! forgotten the message by then: a packet may be sent again and wait in the NIC while the acknowledgement of the first
-//! copy arrives. [`Parts`] therefore remembers the places of the packets that have left.
+//! forgotten the message by then, if the packet is a second copy that waits in the NIC while the acknowledgement of the
+//! first copy arrives. [`Parts`] therefore remembers the places of the payloads that have left.
 //!
-//! The engine's switch queues packets without payload. Their payloads are stored here. A payload depends only on
-//! queue pair and PSN, so that all copies of a packet share one entry. Since a switch does not report which packets
-//! it drops, payloads stay until they are the oldest and must make room for new ones.
+//! The engine's switch queues packets without payload. [`Payloads`] stores the payloads. A payload depends only on
+//! queue pair and PSN, so all copies of a packet share one entry. Since a switch does not report the packets that it
+//! drops, the oldest payloads are removed when there is no more room.
 
 use anabranch_base::{MessageId, QpId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Largest number of bytes of payload that are kept.
+/// Largest number of bytes of payload that a switch keeps.
 const MOST_BYTES: usize = 64 << 20;
 
-/// The most packets of a host whose places in messages are kept.
+/// Largest number of packets for which a host keeps the places of their payloads.
 const MOST_PARTS: usize = 1 << 16;
 
-/// The place of a packet's payload: the message, the offset in it, and the length.
+/// The place of a packet's payload: the message, the offset in the message, and the length.
 pub type Part = (MessageId, u64, u16);
 
 /// The places of the payloads of the packets that a host has sent.
@@ -29,7 +29,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Remembers the place of the payload of a packet that leaves.
+    /// Stores the place of the payload of a packet that leaves.
     pub fn remember(&mut self, packet: (QpId, u32), part: Part) {
         if self.by_packet.insert(packet, part).is_none() {
             self.order.push_back(packet);
@@ -61,7 +61,7 @@ pub struct Payloads {
 pub struct Stored {
     pub offset: u32,
     pub bytes: Vec<u8>,
-    /// The number of its latest arrival.
+    /// The number of the payload's latest arrival.
     arrival: u64,
 }
 

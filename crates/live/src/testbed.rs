@@ -1,5 +1,5 @@
-//! A run on real packets. There is a process for each host, except that hosts that start each other's messages share
-//! one, and a process for all switches. The nodes act in real time.
+//! A run on real packets in real time. All switches are in one process. Each host has a process of its own, except that
+//! hosts that start each other's messages share a process.
 
 use crate::channel::{Channel, FromNodes, NodesReport, ToNodes};
 use crate::clock::monotonic_ns;
@@ -29,7 +29,7 @@ use std::time::Duration as RealDuration;
 /// The links of a testbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
-    /// A veth pair for each cable, between a network namespace for each node. This needs privileges.
+    /// Each node has a network namespace, and each cable is a veth pair between two of them. This needs privileges.
     Namespaces,
     /// A pair of connected sockets for each cable.
     SocketPairs,
@@ -39,13 +39,13 @@ pub enum Links {
 pub struct Settings<'s> {
     /// The real time that one unit of simulated time takes.
     pub dilation: u32,
-    /// The links.
+    /// The kind of links.
     pub links: Links,
     /// The longest real time of the run.
     pub limit: RealDuration,
-    /// The folder in which the run is recorded, a file for each process.
+    /// The folder for the record of the run, which has a file for each process.
     pub record: Option<&'s Path>,
-    /// Whether the user wants the run to end.
+    /// Returns whether the user wants the run to end.
     pub interrupted: &'s dyn Fn() -> bool,
 }
 
@@ -56,7 +56,7 @@ pub struct LiveOutcome {
     pub row: RunRow,
     /// Number of messages whose bytes were checked at their receivers.
     pub checked: u64,
-    /// Number of these bytes.
+    /// Number of bytes of these messages.
     pub checked_bytes: u64,
     /// Lateness with which nodes acted on frames.
     pub frames: Lateness,
@@ -74,7 +74,8 @@ pub struct LiveOutcome {
 pub const LATE_ONE_IN: u64 = 100;
 
 impl LiveOutcome {
-    /// The lateness, in packet times, that all but one in [`LATE_ONE_IN`] frames and events did not exceed.
+    /// The lateness, in packet times, that at most one in [`LATE_ONE_IN`] frames and at most one in [`LATE_ONE_IN`]
+    /// events exceeded.
     pub fn lateness(&self) -> f64 {
         let late = [&self.frames, &self.events].map(|late| late.all_but_one_in(LATE_ONE_IN));
         late[0].max(late[1]) as f64 / self.packet_ns.max(1) as f64
@@ -135,7 +136,7 @@ fn outcome(run: &DrivenRun<'_>, reports: &[NodesReport], packet_ns: u64, dilatio
     }
 }
 
-/// For each port of each node, its end of the pair of sockets of its cable.
+/// Connects each cable's two ports by a pair of sockets. Returns the socket of each port of each node.
 fn socket_pairs(topology: &Topology) -> Result<Vec<Vec<OwnedFd>>, LiveError> {
     let mut ends: Vec<Option<OwnedFd>> = (0..topology.links()).map(|_| None).collect();
     for link in (0..topology.links()).map(LinkId) {
@@ -152,7 +153,7 @@ fn socket_pairs(topology: &Topology) -> Result<Vec<Vec<OwnedFd>>, LiveError> {
         .collect())
 }
 
-/// The processes of a run. They are killed when this is dropped.
+/// The processes of a run. Dropping this value kills the processes.
 struct Processes {
     children: Vec<Child>,
     hosts: u32,
@@ -160,7 +161,7 @@ struct Processes {
 
 struct Child {
     pid: Pid,
-    /// The nodes, in words for messages.
+    /// The name of the nodes in error messages.
     name: String,
     nodes: Vec<u32>,
     channel: Channel,
@@ -346,14 +347,14 @@ impl Child {
 impl Drop for Processes {
     fn drop(&mut self) {
         for child in &self.children {
-            // A process that has ended already cannot be killed, and needs no more than to be waited for.
+            // An error means that the process has already ended.
             let _ = kill(child.pid, Kill::SIGKILL);
             let _ = waitpid(child.pid, None);
         }
     }
 }
 
-/// The nodes of each process: a host, or hosts that start each other's messages, or all switches.
+/// The nodes of each process: one host, several hosts that start each other's messages, or all switches.
 pub fn groups(run: &DrivenRun<'_>, topology: &Topology) -> Vec<Vec<u32>> {
     let clusters = run.clusters();
     let mut groups: Vec<Vec<u32>> =
@@ -382,17 +383,17 @@ fn serve<'r>(
     }
 }
 
-/// The code that a process of nodes runs, from its start to its end.
+/// Everything that a child process does, from its start to its end.
 fn child(parent: u32, namespace: Option<(&Namespaces, usize)>, serve: impl FnOnce()) -> ! {
     let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        // The kernel kills the child when the parent dies. The parent may have died before this call.
+        // From now on, the kernel kills the child when the parent dies. The parent may have died before.
         let _ = set_pdeathsig(Kill::SIGKILL);
         if getppid().as_raw() as u32 != parent {
             return 1;
         }
         // The kernel must not delay the end of a wait in order to combine it with other timers.
         let _ = set_timerslack(1);
-        // Ctrl-C, and the SIGTERM of `timeout`, reach all processes of a group. The parent decides what happens.
+        // Ctrl-C and the SIGTERM of `timeout` reach all processes of a group. Only the parent handles them.
         for ends in [Kill::SIGINT, Kill::SIGTERM, Kill::SIGHUP] {
             // SAFETY: no handler is installed.
             let _ = unsafe { signal(ends, SigHandler::SigIgn) };

@@ -1,4 +1,4 @@
-//! The nodes of one process, which run in real time.
+//! The nodes of one process in real time.
 
 use crate::channel::{Channel, FromNodes, NodesReport, ToNodes};
 use crate::clock::Clock;
@@ -22,7 +22,7 @@ use std::time::Duration as RealDuration;
 const MOST_AT_ONCE: usize = 32;
 /// The length of the longest frame: an Ethernet header, the longest IP packet and the trailer.
 const LONGEST_FRAME: usize = 14 + 65_535 + TRAILER_BYTES;
-/// The longest wait without looking at the clock.
+/// The longest wait in nanoseconds.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 
 /// A frame on an emulated link: the time of its arrival, its number, the index and the port of the sending node, and
@@ -49,7 +49,7 @@ pub struct Worker<'r> {
 }
 
 impl<'r> Worker<'r> {
-    /// Waits for the start of the run, runs the nodes until its end, and reports. Errors are reported too.
+    /// Waits for the start of the run, runs the nodes until the end of the run, and reports the results or the error.
     pub fn serve(
         run: &'r DrivenRun<'r>,
         nodes: Vec<LiveNode<'r>>,
@@ -79,7 +79,7 @@ impl<'r> Worker<'r> {
         });
         let last = match ended {
             Ok(true) => FromNodes::Report(Box::new(worker.report())),
-            // The parent has ended, so nobody reads a report.
+            // The parent has ended.
             Ok(false) => return,
             Err(error) => FromNodes::Failed(error.to_string()),
         };
@@ -272,7 +272,7 @@ impl<'r> Worker<'r> {
     }
 }
 
-/// Whether a node may have sent the frame, which is then IPv4 or MAC control. The kernel sends frames of other types.
+/// Whether the frame is IPv4 or MAC control, as frames of nodes are. The kernel's own frames have other types.
 fn is_ours(frame: &[u8]) -> bool {
     matches!(frame.get(12..14), Some([0x08, 0x00] | [0x88, 0x08]))
 }

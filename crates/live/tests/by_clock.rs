@@ -24,7 +24,7 @@ fn by_clock(point: &RunPoint, dilation: u32, record: &Path) -> LiveOutcome {
     live(point, &built, &settings).unwrap_or_else(|error| panic!("{}: {error}", point.scheme.name))
 }
 
-// This file has a single test, because a process that forks should have no other threads at work.
+// This file has a single test, because a process that forks should have no other running threads.
 #[test]
 fn messages_arrive_whole_in_nearly_the_simulated_time_and_records_are_replayed() {
     let text = r#"
@@ -46,7 +46,7 @@ fn messages_arrive_whole_in_nearly_the_simulated_time_and_records_are_replayed()
         let live = by_clock(&point, 40_000, folder.path());
         let simulated = run(&point, &Control::default()).unwrap().run;
         let (live_us, simulated_us) = (live.row.fct_mean_us, simulated.fct_mean_us);
-        // If the machine let processes wait for too long, the times of the run are not compared.
+        // If nodes acted too late because the machine was busy, the times are not compared.
         let is_near = (0.8..1.25).contains(&(live_us / simulated_us));
         assert!(
             is_near || live.needed_dilation().is_some(),
@@ -57,7 +57,7 @@ fn messages_arrive_whole_in_nearly_the_simulated_time_and_records_are_replayed()
     for point in points(text) {
         let name = &point.scheme.name;
         let folder = tempfile::tempdir().unwrap();
-        // At this small dilation nodes may act late, so the times of the run are not compared.
+        // At this small dilation nodes may act late, so the times are not compared.
         let live = by_clock(&point, 2_000, folder.path());
         let simulated = run(&point, &Control::default()).unwrap().run;
         assert_eq!((live.checked, live.row.flows_finished), (simulated.flows, simulated.flows), "{name}");
@@ -66,7 +66,7 @@ fn messages_arrive_whole_in_nearly_the_simulated_time_and_records_are_replayed()
     }
 }
 
-/// Replays a record, also with another seed and after changes to the record.
+/// Checks that a record can be replayed, but not with another seed or after changes to the record.
 fn check_replay(point: &RunPoint, folder: &Path) {
     let (name, built) = (&point.scheme.name, build(point).unwrap());
     let replayed = replay(point, &built, folder, false).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -78,7 +78,7 @@ fn check_replay(point: &RunPoint, folder: &Path) {
     let other = RunPoint { seed: point.seed + 1, ..point.clone() };
     let error = replay(&other, &built, folder, false).unwrap_err().to_string();
     assert!(error.contains("departs from the record"), "{name}: {error}");
-    // In turn, the record has another time, one line less, and an additional digit in the bytes after a payload.
+    // Each change makes the record wrong: another time, a missing line, or a digit more in the bytes after the payload.
     let path = folder.join("process-0.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     type Change<'a> = (&'a str, &'a dyn Fn(&str) -> String);

@@ -179,8 +179,7 @@ fn callbacks_come_in_the_order_of_time_and_receives_may_be_late() {
     assert_eq!([heard[2].0, heard[3].0], [500_000_000; 2]);
 }
 
-/// A short message overtakes a long one with the same tag. Each receive still gets the message that was posted in the
-/// same position.
+/// A short message overtakes a long one with the same tag.
 #[test]
 fn receives_get_messages_in_the_order_of_posting() {
     const LENGTHS: [u64; 2] = [300_000, 100];
@@ -246,8 +245,7 @@ fn what_is_wrong_is_told_with_what_to_do() {
     assert_eq!(all(&mut online, |_, ()| {}).len(), 2);
 }
 
-/// A tag uses memory only while a receive or a message is unmatched, because simulators of training may give each
-/// message its own tag.
+/// Simulators of training may give each message its own tag.
 #[test]
 fn a_tag_takes_memory_only_while_a_partner_is_missing() {
     let mut online: Online<()> = Online::new(&scenario("reps"), None).unwrap();

@@ -10,7 +10,7 @@ pub struct CampaignArgs {
     /// The scenario's TOML file, with its sweep; `-` reads it from standard input
     #[arg(value_name = "PLAN")]
     pub plan: PathBuf,
-    /// Put the runs into this folder, which may have some of them
+    /// Put the runs into this folder, which may already contain some of them
     #[arg(long = "out", value_name = "DIR")]
     pub folder: PathBuf,
     /// Carry out this part of the runs: 3/8 is the fourth of eight
@@ -19,13 +19,13 @@ pub struct CampaignArgs {
     /// Carry out only this number of runs, drawn at random with --sample-seed [default: all]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub sample: Option<usize>,
-    /// Draw the sample under this seed
+    /// Draw the sample with this seed
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub sample_seed: u64,
     /// Use this many threads for all runs [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Run nothing; print how many runs are stored already
+    /// Run nothing; print how many runs are already stored
     #[arg(long)]
     pub status: bool,
     /// Run nothing; print a job script for sbatch, with an array of this many tasks

@@ -62,13 +62,13 @@ pub struct SendArgs {
     /// The address and port of a receiver [repeat for more, each of which gets all files]
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4791", value_delimiter = ',', value_parser = peer)]
     pub to: Vec<SocketAddr>,
-    /// The built-in scheme, whose parts at hosts are used
+    /// The built-in scheme, of which only the parts in hosts are used
     #[arg(long, value_name = "NAME", default_value = "reps")]
     pub scheme: String,
-    /// The number of queue pairs, on which messages take turns
+    /// The number of queue pairs, to which messages are assigned in turn
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub qps: u32,
-    /// The rate at which packets leave at most, which is the line rate for the scheme
+    /// The highest sending rate, which the scheme takes as the line rate
     #[arg(long, default_value = "10Gbps", value_parser = rate)]
     pub rate: Rate,
     /// The round trip time of the idle path, from which windows and timeouts follow
@@ -114,7 +114,7 @@ fn rate(text: &str) -> Result<Rate, String> {
     }
 }
 
-/// An address and a port. Names are resolved, to IPv4 if they have such an address.
+/// An address and a port. A name is resolved, to an IPv4 address if it has one.
 fn address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
         return Ok(address);
@@ -141,7 +141,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     v4.copied().ok_or_else(|| "the name has no address; write one such as 127.0.0.1:4791".to_owned())
 }
 
-/// The address and port of a receiver.
+/// Reads an [`address`] whose port is not 0.
 fn peer(text: &str) -> Result<SocketAddr, String> {
     match address(text)? {
         address if address.port() == 0 => {

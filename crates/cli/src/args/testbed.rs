@@ -35,19 +35,19 @@ pub struct TestbedArgs {
     /// Run with this seed instead of the seeds of the scenario (1 if it names none) [repeat for more]
     #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
-    /// Let all times be so many times as long [default: what a busy machine carries]
+    /// Make all times this many times as long [default: a factor that a busy machine can carry]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub dilation: Option<u32>,
-    /// End a run that takes longer than this in real time [default: 10 s more than five times what it should take]
+    /// End a run that takes longer than this in real time [default: 10 s plus five times the expected time]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub limit: Option<u64>,
     /// Use pairs of sockets in place of network namespaces and veth pairs, which needs no privileges
     #[arg(long)]
     pub sockets: bool,
-    /// Write down what each node was given and when, and what it sent, for `anabranch replay`
+    /// Record the inputs of each node with their times, and its outputs, for `anabranch replay`
     #[arg(long, value_name = "DIR")]
     pub record: Option<PathBuf>,
-    /// Run nothing; say what is missing on this machine
+    /// Run nothing; print what is missing on this machine
     #[arg(long)]
     pub check: bool,
     /// Print one JSON document on standard output, and nothing else

@@ -1,4 +1,4 @@
-//! Writing of the pcapng file, which has an interface for each link and times in nanoseconds.
+//! Writing of the pcapng file, which has an interface for each captured link and times in nanoseconds.
 
 use super::{Sent, Wire};
 use anabranch_base::LinkId;

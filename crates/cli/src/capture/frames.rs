@@ -70,9 +70,9 @@ impl Wire<'_> {
         }
     }
 
-    /// The part of its message that a data packet carries. If a message is split over several queue pairs, or into
-    /// requests of DCP, the exact length of such a piece is known only at its last packet. In the other packets of
-    /// the piece, the length is that of a whole number of full packets.
+    /// The part of a message that a data packet carries. If the message is split over several queue pairs, or into
+    /// requests of DCP, the exact length of a piece is known only at the last packet of the piece. In the other packets
+    /// of the piece, the length is that of a whole number of full packets.
     fn range(&self, packet: &Packet) -> PayloadRange {
         let Repr::Data { message, message_packets, .. } = packet.repr else { return PayloadRange::default() };
         let framing = self.point.scheme.transport.framing();
@@ -88,7 +88,7 @@ impl Wire<'_> {
             _ => whole,
         };
         let request_bytes = if self.firsts.is_dcp { whole } else { message_bytes };
-        // The length in a RETH has 32 bits, and so has the offset, since it is the lower half of the address.
+        // A RETH has 32 bits for the length. The offset is the lower half of the address, so it has 32 bits as well.
         let low = |number: u64| number & u64::from(u32::MAX);
         PayloadRange {
             message,

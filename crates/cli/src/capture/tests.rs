@@ -173,7 +173,7 @@ fn every_frame_is_read_back() {
     }
 }
 
-/// The content of a packet of a user-defined transport follows the BTH, and its class is encoded in the DSCP.
+/// In a packet of a user-defined transport, the content follows the BTH. The DSCP shows whether the packet has data.
 #[test]
 fn a_custom_packet_has_its_content_behind_the_bth() {
     let points = points(INCAST);
@@ -197,7 +197,7 @@ fn a_custom_packet_has_its_content_behind_the_bth() {
     }
 }
 
-/// A NIC with several ports sends a message on all of them, so that its first packet may be on any.
+/// A NIC with several ports spreads a message over all of them, so any port may send the first packet.
 #[test]
 fn packets_of_all_ports_of_a_nic_have_their_place() {
     let text = r#"

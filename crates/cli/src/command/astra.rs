@@ -1,11 +1,11 @@
 //! `anabranch run --astra DIR`: every example of a folder of ASTRA-sim, as scenarios.
 //!
-//! An example is a network with a workload of as many NPUs, or a network alone if no workload has as many. The system
-//! configuration of a network is the one whose file has the same name without extension. If there is none, it is one
-//! with as many dimensions, preferably with a name that begins with the same word as the network's name, and
-//! otherwise with a name that does not contain `custom`. Topologies of ns-3 take their dimensions from files of
-//! logical dimensions. Each system that no example uses, and each file of groups of ranks, has an example of its own
-//! if it fits one that has a workload.
+//! An example is a network and a workload with the same number of NPUs. A network without such a workload is an example
+//! as well. The system configuration of a network is the file with the network's name, apart from the extension. If
+//! there is no such file, it is a file with the network's number of dimensions: preferably one whose name begins with
+//! the same word as the network's name, otherwise one whose name does not contain `custom`. Topologies of ns-3 take
+//! their dimensions from files of logical dimensions. Each system configuration that no example uses, and each file of
+//! groups of ranks, has an additional example with the first network and workload that fit.
 
 use super::simulate::scenario;
 use crate::args::RunArgs;
@@ -30,7 +30,7 @@ struct Files {
     systems: Vec<(String, usize)>,
     /// Traces of Chakra without the part `.RANK.et` of their names, each with its number of ranks.
     workloads: Vec<(String, u64)>,
-    /// Groups of ranks, each with its number of ranks.
+    /// Files of groups of ranks, each with the highest rank plus one.
     groups: Vec<(String, u64)>,
 }
 
@@ -45,11 +45,11 @@ struct Example {
     npus: u64,
 }
 
-/// Runs every example below `folder`, and prints the CCTs of each example, or the reason why it has none.
+/// Runs every example below `folder`, and prints the CCTs of each example, or the reason why the example has no CCT.
 ///
 /// # Errors
-/// A folder that cannot be read or has no examples, an unknown scheme, Ctrl-C, or a standard output that cannot be
-/// written.
+/// A folder that cannot be read, or that has no network or no workload. An unknown scheme, Ctrl-C, or output that
+/// cannot be written.
 pub fn run(folder: &Path, args: &RunArgs) -> Result<(), Failure> {
     let files = Files::of(folder)?;
     let examples = files.examples();
@@ -120,7 +120,7 @@ fn widths(rows: &[[String; 4]]) -> [usize; 4] {
     })
 }
 
-/// A row whose columns begin below those of the other rows.
+/// A row, in which each cell but the last one is padded to the width of its column.
 fn line(row: &[&str; 4], widths: &[usize; 4], last: &str) -> String {
     let cells: String = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  ")).collect();
     format!("{cells}{last}\n")
@@ -128,9 +128,9 @@ fn line(row: &[&str; 4], widths: &[usize; 4], last: &str) -> String {
 
 /// The outcome of an example.
 enum Outcome {
-    /// The CCT of each scheme in microseconds.
+    /// The scheme and the CCT in microseconds of each run.
     Ccts(Vec<(String, f64)>),
-    /// The reason why the example cannot run.
+    /// The reason why the example has no CCT.
     Refused(String),
     /// Ctrl-C ended the example.
     Interrupted,

@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::process::{Command, Stdio};
 
-/// A benchmark case: a permutation on a fat tree with links of 400 Gb/s and 1 us, as in the published runs of other
-/// simulators.
+/// A benchmark case: a permutation on a fat tree with links of 400 Gb/s and 1 us.
 struct Case {
     name: &'static str,
     hosts: u32,
@@ -30,10 +29,10 @@ const CASES: &[Case] = &[
 ];
 const BOTH: &[&str] = &["reps", "ops"];
 const SCHEMES: &[&str] = &["reps", "ops", LOSSLESS, "strack", "themis-spraying", "dcp"];
-/// The setup of each of [`SCHEMES`], in the same order: that of a paper that runs the scheme.
+/// The setup of each scheme in [`SCHEMES`], in the same order.
 const SETUPS: &[&str] =
     &["reps-paper", "reps-paper", "strack-paper", "strack-paper", "themis-spraying-paper", "dcp-paper"];
-/// The case and the schemes with which the time per hop of a lossless scheme is compared with that of a lossy one.
+/// The case in which the time per hop of a lossless scheme is compared with the time per hop of a lossy scheme.
 const COMPARED: &str = "perm1024";
 const LOSSY: &str = "reps";
 const LOSSLESS: &str = "rocev2";
@@ -50,7 +49,7 @@ struct Measured {
     peak_rss_bytes: Option<u64>,
 }
 
-/// Runs each case with each scheme in a separate process.
+/// Runs each case with each scheme and each number of threads, in a separate process, and prints the measurements.
 ///
 /// # Errors
 /// An unknown case, an unknown scheme, a run that failed, or a standard output that cannot be written.
@@ -87,8 +86,8 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     lossless_to_lossy(&rows).map_or(Ok(()), |text| print(&text))
 }
 
-/// Runs one case in this process and prints one line of JSON. If `sizes` has a number of hosts or bytes, it replaces
-/// that of the case.
+/// Runs one case in this process and prints one line of JSON. A number of hosts or bytes in `sizes` replaces the
+/// number of the case.
 ///
 /// # Errors
 /// The errors of [`bench()`].

@@ -14,11 +14,11 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The outcome of a run, or `None` if the run was interrupted.
+/// The outcome of a run, or `None` if Ctrl-C ended or prevented the run.
 type RunStatus = Option<Result<(), RunFailure>>;
 
-/// Carries out the runs of a scenario that the campaign's folder does not contain yet. Each run is stored in its own
-/// subfolder. With `--status` or `--slurm`, nothing is run.
+/// Carries out the requested runs of a scenario that the campaign's folder does not contain yet. Each run is stored in
+/// its own subfolder. With `--status` or `--slurm`, nothing is run.
 ///
 /// # Errors
 /// Bad input, a folder of another campaign, output that cannot be written, runs that failed, Ctrl-C. Finished runs
@@ -92,7 +92,8 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The document of `anabranch campaign --json`. `there` holds the rows of the runs that are present, and all warnings.
+/// The document of `anabranch campaign --json`. `there` holds the rows of the runs that are present, and the warnings
+/// about the scenario.
 fn document(
     args: &CampaignArgs,
     session: &Session,
@@ -136,7 +137,7 @@ fn session(plan: &Path) -> Result<Session, Failure> {
     Ok(session)
 }
 
-/// The folder of a campaign. It must not hold another campaign than that of this session.
+/// The folder of this session's campaign. A folder that holds another campaign is refused.
 fn claimed(folder: &Path, session: &Session) -> Result<Dataset, Failure> {
     Dataset::claim(folder, session.resolved(), session.files()).map_err(|error| match error {
         DatasetError::Unwritable { folder, source } => {
@@ -147,7 +148,7 @@ fn claimed(folder: &Path, session: &Session) -> Result<Dataset, Failure> {
 }
 
 /// Carries out `runs` on `threads` threads (`None` means one per core). `ended` receives the result or the error of
-/// each run that neither panicked nor was interrupted, and stores it.
+/// each run that neither panicked nor was interrupted.
 fn carry_out(
     session: &Session,
     runs: &[usize],

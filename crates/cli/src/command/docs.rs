@@ -63,7 +63,7 @@ pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
     print(&texts.join("\n"))
 }
 
-/// If `name` is listed by another command: a description of what it names, and that command's listing.
+/// If `name` is a series or a setup: a description, and the argument with which `anabranch list` lists it.
 fn listed_elsewhere(name: &str) -> Option<(&'static str, &'static str)> {
     if SeriesKind::ALL.iter().any(|kind| kind.name == name) {
         return Some(("a series of [[measure]]", "series"));

@@ -106,8 +106,8 @@ pub fn entry(section: &Section, key: &Key) -> String {
     format!("{} ({}): {}\n{rows}", key.name, heading(section), key.meaning.replace('`', ""))
 }
 
-/// If the key is itself a table, the keys of that table, or the kinds of such tables, with the command that prints more
-/// about them.
+/// For a key that is itself a table: the keys or the kinds of that table, and the command that explains them. Empty for
+/// other keys.
 fn keys_below(key: &Key) -> String {
     let (KeyType::Table(table) | KeyType::Tables(table)) = key.is else { return String::new() };
     let below: Vec<&Section> = sections().iter().filter(|section| section.table == table).collect();
@@ -178,8 +178,8 @@ fn example(key: &Key) -> &'static str {
 fn text(section: &Section) -> String {
     let mut text = format!("{}: {}\n", heading(section), section.meaning.replace('`', ""));
     let width = section.keys.iter().map(|key| key.name.len()).max().unwrap_or(0);
-    // A default that is a sentence is not counted for the column width, because it would move all meanings far to the
-    // right.
+    // A default of more than 30 bytes is not counted for the column width, because it would move all meanings far to
+    // the right.
     let defaults = section.keys.iter().map(|key| default(key, "").len());
     let wide = defaults.filter(|length| *length <= 30).max().unwrap_or(0);
     for key in section.keys {

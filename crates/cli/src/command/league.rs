@@ -1,4 +1,4 @@
-//! `anabranch league` runs every scheme in a fixed set of scenarios, the league, and ranks the schemes.
+//! `anabranch league` runs a fixed set of scenarios, the league, and ranks the schemes of each scenario.
 
 use super::list::state_bits;
 use super::simulate;
@@ -16,7 +16,7 @@ use anabranch_sim::scenario::{Figure, Scale, Scenario, Scheme, setups};
 use serde_json::json;
 use std::fs;
 
-/// Runs every scheme in the chosen scenarios of the league, and writes the page that ranks the schemes.
+/// Runs the chosen scenarios of the league, and writes the page that ranks the schemes.
 ///
 /// # Errors
 /// Bad input, output that cannot be written, Ctrl-C. A run that failed is part of the result: a scheme that does not
@@ -94,7 +94,7 @@ struct LeagueScenario<'f> {
     explanation: Option<Explanation>,
     /// All schemes of the scenario, under the common setup.
     on_common: Scenario,
-    /// The schemes of papers, each under its paper's setup, by the name of the setup.
+    /// For each setup of a paper, its name and the scenario with the paper's schemes under that setup.
     on_own: Vec<(&'static str, Scenario)>,
 }
 

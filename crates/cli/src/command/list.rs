@@ -212,9 +212,9 @@ fn message_state(tracked: u32, fields: &[StateField]) -> (String, Value) {
     (text, json)
 }
 
-/// For the total of a ToR: the number of queue pairs to other ToRs that each NIC has, and the number of NICs below a
-/// ToR. The values are those of Themis-spraying, Table 2.
+/// The number of queue pairs of a NIC to other ToRs, from Themis-spraying, Table 2.
 const NIC_QPS: u64 = 512;
+/// The number of NICs below a ToR, from Themis-spraying, Table 2.
 const TOR_NICS: u64 = 16;
 
 fn program_state(program: &ProgramConfig) -> (String, Value) {

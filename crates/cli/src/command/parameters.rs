@@ -6,7 +6,7 @@ use anabranch_sim::Parameter;
 use anabranch_sim::scenario::{KindListing, PartListing, Registry, SchemeListing, schemes};
 use serde_json::{Value, json};
 
-/// The form in which parameters are printed.
+/// The form in which a reference is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Text for a terminal.
@@ -89,8 +89,8 @@ impl Entry {
         whole(key) || key.split_once('.').is_some_and(|(_, path)| self.path == path)
     }
 
-    /// Whether `key` names a table that contains the parameter, such as `fabric.pfc` or `pfc.at`. A scheme may precede
-    /// the table's path, or `key` may be the end of it.
+    /// Whether `key` names a table that contains the parameter, such as `fabric.pfc` or `pfc.at`. `key` may be the
+    /// table's path, with or without a scheme before it, or the end of that path.
     pub fn is_within(&self, key: &str) -> bool {
         let path = self.path.replace("[]", "");
         let within = |key: &str| path.starts_with(&format!("{key}."));

@@ -117,7 +117,7 @@ fn which(all: &[figures::FigureFile]) -> String {
     )
 }
 
-/// The cost of the runs of a figure. That of a model is negligible.
+/// The cost of the runs of a figure. The cost of a model is negligible and is 0 here.
 fn cost(figure: &Figure) -> Result<Cost, Failure> {
     match &figure.scenario {
         Some(scenario) => Cost::estimate(&scenario.points()?, None),
@@ -178,8 +178,8 @@ fn text(figure: &Figure, done: &Simulated) -> String {
     text + "\n"
 }
 
-/// A summary of the outcomes: `7 claims: 5 hold, 1 direction-only, 1 differ`. At the quick scale it has only the
-/// number of claims and of those that could not be evaluated, because outcomes at that scale do not count.
+/// A summary of the outcomes: `7 claims: 5 hold, 1 direction-only, 1 differ`. At the quick scale, it has only the
+/// number of claims and the number of claims that could not be evaluated, because outcomes at that scale do not count.
 fn summary(claims: &[ClaimRow], scale: Scale) -> String {
     let failed = claims.iter().filter(|row| matches!(row.result, ClaimResult::Failed { .. })).count();
     let failed = if failed == 0 { String::new() } else { format!(", {failed} could not be evaluated") };

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 /// The runs of a figure on real packets.
 pub struct OnRealPackets {
     finished: Finished,
-    /// The number of runs that were begun.
+    /// The number of runs that a testbed can carry.
     runs: usize,
-    /// The reasons why the other runs were not.
+    /// The reasons why the other runs are left out.
     refused: Vec<String>,
 }
 
@@ -60,13 +60,13 @@ impl OnRealPackets {
         text + "\n"
     }
 
-    /// The text's contents as JSON.
+    /// The content of [`text`](Self::text) as JSON.
     pub fn document(&self) -> Value {
         let runs: Vec<Value> = self.finished.pairs.iter().map(document).collect();
         json!({ "runs": runs, "failed": self.finished.failed, "not_run": self.refused })
     }
 
-    /// The failure of the runs that were begun.
+    /// The failure of the runs on real packets.
     ///
     /// # Errors
     /// A run failed, or the command was ended early.

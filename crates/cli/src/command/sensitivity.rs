@@ -25,11 +25,11 @@ use std::collections::{BTreeMap, BTreeSet};
 const RUNS_AT_ONCE: usize = 16;
 
 /// Runs figures under the setups that the text of their papers permits, and prints the outcomes of their claims. The
-/// setups are all combinations of the varied settings, if neither they nor their runs are more than
-/// [`MOST_RUNS_TOGETHER`], and otherwise those with at most one changed setting.
+/// setups are all combinations of the varied settings, if there are at most [`MOST_RUNS_TOGETHER`] combinations and at
+/// most as many runs. Otherwise, each setup has at most one changed setting.
 ///
 /// # Errors
-/// An unknown figure, no figure with unspecified settings, a setup that cannot be resolved, output that cannot be
+/// An unknown figure, no figure with varied settings, a setup that cannot be resolved, output that cannot be
 /// written, a run that failed, Ctrl-C.
 pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
     let all = figures::all(args.figures_dir.as_deref())?;
@@ -288,7 +288,7 @@ impl Plan<'_> {
 
     /// The estimated time of the remaining runs. Each run is assumed to take as long as the run with the same scheme,
     /// seed and point of the sweep under the figure's default setup. If that run is not stored, the mean over the
-    /// stored runs of that setup is used. Several runs are simulated at the same time.
+    /// stored runs of that setup is used. The sum is divided by the number of runs that are simulated at the same time.
     fn estimate(&self, kept: &RunCache, left: &[usize], threads: Option<u16>) -> String {
         let own = self.setups[0].runs.iter().filter_map(|&run| kept.row(run));
         let own: Vec<RunRow> = own.collect();
@@ -311,7 +311,7 @@ impl Plan<'_> {
         )
     }
 
-    /// The name of a run, with the first setup that contains it.
+    /// The name of a run, with the changed settings of the first setup that contains the run.
     fn name_of(&self, run: usize) -> String {
         let point = &self.runs[run].1;
         let name = describe(&point.scheme.name, point.seed, &point.sweep);

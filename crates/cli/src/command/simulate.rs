@@ -109,7 +109,7 @@ pub fn scenario(prepared: &Prepared, baselines: bool, output: &OutputArgs) -> Re
     job.perform(output)
 }
 
-/// Prints the warnings of the runs. Those of the scenario were printed when it was read.
+/// Prints the warnings of the runs. The warnings about the scenario were printed when it was read.
 fn warn(results: &ResultSet) {
     results.run_warnings().iter().for_each(|warning| note(&format!("warning: {warning}")));
 }

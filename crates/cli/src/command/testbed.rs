@@ -26,7 +26,7 @@ pub fn testbed(args: &TestbedArgs) -> Result<(), Failure> {
     let over = Overrides {
         schemes: args.schemes.clone(),
         seeds: args.seeds.clone(),
-        // A run on real packets takes long, so that one seed is the default.
+        // A run on real packets takes long, so the default is one seed.
         usual_seeds: vec![1],
     };
     let written = source::open(path)?;

@@ -267,7 +267,7 @@ fn a_question_that_is_none_is_refused() {
         let ended = place.run(&["find", "s.toml", "--out", "out"]).expect(2);
         assert!(ended.stderr.contains(expected), "{question}: {}", ended.stderr);
     }
-    // The question does not change the scenario itself.
+    // A scenario with a valid question is accepted.
     place.write("s.toml", incast() + QUESTION);
     place.run(&["check", "s.toml"]).expect(0);
 }

@@ -185,7 +185,7 @@ fn scenarios_of_the_book_are_accepted_without_a_warning() {
     assert!(seen["README.md"] >= 1 && seen.values().sum::<usize>() > 15, "{seen:?}");
 }
 
-/// The command prints the output that the README shows. It has few enough lines to be read in ten seconds.
+/// The command prints the output that the README shows, which has few enough lines to be read in ten seconds.
 #[test]
 fn the_output_in_the_readme_is_that_of_its_scenario() {
     let pages = pages();
@@ -201,7 +201,7 @@ fn the_output_in_the_readme_is_that_of_its_scenario() {
     assert!(printed.contains(output.trim_end()), "{output}\nis not in\n{printed}");
 }
 
-/// The dependencies in the book's manifest exist under these names. Its edition and its link-time optimisation are
+/// Checks the book's manifest. Its dependencies exist under their names, and its edition and link-time optimisation are
 /// those of the workspace.
 fn manifest(text: &str) {
     let read = |text: &str| text.parse::<toml::Table>().unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -283,7 +283,7 @@ fn links_of_the_book_lead_somewhere() {
     }
 }
 
-/// Reads results as in the book, if Python has the libraries.
+/// Runs the queries of the book, if Python has the libraries.
 #[test]
 fn queries_of_the_book_run() {
     let python = std::env::var("ANABRANCH_PYTHON").unwrap_or_else(|_| "python3".to_owned());

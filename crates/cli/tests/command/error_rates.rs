@@ -123,8 +123,7 @@ fn a_fault_that_names_the_error_rate_takes_its_place() {
     assert_eq!(json["faults"][1]["on"], json!("error-rate:0.001"));
 }
 
-/// The cost of a fault is that of the fault alone, because the losses of the file are part of the fabric with and
-/// without the fault.
+/// The slowdown by a fault is due to the fault alone, because the losses of the file occur with and without the fault.
 #[test]
 fn beside_another_fault_the_losses_of_the_file_stay_in_the_baseline() {
     let place = place("0.001", "");

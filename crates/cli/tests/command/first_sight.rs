@@ -134,7 +134,7 @@ fn runs_without_faults_are_told_apart_in_the_table_of_curves() {
     assert_eq!(lines.next(), Some("run,scheme,seed,baseline,series,entity,time_ps,value"));
     let with = |truth: &str| csv.lines().filter(|line| line.split(',').nth(3) == Some(truth)).count();
     assert!(with("true") > 0 && with("false") > 0, "{csv}");
-    // The curves have two schemes with the fault, and then the same two schemes without it.
+    // The first two runs have the fault. The other runs are their baselines.
     let is_baseline = |line: &str| line.split(',').next().unwrap().parse::<u32>().unwrap() >= 2;
     assert!(lines.all(|line| (line.split(',').nth(3) == Some("true")) == is_baseline(line)), "{csv}");
 }

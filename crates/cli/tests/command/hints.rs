@@ -1,4 +1,4 @@
-//! Tests that the correction that an error message proposes works, and has the meaning that the user intended.
+//! Tests of the corrections that error messages propose. A correction works and has the meaning that the user intended.
 
 use crate::common::{Place, SMALL, edited};
 

@@ -1,4 +1,4 @@
-//! Tests of the league: every scheme in every scenario.
+//! Tests of the league, which ranks schemes in a fixed set of scenarios.
 
 use crate::common::Place;
 use serde_json::Value;

@@ -18,8 +18,8 @@ fn begin(place: &Place, args: &[&str]) -> Child {
 
 fn begin_receiver(place: &Place, at: &str, more: &[&str]) -> Child {
     let child = begin(place, &[&["live", "receive", "--listen", at], more].concat());
-    // The port cannot be bound once the receiver listens. A connection to it would take the place of a sender until
-    // it closes.
+    // The port cannot be bound once the receiver listens. The test does not connect to the receiver, because a
+    // connection takes the place of a sender.
     while TcpListener::bind(at).is_ok() {
         sleep(Duration::from_millis(20));
     }
@@ -140,7 +140,7 @@ fn bad_input_has_one_clear_error() {
         (&["live", "send", "a", "--loss", "1"], 2, "a share is a number of 0 or more and less than 1"),
         (&["live", "send", "a", "--payload", "1B"], 2, "payloads have 64 to 9000 bytes"),
         (&["live", "receive", "--out", "-", "--json"], 2, "both need standard output"),
-        // Arguments are checked before anybody is connected to.
+        // Arguments are checked before a connection is made.
         (&["live", "send", "a", "--scheme", "repz"], 2, "write: --scheme reps"),
         (&["live", "send", "a", "--scheme", "hpcc"], 2, "help: every other scheme runs on real packets"),
         (
@@ -168,7 +168,7 @@ fn bad_input_has_one_clear_error() {
     }
 }
 
-/// A receiver prints the port that the system chose, and takes a name for an address.
+/// A receiver prints the port that the system chose. Both ends accept a host name as an address.
 #[test]
 fn a_port_of_the_system_and_a_name() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! Tests of the papers' pages: the counts on the page of a paper agree with the tables of claims on the page with its
-//! details, which list every claim of the figures.
+//! Tests of the papers' pages. A paper has a page with counts and a page with details. The counts agree with the tables
+//! of claims in the details, and these tables have every claim of the figures.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -88,8 +88,8 @@ fn tshark_decodes_every_packet_of_every_transport() {
                 assert!(protocols.starts_with("eth:ethertype:ip:udp:infiniband"), "{scheme}: {line}");
                 assert_eq!(checksum, "1", "{scheme}: {line}");
             }
-            // Packets with other opcodes need not show an ICRC: a middle packet of a message may be trimmed, and
-            // behind an AETH tshark does not look for one.
+            // Packets with other opcodes need not show an ICRC: a middle packet of a message may be trimmed, and tshark
+            // does not look for an ICRC behind an AETH.
             if matches!(opcode, "6" | "8" | "10") {
                 assert!(icrc.len() == 10 && icrc != "0x00000000", "{scheme}: {line}");
             }

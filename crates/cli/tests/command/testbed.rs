@@ -205,7 +205,6 @@ fn every_transport_carries_all_bytes_under_losses_and_a_cut_link() {
     }
 }
 
-/// A run that fails or is ended early takes no result of another one with it.
 #[test]
 fn finished_runs_are_printed_whatever_becomes_of_the_others() {
     let place = Place::new();
@@ -299,7 +298,7 @@ fn what_a_testbed_cannot_do_is_said_with_a_way_out() {
     place.run(&["testbed"]).expect(2);
 }
 
-/// A figure of which one scheme has no form on the wire.
+/// One scheme of the figure has no form on the wire.
 #[test]
 fn a_figure_on_real_packets_beside_its_simulation() {
     let place = Place::new();

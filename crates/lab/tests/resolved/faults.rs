@@ -1,4 +1,4 @@
-//! The directed links that the faults of every figure except the league's affect, compared with `faults.txt`. With
+//! The test compares the directed links that faults affect with `faults.txt`, for all figures but the league's. With
 //! `ANABRANCH_RECORD=1` the file is written again, for intended changes.
 
 use crate::{figures, folder};
@@ -8,11 +8,11 @@ use anabranch_lab::scenario::{FaultSpec, Scenario};
 use anabranch_results::digest::text_digest;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Largest number of links whose names are listed. More links are represented by a digest of their names.
+/// Largest number of links that are listed by name. For more links, the line has a digest of their names.
 const MOST_NAMED: usize = 40;
 
-/// A line for each kind, start and duration of a scenario's faults, with the links that they affect in any run, in
-/// the order of their numbers.
+/// A line for each combination of kind, start and duration of a scenario's faults. It has all links that these faults
+/// affect in any run, in the order of their numbers.
 fn lines(name: &str, scenario: &Scenario) -> Vec<String> {
     let mut found: BTreeMap<String, BTreeSet<LinkId>> = BTreeMap::new();
     let mut links_by_name = Vec::new();

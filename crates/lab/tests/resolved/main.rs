@@ -1,6 +1,6 @@
-//! The resolved schemes of every figure except the league's, at both scales, compared with `figures.toml`. A change
-//! of a default or a setup thus cannot change a figure unnoticed. The schemes alone, with the setups of their papers,
-//! are compared too.
+//! The tests compare the resolved schemes of all figures but the league's, at both scales, with `figures.toml`. A
+//! change of a default or a setup thus cannot change a figure unnoticed. The tests also compare each built-in scheme
+//! with the setup of its paper.
 //!
 //! A parameter that is new since the recording may be added. A recorded parameter may not change, disappear, or
 //! appear where it was not. With `ANABRANCH_RECORD=1` the file is written again, for new figures and for intended
@@ -17,10 +17,10 @@ use toml::{Table, Value};
 
 const PARTS: [&str; 4] = ["transport", "cc", "lb", "fabric"];
 
-/// A scheme, as its queue pairs per connection and its parts as inline tables.
+/// A scheme: its number of queue pairs per connection, and its parts as inline tables.
 type Form = (i64, [String; 4]);
 
-/// The forms of each scheme, by figure and scale. A sweep may produce several forms of a scheme.
+/// The forms of each scheme, by figure and scale. A scheme has several forms if a sweep changes its parameters.
 type Forms = BTreeMap<String, BTreeMap<String, Vec<Form>>>;
 
 fn folder(name: &str) -> PathBuf {
@@ -39,13 +39,13 @@ fn figures() -> Vec<(String, Figure)> {
     let mut found = Vec::new();
     for paper in std::fs::read_dir(folder("figures")).unwrap() {
         let paper = paper.unwrap().path();
-        // The league uses the setup `common`, which may change. The catalogue is a file and not a folder.
+        // The league uses the setup `common`, which may change. The catalogue is not a folder.
         if !paper.is_dir() || paper.ends_with("league") {
             continue;
         }
         for file in std::fs::read_dir(&paper).unwrap() {
             let file = file.unwrap().path();
-            // The folder also contains the graphs that the figures use.
+            // A folder may also contain graphs that the figures use.
             if file.extension().is_none_or(|extension| extension != "toml") {
                 continue;
             }
@@ -99,8 +99,8 @@ fn forms() -> Forms {
     all
 }
 
-/// The contents of the file: each distinct part once, and each scheme as its queue pairs and the numbers of its
-/// parts.
+/// The contents of the file: each distinct part once, and each scheme as its number of queue pairs and the indices of
+/// its parts.
 fn written(forms: &Forms) -> String {
     let mut parts: [Vec<&str>; 4] = Default::default();
     let mut of_figures = String::new();
@@ -135,7 +135,7 @@ fn written(forms: &Forms) -> String {
     text + &of_figures
 }
 
-/// The forms in the file, and the paths of the parameters that occur in it.
+/// The forms in the file, and the paths of all parameters in the file.
 fn recorded(text: &str) -> (Forms, BTreeSet<String>) {
     let file: Table = toml::from_str(text).unwrap();
     let number = |value: &Value| value.as_integer().unwrap();
@@ -156,7 +156,7 @@ fn recorded(text: &str) -> (Forms, BTreeSet<String>) {
     (figures.map(|(figure, schemes)| (figure.clone(), forms(schemes))).collect(), known)
 }
 
-/// The parameters of a part, by path. Each path begins with the part and its kind.
+/// The parameters of a part, by path. Each path begins with the part and, if the part has one, its kind.
 fn parameters(part: &str, value: &Value) -> BTreeMap<String, String> {
     fn collect(at: &str, value: &Value, found: &mut BTreeMap<String, String>) {
         match value {

@@ -1,4 +1,5 @@
-//! The TCP connection between a sender and a receiver: the agreement at the beginning, the files, and signs of life.
+//! The TCP connection between a sender and a receiver. Its messages are the agreement at the beginning, reports on
+//! files, and signs of life.
 
 use super::{Stored, TransferParameters, VERSION, system};
 use crate::channel::Channel;
@@ -15,12 +16,12 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration as RealDuration;
 
-/// The interval of signs of life.
+/// The interval of signs of life, in nanoseconds.
 const SIGN_NS: u64 = 500_000_000;
-/// The longest wait for a connection, and for room in one.
+/// The longest wait for a connection to be established or to accept data.
 const CONNECT: RealDuration = RealDuration::from_secs(5);
 
-/// The time for which a connection stays open after a failure, unless the peer ends it.
+/// The time in nanoseconds for which a connection stays open after a failure, unless the peer ends it.
 const CLOSE_NS: u64 = 1_000_000_000;
 
 /// The first message of each peer. A peer of any version can read the first two fields.
@@ -48,7 +49,7 @@ pub enum FromSender {
     /// A file has ended.
     End {
         number: u32,
-        /// The number of its messages.
+        /// The number of messages of the file.
         messages: u32,
         /// The length of the file in bytes.
         bytes: u64,
@@ -63,7 +64,7 @@ pub enum FromSender {
 /// A message from a receiver, after its greeting.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum FromReceiver {
-    /// This number of messages has been written.
+    /// The number of messages that have been written so far.
     Written(u64),
     /// A file has arrived whole.
     Stored(Stored),
@@ -78,7 +79,7 @@ pub enum FromReceiver {
 pub struct Offer {
     /// The parameters.
     pub parameters: TransferParameters,
-    /// The UDP port to which answers go.
+    /// The sender's UDP port for answers.
     pub answers: u16,
 }
 
@@ -94,7 +95,7 @@ pub enum Grant {
 /// One end of the connection.
 pub struct Control {
     channel: Channel<TcpStream>,
-    /// The peer in words: `the receiver at 127.0.0.1:4791`.
+    /// The name of the peer in error messages, such as `the receiver at 127.0.0.1:4791`.
     pub peer: String,
     silence: RealDuration,
     heard_ns: u64,
@@ -108,7 +109,7 @@ impl Control {
     /// Connects to a receiver.
     ///
     /// # Errors
-    /// Nobody listens there or can be reached, or the connection has ended already.
+    /// No receiver can be reached at `to`, or the connection has already ended.
     pub fn connect(to: SocketAddr, silence: RealDuration) -> Result<(Control, SocketAddr), LiveError> {
         let stream = TcpStream::connect_timeout(&to, CONNECT).map_err(|error| {
             LiveError::Broken(format!(
@@ -122,7 +123,7 @@ impl Control {
     /// A connection to a peer.
     ///
     /// # Errors
-    /// The connection has ended already.
+    /// The connection has already ended.
     pub fn new(stream: TcpStream, peer: String, silence: RealDuration) -> Result<Control, LiveError> {
         // Messages are short, and a peer waits for some of them.
         setsockopt(&stream, TcpNoDelay, &true).map_err(|error| system(&peer)(error.into()))?;
@@ -152,7 +153,7 @@ impl Control {
         self.send(&Greeting { anabranch_live: VERSION, program, content })
     }
 
-    /// The content of the peer's greeting, once it has arrived.
+    /// The content of the peer's greeting. None if the greeting has not arrived yet.
     ///
     /// # Errors
     /// The peer is gone or silent for too long, is of another version, or speaks another protocol.
@@ -201,12 +202,12 @@ impl Control {
         Err(LiveError::Broken(format!("{} {why}", self.peer)))
     }
 
-    /// Ends the connection after a failure, whose message the peer may still have to read. If the peer sends anything
-    /// to a connection that was closed, its system discards what it has not read.
+    /// Ends the connection after a failure, and gives the peer time to read the message about the failure. If the
+    /// connection were closed at once, data from the peer would reset it, and the peer could lose the message.
     pub fn close(self) {
         let stream = self.channel.stream();
         let deadline = monotonic_ns() + CLOSE_NS;
-        // A connection that has ended already needs nothing more.
+        // An error means that the connection has already ended.
         let _ = stream.shutdown(Shutdown::Write);
         let _ = stream.set_nonblocking(false);
         let _ = stream.set_read_timeout(Some(RealDuration::from_nanos(CLOSE_NS)));
@@ -214,10 +215,10 @@ impl Control {
         while monotonic_ns() < deadline && stream.read(&mut rest).is_ok_and(|bytes| bytes > 0) {}
     }
 
-    /// The next message that has arrived.
+    /// The next message that has arrived. None if there is no further message yet.
     ///
     /// # Errors
-    /// The peer is gone or silent for too long, or sends no known message.
+    /// The peer is gone or silent for too long, or sends an unknown message.
     pub fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, LiveError> {
         if self.waiting.is_empty() {
             self.read()?;
@@ -271,7 +272,7 @@ impl Control {
         self.channel.stream().peer_addr().map_err(system(&self.peer))
     }
 
-    /// The connection, to wait for.
+    /// The file descriptor of the connection, for a poll.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.channel.stream().as_fd()
     }

@@ -7,8 +7,9 @@
 //! | 6-3 | number of the transfer at the receiver |
 //! | 2-1 | entropy value |
 //!
-//! The ICRC covers the headers of two hosts with the numbers 0 and 1 in place of the true addresses, which a NAT may
-//! change. The entropy value selects one of the sender's UDP ports, of which there may be fewer than entropy values.
+//! The ICRC covers IP addresses. It is computed for the addresses of two hosts with the numbers 0 and 1, because a NAT
+//! may change the true addresses. The entropy value selects one of the sender's UDP ports, of which there may be fewer
+//! than entropy values.
 
 use crate::codec::psn_of;
 use crate::error::LiveError;
@@ -29,7 +30,7 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 
 const TRAILER_BYTES: usize = 6;
-/// The room before a received datagram for the headers that its ICRC covers: Ethernet, IPv4 and UDP.
+/// The room before a received datagram for the headers of its frame: Ethernet, IPv4 and UDP.
 const HEADER_ROOM: usize = 14 + 20 + 8;
 /// The most bytes before and after a payload: IPv6, UDP, BTH, RETH, the longest extension of data, ICRC, and trailer.
 pub const MOST_OVERHEAD: usize = 40 + 8 + 12 + 16 + 32 + 4 + TRAILER_BYTES;
@@ -38,11 +39,12 @@ const MOST_BATCH: usize = 60_000;
 /// The size of a buffer for received datagrams that the kernel has joined.
 const RECEIVE_BYTES: usize = 1 << 16;
 const RECEIVE_BUFFERS: usize = 8;
-/// The size of such a buffer with the room for the headers of its first datagram.
+/// The size of a receive buffer with the room for the headers of the first datagram.
 const BUFFER_BYTES: usize = HEADER_ROOM + RECEIVE_BYTES;
-/// The bytes that may wait at a socket.
+/// The size of a socket's send buffer, and of its receive buffer, in bytes.
 const SOCKET_BYTES: usize = 16 << 20;
-/// The longest wait for room in the kernel, in milliseconds. A packet that finds none by then is lost, as on a full link.
+/// The longest wait for room in the kernel, in milliseconds. Packets for which there is still no room are lost, as on a
+/// full link.
 const LONGEST_WAIT_MS: u16 = 20;
 
 /// Converts the packets of one transfer at one peer.
@@ -52,12 +54,14 @@ pub struct Codec {
     pub transfer: u32,
     /// The latest PSN of each queue pair, from which 24-bit PSNs are restored.
     psns: Vec<u32>,
-    /// The bytes before and after the payload of the last packet.
+    /// The headers and the bytes before the payload of the last encoded packet.
     head: Vec<u8>,
+    /// The bytes after the payload of the last encoded packet.
     end: Vec<u8>,
 }
 
-/// A packet that was read, with the place of its payload in the frame, and its offset in the message.
+/// A packet that was read. For a data packet, `payload` has the place of the payload in the frame, and its offset in
+/// the message.
 pub struct Read {
     pub packet: Packet,
     pub payload: Option<(Range<usize>, u64)>,
@@ -72,7 +76,8 @@ impl Codec {
         Codec { format, transfer, psns: vec![0; qps as usize], head: Vec::new(), end: Vec::new() }
     }
 
-    /// The datagram of a packet, in three parts. The second is the payload of a data packet.
+    /// The datagram of a packet, in three parts. The second part is the payload, which is empty for other packets than
+    /// data.
     ///
     /// # Errors
     /// The packet has no form as bytes.
@@ -99,11 +104,11 @@ impl Codec {
         Ok([&self.head[HEADER_ROOM..], content.bytes, &self.end])
     }
 
-    /// Reads a datagram that arrives at host `dst`. In `frame`, [`HEADER_ROOM`] bytes precede it, which are
+    /// Reads a datagram that arrives at host `dst`. In `frame`, the datagram follows [`HEADER_ROOM`] bytes, which are
     /// overwritten.
     ///
     /// # Errors
-    /// The datagram is damaged or no packet, or its queue pair is not one of the transfer.
+    /// The datagram is damaged or no packet, or the transfer has no such queue pair.
     pub fn decode(
         &mut self,
         (now, dst): (Time, HostId),
@@ -144,13 +149,13 @@ impl Codec {
     }
 }
 
-/// The number of the transfer to which a datagram belongs, whose frame has [`HEADER_ROOM`] bytes before it.
+/// The number of the transfer of a datagram, which follows [`HEADER_ROOM`] bytes in `frame`.
 pub fn transfer_of(frame: &[u8]) -> Option<u32> {
     let at = frame.len().checked_sub(TRAILER_BYTES).filter(|at| *at >= HEADER_ROOM)?;
     Some(frame[at..at + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
 }
 
-/// A UDP socket that sends and receives several datagrams by one call.
+/// A UDP socket that sends and receives several datagrams in one call.
 pub struct Socket {
     pub udp: UdpSocket,
     state: UdpSocketState,
@@ -160,7 +165,7 @@ impl Socket {
     /// A socket that is bound to an address.
     ///
     /// # Errors
-    /// The socket cannot be bound or set up, for example because the address is in use or is none of this machine's.
+    /// The socket cannot be bound or set up, for example because the address is in use or belongs to another machine.
     pub fn bind(address: SocketAddr) -> io::Result<Socket> {
         let udp = UdpSocket::bind(address)?;
         let state = UdpSocketState::new((&udp).into())?;
@@ -174,8 +179,9 @@ impl Socket {
         Ok(Socket { udp, state })
     }
 
-    /// Receives the datagrams that have arrived, without waiting. Calls `each` with whether the datagram is marked, and
-    /// with [`HEADER_ROOM`] bytes and the datagram. Returns false if none had arrived.
+    /// Receives a batch of datagrams that have arrived, without waiting. For each datagram, calls `each` with whether
+    /// the datagram has a congestion mark, and with [`HEADER_ROOM`] bytes and the datagram. Returns false if none had
+    /// arrived.
     ///
     /// # Errors
     /// The socket cannot be read, or `each` fails.
@@ -191,7 +197,7 @@ impl Socket {
             std::array::from_fn(|_| parts.next().unwrap_or(IoSliceMut::new(&mut [])));
         let count = match self.state.recv((&self.udp).into(), &mut slices, &mut meta) {
             Ok(count) => count,
-            // An ICMP message about an earlier packet. The control connection reports a peer that is gone.
+            // This is an ICMP message about an earlier packet. The control connection reports a peer that is gone.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => 0,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => 0,
             Err(error) => return Err(super::system("packets cannot be received")(error)),
@@ -200,7 +206,7 @@ impl Socket {
             let is_marked = meta.ecn == Some(EcnCodepoint::Ce);
             for from in (0..meta.len).step_by(meta.stride.max(1)) {
                 let end = meta.len.min(from + meta.stride);
-                // The headers overwrite the end of the datagram before this one, which has been read.
+                // The headers overwrite the end of the datagram before, which has already been read.
                 each(is_marked, &mut bytes[from..HEADER_ROOM + end])?;
             }
         }
@@ -228,7 +234,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Loses this share of packets.
+    /// Artificial losses of this share of packets.
     pub fn new(share: f64, seed: u64) -> Losses {
         Losses { share, random: stream(seed, 0, Purpose::LinkLoss), count: 0 }
     }
@@ -241,10 +247,10 @@ impl Losses {
     }
 }
 
-/// The datagrams that wait to be sent from one socket to one address. The kernel gets those of equal size together.
+/// The datagrams that wait to be sent from one socket to one address. They go to the kernel in one call.
 pub struct Batch {
     to: SocketAddr,
-    /// The mark with which packets leave. Only data may be marked by switches.
+    /// The ECN codepoint with which packets leave. Switches may mark only data packets.
     ecn: Option<EcnCodepoint>,
     bytes: Vec<u8>,
     /// The size of each datagram except the last, which may be shorter.
@@ -259,7 +265,7 @@ impl Batch {
         Batch { to, ecn, bytes: Vec::with_capacity(MOST_BATCH), size: 0, count: 0 }
     }
 
-    /// Adds a datagram of these parts, unless it is lost on purpose.
+    /// Adds a datagram of these parts, unless the datagram is lost on purpose.
     ///
     /// # Errors
     /// See [`flush`](Self::flush).
@@ -281,10 +287,10 @@ impl Batch {
         Ok(())
     }
 
-    /// Sends what waits.
+    /// Sends the datagrams of the batch.
     ///
     /// # Errors
-    /// A packet is larger than the path carries, or the socket cannot send.
+    /// A packet is too large for the path, or the socket cannot send.
     pub fn flush(&mut self, socket: &Socket) -> Result<(), LiveError> {
         if self.count == 0 {
             return Ok(());
@@ -300,7 +306,7 @@ impl Batch {
             match socket.state.try_send((&socket.udp).into(), &transmit) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock && !is_last => {
                     let mut fds = [PollFd::new(socket.udp.as_fd(), PollFlags::POLLOUT)];
-                    // An interrupted wait is as good as a short one.
+                    // Sending is tried again even if the wait was interrupted.
                     let _ = poll(&mut fds, PollTimeout::from(LONGEST_WAIT_MS));
                 }
                 Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
@@ -310,7 +316,8 @@ impl Batch {
                         self.size, self.to
                     )));
                 }
-                // Packets that find no room, or nobody who listens, are lost as on a link. Transports send them again.
+                // If there is no room, or if nobody listens, the packets are lost, as on a link. Transports send them
+                // again.
                 Err(error)
                     if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused)
                         || error.raw_os_error() == Some(libc::ENOBUFS) =>

@@ -1,7 +1,7 @@
 //! The protocol state machines (`anabranch-proto`) of a transfer: its senders and receivers.
 //!
-//! A scenario with two hosts at one switch gives them their parameters and the facts about the path, so that a scheme
-//! means here what it means in a simulation on the setup `common`.
+//! Their parameters and the facts about the path come from a scenario with two hosts at one switch, so a scheme has the
+//! same parameters as in a simulation on the setup `common`, except the payload.
 
 use super::TransferParameters;
 use crate::error::LiveError;
@@ -15,7 +15,7 @@ const MOST_QPS: u32 = 256;
 /// The largest message in bytes.
 const LARGEST_MESSAGE: u32 = 64 << 20;
 
-/// Both ends of all queue pairs of a transfer. Each peer uses its own.
+/// Both ends of all queue pairs of a transfer. A sender of files uses `senders`, and a receiver uses `receivers`.
 pub struct Endpoints {
     pub senders: Vec<AnySender>,
     pub receivers: Vec<AnyReceiver>,
@@ -33,7 +33,7 @@ impl Endpoints {
     /// The endpoints of a transfer.
     ///
     /// # Errors
-    /// A parameter is unknown or out of its range, or the scheme uses a feature that only the simulator has.
+    /// A parameter is wrong, or the scheme uses a feature that only the simulator has.
     pub fn new(parameters: &TransferParameters) -> Result<Endpoints, LiveError> {
         let TransferParameters { qps, message_bytes, .. } = *parameters;
         if !(1..=MOST_QPS).contains(&qps) || !(1..=LARGEST_MESSAGE).contains(&message_bytes) {
@@ -69,7 +69,7 @@ fn scenario(parameters: &TransferParameters) -> Result<String, LiveError> {
             "the round trip time {rtt:?}: {error}\n  help: write \"500us\", for example"
         ))
     })?;
-    // A round trip passes two links in each direction.
+    // A round trip passes two links in each direction, so a link has a quarter of the round trip time.
     let latency_ns = rtt_ps.0 / 4000;
     Ok(format!(
         "schemes = [\"reps\"]\nseeds = [{seed}]\nworkload = {{ kind = \"permutation\", bytes = \"1MiB\" }}\n\

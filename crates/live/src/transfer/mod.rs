@@ -2,8 +2,8 @@
 //!
 //! A sender and a receiver agree over a TCP connection (`control`), and the files follow in UDP packets (`datagram`)
 //! between the protocol state machines (`endpoints`). A file is cut into messages of equal size (the last one may be
-//! shorter), which take turns on the queue pairs. The receiver writes each packet at its offset in its message, and
-//! each message at its offset in the file (`sink`).
+//! shorter). The messages take turns on the queue pairs. The receiver writes each packet at its offset in the message,
+//! and each message at its offset in the file (`sink`).
 
 mod control;
 mod datagram;
@@ -26,18 +26,17 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration as RealDuration;
 
-/// The version of the messages and packets between two peers. It changes when peers of different versions would
-/// misunderstand each other.
+/// The version of the messages and packets between two peers. Peers of different versions refuse to transfer files.
 pub const VERSION: u32 = 1;
 
-/// The parameters of a transfer, which the sender chooses and the receiver takes over.
+/// The parameters of a transfer. The sender chooses them, and the receiver uses the same ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TransferParameters {
     /// The name of a built-in scheme.
     pub scheme: String,
-    /// The rate at which the sender sends at most, as in a scenario. The protocol state machines use it as line rate.
+    /// The highest rate of the sender, written as in a scenario. It is the line rate of the protocol state machines.
     pub rate: String,
-    /// The round trip time that the protocol state machines assume for an idle path, as in a scenario.
+    /// The round trip time that the protocol state machines assume for an idle path, written as in a scenario.
     pub rtt: String,
     /// The payload of a full packet in bytes.
     pub payload: u16,
@@ -51,13 +50,13 @@ pub struct TransferParameters {
 
 /// The settings of a sender.
 pub struct SendSettings<'s> {
-    /// The parameters. A payload of 0 stands for one that fits the first link of the path, at most 4096 bytes.
+    /// The parameters. A payload of 0 means the largest one up to 4096 bytes that fits the first link of the path.
     pub parameters: TransferParameters,
     /// The receivers. Each gets all inputs.
     pub to: Vec<SocketAddr>,
     /// The files and streams.
     pub inputs: Vec<Input>,
-    /// The number of UDP source ports, among which entropy values choose.
+    /// The number of UDP source ports. The entropy value of a packet selects one of them.
     pub ports: u16,
     /// The settings of both sides.
     pub common: CommonSettings<'s>,
@@ -69,7 +68,7 @@ pub struct ReceiveSettings<'s> {
     pub listen: SocketAddr,
     /// The number of senders after which the receiver ends.
     pub senders: u32,
-    /// The place of the files.
+    /// The place for the files.
     pub output: Output,
     /// Called with the address and port once senders may connect.
     pub listening: &'s dyn Fn(SocketAddr),
@@ -81,11 +80,11 @@ pub struct ReceiveSettings<'s> {
 pub struct CommonSettings<'s> {
     /// The longest time without a sign of life from a peer.
     pub silence: RealDuration,
-    /// The share of packets that are lost on purpose, instead of being sent.
+    /// The share of packets that are dropped on purpose instead of being sent.
     pub loss: f64,
-    /// Called now and then with the progress.
+    /// Called repeatedly with the progress.
     pub progress: &'s dyn Fn(Progress),
-    /// Whether the user wants the transfer to end.
+    /// Returns whether the user wants the transfer to end.
     pub interrupted: &'s dyn Fn() -> bool,
 }
 
@@ -94,17 +93,17 @@ pub struct CommonSettings<'s> {
 pub enum Output {
     /// A folder.
     Folder(PathBuf),
-    /// Standard output, on which all files follow each other.
+    /// Standard output, to which the files are written one after the other.
     Standard,
 }
 
 /// The progress of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// The bytes that have arrived: at a receiver from all senders, at a sender those that its slowest receiver has
-    /// acknowledged.
+    /// At a receiver, the bytes that have arrived from all senders. At a sender, the bytes that its slowest receiver
+    /// has acknowledged.
     pub bytes: u64,
-    /// The length of the files that are known so far. None if one of them is a stream.
+    /// The total length of the files that are known so far. None if one of them is a stream.
     pub of: Option<u64>,
 }
 
@@ -115,9 +114,9 @@ pub struct Stored {
     pub number: u32,
     /// The name of the file.
     pub name: String,
-    /// Its length in bytes.
+    /// The length of the file in bytes.
     pub bytes: u64,
-    /// Its CRC-32 in hexadecimal digits, as `gzip` and `crc32` compute it.
+    /// The CRC-32 of the file in hexadecimal digits, as `gzip` and `crc32` compute it.
     pub crc32: String,
 }
 
@@ -126,26 +125,27 @@ pub struct Stored {
 pub struct Statistics {
     /// The files that have arrived.
     pub files: Vec<Stored>,
-    /// The bytes of these files.
+    /// The total length of these files in bytes.
     pub bytes: u64,
-    /// The time in seconds from the agreement with the peers to the end of the transfer; at a sender, of all its
-    /// transfers.
+    /// The time in seconds from the agreement to the end of the transfer. At a sender, the time from the agreement with
+    /// all receivers to the end of all transfers.
     pub seconds: f64,
-    /// The bits of the files per second.
+    /// The goodput: bits of the files per second.
     pub goodput_bps: f64,
-    /// Data packets: sent by a sender, for the first time or again; received by a receiver.
+    /// At a sender, the data packets sent or dropped on purpose, including retransmissions. At a receiver, the data
+    /// packets received.
     pub data_packets: u64,
-    /// Other packets: received by a sender, sent by a receiver.
+    /// Packets from the receiver to the sender, such as ACKs.
     pub answers: u64,
-    /// Data packets that were sent again. A receiver does not know them.
+    /// Retransmissions of data packets. 0 at a receiver.
     pub retransmissions: u64,
-    /// Timeouts: of packets or of queue pairs, depending on the transport. A receiver does not know them.
+    /// Timeouts of packets or of queue pairs, depending on the transport. 0 at a receiver.
     pub timeouts: u64,
     /// Packets that arrived with a congestion mark (CE).
     pub marked: u64,
-    /// Packets that were lost on purpose.
+    /// Packets that were dropped on purpose.
     pub lost_on_purpose: u64,
-    /// Packets that could not be read as packets of the transfer.
+    /// Packets that arrived and were not valid packets of the transfer.
     pub unreadable: u64,
     /// The CPU time of the process in seconds.
     pub cpu_seconds: f64,
@@ -165,8 +165,8 @@ fn cpu_seconds() -> f64 {
     time.map_or(0.0, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
 }
 
-/// The time that the protocol state machines see. Times of a peer are restored from their low bits as times in the
-/// recent past, which therefore must not lie before time 0.
+/// The time for the protocol state machines. It begins at 1000 s, because times in packets are restored from their low
+/// bits as times in the recent past, which must not be negative.
 fn core_time(begin_ns: u64) -> Time {
     const PAST_NS: u64 = 1_000_000_000_000;
     Time((monotonic_ns().saturating_sub(begin_ns) + PAST_NS) * 1000)

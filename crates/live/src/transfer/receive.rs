@@ -22,7 +22,7 @@ const LONGEST_WAIT_NS: u64 = 100_000_000;
 /// The most batches that are received before connections are handled.
 const RECEIVED_AT_ONCE: usize = 8;
 
-/// Receives files until as many senders as expected have finished or failed.
+/// Receives files until the expected number of senders have finished or failed.
 ///
 /// # Errors
 /// The address cannot be used, a file cannot be written or arrived damaged, a sender is gone, silent or of another
@@ -68,16 +68,16 @@ struct Receiver<'s> {
     listener: TcpListener,
     socket: Socket,
     sessions: BTreeMap<u32, Session>,
-    /// The number of the next session: the connections accepted until now.
+    /// The number of connections accepted so far, which is the number of the next session.
     begun: u32,
-    /// The number of senders that have not made their offers yet.
+    /// The number of expected senders that have not made an offer yet.
     expected: u32,
 }
 
 /// The transfer from one sender.
 struct Session {
     control: Control,
-    /// Whether the peer counts as one of the expected senders. Others may connect, too.
+    /// Whether the peer counts as one of the expected senders. Other programs may connect, too.
     is_expected: bool,
     /// The state of the transfer, once the sender has made its offer.
     running: Option<Running>,
@@ -87,14 +87,14 @@ struct Session {
     expected: Option<u64>,
     stored: Vec<Stored>,
     files: u32,
-    /// The number of messages that the sender knows to be written.
+    /// The number of messages that were reported to the sender as written.
     reported: u64,
     /// Whether the sender has reported that there are no more files.
     is_finished: bool,
     statistics: Statistics,
 }
 
-/// The endpoints of a transfer with their memory.
+/// The protocol state machines of a transfer, and the memory for its messages.
 struct Running {
     receivers: Vec<AnyReceiver>,
     pulls: Option<PullPacer>,
@@ -102,7 +102,7 @@ struct Running {
     answers: Batch,
     losses: Losses,
     message_bytes: usize,
-    /// The memory of the messages that arrive, and the end of what has arrived in it.
+    /// For each message that is arriving, its memory and the end of the bytes received so far.
     memory: BTreeMap<u32, (Vec<u8>, usize)>,
     free: Vec<Vec<u8>>,
     delivered: BTreeSet<u32>,
@@ -149,7 +149,7 @@ impl Receiver<'_> {
                 let session = transfer_of(frame).and_then(|number| sessions.get_mut(&number));
                 match session {
                     Some(session) => session.handle_datagram(is_marked, frame, socket),
-                    // Late packets of a transfer that has ended, or packets of no transfer.
+                    // The packet belongs to a transfer that has ended, or to no transfer.
                     None => Ok(()),
                 }
             })?;
@@ -179,11 +179,11 @@ impl Receiver<'_> {
             }
             let Some(mut session) = self.sessions.remove(&number) else { continue };
             if !session.is_expected {
-                // The peer was no sender, or one too many.
+                // The peer was no sender, or there were already enough senders.
                 continue;
             }
             if let Err(error) = &handled {
-                // A sender that is gone hears nothing more.
+                // A sender that is gone cannot be notified.
                 let _ = session.control.send(&FromReceiver::Failed(error.to_string()));
                 session.sink = None;
             }
@@ -213,13 +213,13 @@ impl Receiver<'_> {
         if self.sessions.values().filter_map(|session| session.sink.as_ref()).any(Sink::waits_for_reader) {
             fds.push(PollFd::new(out.as_fd(), PollFlags::POLLOUT));
         }
-        // An interrupted wait is as good as a short one.
+        // If a signal interrupts the wait, the caller waits again.
         let _ = ppoll(&mut fds, Some(TimeSpec::from_duration(RealDuration::from_nanos(ns))), None);
     }
 }
 
 impl Session {
-    /// Handles the connection. Returns whether the transfer has ended.
+    /// Handles the connection. Returns whether the session has ended.
     fn handle(
         &mut self,
         number: u32,
@@ -227,7 +227,7 @@ impl Session {
         expected: &mut u32,
     ) -> Result<bool, LiveError> {
         if !self.control.is_greeted() && !self.begin(number, settings, expected)? {
-            // A peer that was refused has ended.
+            // The session of a refused peer has ended.
             return Ok(self.control.is_greeted());
         }
         self.control.sign(&FromReceiver::Alive)?;
@@ -262,7 +262,7 @@ impl Session {
         Ok(self.is_finished && self.stored.len() as u32 == self.files)
     }
 
-    /// Handles the offer of a sender, once it is there. Returns whether the transfer begins.
+    /// Handles the offer of a sender if it has arrived. Returns whether the transfer begins.
     fn begin(
         &mut self,
         number: u32,
@@ -277,7 +277,7 @@ impl Session {
                     settings.senders,
                     settings.senders + 1
                 );
-                // A sender that is gone hears nothing more.
+                // A sender that is gone cannot be notified.
                 let _ = self.control.greet(&Grant::Refused(why));
                 return Ok(false);
             }
@@ -285,7 +285,7 @@ impl Session {
             Err(error) => {
                 self.is_expected = self.control.has_spoken() && *expected > 0;
                 *expected -= u32::from(self.is_expected);
-                // A sender of another version reads the version of this greeting.
+                // A sender of another version can read the version in this greeting.
                 let _ = self.control.greet(&Grant::Refused("it is of another version".to_owned()));
                 return Err(error);
             }
@@ -333,7 +333,7 @@ impl Session {
         running.handle_packet(now, &read.packet, socket, statistics)
     }
 
-    /// The bytes of files that the sink has taken, whole files included.
+    /// The number of bytes of files that the sink has received, including whole files.
     fn bytes(&self) -> u64 {
         self.sink.as_ref().map_or(0, Sink::bytes) + self.stored.iter().map(|stored| stored.bytes).sum::<u64>()
     }
@@ -364,7 +364,7 @@ impl Running {
         })
     }
 
-    /// Writes a payload at its offset in its message. Returns false if it lies outside.
+    /// Writes a payload at its offset in the message. Returns false if the payload would end beyond the message size.
     fn place(&mut self, message: MessageId, offset: u64, payload: &[u8]) -> bool {
         if self.delivered.contains(&message.0) {
             return true;

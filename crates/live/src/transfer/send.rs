@@ -20,7 +20,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration as RealDuration;
 
-/// The largest payload in bytes unless the user names another: the largest MTU of RoCEv2.
+/// The largest payload in bytes unless the user sets the payload: the largest MTU of RoCEv2.
 const USUAL_PAYLOAD: u16 = 4096;
 /// The most messages per queue pair, on average, that are sent at the same time.
 const MESSAGES_AT_ONCE: u64 = 4;
@@ -28,10 +28,10 @@ const MESSAGES_AT_ONCE: u64 = 4;
 const UNWRITTEN: u64 = 8;
 /// The time by which packets may be sent early, so that the kernel gets them in batches.
 const EARLY: Duration = Duration::from_us(200);
-/// The lateness for which the sender makes up by sending faster. The system wakes a process up late, above all if others
-/// use the processor.
+/// The lateness that the sender makes up for by sending faster. The system may wake up a process late, especially if
+/// other processes use the processor.
 const MADE_UP: Duration = Duration::from_us(1000);
-/// The shortest wait for paced packets, so that those of this time make a batch.
+/// The shortest wait for timers, so that the packets paced within this time make a batch.
 const PACED_TOGETHER: Duration = Duration::from_us(50);
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 /// The most batches that are received before packets are sent.
@@ -43,7 +43,7 @@ const RECEIVED_AT_ONCE: usize = 8;
 /// A parameter is wrong, a file cannot be read, a receiver refuses the transfer, is gone, silent or of another
 /// version, a file arrived damaged, or the user interrupted the transfer.
 pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
-    // Wrong parameters are an error whether or not anybody listens.
+    // Parameters are checked before a connection is made.
     let payload = if settings.parameters.payload == 0 { USUAL_PAYLOAD } else { settings.parameters.payload };
     Endpoints::new(&TransferParameters { payload, ..settings.parameters.clone() })?;
     let mut sessions = Vec::new();
@@ -63,7 +63,7 @@ pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
         for session in &mut sessions {
             session.handle_control()?;
             session.post()?;
-            // What was due comes before what has arrived, so that time never goes back for a sender.
+            // Packets that were due are sent before answers are handled, so that time never goes back for a sender.
             session.transmit(&mut nic)?;
             has_received |= session.receive(&mut buffer)?;
             session.transmit(&mut nic)?;
@@ -77,7 +77,7 @@ pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
     Ok(sessions.into_iter().map(|session| session.finish(begin_ns)).collect())
 }
 
-/// The times at which packets leave, by the rate of the sender.
+/// The sender's NIC, which limits the rate of all transfers together.
 struct Nic {
     rate: Rate,
     free_at: Time,
@@ -103,24 +103,24 @@ struct Session {
     begin_ns: u64,
     source: Source,
     length: Option<u64>,
-    /// Whether the receiver knows that there are no more files.
+    /// Whether [`FromSender::Finished`] has been sent.
     has_finished: bool,
     files: u32,
     stored: Vec<Stored>,
-    /// The messages that are not acknowledged yet.
+    /// The bytes of the messages that are not acknowledged yet, by message number.
     outstanding: BTreeMap<u32, Vec<u8>>,
-    /// Memory of acknowledged messages, for later ones.
+    /// Memory of acknowledged messages, which later messages reuse.
     free: Vec<Vec<u8>>,
     sent_bytes: u64,
     outstanding_bytes: u64,
     posted: u64,
     /// Number of messages that the receiver has written.
     written: u64,
-    /// The time until which the senders have acted.
+    /// The time until which the protocol state machines have acted.
     acted: Time,
-    /// The queue pair whose turn it is.
+    /// The queue pair that may send next.
     turn: usize,
-    /// The socket of each UDP source port, with the datagrams that wait to be sent. Answers arrive at the first one.
+    /// The socket of each UDP source port, with its datagrams that wait to be sent. Answers arrive at the first socket.
     ports: Vec<(Socket, Batch)>,
     losses: Losses,
     statistics: Statistics,
@@ -279,8 +279,8 @@ impl Session {
         Ok(has_received)
     }
 
-    /// Sends packets as long as the rate and the windows allow it. A sender with a pace gets a turn for each time at
-    /// which a packet became due until now.
+    /// Sends packets while the rate and the windows allow it. A paced sender gets a turn for each time until now at
+    /// which one of its packets became due.
     fn transmit(&mut self, nic: &mut Nic) -> Result<(), LiveError> {
         let now = self.now();
         let due = self.next_pacing().filter(|due| *due <= now);
@@ -317,7 +317,7 @@ impl Session {
         Ok(())
     }
 
-    /// Lets the senders whose pace allows a packet by now know it. Returns the next time at which a pace does.
+    /// Calls the senders whose pace allows a packet by `now`. Returns the next time at which a pace allows a packet.
     fn pass_pacing(&mut self, now: Time) -> Option<Time> {
         for sender in &mut self.senders {
             if sender.next_pacing().is_some_and(|due| due <= now) {
@@ -374,8 +374,8 @@ fn wait(sessions: &mut [Session], nic: &Nic) {
         let now = session.now();
         let mut due = session.next_timeout().max(now + PACED_TOGETHER);
         if !nic.is_free(now) {
-            // Packets may leave up to `EARLY` before their times by the rate. This wait ends half of `EARLY` before
-            // the time of the next packet, so that the packets of the other half leave together as a batch.
+            // The rate sets a time for each packet, and the packet may leave up to `EARLY` before this time. The wait
+            // ends half of `EARLY` before the time of the next packet, so that packets leave together as a batch.
             due = due.min(Time(nic.free_at.0.saturating_sub(EARLY.0 / 2)));
         }
         ns = ns.min(due.since(now).0 / 1000);
@@ -391,12 +391,12 @@ fn wait(sessions: &mut [Session], nic: &Nic) {
 
 fn wait_for(fds: &[PollFd<'_>], ns: u64) {
     let mut fds = fds.to_vec();
-    // An interrupted wait is as good as a short one.
+    // If a signal interrupts the wait, the caller waits again.
     let _ = ppoll(&mut fds, Some(TimeSpec::from_duration(RealDuration::from_nanos(ns))), None);
 }
 
-/// The largest payload, up to [`USUAL_PAYLOAD`] and a multiple of 4, whose packets fit the first link of the path to
-/// `to` even with the longest headers ([`MOST_OVERHEAD`]).
+/// The largest payload whose packets fit the first link of the path to `to`, even with the longest headers
+/// ([`MOST_OVERHEAD`]). It is a multiple of 4 and at most [`USUAL_PAYLOAD`].
 fn fitting_payload(own: SocketAddr, to: SocketAddr) -> u16 {
     let mtu = || {
         let socket = UdpSocket::bind(SocketAddr::new(own.ip(), 0)).ok()?;

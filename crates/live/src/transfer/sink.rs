@@ -1,8 +1,8 @@
 //! The files of a transfer at its receiver.
 //!
-//! Messages arrive in any order. In a folder, each is written at its offset as soon as its file is known. The name of
-//! the file ends with `.part` until it is whole. On standard output, messages wait for those before them, and for a
-//! slow reader of the pipe.
+//! Messages arrive in any order. In a folder, each message is written at its offset as soon as its file is known. The
+//! name of a file ends with `.part` until the file is whole. On standard output, a message waits for all messages
+//! before it, and for a slow reader of the pipe.
 
 use super::{Output, Stored, system};
 use crate::error::LiveError;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 /// A file has fewer messages than this number. Message `i` of file `f` has the number `f * MOST_MESSAGES + i`.
 pub const MOST_MESSAGES: u32 = 1 << 20;
-/// The most files of a transfer.
+/// The largest number of files of a transfer.
 pub const MOST_FILES: u32 = u32::MAX / MOST_MESSAGES;
 
 /// The files of a transfer.
@@ -27,10 +27,11 @@ pub struct Sink {
     output: Output,
     message_bytes: u64,
     files: BTreeMap<u32, Arriving>,
-    /// The messages whose file is not known yet, or that wait for an earlier one.
+    /// The messages whose file is not known yet, or that wait for earlier messages.
     waiting: BTreeMap<u32, Vec<u8>>,
-    /// The messages for standard output in their order, and the number of bytes of the first that are written.
+    /// The messages for standard output, in order.
     leaving: VecDeque<Vec<u8>>,
+    /// The number of bytes of the first message of `leaving` that are written.
     left: usize,
     /// The number of messages that are written.
     pub written: u64,
@@ -40,9 +41,9 @@ struct Arriving {
     name: String,
     /// The number of messages, the length and the CRC-32, once the sender has reported them.
     end: Option<(u32, u64, u32)>,
-    /// The file in a folder, and its path.
+    /// The file in a folder, and its path, which ends with `.part`. None on standard output.
     file: Option<(File, PathBuf)>,
-    /// The CRC-32 of the messages below `checked`, and of later ones by number.
+    /// The CRC-32 of the messages below `checked`. Messages behind a missing one have theirs in `later`.
     crc: Hasher,
     checked: u32,
     later: BTreeMap<u32, Hasher>,
@@ -63,12 +64,12 @@ impl Sink {
         }
     }
 
-    /// A file begins.
+    /// Creates a file.
     ///
     /// # Errors
-    /// The name is not the plain name of a file, or the file exists or cannot be written.
+    /// The name is not a plain file name, or the file exists or cannot be written.
     pub fn begin(&mut self, number: u32, name: String) -> Result<(), LiveError> {
-        // A name with a folder in it would leave the folder of the receiver.
+        // A name with folders could lead out of the folder of the receiver.
         if Path::new(&name).file_name().is_none_or(|file| file != name.as_str()) {
             return Err(LiveError::Broken(format!(
                 "the sender names a file {name:?}, which is no name of a file"
@@ -103,7 +104,7 @@ impl Sink {
         self.write_waiting(&mut Vec::new())
     }
 
-    /// A message has arrived whole. If it is written at once, its memory goes to `free`.
+    /// Takes a message that has arrived whole. The memory of messages that are written at once goes to `free`.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -138,7 +139,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Writes to standard output what its reader takes at once.
+    /// Writes messages to standard output as far as its reader takes them without waiting.
     ///
     /// # Errors
     /// Standard output cannot be written.
@@ -149,7 +150,7 @@ impl Sink {
             if matches!(poll(&mut fds, PollTimeout::ZERO), Ok(0)) {
                 break;
             }
-            // A pipe that is ready takes so many bytes without waiting.
+            // A pipe that is ready takes `PIPE_BUF` bytes without waiting.
             let end = bytes.len().min(self.left + libc::PIPE_BUF);
             match nix::unistd::write(&out, &bytes[self.left..end]) {
                 Ok(written) => self.left += written,
@@ -170,17 +171,17 @@ impl Sink {
         !self.leaving.is_empty()
     }
 
-    /// The sender has sent everything of a file.
+    /// Stores the number of messages, the length and the CRC-32 of a file, as the sender reports them.
     pub fn end(&mut self, number: u32, end: (u32, u64, u32)) {
         if let Some(file) = self.files.get_mut(&number) {
             file.end = Some(end);
         }
     }
 
-    /// The next file that is whole.
+    /// Completes the next file that is whole. None if there is none.
     ///
     /// # Errors
-    /// Its bytes differ from those that were sent, or it cannot be written.
+    /// The bytes of the file differ from the bytes that were sent, or the file cannot be written.
     pub fn next_whole(&mut self) -> Result<Option<Stored>, LiveError> {
         if self.waits_for_reader() {
             return Ok(None);
@@ -197,7 +198,7 @@ impl Sink {
         Ok(Some(stored))
     }
 
-    /// The bytes of files that are not whole yet.
+    /// The number of bytes received of files that are not completed yet.
     pub fn bytes(&self) -> u64 {
         self.files.values().map(|file| file.bytes).sum()
     }
@@ -207,7 +208,7 @@ impl Sink {
 impl Drop for Arriving {
     fn drop(&mut self) {
         if let Some((_, part)) = &self.file {
-            // An error is ignored, because the file's name shows that it is not whole.
+            // An error is ignored, because the name still shows that the file is not whole.
             let _ = remove_file(part);
         }
     }

@@ -33,13 +33,13 @@ impl Input {
     }
 }
 
-/// The next part of the inputs.
+/// A part of the inputs.
 pub enum Part {
     /// A file begins.
     Begin { number: u32, name: String, bytes: Option<u64> },
     /// A message.
     Message { number: u32, bytes: Vec<u8> },
-    /// The file has ended.
+    /// A file has ended.
     End { number: u32, messages: u32, bytes: u64, crc: u32 },
 }
 
@@ -86,7 +86,7 @@ impl Source {
         }
     }
 
-    /// The length of all inputs. None if one of them is not a regular file.
+    /// The total length of all inputs. None if one of them is not a regular file.
     pub fn length(&self) -> Option<u64> {
         let of = |input: &Input| match input {
             Input::File(path) => {
@@ -102,15 +102,16 @@ impl Source {
         self.open.is_none() && self.inputs.is_empty()
     }
 
-    /// The stream that has no bytes at present, to wait for.
+    /// The file descriptor of the input to wait for, if it has no bytes at present.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.open.as_ref().filter(|_| self.waits).map(|open| open.reader.fd())
     }
 
-    /// The next part. None at the end, or if the stream has no bytes at present. `memory` is used again for a message.
+    /// The next part. None at the end, or if the stream has no bytes at present. A message may reuse a buffer of
+    /// `memory`.
     ///
     /// # Errors
-    /// A file cannot be read, or there are too many files, or too many messages of a file.
+    /// A file cannot be read, there are too many files, or a file has too many messages.
     pub fn next(&mut self, memory: &mut Vec<Vec<u8>>) -> Result<Option<Part>, LiveError> {
         let Some(open) = &mut self.open else {
             let Some(input) = self.inputs.pop_front() else { return Ok(None) };
@@ -187,7 +188,7 @@ impl Reader {
         }
     }
 
-    /// Whether a read returns at once. Signs of life must go on while a stream is silent.
+    /// Whether a read returns at once. A read that waits would stop the signs of life.
     fn is_ready(&self) -> bool {
         let mut fds = [PollFd::new(self.fd(), PollFlags::POLLIN)];
         !matches!(poll(&mut fds, PollTimeout::ZERO), Ok(0))

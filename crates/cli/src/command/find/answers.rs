@@ -67,7 +67,7 @@ impl<'a> SchemeAnswer<'a> {
         found.find(|(lane, ..)| lane.search.place() == place).map(|(_, value, fails)| (value, fails))
     }
 
-    /// The range of the values that the seeds need. None if [`hardest`] is none.
+    /// The range of the values that the seeds need. None if [`hardest`] returns none.
     pub(super) fn over_seeds(&self, find: &Find) -> Option<String> {
         hardest(find, self.lanes.iter().copied())?;
         let found: Vec<String> = self.found().iter().map(|(_, value, _)| plain(value)).collect();

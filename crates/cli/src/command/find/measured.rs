@@ -9,7 +9,7 @@ use anabranch_sim::scenario::Find;
 /// The largest number of seeds whose values at the ends a note lists.
 const MOST_SEEDS_NAMED: usize = 5;
 
-/// A text with the measured values if the ends gave no answer: `. At "10KB" fct_max(scheme) is 81.3 (seed 1), ...`.
+/// A text with the values measured at both ends of the range: `. At "10KB" fct_max(scheme) is 81.3 (seed 1), ...`.
 pub(super) fn measured_at_ends(find: &Find, holds: &Condition, lanes: &[&Lane]) -> String {
     let mut text = String::new();
     let Some([words, _]) = holds.words() else { return text };

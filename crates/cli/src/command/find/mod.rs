@@ -34,7 +34,7 @@ use std::sync::atomic::AtomicUsize;
 /// answer does not include the headroom.
 const BUFFER_OF_SWITCH: &str = ".fabric.pfc.buffer";
 
-/// Carries out a search for each scheme and seed.
+/// Carries out a search for each seed and each scheme that the parameter affects.
 ///
 /// # Errors
 /// Bad input, output that cannot be written, a run that failed, Ctrl-C.
@@ -205,7 +205,6 @@ fn ended(lanes: Vec<Lane<'_>>) -> (Vec<Lane<'_>>, Vec<Run>, Option<Failure>) {
     (done, runs, failure)
 }
 
-/// The effects of a search in addition to the change of its parameter.
 struct Changes<'a> {
     /// The parameters that change with the searched one.
     moved: &'a [DerivedChange],

@@ -7,10 +7,10 @@ use crate::source::Folder;
 use anabranch_base::Bytes;
 use anabranch_sim::scenario::{DerivedChange, Find};
 
-/// The two thresholds of ECN marking, which must be set together.
+/// The two thresholds of ECN marking, which are held together.
 const THRESHOLDS: [&str; 2] = ["fabric.ecn_kmin", "fabric.ecn_kmax"];
 
-/// A note on the parameters that change with the searched one: the answer holds for the combination of all of them.
+/// A note on the parameters that change with the searched one. `held` is the result of [`overrides_to_hold`].
 pub(super) fn followers_note(
     find: &Find,
     moved: &[DerivedChange],
@@ -46,9 +46,9 @@ pub(super) fn followers_note(
     Some(format!("Over the whole range these follow {} and move with it: {changes}. {hold}.", find.parameter))
 }
 
-/// The value of the answer of the first scheme in `moved`, and lines for `[set]`. The lines hold some of the
-/// parameters that change with the searched one (`moved`) at their values for that answer, so that the answer stays
-/// valid. The result is none if no parameter changes with the searched one, or if that scheme has no answer.
+/// The answer of the first scheme in `moved`, and lines for `[set]`. The lines hold some parameters in `moved` at the
+/// values that they have at that answer. The result is none if `moved` is empty, if that scheme has no answer, or if
+/// the values cannot be computed.
 pub(super) fn overrides_to_hold(
     find: &Find,
     moved: &[DerivedChange],

@@ -70,8 +70,9 @@ pub(super) struct Measurement {
     pub finished: bool,
     /// Whether the run ended because it reached the limit on simulated time.
     pub cut_off: bool,
-    /// Both sides of the comparison.
+    /// The value of the measured side of the comparison.
     pub measured: Option<f64>,
+    /// The value of the other side of the comparison.
     pub bound: Option<f64>,
 }
 
@@ -91,9 +92,9 @@ pub(super) struct Lane<'a> {
     pub ahead: Vec<Run>,
     /// The measurements, one for each value that was tried.
     pub measurements: Vec<Measurement>,
-    /// The condition. It is `None` before the values at the ends are known, and if a run at an end did not finish.
+    /// The condition. `None` before the values at the ends are known, and if a run at an end did not finish.
     pub holds: Option<ResolvedCondition>,
-    /// The number of runs that were requested, including those that are stored.
+    /// The number of runs that were requested, including stored runs.
     pub started: usize,
     /// The failure that ended this search, if any.
     pub ended: Option<Failure>,

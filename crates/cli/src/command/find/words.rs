@@ -4,8 +4,8 @@ use crate::question::Condition;
 use crate::source::Folder;
 use anabranch_sim::scenario::{Answer, Extremum, Find, Search};
 
-/// A number as text, with at most three decimals and without trailing zeros. A number of two digits before the point
-/// has at most two decimals, one of three digits at most one, and a larger one none.
+/// A number as text, without trailing zeros. It has at most three decimals if one digit precedes the point, two
+/// decimals for two digits, one decimal for three digits, and no decimals for more digits.
 pub(super) fn significant(number: f64) -> String {
     let whole = format!("{:.0}", number.abs().trunc()).len();
     let text = format!("{number:.places$}", places = 4_usize.saturating_sub(whole));

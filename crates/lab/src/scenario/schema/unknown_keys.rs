@@ -90,15 +90,14 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
         _ if !table.name.is_empty() && TOP_KEYS.contains(&key.as_str()) => {
             Fix::text(format!("{key} = {} above the first [table]", node.value()))
         }
-        // A table of the workload that is written at the top.
+        // This is a table of the workload, but it is written at the top.
         _ if table.name.is_empty()
             && matches!(node.item, Item::Table(_))
             && keys::has_table(&format!("[workload.{key}]")) =>
         {
             Fix::text(format!("[workload.{key}]"))
         }
-        // The key may belong to another kind (of fabric, for example). A similar name would then have another
-        // meaning.
+        // If the key belongs to another kind (of fabric, for example), a similar name has another meaning.
         _ if also_called.is_none() && !other_kinds.is_empty() => {
             let kinds = other_kinds.join(", ");
             Fix::text(format!("one of {} ({key:?} is a key of {kinds})", known.join(", ")))
@@ -127,13 +126,14 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
     Err(Diagnostic { code: Code::UnknownKey, ..error })
 }
 
-/// Whether two keys are written in one table. A value that a sweep adds to a table has its place in the sweep.
+/// Whether two keys seem to be written in one table, since they have the same line or column. The place of a value that
+/// a sweep adds is in the sweep.
 fn is_beside(one: &Node, other: &Node) -> bool {
     let (Some((line, column)), Some((other_line, other_column))) = (one.at, other.at) else { return false };
     line == other_line || column == other_column
 }
 
-/// A hint for a key that NCCL or a data sheet of NVIDIA has, and that is no single key here.
+/// A hint for a key of NCCL or of an NVIDIA data sheet, if another name for the key would not be enough.
 fn of_nvidia(key: &str, kind: Option<&str>) -> Option<&'static str> {
     match (key.to_ascii_lowercase().as_str(), kind?) {
         ("bytes" | "size", "nccl-tests") => {
@@ -176,7 +176,8 @@ fn header(table: &Table, near: &str, node: &Node) -> String {
     }
 }
 
-/// Whether a value has the type of a key's example. Any value suits a list, since it can become an element.
+/// Whether a value has the type of a key's example. If the example is a list, this is true for any value, which can
+/// become an element of the list.
 fn is_of_type(key: &str, value: &toml::Value) -> bool {
     let example: Option<toml::Table> = toml::from_str(&format!("key = {}", example(key))).ok();
     match example.as_ref().and_then(|table| table.get("key")) {
@@ -185,7 +186,7 @@ fn is_of_type(key: &str, value: &toml::Value) -> bool {
     }
 }
 
-/// A word for the type of a value. For text, it is the type that can be read from the text.
+/// A word for the type of a value. A text that can be read as a time, size or rate has that type.
 fn type_of(value: &toml::Value) -> &'static str {
     match value {
         toml::Value::Integer(_) | toml::Value::Float(_) => "number",

@@ -115,16 +115,14 @@ fn a_value_is_offered_in_the_unit_and_the_words_of_its_parameter() {
     }
 }
 
-/// Lines of `[set]` and of `[topology]` with an unknown name, each with the suggestion or its beginning. A suggested
-/// name has the written value only if that is valid and the written name is a misspelling or another tool's name of
-/// the known one.
+/// Lines of `[set]` and of `[topology]` with an unknown name, each with the suggestion or its beginning.
 const MISNAMED: &[(&str, &str, &str)] = &[
     ("set", r#""rocev2.transport.cnp_intervall" = "55us""#, r#""rocev2.transport.cnp_interval" = "55us""#),
     ("set", r#""rocev2.transport.cnp-interval" = "55us""#, r#""rocev2.transport.cnp_interval" = "55us""#),
     ("set", r#""rocev2.fabric.pfc.bufer" = "64MB""#, r#""rocev2.fabric.pfc.buffer" = "64MB""#),
     ("set", r#""rocev2.fabric.buffer_size" = "64MB""#, r#""rocev2.fabric.pfc.buffer" = "64MB""#),
     ("set", r#""reps.transport.timeout" = "90us""#, r#""reps.transport.rto" = "90us""#),
-    // The name is similar but has another meaning.
+    // These names are similar to known names but have other meanings.
     (
         "set",
         r#""rocev2.transport.cnp_delay" = "55us""#,
@@ -203,7 +201,7 @@ fn no_message_has_a_time_in_many_picoseconds() {
         let error = read.and_then(|scenario| scenario.check()).expect_err(&text).to_string();
         assert!(picoseconds(&error).iter().all(|time| *time <= 10_000), "{error}");
     }
-    // The same holds for warnings with times that the program computes.
+    // Warnings about computed times must not have such numbers either.
     let stalled = GOOD.replace("[workload]", "[limits]\nmax_time = \"1001ps\"\n[workload]");
     let examined = read("s.toml", &stalled, &folder(), &Overrides::default()).unwrap().examine().unwrap();
     let said: Vec<String> = examined.warnings.iter().map(ToString::to_string).collect();
@@ -211,7 +209,6 @@ fn no_message_has_a_time_in_many_picoseconds() {
     assert!(said.iter().all(|said| picoseconds(said).iter().all(|time| *time <= 10_000)), "{said:?}");
 }
 
-/// If each value were compared with all values before it, this test would take minutes.
 #[test]
 fn a_long_sweep_is_examined_at_once() {
     let error = |sizes: Vec<String>| {

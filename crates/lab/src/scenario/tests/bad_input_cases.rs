@@ -1,6 +1,6 @@
 //! Errors in scenarios: changes that make a good scenario bad, each with the whole error text.
 
-/// The text of a good scenario that is replaced, its replacement, and the whole error text.
+/// Parts of the scenario `GOOD`, each with its replacement and the whole error text.
 pub(in crate::scenario) const CASES: &[(&str, &str, &str)] = &[
     (
         "hosts = 32",

@@ -1,7 +1,7 @@
 //! Changes that give a good scenario a bad entry of `[[fault]]`, `[[measure]]` or `[[class]]`, each with the whole error
 //! text.
 
-/// The text of a good scenario that is replaced, its replacement, and the whole error text.
+/// Parts of the scenario `GOOD`, each with its replacement and the whole error text.
 pub(in crate::scenario) const LISTS: &[(&str, &str, &str)] = &[
     (
         "[workload]",

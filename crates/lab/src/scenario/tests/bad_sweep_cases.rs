@@ -1,6 +1,6 @@
 //! Changes that give a good scenario a bad `[sweep]`, each with the whole error text.
 
-/// The text of a good scenario that is replaced, its replacement, and the whole error text.
+/// Parts of the scenario `GOOD`, each with its replacement and the whole error text.
 pub(in crate::scenario) const SWEEPS: &[(&str, &str, &str)] = &[
     (
         "[workload]",

@@ -1,5 +1,5 @@
-//! Scenarios on clusters of servers and on directly connected switches: the defaults, the inputs that are rejected,
-//! and that the fixes in the errors are valid.
+//! Scenarios on clusters of servers and on directly connected switches: the defaults, the rejected inputs, and the
+//! suggested fixes, which are valid.
 
 use crate::scenario::tests::{Folder, assert_round_trip, folder, scenario};
 use crate::scenario::*;
@@ -184,7 +184,7 @@ fn lossless_schemes_are_refused_where_links_wait_in_a_circle() {
     ] {
         scenario(&lossless(topology));
     }
-    // If each host in the ring sends to its neighbour, links do not wait for each other in a circle.
+    // If each host in the ring sends only to its neighbour, links do not wait for each other in a circle.
     let ring = "4 0 4\n\n0 1 100Gbps 2us 0\n1 2 100Gbps 2us 0\n2 3 100Gbps 2us 0\n3 0 100Gbps 2us 0\n";
     let files = Folder([("ring.txt".to_owned(), ring.to_owned())].into());
     let check = |workload: &str| {
@@ -251,7 +251,7 @@ fn links_are_measured_by_plane_and_by_rail() {
         assert!(error.ends_with(&end), "{error}");
         scenario(&format!("{tree}{measure}\n"));
     }
-    // The curves of the links are recorded once, so all measures of the series have their interval.
+    // The curve of a link is recorded once, so all measures of a series need the interval of the measure with `by`.
     let second = "[[measure]]\nseries = \"drops\"\nlinks = \"all\"\nevery = \"5us\"";
     let text = format!("{}{second}\n", measured("drops", "by = \"rail\""));
     let error = refused(&text);
@@ -264,7 +264,7 @@ fn links_are_measured_by_plane_and_by_rail() {
     assert!(error.ends_with("leave out no points\n  write: by in one of them, above in none"), "{error}");
 }
 
-/// A cluster of two servers whose GPUs run this workload.
+/// A scenario with two servers whose GPUs run `workload`. `topology` has further keys of `[topology]`.
 fn of_gpus(topology: &str, workload: &str) -> String {
     format!(
         "schemes = [\"reps\"]\nseeds = [1]\n[topology]\nkind = \"rails\"\nservers = 2\nlink = \"400Gbps\"\n{topology}\n[workload]\n{workload}\n"
@@ -430,8 +430,7 @@ fn faults_on_parts_by_other_names_are_answered_with_selectors() {
     }
 }
 
-/// A collective has a channel for each NIC of an NVLink domain: 8 NICs per server, and at most the 64 channels of
-/// NCCL.
+/// Each server has 8 NICs. There are at most 64 channels, as in NCCL.
 #[test]
 fn a_domain_has_a_channel_for_each_nic() {
     let ring = "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"1MB\"\nserver = {}";

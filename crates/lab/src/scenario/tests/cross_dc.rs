@@ -64,7 +64,7 @@ fn what_is_not_said_carries_all_that_the_hosts_send() {
     assert_eq!(spec(&other), &expected);
 }
 
-/// The line of [`PAPER`] that is replaced, its replacement, and the whole error text.
+/// Lines of [`PAPER`], each with its replacement and the whole error text.
 const CASES: &[(&str, &str, &str)] = &[
     (
         "tors = 4",
@@ -308,7 +308,7 @@ fn pipelines_and_listed_messages_are_read_and_read_back() {
     assert_eq!(loads, [0.1, 0.4]);
 }
 
-/// The traffic, the text in it that is replaced, the replacement, and the whole error text.
+/// Each entry has the traffic, a part of its text, the replacement of that part, and the whole error text.
 const TRAFFIC: &[(&str, &str, &str, &str)] = &[
     (
         MIXED,

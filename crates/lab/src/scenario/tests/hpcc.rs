@@ -1,4 +1,4 @@
-//! Settings of HPCC: good ones, and bad ones with the error text.
+//! Settings of HPCC: valid ones, and wrong ones with the error text.
 
 use crate::scenario::tests::folder;
 use crate::scenario::*;

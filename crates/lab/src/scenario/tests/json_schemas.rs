@@ -1,5 +1,5 @@
-//! Tests of the JSON Schemas: every file of the repository is valid, and every input that a schema can reject is
-//! rejected.
+//! Tests of the JSON Schemas: the repository's scenarios, schemes, setups and figures are valid. The schema accepts
+//! only those bad inputs that are listed here.
 
 use crate::scenario::keys;
 use crate::scenario::tests::bad_input_cases::CASES;
@@ -97,8 +97,8 @@ fn builtin_names() -> Vec<&'static str> {
         .collect()
 }
 
-/// The errors of the cases that only `anabranch check` finds, such as those of rules between values, of names of
-/// schemes and links, and of contents of files.
+/// The first lines of the errors that the schema does not find, such as errors about rules between values, names of
+/// schemes and links, and contents of files.
 const LEFT_TO_CHECK: &[&str] = &[
     "perm.toml:2:12: unknown scheme \"rep\"",
     "perm.toml:2:12: unknown scheme \"themis\"",
@@ -161,7 +161,7 @@ fn what_a_schema_can_refuse_is_refused() {
     assert!(all().count() > 3 * LEFT_TO_CHECK.len());
 }
 
-/// Taplo marks everything within the place of an error. The place of an unknown key must therefore not be its table.
+/// Taplo marks everything within the place of an error, so the place of an unknown key must not be the whole table.
 #[test]
 fn faults_are_at_their_keys() {
     let of = |from: &str, to: &str| faults(&validator(SchemaOf::Scenario), &GOOD.replacen(from, to, 1));
@@ -199,7 +199,7 @@ fn keys_of_all_kinds_are_in_one_place() {
     let bytes = described("workload:any", "bytes");
     assert!(bytes.starts_with("`permutation`, `tornado`, `incast`: Length of each message."), "{bytes}");
     assert!(bytes.contains("\n\n`collective`: "), "{bytes}");
-    // A key that is the same for all kinds does not need the names of the kinds.
+    // If a key has the same meaning for all kinds, its description does not name the kinds.
     assert!(described("fault:any", "at").starts_with("When"), "{}", described("fault:any", "at"));
 }
 
@@ -215,7 +215,6 @@ fn every_key_and_every_parameter_is_in_a_schema() {
         let found = schemas.iter().find_map(|schema| schema["$defs"][name]["properties"].as_object());
         found.unwrap_or_else(|| panic!("no definition {name}"))
     };
-    // A description has more than three letters.
     let is_meaning = |text: &str| text.chars().filter(|letter| letter.is_alphabetic()).count() > 3;
     let mut looked_at = 0;
     for section in keys::all() {

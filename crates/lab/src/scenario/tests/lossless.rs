@@ -1,4 +1,4 @@
-//! Wrong numbers of a lossless fabric, with the error text: the place, the problem, and what to write instead.
+//! Wrong settings of lossless fabrics with the error text: the place, the problem, and what to write instead.
 
 use crate::scenario::tests::{folder, on};
 use crate::scenario::*;
@@ -174,8 +174,8 @@ fn the_cures_work() {
 }
 
 /// The trunk needs the largest headroom of all links: 112,515 B. This is the sum of 104,214 B (the data that arrives
-/// at 25 B/ns in `2 us + T + P + 2 us`, where T is the time of a full packet of 4,150 B and P that of a PFC frame of
-/// 64 B), one byte, and two full packets.
+/// at 25 B/ns in `2 us + T + P + 2 us`), one byte, and two full packets. T is the transmission time of a full packet
+/// of 4,150 B, and P the transmission time of a PFC frame of 64 B.
 #[test]
 fn a_headroom_that_is_too_small_is_told_with_what_would_do() {
     let said = said(r#""rocev2.fabric.pfc.headroom" = "100KB""#);
@@ -187,15 +187,15 @@ fn a_headroom_that_is_too_small_is_told_with_what_would_do() {
     assert!(attempt(&format!("{LINE}\"rocev2.fabric.pfc.headroom\" = \"112515B\"\n")).is_ok());
 }
 
-/// The suggested headroom must be large enough for all links at the same time.
+/// The suggested headroom must be large enough for every link.
 #[test]
 fn the_link_that_needs_most_is_named() {
     let said = said(r#""rocev2.fabric.pfc.headroom" = "10KB""#);
     assert!(said.contains("tor:0/up:0") && said.contains("113 KB"), "{said}");
 }
 
-/// The ports of a switch are a trunk and two hosts. A buffer that is set without a rate applies to every switch. With
-/// a rate, it is scaled to the 400 Gb/s of the switch's ports.
+/// Each switch has a trunk port and two host ports. Without `buffer_rate`, every switch has the whole buffer. With it,
+/// the buffer is scaled to the 400 Gb/s of the switch's ports.
 #[test]
 fn a_buffer_that_is_too_small_is_told_with_what_would_do() {
     let scaled = r#""rocev2.fabric.pfc.buffer_rate" = "51.2Tbps""#;
@@ -215,7 +215,7 @@ fn a_buffer_that_is_too_small_is_told_with_what_would_do() {
     assert_advice_works(&said);
 }
 
-/// Thresholds are also checked against the buffers of classes of switches (`at`). The smallest buffer counts.
+/// Thresholds are also checked against the buffers of switches that `at` selects. The smallest buffer counts.
 #[test]
 fn thresholds_are_checked_against_the_buffers_of_classes() {
     let apart = "\"rocev2.fabric.pfc.headroom_apart\" = true";
@@ -251,7 +251,7 @@ fn thresholds_are_checked_against_the_buffers_of_classes() {
         "{threshold}"
     );
     assert_advice_works(&format!("{threshold}\n{}", at("500KB")));
-    // An alpha of the class replaces the threshold, and a large buffer is valid.
+    // The settings are valid if the buffer is large, or if the switches have an alpha in place of the threshold.
     let alpha = at("500KB").replace("\"500KB\"", "\"500KB\", alpha = 0.125");
     for good in [at("5MB"), format!("\"rocev2.fabric.pfc.threshold\" = \"1MB\"\n{alpha}")] {
         attempt(&format!("{LINE}{good}\n")).unwrap_or_else(|e| panic!("{good}\n{e}"));
@@ -280,7 +280,7 @@ fn two_thresholds_exclude_each_other() {
     assert!(!said.contains("= one of them"), "{said}");
 }
 
-/// The scheme is complete except for the thresholds.
+/// The scheme has every setting except the thresholds.
 #[test]
 fn one_threshold_is_needed() {
     let whole = attempt(LINE).unwrap_or_else(|e| panic!("{e}")).to_toml();
@@ -291,8 +291,7 @@ fn one_threshold_is_needed() {
     assert!(said.contains("alpha = 0.125") && !said.contains("= one of them"), "{said}");
 }
 
-/// A queue in `[set]` replaces the lossless class, and a lossless class replaces the queue. Both at the same time are
-/// rejected.
+/// A queue in `[set]` replaces the scheme's lossless class. A queue and a lossless class together are rejected.
 #[test]
 fn a_queue_and_a_lossless_class_exclude_each_other() {
     let queue = "\"rocev2.fabric.queue\" = \"1bdp\"";
@@ -306,7 +305,8 @@ fn a_queue_and_a_lossless_class_exclude_each_other() {
     );
 }
 
-/// A whole table makes a lossy scheme lossless, however the table is written, and the suggested tables are valid.
+/// A complete table `fabric.pfc`, inline or under a header, makes a lossy scheme lossless. The suggested table is
+/// valid.
 #[test]
 fn a_table_makes_a_scheme_lossless() {
     let line = LINE.replace("rocev2", "strack");
@@ -329,7 +329,7 @@ fn a_table_makes_a_scheme_lossless() {
     assert!(missing.to_string().contains("has no PFC"), "{missing}");
 }
 
-/// Sums of extremely large sizes do not overflow.
+/// Sums of very large sizes do not overflow.
 #[test]
 fn absurd_sizes_are_refused_as_others_are() {
     for headroom in ["9000000TB", "1e30packets"] {

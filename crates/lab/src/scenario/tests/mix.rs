@@ -59,8 +59,8 @@ fn a_scheme_of_ones_own_may_have_a_mix() {
     assert!(said.contains("mix.every must be 2 to 65536, not 1"), "{said}");
 }
 
-/// Wrong settings, each of which is line 11 of its scenario, with the whole error text. In the texts, `KINDS` stands
-/// for the kinds of load balancers.
+/// Wrong settings, each of which is line 11 of its scenario, with the whole error text. `KINDS` is replaced by the list
+/// of load balancers.
 const CASES: &[(&str, &str)] = &[
     (
         r#""reps.mix.every" = 10"#,
@@ -131,7 +131,7 @@ fn what_is_wrong_is_said_with_what_to_write() {
         let said = attempt(setting).unwrap_err().to_string();
         assert_eq!(said, expected, "{setting}");
         let (_, advice) = expected.split_once("\n  write: ").unwrap();
-        // A suggestion for `mix.lb` is added to the setting and does not replace it.
+        // A suggestion for `mix.lb` is tested together with the setting, and every other suggestion in its place.
         let both = format!("{setting}\n{advice}");
         good(if advice.contains(".mix.lb\"") { &both } else { advice });
     }

@@ -1,4 +1,4 @@
-//! Tests of round trips, sweeps, settings and figures. Bad input has separate files.
+//! Tests of round trips, sweeps, settings and figures. Tests of bad input are in separate files.
 
 mod bad_input;
 mod bad_input_cases;
@@ -74,7 +74,8 @@ pub(in crate::scenario) fn scenario(text: &str) -> Scenario {
     scenario
 }
 
-/// A scenario with the setup of a paper, unless it has a setup itself. The numbers of its lines do not change.
+/// Adds the setup of a paper at the end of a scenario, unless the scenario has a `[setup]`. Line numbers do not
+/// change.
 pub(in crate::scenario) fn on(setup: &str, text: &str) -> String {
     let said = text.contains("[setup]");
     if said { text.to_owned() } else { format!("{text}\n[setup]\nbase = {setup:?}\n") }

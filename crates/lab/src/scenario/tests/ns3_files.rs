@@ -1,11 +1,11 @@
-//! Tests of files of the ns-3 simulators: which files are read, which are rejected with the name of their format, and
-//! that the fixes for mistakes have the format of the file.
+//! Tests of files of the ns-3 simulators: files that are read, files that are rejected, and the fixes for mistakes,
+//! which have the format of the file.
 
 use crate::scenario::tests::{Disk, Folder};
 use crate::scenario::*;
 use std::path::PathBuf;
 
-/// Two hosts and a switch, whose number is between those of the hosts.
+/// Two hosts (nodes 0 and 2) and a switch (node 1).
 const PAIR: &str = "3 1 2\n1\n0 1 100Gbps 1us 0\n2 1 100Gbps 1us 0\n";
 
 /// The warnings or the error of a scenario with this topology and these flows. Without flows, every host sends.
@@ -22,8 +22,8 @@ fn told(topology: &str, flows: Option<&str>, keys: &str) -> Result<Vec<Diagnosti
     read("s.toml", &text, &Folder(files.collect()), &Overrides::default())?.check()
 }
 
-/// A row of the table in the documentation: the simulator, a topology and flows in its formats, and the error if
-/// these are rejected.
+/// A test case for a row of the table in the documentation: the simulator, a topology and flows in its formats, and
+/// the beginning of the error if they are rejected.
 type Row = (&'static str, &'static str, Option<&'static str>, Option<&'static str>);
 
 const DIALECTS: &[Row] = &[
@@ -143,8 +143,8 @@ fn mistakes_in_files_are_answered_in_the_format_of_the_file() {
     }
 }
 
-/// An error that a key of the scenario corrects names the key with its value, and following it gives a valid
-/// scenario.
+/// If a key of the scenario can correct an error, the error suggests the key with its value. The suggestion gives a
+/// valid scenario.
 #[test]
 fn hints_that_are_keys_work() {
     let early = Some("1\n0 2 3 100 1000 0.001\n");
@@ -237,12 +237,11 @@ fn reported_files_are_read_or_answered_in_their_format() {
         assert!(said.starts_with(says), "{case}: {said}");
         assert!(!said.contains("file = "), "{case}: {said}");
     }
-    // The first line of the file gives the number of flows that the simulators read, so that further flows are no
-    // error.
+    // The simulators read only as many flows as the first line of the file says, so further flows are not an error.
     assert_eq!(of_case(&peers, "27-hints/f-more.toml"), None);
 }
 
-/// `rates` hosts at four switches in a row. The cable of each host has an error rate of its own.
+/// A fabric with `rates` hosts at four switches in a row. The cable of each host has an error rate of its own.
 fn lossy(rates: u32) -> String {
     let (hosts, per_switch) = (rates, rates.div_ceil(4));
     let mut text = format!("{} 4 {}\n", hosts + 4, hosts + 3);
@@ -274,10 +273,10 @@ fn as_many_error_rates_as_links_take_seconds() {
         warnings.iter().filter(|warning| warning.message.contains("is expected to hit")).count()
     };
     assert_eq!(rare(&scenario), RATES as usize);
-    // The resolved form has a fault for each rate of the file, which takes the place of that rate.
+    // In the resolved form, a fault replaces each error rate of the file.
     let again = read("s.toml", &scenario.to_toml(), &files, &Overrides::default()).unwrap();
     assert_eq!(again.points().unwrap()[0].faults.len(), RATES as usize);
-    // This takes about 2 s in a debug build on one core. It would take 4 minutes if each rate searched all links.
+    // If all links were searched for each rate, this would take minutes.
     let lasted = started.elapsed();
     assert!(lasted < std::time::Duration::from_secs(30), "{lasted:?}");
 }

@@ -1,5 +1,5 @@
 //! Tests of checks before a run: numbers that are too large for the engine, such as the packets of a queue pair, and
-//! workloads that have no message with a seed after the first one.
+//! workloads without a message for one of the seeds.
 
 use crate::scenario::tests::{folder, on};
 use crate::scenario::*;
@@ -13,7 +13,7 @@ link = "100Gbps"
 [workload]
 "#;
 
-/// The error of a workload, which begins in line 8.
+/// The error for the keys of `[workload]`, which begin in line 8.
 fn said(scheme: &str, workload: &str) -> String {
     let text = format!("{FABRIC}{workload}\n").replace("SCHEME", scheme);
     let scenario = read("s.toml", &on("reps-paper", &text), &folder(), &Overrides::default()).unwrap();
@@ -73,7 +73,6 @@ fn a_queue_pair_has_numbers_for_so_many_requests() {
     );
 }
 
-/// With one seed the workload has a message, with another it has none.
 #[test]
 fn every_seed_must_have_messages() {
     let workload = "kind = \"poisson\"\nsizes = \"websearch\"\nload = 0.5\nduration = \"100us\"";

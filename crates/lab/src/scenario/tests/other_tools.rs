@@ -13,9 +13,9 @@ enum Use {
     Topology,
     /// The value of `server` in `[topology]`.
     Server,
-    /// The value of `setup`, on a topology of SimAI.
+    /// A file of settings, which `a_configuration_of_simai_is_a_setup` reads as `setup`.
     Setup,
-    /// The value of `file` in `[workload]` with `format = "simai"`, on 16 hosts. Only the first layers are run.
+    /// The value of `file` in `[workload]` with `format = "simai"`, on 16 hosts. Layers 1 to 12 are run.
     Layers,
     /// The value of `system` in `[workload]`, with these `dims`.
     System(&'static [u32]),
@@ -23,14 +23,15 @@ enum Use {
     Dims(u32),
     /// The value of `comm_groups` in `[workload]`, on 16 ranks.
     Groups,
-    /// A folder with a `[workload]` file for each rank: the name of the files, and the size of the ring on which they
-    /// run.
+    /// A folder with a Chakra file for each rank: the name of the files without the rank, and the number of ranks. They
+    /// run on a ring of this size.
     Ranks(&'static str, u32),
     /// A file that is not simulator input, with the reason.
     None(&'static str),
 }
 
-/// A file, its use, and the beginning of the error with which it is rejected; empty for a file that is read.
+/// Each entry has a file, its use, and the beginning of the error if the file is rejected. The beginning is empty for a
+/// file that is read.
 const FILES: &[(&str, Use, &str)] = &[
     ("astra-sim/network/HGX-H100-validated.yml", Use::Topology, ""),
     ("astra-sim/network/Ring_16npus.yml", Use::Topology, ""),
@@ -143,7 +144,7 @@ fn folder() -> Option<PathBuf> {
     folder.map(|folder| folder.join("data/clusters"))
 }
 
-/// The files of the folder, and a trace `job` whose ranks, of any number, do an AllReduce.
+/// The files of the folder, and a Chakra trace `job` in which `ranks` ranks do an AllReduce.
 struct WithJob {
     disk: Disk,
     ranks: u32,
@@ -175,8 +176,8 @@ impl Files for WithJob {
 
 const ANY_TRAFFIC: &str = "kind = \"permutation\"\nbytes = \"1KB\"";
 
-/// The topology and the workload with which a file is tested, and the number of ranks of the trace `job`. None for a
-/// file that is not simulator input.
+/// The topology and the workload with which a file is tested, and the number of ranks of the trace `job` (0 if the
+/// workload does not use it). None for a file that is not simulator input.
 fn scenario(name: &str, its: Use) -> Option<(String, String, u32)> {
     let switch = |hosts: u32| format!("kind = \"single-switch\"\nhosts = {hosts}\nlink = \"100Gbps\"");
     let trace = |keys: &str| format!("kind = \"trace\"\nformat = \"chakra\"\nfile = \"job\"\n{keys}");

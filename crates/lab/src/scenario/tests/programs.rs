@@ -1,10 +1,10 @@
-//! The program and the routing of a scheme: valid settings, and wrong ones with the error text.
+//! Settings of the program and the routing of a scheme: valid ones, and wrong ones with the error text.
 
 use crate::scenario::tests::folder;
 use crate::scenario::*;
 use anabranch_proto::ProgramConfig;
 
-/// A fabric with eight paths between any two ToRs.
+/// A scenario on a fabric with eight paths between any two ToRs.
 const TWO_TIERS: &str = r#"schemes = ["themis-spraying", "conweave", "reps"]
 [topology]
 kind = "fat-tree"
@@ -27,7 +27,7 @@ fn good(text: &str) -> Scenario {
     attempt(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// Wrong settings, each of which begins in line 11 of its scenario, with the whole error text.
+/// Wrong settings, each of which is line 11 of its scenario, with the whole error text.
 const CASES: &[(&str, &str)] = &[
     (
         r#""themis-spraying.fabric.program_at" = "core:100%""#,
@@ -149,7 +149,7 @@ fn every_fault_of_a_program_has_its_place_and_its_cure() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Following the suggestion, in addition to or instead of the wrong setting, gives a valid scenario.
+/// A suggestion gives a valid scenario, either in place of the wrong setting or together with it.
 #[test]
 fn the_cures_work() {
     for (fault, said) in CASES {
@@ -162,7 +162,7 @@ fn the_cures_work() {
         };
         // A suggestion for a parameter of the program of `reps` needs the setting that gives `reps` the program.
         let table = if advice.contains("reps.fabric.program.") { fault } else { beside };
-        // These suggestions are ends of the permitted ranges. A table with one entry is too small for this fabric.
+        // These suggestions are the ends of the permitted ranges, and need not fit this fabric.
         if ["paths\" = 1", "paths\" = 65536", "window\" = 65536"].iter().any(|end| advice.ends_with(end)) {
             continue;
         }
@@ -170,8 +170,8 @@ fn the_cures_work() {
     }
 }
 
-/// The program `themis-spraying` needs the transport `rnic-sr`: its bitmap covers that transport's window in packets,
-/// and it answers that transport's NACKs.
+/// The bitmap of the program `themis-spraying` covers the window of the transport `rnic-sr`, which counts packets. The
+/// program also handles the NACKs of that transport.
 #[test]
 fn themis_needs_the_transport_that_it_was_made_for() {
     let themis = "kind = \"themis-spraying\", paths = 8, window = 512, confirmation = true, lazy_drop = true, \
@@ -187,7 +187,7 @@ fn themis_needs_the_transport_that_it_was_made_for() {
     good(&format!("{text}\"sr-ar.fabric.program\" = {{ {themis} }}\n"));
 }
 
-/// With more than two tiers, the ToR steers packets by the entropy value. That requires linear hashes.
+/// With more than two tiers, the ToR steers packets by the entropy value, which requires linear hashes.
 #[test]
 fn three_tiers_need_linear_hashes() {
     let text = TWO_TIERS.replace("tiers = 2", "tiers = 3");
@@ -223,7 +223,8 @@ fn parameters_of_programs_are_set_and_swept() {
     assert_eq!(again, scenario);
 }
 
-/// A map of paths needs powers of two, and no setting of the scheme can change the number of paths.
+/// A switch here has three equal-cost ports, but the program needs a power of two. No setting of the scheme changes
+/// the number of ports.
 #[test]
 fn three_tiers_in_threes_have_no_map() {
     let text = r#"schemes = ["themis-spraying"]

@@ -1,4 +1,4 @@
-//! Registered parts are read like built-in ones, written out, and read back.
+//! Tests of registered parts: they are read like built-in ones, written out, and read back.
 
 use crate::scenario::*;
 use anabranch_base::{Bytes, Duration, HostId, Parameter, Problem, Rate, Refused, Time};
@@ -383,7 +383,7 @@ fn what_is_registered_is_listed_with_its_parameters() {
         [
             ("load balancer", "my-balancer", 3),
             ("congestion control", "my-window", 1),
-            // These are the transport's own parameter and those of every transport.
+            // One parameter is the transport's own, and every transport has the other four.
             ("transport", "my-transport", 5),
             ("program", "my-program", 1),
             ("topology", "my-ring", 2),

@@ -165,7 +165,7 @@ fn what_programs_keep_is_measured_on_switches() {
     );
 }
 
-/// On a link of 1.6 Tb/s and 500 us, more data is in flight than a small buffer can hold.
+/// A link of 1.6 Tb/s and 500 us carries more data in flight than the buffer of 16 MB can hold.
 #[test]
 fn headrooms_beside_the_buffer_need_no_room_in_it() {
     let text = |apart: bool| {
@@ -199,8 +199,8 @@ fn a_key_of_another_collective_is_left_out() {
     );
 }
 
-/// The suggested buffer is a short number in both cases: as the buffer of every switch, and as that of a switch of 51.2
-/// Tb/s, from which the buffers of other switches are scaled.
+/// The suggested buffer is a short number in both cases. Without `buffer_rate`, it is the buffer of every switch. With
+/// it, the buffers of switches are scaled from the buffer of a switch of 51.2 Tb/s.
 #[test]
 fn sizes_that_are_needed_are_rounded_up() {
     for (scale, unit) in [("", "KB"), ("\"rocev2.fabric.pfc.buffer_rate\" = \"51.2Tbps\"\n", "KB")] {

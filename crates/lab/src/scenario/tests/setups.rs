@@ -1,4 +1,4 @@
-//! The setups of schemes: the precedence of setups, schemes and settings, and the inputs that are rejected.
+//! Tests of the setups of schemes: the precedence of setups, schemes and settings, and the rejected inputs.
 
 use crate::scenario::tests::{assert_round_trip, folder, scenario};
 use crate::scenario::*;
@@ -137,8 +137,8 @@ fn rto_rules_follow_the_fabric() {
     let reps = scheme("reps").unwrap();
     let TransportConfig::Sack(sack) = &reps.transport else { panic!("{reps:?}") };
     assert_eq!(sack.rto.to_string(), "2rtt+5queue");
-    // With the queue of the setup, the RTO of every scheme for one data centre is two base RTTs plus the time for
-    // five queues: 5 MB, or 160 MB if ports pause.
+    // The RTO of these schemes is two base RTTs plus the transmission time of five queues of 1 MB, or of five buffers
+    // of 32 MB with PFC.
     let names: Vec<String> = schemes().into_iter().map(|listing| listing.name.to_owned()).collect();
     let here = |name: &&String| !["themis-longhaul", "pnp-only", "trp-only", "bicc"].contains(&name.as_str());
     let of = on_ground(&format!("{:?}", names.iter().filter(here).collect::<Vec<_>>()), "");
@@ -244,9 +244,9 @@ fn a_later_point_of_a_sweep_with_other_ground_is_named() {
 #[test]
 fn schemes_on_common_ground_differ_by_what_they_need_alone() {
     let names: Vec<String> = schemes().into_iter().map(|listing| listing.name.to_owned()).collect();
-    // Schemes for the edges of data centres need a fabric of several data centres.
+    // The excluded schemes need a fabric of several data centres.
     let here = |name: &&String| !["themis-longhaul", "pnp-only", "trp-only", "bicc"].contains(&name.as_str());
-    // These schemes have a constant window of one BDP in the common setup. Adaptive windows are 1.5 times as large.
+    // These schemes have a constant window of one BDP in the setup `common`, where REPS may have 1.5 BDP in flight.
     let constant = ["rack-tlp", "timeout", "pfc-ecmp"];
     let alike = |name: &&String| here(name) && !constant.contains(&name.as_str());
     let all = ground(&format!("{:?}", names.iter().filter(alike).collect::<Vec<_>>()), "");
@@ -292,7 +292,7 @@ fn what_differs_is_told_in_plain_units_and_what_no_need_explains_is_said() {
     assert!(paper.contains("transport.rto is 4 ms (dcp) and 320 us (irn-ar)"), "{paper}");
 }
 
-/// Windows are compared whatever their parameters are called and by whatever rule they are computed.
+/// Windows are compared by their sizes, even if their parameters have different names or follow different rules.
 #[test]
 fn what_may_be_in_flight_is_told_of_all_who_differ_and_a_need_has_its_star() {
     let row = |of: &Ground, parameter: &str| {
@@ -308,20 +308,20 @@ fn what_may_be_in_flight_is_told_of_all_who_differ_and_a_need_has_its_star() {
         assert!(!row.unexplained);
     }
     let most = row(&of, "maximum window");
-    // The window is 512 packets of 4174 B, whatever the parameters of DCQCN are.
+    // The window of sr-ar is 512 packets of 4174 B. The parameters of DCQCN do not change it.
     assert_eq!(most.values[3].as_deref(), Some("2.14 MB"));
     assert!(of.matrix().contains("2.14 MB *"), "{}", of.matrix());
 
-    // A window that is set explicitly does not follow from a requirement of the scheme, so the difference is reported.
+    // A window in `[set]` is not a need of the scheme, so the difference is reported.
     let set = ground("[\"reps\", \"rocev2\"]", "[set]\n\"rocev2.cc.window\" = \"3bdp\"");
     let said = set.mismatch.unwrap();
     assert!(said.contains("maximum window is ") && said.contains(" (rocev2)"), "{said}");
-    // The same rule gives another window for packets of half the length, and the comparison shows it.
+    // For packets of half the length, the same number of packets is a smaller window in bytes.
     let text = "[set]\n\"timeout.transport.payload\" = \"2KiB\"\n\"*.transport.window_packets\" = 64";
     let halved = ground("[\"to-ar\", \"timeout\"]", text);
     let most = row(&halved, "maximum window");
     assert!(most.unexplained && most.values[0] != most.values[1], "{most:?}");
-    // The RTOs have the same rule, but the lengths of the queues differ.
+    // Both RTOs follow the same rule, but from queues of different lengths.
     let queues = ground("[\"reps\", \"ops\"]", "[set]\n\"ops.fabric.queue\" = \"2MB\"");
     assert!(row(&queues, "transport.rto").unexplained);
 }
@@ -334,7 +334,7 @@ fn the_resolved_form_says_what_differs_and_reads_back() {
     assert_eq!(read("s.toml", &text, &folder(), &Overrides::default()).unwrap(), scenario);
 }
 
-/// NSCC does not round its windows up to whole packets, neither in the table nor in the comments of the resolved form.
+/// The windows of NSCC are not rounded up to whole packets.
 #[test]
 fn the_windows_of_nscc_are_the_same_in_the_table_and_in_the_resolved_form() {
     let scenario = on_ground("[\"uet-nscc\", \"reps\"]", "");

@@ -4,7 +4,7 @@
 use crate::scenario::tests::{folder, on};
 use crate::scenario::*;
 
-/// A switch with 24 hosts. DCP's packets are 18.5 times as long as their headers.
+/// A switch with 24 hosts. A data packet of DCP is 18.5 times as long as a trimmed one.
 const ONE_SWITCH: &str = r#"schemes = ["dcp", "irn-ar", "rack-tlp", "mp-rdma", "pfc-ecmp", "reps"]
 [topology]
 kind = "single-switch"
@@ -130,7 +130,7 @@ fn a_scheme_without_weights_gets_them_by_a_table() {
     }
 }
 
-/// MP-RDMA's sender has only windows, so it cannot follow a rate.
+/// MP-RDMA's sender has no pacer, so it cannot follow a rate.
 #[test]
 fn mp_rdma_takes_no_rate() {
     let dcqcn = toml::to_string(&scheme("pfc-ecmp-dcqcn").unwrap().cc).unwrap().trim().replace('\n', ", ");
@@ -141,8 +141,9 @@ fn mp_rdma_takes_no_rate() {
     assert_eq!(said, expected);
 }
 
-/// The setup `uet` has longer queues for switches that drop. A scheme gets its setup's values before `[set]` acts, so
-/// the queues have to be set too. There is no warning if they are set as the warning proposes.
+/// The setup `uet` has longer queues for switches that drop than for switches that trim. Turning off trimming in
+/// `[set]` does not change the queues, so the warning proposes settings for them. With these settings there is no
+/// warning.
 #[test]
 fn switches_whose_trimming_is_turned_off_keep_the_queues_of_trimming_and_a_warning_names_the_others() {
     let of = |setup: &str, section: &str, lines: &str| {

@@ -1,11 +1,11 @@
-//! Congestion windows that are too small to fill a path, or for which ACKs come too late: the warnings of `check`,
-//! and that their suggestions remove the warning.
+//! Warnings of `check` about windows that are too small to fill a path, or for which ACKs come too late. Following the
+//! suggestion removes the warning.
 
 use crate::scenario::tests::folder;
 use crate::scenario::*;
 
-/// The warnings about a message of `bytes` through one switch with links of 100 Gb/s, whose path holds a little more
-/// than 14.0 packets (15 if rounded up).
+/// The warnings about a message of `bytes` through one switch with links of 100 Gb/s. The path holds a little more
+/// than 14 packets, which are rounded up to 15.
 fn warnings(scheme: &str, bytes: &str, set: &str) -> Vec<Diagnostic> {
     let text = format!(
         "schemes = [{scheme:?}]\n[topology]\nkind = \"single-switch\"\nhosts = 2\nlink = \"100Gbps\"\nlink_latency = \"1us\"\n\
@@ -17,7 +17,7 @@ fn warnings(scheme: &str, bytes: &str, set: &str) -> Vec<Diagnostic> {
     scenario.check().unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// The scheme, its settings, and the text of the warning from the name of the first setting on.
+/// The scheme, its settings, and the text of the warning after the name of the scheme.
 const CASES: [(&str, &str, &str); 7] = [
     (
         "sr-ecmp",

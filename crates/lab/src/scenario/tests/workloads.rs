@@ -1,5 +1,4 @@
-//! Incasts beside background traffic with the whole texts of their errors, and the files that the runs of a scenario
-//! share.
+//! Tests of incasts beside background traffic, of their errors, and of the files that the runs of a scenario share.
 
 use crate::scenario::tests::{GOOD, folder, scenario};
 use crate::scenario::*;

@@ -22,9 +22,9 @@ const TOPO: &str = "Nodes 8\nTiers 2\nPodsize 8\nTier 0\nDownlink_speed_Gbps 400
     Downlink_Latency_ns 1000\nSwitch_Latency_ns 0\n";
 /// A graph whose error rates become faults in the resolved form.
 const GRAPH: &str = "4 2 3\n2 3\n0 2 100Gbps 1000ns 0.01\n1 3 100Gbps 1000ns 0\n2 3 100Gbps 1000ns 0.5\n";
-/// The name of a `.topo` file with slower links. The resolved form contains the contents of such a file.
+/// The name of a `.topo` file with slower links. The resolved form has the file's contents.
 const SLOW: &str = "\"slow.topo\"";
-/// A server as an NCCL file. The resolved form contains the contents of such a file.
+/// A server as an NCCL file. The resolved form has the file's contents.
 const NCCL: &str = "<system><cpu><pci><gpu dev=\"0\" sm=\"90\"><nvlink count=\"18\" tclass=\"0x068000\"/></gpu></pci>\
     <pci><nic><net dev=\"0\" speed=\"100000\"/></nic></pci></cpu></system>";
 const HOSTS: &str = "3\n1\n0\n2\n";
@@ -33,10 +33,9 @@ const CHAKRA: &str = "chakra of 1 ranks\nrank 0\n";
 /// A scenario for keys of a section: the text above the section's table, and further keys of that table.
 struct Base {
     above: String,
-    /// Further keys of the table with their values. If the section requires such a key, this value replaces the key's
-    /// example.
+    /// Further keys of the table with their values, which replace the examples of required keys.
     with: Vec<(&'static str, &'static str)>,
-    /// The content of each file.
+    /// The text of every file that the scenario reads. If it is empty, there are no such files.
     file: &'static str,
 }
 
@@ -99,15 +98,15 @@ type Beside = &'static [(&'static str, &'static str)];
 /// A case of a key in its section's base: the values of the key, and the changes of the base that the key needs.
 #[derive(Default)]
 struct Case {
-    /// Values in addition to the example. At least one of them, or the example, is not the default.
+    /// Values in addition to the example. The example or one of these values differs from the default.
     others: &'static [&'static str],
     /// Keys that must be present with these values, which replace the values of the base.
     with: Beside,
     /// Keys that may not be present together with the key.
     without: &'static [&'static str],
-    /// The text above the table, which replaces the text of the base.
+    /// The text above the table, in place of the text of the base.
     above: Option<&'static str>,
-    /// The content of each file, which replaces the content in the base.
+    /// The text of every file, in place of the text of the base. If it is empty, the text of the base is used.
     file: &'static str,
 }
 
@@ -416,13 +415,13 @@ fn of_any(_: &str, key: &str) -> Option<Case> {
     }))
 }
 
-/// Whether a key of `[find]` does not concern the scenario's runs, so that it is not in the resolved form.
+/// Whether the resolved form lacks this key. Such keys of `[find]` do not change the runs.
 fn is_of_question_alone(section: &str, key: &str) -> bool {
     section == "find" && matches!(key, "where" | "resolution")
 }
 
-/// The text of a scenario in which the key has this value. Without a value, it is the base, which has the key only if
-/// the key is required.
+/// The text of a scenario in which the key has this value. Without a value, the scenario has the key only if the key is
+/// required.
 fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&str>) -> String {
     let mut table: Vec<(&str, String)> = Vec::new();
     let mut set = |name: &'static str, value: &str| match table.iter_mut().find(|(known, _)| *known == name) {
@@ -430,7 +429,7 @@ fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&s
         None => table.push((name, value.to_owned())),
     };
     for needed in section.keys.iter().filter(|key| key.default == KeyDefault::Required) {
-        // A measure has exactly one of `links`, which the base sets, `switches` and `qps`.
+        // A measure has exactly one of `links`, `switches` and `qps`. The base sets `links`.
         let is_of_another = section.name == "measure" && ["switches", "qps"].contains(&needed.name);
         if !needed.is_table() && !is_of_another {
             set(needed.name, usual(section.name, needed));
@@ -448,7 +447,7 @@ fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&s
     format!("{above}{}\n{lines}", section.table)
 }
 
-/// The value of a required key in a base.
+/// The value of a required key, unless the base or the case sets another.
 fn usual(section: &str, key: &Key) -> &'static str {
     match (section, key.name) {
         ("link-flap", "period") => "\"200us\"",
@@ -477,7 +476,7 @@ impl Recorder for Nothing {
     }
 }
 
-/// The path by which the keys of a table are swept; none for a table whose keys cannot be swept.
+/// The path of a table in `[sweep]`. None if the keys of the table cannot be swept.
 fn path(section: &Section) -> Option<String> {
     let path = section.table.trim_matches(['[', ']']);
     let of_list = section.table.starts_with("[[");
@@ -485,7 +484,7 @@ fn path(section: &Section) -> Option<String> {
     can_be.then(|| if of_list { format!("{path}.0") } else { path.to_owned() })
 }
 
-/// The text with a sweep over a key of its last table. The swept values replace the key's value in that table.
+/// Adds a sweep over a key of the last table of `text`. The swept values replace the key's value in that table.
 fn swept(text: &str, path: &str, key: &str, values: &[&str]) -> String {
     format!("sweep = {{ \"{path}.{key}\" = [{}] }}\n{text}", values.join(", "))
 }
@@ -506,7 +505,7 @@ fn every_key_survives_a_round_trip() {
         };
         bases.insert(section.name);
         for key in section.keys {
-            // The base of a section already has the section's `kind`, so that this key needs no case.
+            // The base of a section already has the section's `kind`, so this key needs no case.
             let of_kind = key.name == "kind";
             let Some(case) = case(section.name, key.name).or_else(|| of_kind.then(Case::default)) else {
                 wrong.push(format!("{}.{}: no scenario here has this key", section.name, key.name));

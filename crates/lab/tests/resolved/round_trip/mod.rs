@@ -9,7 +9,7 @@ use anabranch_lab::scenario::{Diagnostic, Files, Overrides, Registry, Scenario, 
 use anabranch_results::digest::text_digest;
 use std::collections::BTreeMap;
 
-/// Files by name. Every other file has the text `otherwise`; if that is empty, no other file exists.
+/// Files by name. Every other file has the text `otherwise`. If `otherwise` is empty, no other file exists.
 struct Folder {
     files: BTreeMap<String, String>,
     otherwise: &'static str,
@@ -37,7 +37,7 @@ fn resolve(text: &str, files: &Folder, registry: &Registry) -> Result<Scenario, 
     }
 }
 
-/// The problem when a scenario is written out and read again; None if it is unchanged.
+/// The problem if a scenario changes when it is written out and read again. None if there is none.
 fn broken(scenario: &Scenario, registry: &Registry) -> Option<String> {
     let alone = match scenario.self_contained(registry) {
         Ok(alone) => alone,

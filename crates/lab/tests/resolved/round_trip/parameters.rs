@@ -29,13 +29,14 @@ fn put(table: &mut Table, path: &str, value: Value) {
     put(within.as_table_mut().unwrap(), rest, value);
 }
 
-/// The table or list that contains a parameter: `pfc`, `pfc.at[]`; empty if the parameter is directly in the part.
+/// The table or list that contains a parameter, such as `pfc` or `pfc.at[]`. Empty if the parameter is directly in the
+/// part.
 fn table_of(parameter: &Parameter) -> &str {
     parameter.name().rsplit_once('.').map_or("", |(table, _)| table)
 }
 
-/// Settings (path below the scheme, and value), each of which gives a parameter of a part this value, or leaves the
-/// parameter out if there is no value. The settings that set a table also set all that the table requires.
+/// Alternative settings (path below the scheme, and value) that give the parameter `of` this value, or leave it out if
+/// there is no value. A setting of a table also has all parameters that the table requires.
 fn settings(
     part: &str,
     kind: Option<&str>,
@@ -66,7 +67,7 @@ fn settings(
             settings.push((part.to_owned(), Value::Table(table)));
         }
         (None, Some(first)) => {
-            // A `mix` (some hosts with another balancer) requires that balancer.
+            // A `mix` (some hosts with another balancer) requires the other balancer.
             if first == "mix" {
                 put(
                     &mut table,
@@ -101,7 +102,7 @@ fn others(parameter: &Parameter) -> Vec<ParameterValue> {
                     [2.0, 0.5, 4.0].map(|times| ParameterValue::Text(format!("{}{unit}", number * times))),
                 );
             }
-            // Sizes, times and rates in several units, and selectors of switches.
+            // These are sizes, times and rates in several units, and selectors of switches.
             let others = ["7KB", "2bdp", "7us", "2rtt", "7Gbps", "all", "tor", "spine"];
             found.extend(others.map(|other| ParameterValue::Text(other.to_owned())));
         }
@@ -113,7 +114,7 @@ fn others(parameter: &Parameter) -> Vec<ParameterValue> {
     found
 }
 
-/// A scenario that runs one scheme with at most one setting. None if the scheme does not accept the setting.
+/// A scenario that runs one scheme with at most one setting. None if the scenario is rejected.
 fn scenario(
     setup: &str,
     scheme: &str,
@@ -206,7 +207,7 @@ fn every_parameter_survives_a_round_trip() {
             }
         }
     }
-    // Hosts with another balancer (`mix.lb`) have the parameters of that balancer.
+    // The balancer of a `mix` has parameters of its own.
     let balancers = registry.parts().into_iter().find(|part| part.part == "lb").unwrap();
     for balancer in &balancers.kinds {
         let kind = balancer.name.clone().unwrap();
