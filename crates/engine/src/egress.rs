@@ -27,7 +27,7 @@ pub use free_times::{DelayQueues, FreeTimes, HostPorts, LAST_TIME, PortTimes};
 pub struct Port {
     /// The end of the latest transmission, or of a delay by jitter.
     pub busy_until: Time,
-    /// The data queue, which is that of the first traffic class if there are several.
+    /// The data queue. With several traffic classes, it is the queue of the first class.
     pub data: Fifo,
     /// The control queue. It is served by strict priority or by weight, and never interrupts a packet that is being
     /// sent.
@@ -174,7 +174,7 @@ impl Port {
 pub enum QueueClass {
     /// Data, and other packets that wait with data.
     Data,
-    /// Packets that do not wait with data: ACKs, headers and the like.
+    /// Packets that do not wait with data, such as trimmed packets and usually ACKs.
     Control,
 }
 

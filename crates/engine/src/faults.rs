@@ -218,7 +218,7 @@ impl FaultPlan {
         }
     }
 
-    /// The first time after `after` at which a task is due, or the first of all if `after` is none.
+    /// The first time after `after` at which a task is due, or the first such time of the run if `after` is none.
     pub fn next_due(&self, after: Option<Time>) -> Time {
         let listed = after.map_or(0, |after| self.agenda.partition_point(|(due, _)| *due <= after));
         let listed = self.agenda.get(listed).map_or(Time::NEVER, |(due, _)| *due);

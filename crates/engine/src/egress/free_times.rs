@@ -14,7 +14,7 @@ pub trait FreeTimes {
     /// Adds the time at which `port` becomes free. With an exact clock, the time is the present plus the delay of
     /// `class`, unless the class is [`DelayClass::NONE`].
     fn push(&mut self, class: DelayClass, time: Time, port: u16);
-    /// The sort key of the next event at which a port becomes free, [`Order::NEVER`] if there is none.
+    /// The sort key of the next event at which a port becomes free, or [`Order::NEVER`] if there is none.
     fn first(&self) -> Order;
     /// Removes the earliest time, which must exist, and returns its port.
     fn pop(&mut self) -> u16;

@@ -42,7 +42,7 @@ impl Schedule {
         (began + down_for).min(self.until)
     }
 
-    /// The first time after `after` at which an interval begins or ends, or the first of all if `after` is none.
+    /// The first time after `after` at which an interval begins or ends, or the first such time if `after` is none.
     pub fn next_change(&self, after: Option<Time>) -> Time {
         let Some(after) = after.filter(|after| *after >= self.from) else { return self.from };
         if after >= self.until {
