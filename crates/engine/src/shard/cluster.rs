@@ -48,7 +48,7 @@ impl Cluster {
     }
 
     /// Runs the nodes through a synchronisation window, one instant of one node after the other. If the cluster has
-    /// paused in it, the rest of the window is run.
+    /// paused in the window, the rest of the window is run.
     pub fn run<O: Observer>(
         &mut self,
         (hosts, switches): (&mut [Host], &mut [Switch]),
@@ -138,8 +138,6 @@ impl Cluster {
         }
         let (turns, inboxes) = (&mut self.turns, &self.inboxes);
         injection.call(hosts, at, |host| {
-            // The nodes of this cluster start with all hosts of the fabric, so the position of a host in the cluster is its
-            // number.
             let within = host.node().0;
             let next = host.next().min(inboxes[within as usize].next());
             turns.set(within, time_before(next, bound));
