@@ -170,7 +170,7 @@ impl Switch {
         }
     }
 
-    /// Takes the next packet that `port` may send from its queue. If the packet comes from a data queue, its charge in a
+    /// Takes the next packet that `port` may send out of its queue. If this is a data queue, the packet's charge in a
     /// buffer is released. Returns the packet, with its class if it comes from a data queue.
     pub(super) fn dequeue_by_class<O: Observer>(
         &mut self,

@@ -68,8 +68,8 @@ pub fn build(
     }
 }
 
-/// The tiers and the numbers of equal-cost ports of the switches on the route with the largest product of these numbers,
-/// from the source ToR on. Routes follow the first equal-cost port of each switch.
+/// The tiers and the numbers of equal-cost ports of the switches on the route with the largest product of these
+/// numbers, from the source ToR on. Routes follow the first equal-cost port of each switch.
 fn choices(topology: &Topology, routing: &Routing) -> Vec<(u8, usize)> {
     let tors = topology.tors();
     let mut most = Vec::new();
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    /// All switches of a torus are ToRs and use the same polynomial, so that the choices on a path depend on each other.
+    /// All switches of a torus are ToRs and use one polynomial, so that the choices on a path depend on each other.
     #[test]
     fn no_map_steers_several_choices_of_one_tier() {
         let torus = TorusSpec {

@@ -15,9 +15,9 @@ use anabranch_proto::PathFacts;
 
 /// The lossless class of a fabric before its first packet.
 pub struct PfcPlan {
-    /// For each port, the ingress headroom. The index is that of the port's outgoing link.
+    /// For each port, the ingress headroom. The index is the number of the port's outgoing link.
     headrooms: Vec<u32>,
-    /// For each port, the ingress threshold. The index is that of the port's outgoing link.
+    /// For each port, the ingress threshold. The index is the number of the port's outgoing link.
     thresholds: Vec<Threshold>,
     /// For each switch, the bytes in the shared part of its buffer, and the number of its first outgoing link.
     switches: Vec<(u64, u32)>,
@@ -121,7 +121,7 @@ impl PfcError {
     }
 }
 
-/// The bytes that can arrive at the end of `link` after the XOFF decision of its switch, including the triggering
+/// The bytes that can arrive at the end of `link` after the XOFF decision of the switch there, including the triggering
 /// packet. The pause frame may wait for a full packet, and then has its own serialisation time. The sender may have
 /// just begun a full packet, and packets in flight or within the switch's latency still arrive.
 ///
@@ -400,9 +400,9 @@ mod tests {
         assert!(!pfc.release(1, 1_000));
     }
 
-    /// On links of 400 Gb/s and 500 ns, 50,000 B are in flight during both latencies. The pause frame has 64 B and waits
-    /// for a packet of 4,174 B, and the sender has begun another packet: 58,412 B arrive after the decision. The packet
-    /// that causes the decision is in the headroom, too, and a byte is added for rounding.
+    /// On links of 400 Gb/s and 500 ns, 50,000 B are in flight during both latencies. The pause frame has 64 B and
+    /// waits for a packet of 4,174 B, and the sender has begun another packet: 58,412 B arrive after the decision. The
+    /// packet that causes the decision is in the headroom, too, and a byte is added for rounding.
     #[test]
     fn a_headroom_by_hand() {
         let rate = Rate::from_gbps(400);

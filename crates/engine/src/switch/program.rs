@@ -410,9 +410,9 @@ impl Switch {
         }
     }
 
-    /// Sends a packet that the program held. A packet held in the lossless buffer stays charged until it is on the wire.
-    /// A packet held outside the buffer is not charged to its ingress port even while it is queued, since the headroom of
-    /// that port is only for packets that the port's link can still deliver.
+    /// Sends a packet that the program held. A packet held in the lossless buffer stays charged until it is on the
+    /// wire. A packet held outside the buffer is not charged to its ingress port even while it is queued, since the
+    /// headroom of that port is only for packets that the port's link can still deliver.
     fn let_go<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let Some(pfc) = &mut self.pfc else { return self.forward(port, frame, at) };
         let out = &self.egress.ports[usize::from(port)];

@@ -5,7 +5,7 @@ use anabranch_base::{Bytes, NodeId};
 use anabranch_fabric::Topology;
 use anabranch_proto::PathFacts;
 
-/// The error that no weight of the control queue suffices.
+/// The error that no weight of the control queue prevents the loss of trimmed packets.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "{switch} has N = {radix} ports, of which N - 1 may send to one at once, and a data packet is only {ratio:.1} times as long as a trimmed one: the weight (N - 1) / (r - N + 1) needs r above N - 1"
