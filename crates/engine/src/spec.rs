@@ -82,8 +82,8 @@ parameters! {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         #[param(part)]
         pub needs: String,
-        /// The names of those setup parameters that follow from the scheme's requirements (`transport.header`), and
-        /// whose values may therefore differ from those of other schemes.
+        /// The names of the setup parameters that follow from the scheme's requirements, such as `transport.header`.
+        /// Their values may therefore differ from the values in other schemes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[param(part)]
         pub own: Vec<String>,

@@ -119,7 +119,8 @@ impl Cluster {
         self.turns.set(within, time_before(next, bound));
     }
 
-    /// The injector is called after all events of nodes at the same instant.
+    /// Calls the injector if its next call comes before the next event of a node. At one instant, all events of nodes
+    /// come first.
     fn inject_next<O: Observer>(
         &mut self,
         hosts: &mut [Host],

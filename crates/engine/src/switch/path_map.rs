@@ -90,8 +90,8 @@ fn choices(topology: &Topology, routing: &Routing) -> Vec<(u8, usize)> {
     most
 }
 
-/// The position in an ECMP group of `n` ports for a packet at a switch of `tier`. The hash is linear in the entropy value, so
-/// if `n` is a power of two, XOR with the same bits changes the choice of every flow in the same way.
+/// The position in an ECMP group of `n` ports for a packet at a switch of `tier`. The hash is linear in the entropy
+/// value, so if `n` is a power of two, XOR with the same bits changes the choice of every flow in the same way.
 pub fn choice(packet: &Packet, salt: u64, tier: u8, n: usize) -> usize {
     let flow = ((u64::from(packet.qp.0) << 32) | u64::from(packet.dst.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut hash = flow ^ salt;
