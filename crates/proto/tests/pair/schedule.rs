@@ -68,7 +68,7 @@ pub struct Path {
 pub struct Faults {
     /// The probabilities below apply to packets that are sent before this time.
     pub until: Time,
-    /// Probabilities in units of 1/256.
+    /// This probability and the next four are in units of 1/256.
     pub data_loss: u32,
     pub ack_loss: u32,
     pub duplication: u32,
@@ -86,7 +86,7 @@ pub struct Faults {
 pub struct Planned {
     /// Index of the packet's message.
     pub message: usize,
-    /// Number of packets of that message.
+    /// Number of packets of `message`.
     pub of: u32,
     pub is_last: bool,
     /// Size on the wire.
@@ -174,7 +174,7 @@ impl Path {
         self.data_delay + self.ack_delay + self.jitter * 2
     }
 
-    /// The facts about the path without network faults. The line rate is the rate of the wire.
+    /// The facts about the path without jitter and network faults. The line rate is the rate of the wire.
     pub fn facts(&self) -> PathFacts {
         let base_rtt = self.wire + self.data_delay + self.ack_delay;
         let line_rate = Rate(PACKET * 8 * 1_000_000_000_000 / self.wire.0);

@@ -42,7 +42,7 @@ pub struct CheckedSender {
     unacked: u32,
     /// PSNs that were declared lost and are not yet retransmitted.
     lost: BTreeSet<u32>,
-    /// The bytes of the PSNs below `next`, without the lost ones.
+    /// The bytes of the PSNs below `next`, except those in `lost`.
     sent: u64,
     /// The bytes that the receiver has reported.
     received: u64,
@@ -180,7 +180,7 @@ impl Sending for CheckedSender {
             };
             return self.check_probe(now, probe);
         }
-        // Lost packets are sent first, from the ePSN on.
+        // Lost packets are sent first, in the order of their PSNs.
         let psn = self.lost.first().copied().or((self.next < self.end).then_some(self.next));
         let known = psn.map(|psn| self.planned[psn as usize]);
         let free_at = self.free_at(now);
@@ -203,7 +203,7 @@ impl Sending for CheckedSender {
         prop_assert_eq!((packet.qp, packet.dst, sent_at, packet.marked), (QP, RECEIVER, now, false));
         if self.lost.remove(&psn) {
             self.counters.retransmissions += 1;
-            // A packet that was sent after the probe may be missing in its answer.
+            // The probe's answer proves nothing about this packet, which is sent after the probe.
             self.probe = None;
         } else {
             if self.unacked == self.next {
