@@ -39,7 +39,6 @@ pub trait Ends: Clone + Debug {
     fn deadline(schedule: &Schedule<Self>) -> Time;
 }
 
-/// A message to post.
 #[derive(Clone, Debug)]
 pub struct Post {
     pub at: Time,

@@ -100,7 +100,8 @@ fn messages_are_cut_and_acknowledged_whole() {
     assert_eq!(sender.counters(), SenderCounters::default());
 }
 
-/// Footnote 5: the window is 512 PSNs from the lowest unacknowledged one on, even if the congestion control allows more.
+/// Footnote 5: the window is 512 PSNs from the lowest unacknowledged one on, even if the congestion control allows
+/// more.
 #[test]
 fn the_window_bounds_the_distance_of_psns() {
     let mut sender = sender(config());

@@ -133,8 +133,8 @@ fn direct_recovery_loops_no_more_at_once() {
     run(&rules, &rows);
 }
 
-/// A packet of a recovering flow is forwarded without a loop only if its PSN directly follows the PSN of the last packet
-/// sent. PSNs wrap.
+/// A packet of a recovering flow is forwarded without a loop only if its PSN directly follows the PSN of the last
+/// packet sent. PSNs wrap.
 #[test]
 fn only_the_packet_right_behind_the_last_one_needs_no_loop() {
     let late = Time::ZERO + Duration::from_us(501);

@@ -311,9 +311,9 @@ fn a_lost_packet_does_not_keep_those_behind_it() {
 }
 
 /// Go-back-N retransmits packet 1. The retransmission arrives after packet 0 was released, and is therefore forwarded
-/// immediately, so that the flow is back to normal. The packets that still loop return in the order 1, 3, 2, and 3 must
-/// not leave before 2. If the flow's registers are in the store, they show that 2 follows 1. A slot of the cache is free
-/// by then, so that each packet makes all its loops.
+/// immediately, so that the flow is back to normal. The packets that still loop return in the order 1, 3, 2, and 3
+/// must not leave before 2. If the flow's registers are in the store, they show that 2 follows 1. A slot of the cache
+/// is free by then, so that each packet makes all its loops.
 #[test]
 fn what_was_sent_again_opens_no_gap() {
     for (store, psns) in [(true, [0, 1, 2, 1, 3]), (false, [0, 1, 1, 2, 3])] {
@@ -333,8 +333,8 @@ fn what_was_sent_again_opens_no_gap() {
     }
 }
 
-/// The first packets are further apart than a pass, so that the second packet of the recovering flow finds no other
-/// packet in the port.
+/// The first two packets are further apart than a pass, so that the second packet of the recovering flow finds no
+/// other packet in the port.
 #[test]
 fn a_recovering_flow_is_back_to_normal_when_nothing_is_before_it() {
     let mut switch = Switch::new(&config());

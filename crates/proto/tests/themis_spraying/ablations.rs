@@ -7,8 +7,8 @@ use anabranch_base::{Duration, Time};
 use anabranch_proto::program::ThemisSprayingConfig;
 use std::ops::Range;
 
-/// The time during which a path is down. It begins when all 64 packets are on their paths but no NACK has returned to the
-/// sender, and ends between the second and the third timeout.
+/// The time during which a path is down. It begins when all 64 packets are on their paths but no NACK has returned to
+/// the sender, and ends between the second and the third timeout.
 const DEAD: Range<Time> = Time(7_500_000)..Time(9_000_000_000);
 
 /// Figure 13: without C2, NACKs for late packets are forwarded, and the packets are retransmitted.

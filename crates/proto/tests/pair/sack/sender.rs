@@ -26,7 +26,7 @@ pub struct CheckedSender {
     /// Number of packets whose entropy values the sender keeps. It is a power of two, and large enough for all packets
     /// in flight.
     slots: u32,
-    /// The sender has dropped the entropy values of earlier PSNs, when it last made room for more packets.
+    /// The sender dropped the entropy values of earlier PSNs when it last made room for more packets.
     known_from: u32,
     first_ev: Option<u16>,
     /// The packets of all posted messages, indexed by PSN.
