@@ -100,8 +100,8 @@ fn the_last_packet_asks_for_an_ack() {
     assert_eq!((sender.poll_acknowledged(), sender.in_flight(), sender.next_timeout()), (None, 0, None));
 }
 
-/// The threshold is a window of packets. A recovery lasts until every PSN is acknowledged up to the highest PSN that was
-/// known to have arrived when the recovery began.
+/// The threshold is a window of packets. A recovery lasts until every PSN is acknowledged up to the highest PSN that
+/// was known to have arrived when the recovery began.
 #[test]
 fn more_packets_out_of_order_than_a_window_mean_loss() {
     let mut sender = sender(10, 100);
