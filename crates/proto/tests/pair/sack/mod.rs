@@ -106,7 +106,7 @@ struct SackEnds {
     balancer: LbConfig,
     ack_every: u32,
     carry_evs: bool,
-    /// The window in bytes, which is the largest one if the window adapts.
+    /// The window in bytes, or the largest window if it adapts.
     window: u64,
     dctcp: bool,
     rto: Duration,

@@ -213,7 +213,7 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<StrackEnd
             // and a SACK is sent when that packet arrives, so that the ePSN advances within a round trip.
             let longer = Duration(path.longest_round().0 + 1);
             // On a path that keeps the order, a probe arrives after everything that was sent before it. On other paths,
-            // its answer must not indicate a loss.
+            // the answer to a probe must not indicate a loss.
             let shortest = path.data_delay + path.ack_delay;
             let (probe_after, probe_rtt) = match (in_order, early) {
                 (true, _) => (probe_after, probe_rtt),

@@ -123,7 +123,7 @@ impl CheckedSender {
         self.acked_packets += 1;
         let known = self.planned[psn as usize];
         if self.lost.remove(&psn) {
-            // The packet was taken for lost, but a copy of it has arrived.
+            // The packet was declared lost, but a copy of it has arrived.
             self.sent += known.bytes;
         }
         self.left[known.message] -= 1;
@@ -270,7 +270,7 @@ impl Sending for CheckedSender {
             rtt_is_valid: true,
             in_flight: 0,
         });
-        // Order-based detection: the counter must not be older than the ePSN.
+        // Order-based detection: the counter of a SACK with an older ePSN is outdated.
         let threshold = self.cc.window().max(self.min_threshold * PACKET);
         let exceeds = u64::from(out_of_order) * PACKET > threshold || out_of_order >= MAX_OUT_OF_ORDER;
         if expected >= self.unacked && exceeds && self.unacked >= self.recovery_end {
