@@ -32,7 +32,7 @@ pub struct Schedule<E> {
 pub trait Ends: Clone + Debug {
     type Sender: Sending;
     type Receiver: Receiving;
-    /// The headers of the transport's packets.
+    /// The headers with which the packets are encoded as bytes.
     const HEADERS: Headers;
     fn build(schedule: &Schedule<Self>) -> (Self::Sender, Self::Receiver);
     /// The time by which everything must be acknowledged.
