@@ -78,7 +78,7 @@ impl SackFields {
             .with_sent_at(self.sent_at)
     }
 
-    /// Appends the fields, which echo `ev`.
+    /// Appends the fields, with `ev` as the echoed entropy value.
     ///
     /// # Errors
     /// The out-of-order counter exceeds 12 bits.
