@@ -31,11 +31,11 @@ pub use trace::{
 
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId, Time};
 
-/// The common form of all workloads: messages on queue pairs, which start at a time or are started by a gate.
+/// The common form of all workloads: messages on queue pairs. A message starts at a time or when a gate opens for it.
 ///
 /// A message is posted to its queue pair when its start condition is met. A queue pair sends its messages in the
 /// order of posting. A message activates gates when it is delivered (the receiver has all of it) or acknowledged (the
-/// sender has an acknowledgement of all of it). A gate that opens posts its messages.
+/// sender has an acknowledgement of all of it).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
     /// The queue pairs, indexed by [`QpId`].
@@ -98,7 +98,7 @@ pub struct JobCollective {
     pub algorithm: &'static str,
     /// The size in bytes, as [`collective::Algorithm`] defines it.
     pub bytes: u64,
-    /// The position of the collective in the trace: its line, or the node of its first rank.
+    /// The place in the trace at which the first rank joins: a line, or the number of a node or operation.
     pub place: u64,
     /// The ranks of the collective, each with the gates of two steps. The rank joins the collective when the first step
     /// begins, and the collective is complete on the rank when the second step ends.
@@ -149,7 +149,7 @@ impl Step {
     pub const IDLE: u32 = u32::MAX - 1;
     /// The largest number of GPUs that share a host.
     pub const MOST_GPUS: u32 = 1 << 10;
-    /// The largest number of a processor.
+    /// The largest number that a processor of a host may have.
     pub const LAST_PROCESSOR: u32 = Step::FIRST_PIPE - 1;
     /// The number of the first NVLink pipe of a host's GPUs. The pipes that send come first, then those that receive.
     const FIRST_PIPE: u32 = Step::FIRST_RECEIVING - Step::MOST_GPUS;

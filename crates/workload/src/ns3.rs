@@ -7,7 +7,7 @@
 //! | ns3-rdma | `source destination priority packets start_s end_s` |
 //!
 //! The columns for hosts have node numbers of the simulator's topology file. If the fabric does not come from such a
-//! file, they are host numbers. Flows beyond the count are not read, as in the simulators.
+//! file, these columns have host numbers. Flows beyond the count are not read, as in the simulators.
 
 mod columns;
 #[cfg(test)]
