@@ -2,8 +2,8 @@
 //! delivery sublayer ([`PdsHeader`]), and in data packets the semantic sublayer ([`WriteRequest`]).
 //!
 //! A packet delivery context (PDC) has a number at each of its ends. The number at the source is the low 16 bits of
-//! the queue pair's number, and the number at the destination is the high 16 bits. Times, and the number of packets
-//! of a message, are not on the wire.
+//! the [`QpId`], and the number at the destination is the high 16 bits. Times, and the number of packets of a message,
+//! are not on the wire.
 
 use crate::bth::u32_of;
 use crate::bytes::Cursor;

@@ -206,8 +206,8 @@ impl Ranks {
         *among.entry((gpu.host, gpu.pipe, own)).or_insert(next)
     }
 
-    /// The layout of some ranks in servers, for a collective among them. Without channels, each rank is a server of its
-    /// own.
+    /// The layout of some ranks in servers, for a collective among them. The servers of one NVLink domain count as one
+    /// server. Without channels, each rank is a server of its own.
     pub fn layout(&self, members: impl ExactSizeIterator<Item = u32>) -> Layout {
         let count = members.len() as u32;
         let Some(ServerSpec { channels: Some(channels), pxn, nvls, link, .. }) = self.server else {
