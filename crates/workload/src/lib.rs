@@ -130,8 +130,8 @@ pub struct Step {
     /// The number of activations for which the step waits. With 0 it is ready at time 0.
     pub needs: u32,
     /// The processor of the host that the step occupies, up to [`Step::LAST_PROCESSOR`]. Steps that wait for a
-    /// processor get it in the order in which they became ready. Larger values stand for the pipes of GPUs, for
-    /// [`Step::IDLE`] and for [`Step::NO_PROCESSOR`].
+    /// processor get it in the order in which they became ready. Larger values are the numbers of the GPUs' pipes,
+    /// [`Step::IDLE`] and [`Step::NO_PROCESSOR`].
     pub processor: u32,
     /// The gate whose activations the step awaits, and whose messages it starts.
     pub gate: GateId,
