@@ -114,10 +114,10 @@ pub struct JobCollective {
 /// other hosts.
 ///
 /// A GPU has two NVLink pipes, each with the total rate of its NVLinks: one for the data that it sends, and one for
-/// the data that it receives. A transfer over NVLink consists of two steps. The first is on the pipe of the sending
-/// GPU, and its end makes the second ready, which is on the pipe of the receiving GPU. The second may begin before it
-/// is ready, since data arrives while it is being sent. It begins when its pipe is free. If it is ready at time r, it
-/// begins no earlier than r + [`Step::latency`] - [`Step::takes`].
+/// the data that it receives. A transfer over NVLink consists of two steps, one on the pipe of the sending GPU and one on
+/// the pipe of the receiving GPU. The end of the first step makes the second one ready. If the second step is ready at
+/// time r, it begins at r + [`Step::latency`] - [`Step::takes`], or later if its pipe is not free. It may begin before
+/// it is ready, since data arrives while further data is being sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The host that executes the step.
@@ -193,7 +193,7 @@ impl Step {
     }
 
     /// The shortest time from when the step is ready to its end. For a receiving step this is the latency alone, since
-    /// all its data may already have been sent.
+    /// all its data has been sent when it is ready.
     pub fn least_time(&self) -> Duration {
         if self.is_receiving() { self.latency } else { self.takes }
     }
