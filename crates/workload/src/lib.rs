@@ -114,10 +114,10 @@ pub struct JobCollective {
 /// other hosts.
 ///
 /// A GPU has two NVLink pipes, each with the total rate of its NVLinks: one for the data that it sends, and one for
-/// the data that it receives. A transfer over NVLink consists of two steps, one on the pipe of the sending GPU and one on
-/// the pipe of the receiving GPU. The end of the first step makes the second one ready. If the second step is ready at
-/// time r, it begins at r + [`Step::latency`] - [`Step::takes`], or later if its pipe is not free. It may begin before
-/// it is ready, since data arrives while further data is being sent.
+/// the data that it receives. A transfer over NVLink consists of two steps, one on the pipe of the sending GPU and one
+/// on the pipe of the receiving GPU. The end of the first step makes the second one ready. If the second step is ready
+/// at time r, it begins at r + [`Step::latency`] - [`Step::takes`], or later if its pipe is not free. It may begin
+/// before it is ready, since data arrives while further data is being sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The host that executes the step.
