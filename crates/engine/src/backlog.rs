@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
-/// The number of histogram steps per power of two, with which a queue length is known to within a sixteenth.
+/// The number of histogram steps per power of two. With 16 steps, a queue length is known to within a sixteenth.
 const STEPS: u32 = 16;
 /// The number of steps needed for all 32-bit lengths.
 const LENGTHS: usize = 464;
 
-/// Counts of data packets by the number of bytes that they found waiting at a switch port.
+/// Counts of data packets, and of other packets that wait with data, by the number of bytes that they found waiting at
+/// a switch port.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Vec<u64>", into = "Vec<u64>")]
 pub struct Backlogs {
@@ -55,8 +56,8 @@ impl Backlogs {
         self.counts[step_of(bytes)] += 1;
     }
 
-    /// The smallest number of bytes that at least `percent` percent of the packets did not exceed, rounded up by at
-    /// most a sixteenth. None if there were no packets.
+    /// The smallest length such that at least `percent` percent of the packets found at most that many bytes waiting,
+    /// rounded up by at most a sixteenth. None if there were no packets.
     pub fn percentile(&self, percent: u64) -> Option<u64> {
         let all: u64 = self.counts.iter().sum();
         let rank = (all * percent).div_ceil(100).max(1);

@@ -1,9 +1,8 @@
 //! The progress of each message, and the messages and steps that become ready when it ends.
 //!
-//! Each entry of the board has one owner, which alone writes it. No other node reads it before the run has stopped. The
-//! owner of posting times, acknowledgement times and gates is one host, or several hosts of one cluster, which never
-//! run at the same time. The owner of delivery times is the receiving host. The atomics therefore only make access
-//! safe, and relaxed ordering suffices.
+//! Each entry of the board has one owner: a host, or the hosts of a cluster, which never run at the same time. Only the
+//! owner writes the entry, and no other node reads the entry before the run has stopped. A delivery time belongs to the
+//! receiving host. The atomics therefore only make access safe, and relaxed ordering suffices.
 
 use crate::threads::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use anabranch_base::{GateId, HostId, MessageId, Time};
@@ -15,8 +14,8 @@ pub struct Board<'a> {
     posted: Vec<AtomicU64>,
     delivered: Vec<AtomicU64>,
     acknowledged: Vec<AtomicU64>,
-    /// For each message, the numbers of its parts that are not delivered yet, and that are not acknowledged yet. Empty
-    /// if messages are not split.
+    /// For each message, the number of parts that are not delivered yet, and of parts that are not acknowledged yet.
+    /// Empty if messages are not split.
     parts_left: Vec<[AtomicU8; 2]>,
     /// Messages that were added after the run began. They are numbered after those of the workload.
     added: boxcar::Vec<AddedMessage>,

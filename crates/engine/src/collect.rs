@@ -1,4 +1,4 @@
-//! The rows of the results, which are collected from an engine that has stopped.
+//! The rows of the results, which are collected from an engine that has stopped or paused.
 
 use crate::board::parts;
 use crate::engine::Engine;
@@ -20,7 +20,7 @@ use anabranch_workload::{Job, Step};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The results of a run. `wall_s` is 0 until a caller that has a clock sets it.
+/// The results of a run. The field `wall_s` of `run` is 0 until a caller that has a clock sets it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
     /// Totals, with the digest of the totals, flows and jobs.
@@ -29,7 +29,7 @@ pub struct RunResult {
     pub flows: Vec<FlowRow>,
     /// One row per job, if the workload has jobs.
     pub jobs: Vec<JobRow>,
-    /// One row for each rank of each job that has steps, and one for each collective of each job from a trace.
+    /// One row for each rank and each collective of each job that has steps.
     pub parts: Vec<PartRow>,
     /// Points of the measured curves.
     pub series: Vec<SeriesRow>,
@@ -45,7 +45,7 @@ impl RunResult {
     }
 }
 
-/// The largest number of stalled flows that an error names.
+/// The largest number of unfinished flows that an error names.
 const MAX_NAMED: usize = 10;
 
 /// Descriptions of some messages that are not acknowledged.
@@ -225,8 +225,8 @@ fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<Faul
             fault: u32::from(fault),
             kind: spec.kind.word().to_owned(),
             on: spec.kind.names().0.to_string(),
-            // A fault with random failures may never begin in a run. The time limit of the run is then stored as its
-            // start.
+            // A fault with random failures may never begin in a run. The time limit of the run is then stored as the
+            // start of the fault.
             at_us: engine.fault_begin(fault).map_or(point.limits.max_time.as_us(), |at| at.as_us()),
             packets_lost: hits.lost,
             packets_refused: hits.dropped,

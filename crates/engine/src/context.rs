@@ -42,9 +42,9 @@ pub struct Context<'w, O> {
 /// Effects of a thread's nodes other than frames.
 #[derive(Default)]
 pub struct Effects {
-    /// Messages of other hosts of the cluster that this host made ready. They are posted now.
+    /// The messages that a host has just made ready at other hosts of its cluster. They are posted at the same instant.
     pub remote_messages: Vec<MessageId>,
-    /// Steps of other hosts of the cluster that this host made ready. They begin now.
+    /// The steps that a host has just made ready at other hosts of its cluster. They begin at the same instant.
     pub remote_steps: Vec<u32>,
     /// The deliveries and acknowledgements of injected messages at this instant.
     pub injected_ends: Vec<InjectedEnd>,
@@ -54,7 +54,7 @@ pub struct Effects {
     pub notices: Vec<Notice>,
     /// The failure that ends the run: the earliest one in the order (time, node).
     pub failure: Option<(Time, NodeId, Failure)>,
-    /// The packets hit by each fault.
+    /// For each fault, the numbers of packets that it hit.
     pub hits: Hits,
     /// For each queue pair of the engine, the number of data packets whose payload was lost. The list ends with the
     /// last queue pair that has losses.
@@ -94,7 +94,7 @@ impl Effects {
 
 /// A notice that a queue pair of the engine was opened or is done. The queue pair opens when its first message is
 /// posted, and is done when its last one is acknowledged. Switch programs receive the notice one [window
-/// length](Network::window) later, which is before the first packet of the queue pair can arrive.
+/// length](Network::window) later. The notice of a new queue pair thus comes before its first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// The time of the event.

@@ -1,9 +1,9 @@
 //! Nodes that a driver runs one by one: with a clock in place of synchronisation windows, and with links of its own in
 //! place of the mail.
 //!
-//! A driver hands each node its arrivals, and calls it when its next event is due. The node returns the frames that
-//! it sends, each with the time at which the next node may act on it, and [`Signal`]s for what passes between nodes
-//! without being a frame. If all times are exact, messages and packets have the same times as in
+//! A driver hands each node its arrivals, and calls the node when its next event is due. The node returns the frames
+//! that it sends, each with the time at which the next node may act on the frame. It also returns [`Signal`]s: effects
+//! on other nodes without a frame. If all times are exact, messages and packets have the same times as in
 //! [`run()`](crate::run()).
 
 mod cores;
@@ -74,8 +74,8 @@ impl<'a> DrivenRun<'a> {
         Ok(hosts.chain(switches).map(|node| DrivenNode::new(network, routing.clone(), node)).collect())
     }
 
-    /// The hosts whose messages and steps start each other's without delay, as groups of more than one host, each
-    /// sorted by number. The nodes of a group share what they know of messages, so that one process must drive them.
+    /// Groups of hosts that start messages or steps of one another without delay. Each group has more than one host and
+    /// is sorted by number. One process must drive a whole group, since its hosts share the progress of messages.
     pub fn clusters(&self) -> Vec<Vec<NodeId>> {
         clusters(&self.network, &NoObserver, false)
     }
@@ -156,12 +156,12 @@ impl<'a> DrivenRun<'a> {
         self.network.board.step_times(step)
     }
 
-    /// Takes over the times of a message from the process that knows them.
+    /// Records the times of a message as another process has reported them.
     pub fn record_message(&self, message: MessageId, times: [Option<Time>; 3]) {
         self.network.board.record(message, times);
     }
 
-    /// Takes over the times of a step from the process that knows them.
+    /// Records the times of a step as another process has reported them.
     pub fn record_step(&self, step: u32, times: [Option<Time>; 2]) {
         self.network.board.record_step(step, times);
     }
@@ -263,7 +263,7 @@ pub struct DrivenNode<'n> {
     /// The notice that the switch's program gets next, if `has_notice` is set. Later ones wait in `notices`.
     notice: [Notice; 1],
     notices: VecDeque<Notice>,
-    /// Whether the switch has not handled `notice` yet.
+    /// Whether the switch has yet to handle `notice`.
     has_notice: bool,
     counters: Counters,
     backlogs: Backlogs,
@@ -434,7 +434,7 @@ impl<'n> DrivenNode<'n> {
                         switch.purge(fault, at);
                     }
                 }),
-                // Whether a link is paused is decided by the node that receives on it.
+                // The node that receives on a link decides whether the link is paused.
                 Task::SettlePause(link) if topology.ports[link.index()].peer == self.node() => {
                     if scheme.fabric.pfc.is_some() {
                         self.settle_pause(link, due);
@@ -524,7 +524,7 @@ impl<'n> DrivenNode<'n> {
         }
     }
 
-    /// Passes the first waiting notice to the switch, unless the switch has not handled the previous one yet.
+    /// Passes the first waiting notice to the switch, once the switch has handled the previous one.
     fn expect_notice(&mut self) {
         let AnyNode::Switch(switch) = &mut self.node else { return };
         if !self.has_notice
@@ -586,7 +586,7 @@ impl<'n> DrivenNode<'n> {
         NodeTotals::of((&hosts, &switches), first.network.topology, (counters, backlogs, latest))
     }
 
-    /// The failure of the run, if the node has caused one.
+    /// Returns the failure of the run as an error, if the node has caused one.
     fn check(&mut self) -> Result<(), String> {
         let Some((time, node, failure)) = self.effects.failure.take() else { return Ok(()) };
         let what = match failure {

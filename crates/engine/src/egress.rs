@@ -27,7 +27,7 @@ pub use free_times::{DelayQueues, FreeTimes, HostPorts, LAST_TIME, PortTimes};
 pub struct Port {
     /// The end of the latest transmission, or of a delay by jitter.
     pub busy_until: Time,
-    /// The data queue, which is that of the first traffic class if there are several.
+    /// The data queue. With several traffic classes, it is the queue of the first class.
     pub data: Fifo,
     /// The control queue. It is served by strict priority or by weight, and never interrupts a packet that is being
     /// sent.
@@ -46,8 +46,8 @@ pub struct Port {
     pub peer_port: u16,
     /// The index of the kind of the port's link.
     pub link_kind: u16,
-    /// The bytes of control that are sent per 2^16 bytes of data while both queues wait. 0 stands for strict priority
-    /// of control.
+    /// The bytes of control that are sent per 2^16 bytes of data while both queues wait. With 0, control has strict
+    /// priority.
     weight: u32,
     /// The bytes by which the control queue is ahead of its share while both queues wait.
     ahead: i64,
@@ -98,9 +98,8 @@ impl Port {
         self.data_bytes + self.control_bytes
     }
 
-    /// Whether control goes first, by weighted round robin (DCP, section 4.2). Unless both queues wait and data is
-    /// not paused, the result is true and the balance is reset to 0, as deficit round robin resets the deficit of an
-    /// empty queue.
+    /// Whether control goes first, by weighted round robin (DCP, section 4.2). If a queue is empty or data is paused,
+    /// the result is true and the balance is reset to 0, as deficit round robin resets the deficit of an empty queue.
     #[inline]
     fn weigh(&mut self, waits: [bool; 2]) -> bool {
         if waits != [true; 2] || self.paused {
@@ -175,7 +174,7 @@ impl Port {
 pub enum QueueClass {
     /// Data, and other packets that wait with data.
     Data,
-    /// Packets that do not wait with data: ACKs, headers and the like.
+    /// Packets that do not wait with data, such as trimmed packets and usually ACKs.
     Control,
 }
 
@@ -191,8 +190,8 @@ pub struct Egress<F> {
     pub free_times: F,
     /// Telemetry at the node, if the scheme's congestion control uses it.
     pub telemetry: Option<Box<NodeTelemetry>>,
-    /// For each port, the time since which its data class is paused. [`Time::NEVER`] if it is not paused. Empty
-    /// without PFC.
+    /// For each port, the time since which the first class is paused. [`Time::NEVER`] if it is not paused. Empty if the
+    /// first class is not lossless.
     paused_since: Vec<Time>,
     /// For each port, the time at which it last began to send a data packet. Empty unless a PFC watchdog needs it.
     last_data: Vec<Time>,
@@ -389,7 +388,7 @@ impl<F: FreeTimes> Egress<F> {
         count_drop(self.ports[usize::from(port)].link, &frame.packet, at);
     }
 
-    /// Releases the telemetry record with this number. The number 0 stands for no record.
+    /// Releases the telemetry record with this number, or none if the number is 0.
     #[inline]
     pub fn release_telemetry(&mut self, record: u32) {
         if let Some(telemetry) = &mut self.telemetry {

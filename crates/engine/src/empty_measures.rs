@@ -12,7 +12,7 @@ pub(crate) fn selector_stream(seed: u64, number: usize) -> Stream {
     stream(seed, u64::MAX - number as u64, Purpose::FaultSelection)
 }
 
-/// The groups of the links of a measure; empty if it does not group them.
+/// The groups of the links of a measure. Empty if the measure has no links or does not group them.
 ///
 /// # Errors
 /// The selector names no links on this fabric, or links without a group.

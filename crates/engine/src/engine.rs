@@ -4,8 +4,8 @@
 //! clusters of nodes that affect each other without delay, are therefore independent within a window
 //! ([`crate::shard`]), and threads may run them in any order. Everything that concerns several independent nodes and
 //! is neither a packet nor a pause frame is handled between windows: tasks of faults, routing updates, notices of
-//! queue pairs, limits, the watchdog and the end of the run. The windows do not depend on how nodes are spread over
-//! threads, and so the results do not either.
+//! queue pairs, limits, the check for stalls and the end of the run. Neither the windows nor the results depend on how
+//! nodes are spread over threads.
 
 mod agenda;
 mod barrier;

@@ -23,7 +23,7 @@ const EVEN: f64 = 0.5;
 const UNLIKELY: f64 = 1e-6;
 
 pub(crate) struct Stalled<'a> {
-    /// The transport of the run's messages.
+    /// The transport of the first traffic class.
     pub transport: &'a TransportConfig,
     /// The initial congestion window in bytes.
     pub window: u64,
@@ -68,8 +68,9 @@ impl fmt::Display for Longer {
 type Help = (String, Option<Longer>);
 
 impl Stalled<'_> {
-    /// A help line for each fault that was still in effect and explains the stall under this transport. If there is
-    /// none, a line tells how to learn more. The second value has the longest of the limits that the lines propose.
+    /// A help line for each fault that was still in effect and explains the stall under this transport. If there is no
+    /// such fault, one line proposes longer limits or a smaller loss. The second value has the longest of the limits
+    /// that the lines propose.
     pub(crate) fn explain(&self) -> (Vec<String>, Option<LongerLimits>) {
         let (lines, longer): (Vec<String>, Vec<Option<Longer>>) = self.lines().into_iter().unzip();
         let stall = longer.iter().flatten().map(|longer| longer.stall).max();
@@ -163,8 +164,8 @@ impl Stalled<'_> {
         self.longest.div_ceil(self.transport.framing().payload.0.max(1))
     }
 
-    /// The probability that a packet and its ACK are not lost on the longest path, in as many round trips as a packet
-    /// may need.
+    /// The probability that no packet and no ACK is lost on the longest path in all the round trips that a packet may
+    /// need.
     fn round_chance(&self) -> f64 {
         let once: f64 = self.losses().map(|(lost, crossings)| libm::pow(1.0 - lost, crossings)).product();
         libm::pow(once, self.round_trips())
@@ -187,7 +188,7 @@ impl Stalled<'_> {
                 }
                 _ => return None,
             };
-            // A selector with a share selects random links, usually of the same tiers whatever the random choice.
+            // A selector with a share selects random links, but usually links of the same tiers with every seed.
             let links = fault.targets(number, self.topology, 1).ok()?.links;
             let tier = |node| self.topology.switch(node).map_or(0, |switch| switch.tier);
             let levels: BTreeSet<(u8, u8)> = links
@@ -309,8 +310,8 @@ impl Stalled<'_> {
         Some((text, longer))
     }
 
-    /// Whether a fault affects links of hosts in a fabric with several planes. No route of the plane then leads to
-    /// these hosts, and senders know only the state of their own ports.
+    /// Whether a fault affects links of hosts in a fabric with several planes. In the plane of such a link, no route
+    /// then leads to the host, and senders know only the state of their own ports.
     fn takes_ports_of_planes(&self, number: usize, fault: &FaultSpec) -> bool {
         let is_host = |node: NodeId| node.0 < self.topology.hosts;
         let is_of_host = |link: &LinkId| {

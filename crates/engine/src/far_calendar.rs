@@ -15,7 +15,7 @@ pub struct FarCalendar {
     near: BinaryHeap<Reverse<(Time, u32)>>,
     slab: Vec<Option<FarArrival>>,
     free: Vec<u32>,
-    /// The number of the first bin whose arrivals may be in `bins`. Arrivals in earlier bins are in `near`.
+    /// The number of the first bin whose arrivals may be in `bins`. Arrivals of earlier bins are in `near`.
     horizon: u64,
     /// The non-empty bins, by time divided by 2^[`BIN_BITS`] ps. Each bin consists of chunks.
     bins: BTreeMap<u64, Vec<Vec<FarArrival>>>,
@@ -75,7 +75,7 @@ impl FarCalendar {
         near.min(self.first_binned.unwrap_or(Time::NEVER))
     }
 
-    /// Moves the arrivals before `end` to those of the present synchronisation window.
+    /// Begins a synchronisation window that ends at `end`: the arrivals before `end` become due.
     pub fn take_due(&mut self, end: Time) {
         self.due.clear();
         while let Some(&Reverse((time, place))) = self.near.peek()

@@ -17,16 +17,15 @@ pub struct FaultSpec {
     /// The duration of the fault from each start on. Without a duration, the fault lasts until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
-    /// The mean number of failures per hour of simulated time outside of failures, for each selected cable or switch
-    /// by itself. Failures are random from the time `at` on, and each lasts for the duration. Without this rate,
-    /// there is one failure at each time of `at`.
+    /// The mean number of failures of each selected cable or switch per hour of simulated time in which it works.
+    /// Failures are random from the time `at` on, and each lasts for the duration. Without this rate, there is one
+    /// failure at each time of `at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_hour: Option<f64>,
 }
 
 impl FaultSpec {
-    /// The fault that stands for an error rate in a topology file: its links lose packets from the start of the run to
-    /// its end.
+    /// The fault that represents an error rate in a topology file: the links lose packets during the whole run.
     pub fn of_error_rate(rate: &ErrorRate) -> FaultSpec {
         let kind = FaultKind::PacketLoss {
             links: rate.selector().into(),
@@ -62,10 +61,10 @@ impl FaultSpec {
 
 /// The kind of a fault, with its links, switches or hosts as selectors ([`anabranch_fabric::Selector`]).
 ///
-/// `both_directions` applies to all links of a fault. Without it, each selector decides: one with a direction
-/// (`tor:0/up:3`) selects that direction only, and one of cables (`cable:tor:0/up:3`, `tor-uplinks:3%`) selects both.
-/// Links that go down or flap do so in both directions by default, as Ethernet links do: a port that receives no signal
-/// notifies the other end (IEEE 802.3, link fault signalling).
+/// `both_directions` applies to all links of a fault. Without it, links that go down or flap do so in both directions,
+/// as Ethernet links do: a port that receives no signal notifies the other end (IEEE 802.3, link fault signalling). For
+/// other faults of links, each selector decides: a selector with a direction (`tor:0/up:3`) selects that direction
+/// only, and a selector of cables (`cable:tor:0/up:3`, `tor-uplinks:3%`) selects both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum FaultKind {
@@ -138,7 +137,7 @@ pub enum FaultKind {
     /// The hosts take data at this rate only. A host keeps what it has not taken yet in a buffer of its NIC. When the
     /// buffer is full, the NIC pauses its links in a lossless class, and drops data in a lossy one.
     SlowReceiver {
-        /// The hosts.
+        /// The selectors of the hosts.
         hosts: Several<String>,
         /// The rate at which each host takes data, over all its ports together.
         rate: Rate,
@@ -146,9 +145,9 @@ pub enum FaultKind {
         buffer: Bytes,
     },
     /// The hosts pause their links without interruption, each time for the longest time that a pause frame can state.
-    /// The last pause expires after that time. Only a lossless class obeys.
+    /// The last pause expires after that time. In a lossy class, the fault has no effect.
     PauseStorm {
-        /// The hosts.
+        /// The selectors of the hosts.
         hosts: Several<String>,
     },
 }
@@ -178,7 +177,7 @@ impl FaultKind {
         }
     }
 
-    /// The key of a scenario that has the selectors of the fault.
+    /// The scenario key whose value is the selectors of the fault.
     pub fn key(&self) -> &'static str {
         match self {
             FaultKind::SwitchDown { .. } => "switches",
@@ -221,14 +220,14 @@ impl FaultKind {
         }
     }
 
-    /// Whether the fault has no effect because its probability is 0, as at the first point of a sweep.
+    /// Whether the fault has no effect because its probability is 0, for example at the first point of a sweep.
     pub fn is_nothing(&self) -> bool {
         self.probability() == Some(0.0)
     }
 
     /// The switches and links of `topology` that the fault affects. A fault of hosts affects the uplinks that its
-    /// selectors name, and a slow receiver all uplinks of the hosts. Selectors with a share or a number select by the
-    /// random stream `random`.
+    /// selectors name, and a slow receiver all uplinks of these hosts. Selectors with a share or a number draw from
+    /// `random`.
     ///
     /// # Errors
     /// A selector has no known form, or names nothing that the fault can affect.
@@ -266,8 +265,8 @@ impl FaultKind {
         Ok(targets)
     }
 
-    /// The uplinks of the hosts that `selector` names. A slow receiver is a whole NIC, so all uplinks of its host are
-    /// included.
+    /// The uplinks of hosts among the links that `selector` names. A slow receiver is a whole NIC, so all uplinks of
+    /// its host are included.
     fn uplinks(
         &self,
         selector: &Selector,

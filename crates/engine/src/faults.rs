@@ -35,7 +35,7 @@ struct Flapping {
     routing_delay: Option<Duration>,
 }
 
-/// A task between synchronisation windows. Tasks of one instant are done in this order.
+/// A task between synchronisation windows. A plan lists the tasks of one instant in the order of the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
     /// The switch drops all packets in its queues because of the fault with this number.
@@ -64,14 +64,14 @@ struct Interval {
 #[derive(Clone, Copy)]
 enum Effect {
     Down,
-    /// The link has this [`LinkKind`], such as one with another rate.
+    /// The link has the [`LinkKind`] with this index, which usually has another rate.
     Kind(u16),
     PacketLoss(f64),
     BitErrors(f64),
     /// The sending switch drops data packets with this probability, or trims them.
     SwitchLoss(f64),
-    /// The sending host takes data at this rate, and its NIC keeps up to this number of bytes that the host has not
-    /// taken.
+    /// The host that sends on this link takes data at this rate. Its NIC keeps up to this number of bytes that the host
+    /// has not taken.
     SlowReceiver(Rate, Bytes),
     /// The host that sends on this link pauses the opposite link, from its switch.
     PauseStorm,
@@ -88,7 +88,7 @@ pub enum Fate {
     DroppedByFault(u16),
 }
 
-/// The packets hit by a fault.
+/// The numbers of packets that a fault hit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultHits {
     /// Packets lost on links, or in a switch that went down.
@@ -103,7 +103,8 @@ pub struct FaultHits {
     pub data: u64,
 }
 
-/// The packets hit by each fault, in the order of fault numbers. The list ends with the last fault that hit a packet.
+/// The numbers of packets that each fault hit, in the order of fault numbers. The list ends with the last fault that
+/// hit a packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hits(Vec<FaultHits>);
 
@@ -217,7 +218,7 @@ impl FaultPlan {
         }
     }
 
-    /// The first time after `after` at which a task is due, or the first of all if `after` is none.
+    /// The first time after `after` at which a task is due, or the first such time of the run if `after` is none.
     pub fn next_due(&self, after: Option<Time>) -> Time {
         let listed = after.map_or(0, |after| self.agenda.partition_point(|(due, _)| *due <= after));
         let listed = self.agenda.get(listed).map_or(Time::NEVER, |(due, _)| *due);
@@ -339,8 +340,8 @@ impl FaultPlan {
         health.faults.iter().rfind(slows).map(|fault| fault.fault)
     }
 
-    /// The kind of `link` at `time`, and the next time at which the kind may change. Without faults the kind is
-    /// `otherwise`.
+    /// The kind of `link` at `time`, and the next time at which the kind may change. A link that never has a fault has
+    /// the kind `otherwise`.
     pub fn kind_at(&self, link: LinkId, time: Time, otherwise: u16) -> (u16, Time) {
         let Some(health) = self.find(link) else { return (otherwise, Time::NEVER) };
         let (mut kind, mut until) = (health.normal, Time::NEVER);

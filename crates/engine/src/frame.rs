@@ -31,8 +31,8 @@ pub enum FrameKind {
     Packet,
 }
 
-/// The value that stands for the ingress port of a queued frame that is charged to no port, because a switch program
-/// held the frame outside the buffer.
+/// The value in place of an ingress port for a queued frame that is charged to no port, because a switch program held
+/// the frame outside the buffer.
 pub const UNCHARGED: u16 = u16::MAX;
 
 const FILLER: Packet = Packet::cnp(QpId(0), HostId(0));
@@ -103,7 +103,7 @@ pub mod event_kind {
 /// and kind, their container decides.
 ///
 /// The events of a cluster are merged by time, then by the number of the node, then by kind. Results rely on this
-/// order, and it depends on local facts only.
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Order(u64);
 

@@ -73,7 +73,7 @@ mod tests {
         }
         let rows = goodput.into_rows(Time(100_001), 100_001, Bytes(125));
         assert!((MAX_POINTS / 2..=MAX_POINTS).contains(&rows.len()), "{}", rows.len());
-        // The result is one packet of 1,000 bits per picosecond.
+        // One packet of 1,000 bits per picosecond is 1e6 Gb/s.
         assert!(rows.iter().all(|row| row.value == 1e6), "{rows:?}");
         assert_eq!(rows.last().unwrap().time_ps, 100_001);
     }

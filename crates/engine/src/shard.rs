@@ -2,8 +2,9 @@
 //!
 //! Most nodes are independent within a window, so each of them runs all its events of the window without a break,
 //! while its state is in the CPU cache. Nodes that depend on each other form a *cluster*: hosts whose messages or
-//! steps start each other's without delay, all hosts of a run with an injector, and switches whose queues an observer
-//! compares. The events of a cluster are merged and run in the full order (time, node, kind, port).
+//! steps start messages or steps of the other hosts without delay, all hosts of a run with an injector, and switches
+//! whose queues an observer compares. The events of a cluster are merged and run in the full order (time, node, kind,
+//! port).
 
 mod cluster;
 mod tournament;
@@ -25,7 +26,8 @@ use cluster::Cluster;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// For each node of the fabric, its index in its shard, its work unit and its position within that unit.
+/// For each node of the fabric, its index in the shard, its work unit and its position within that unit. None for nodes
+/// of other shards.
 type NodeLocations = [Option<(NodeIndex, u32, u32)>];
 
 /// The present synchronisation window.
@@ -101,7 +103,7 @@ pub struct Shard<O> {
     next: Vec<Order>,
     /// The earliest `next` of each block of work units. Whole blocks are skipped if they have nothing to do.
     first: Vec<Order>,
-    /// Indexed by the number of the node. None for nodes of other shards.
+    /// The location of each node of the fabric ([`NodeLocations`]).
     position_of: Vec<Option<(NodeIndex, u32, u32)>>,
     inbox: Inbox,
     port_scratch: PortScratch,
@@ -206,9 +208,9 @@ impl<O: Observer> Shard<O> {
         (&mut self.hosts, &mut self.switches)
     }
 
-    /// Resets the pauses of a class that `node` sends by `port`, after its link went down or came up (`up`). Returns
-    /// whether the other end is paused from now on. False if the node belongs to another shard, or if it is a host
-    /// and `class` is not 0.
+    /// Resets the pauses of a class that `node` sends by `port`, after the link of the port went down or came up
+    /// (`up`). Returns whether the other end is paused from now on. Returns false if the node belongs to another shard,
+    /// or if the node is a host and `class` is not 0.
     pub fn settle_pause(&mut self, node: NodeId, (port, class): (u16, u8), up: bool) -> bool {
         match self.position_of[node.index()] {
             Some((NodeIndex::Switch(index), ..)) => {
@@ -229,7 +231,7 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// Whether the injector has named a time for its next call.
+    /// Whether the shard has an injector and the time of the injector's next call is known.
     pub fn will_post(&self) -> bool {
         match self.units.first() {
             Some(WorkUnit::Cluster(Cluster { injection: Some(injection), .. })) => {
@@ -454,8 +456,9 @@ fn update_first(first: &mut [Order], next: &[Order], active: &[u32]) {
     }
 }
 
-/// Prefetches data of the next work units while another one runs. For the unit after the next, if that is a host,
-/// this is the node itself. For the next unit, it is the data to which the node points.
+/// Prefetches data of the next two work units while another one runs. If the second of the two is a host, the fields
+/// of the host are prefetched. For the first, the arrivals and the data to which the node points are prefetched, unless
+/// the unit is a cluster.
 #[inline]
 fn prefetch_ahead(
     units: &[WorkUnit],
@@ -498,7 +501,8 @@ impl WorkUnit {
     }
 }
 
-/// Reports to the observer the number of victim flows of each pause that has just begun at a switch.
+/// Reports to the observer the number of victim flows of each pause that has just begun at a switch, if the other end
+/// of the paused link is a switch.
 fn count_victims<O: Observer>(
     switches: &mut [Switch],
     position_of: &NodeLocations,

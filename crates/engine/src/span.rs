@@ -29,20 +29,20 @@ pub enum Activity {
         to: HostId,
         /// The length of the message in bytes.
         bytes: u64,
-        /// The time of delivery.
+        /// The time of delivery. None if the message was not delivered.
         delivered: Option<Time>,
     },
     /// A GPU of the host sends over NVLink.
     SendsWithin,
     /// The host computes.
     Computes {
-        /// The processor, if its steps run one after the other.
+        /// The processor that the computation occupies. None if it occupies no processor.
         processor: Option<u32>,
     },
 }
 
-/// The activities of a run: the messages of the workload in their order, then the computations and the NVLink
-/// transfers with a duration above 0. Activities that never began are left out.
+/// The activities of a run: the messages of the workload in their order, then the computations and the steps that send
+/// over NVLink, if their duration is above 0. Activities that never began are left out.
 pub(crate) fn spans<O: Observer>(engine: &Engine<'_, O>) -> Vec<Span> {
     let network = engine.network();
     let workload = network.workload;

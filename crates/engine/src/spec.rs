@@ -40,7 +40,7 @@ pub struct RunPoint {
     pub topology: TopologySpec,
     /// The messages and their start conditions.
     pub workload: WorkloadSpec,
-    /// The traffic classes: first that of `scheme` and `workload`, then those beside it. Empty if there is only one
+    /// The traffic classes: first the class of `scheme` and `workload`, then the others. Empty if there is only one
     /// class.
     pub classes: Vec<ClassSpec>,
     /// The faults.
@@ -51,7 +51,7 @@ pub struct RunPoint {
     pub observers: Vec<ObserverSpec>,
     /// The limits of the run.
     pub limits: Limits,
-    /// The number of points that all curves of the run may have.
+    /// The largest number of points that all curves of the run may have together.
     pub most_points: u64,
     /// The contents of every file that the scenario names. The runs of a scenario share the contents, since there may
     /// be thousands of runs and a trace may be very long.
@@ -61,7 +61,7 @@ pub struct RunPoint {
 /// The largest allowed jitter of NICs and of timers, and the longest allowed interval between timer ticks.
 const LONGEST_JITTER: Duration = Duration::from_us(1_000);
 
-/// The smallest weight or share, since they are stored in units of 2^-16.
+/// The smallest weight or dynamic threshold (alpha), since these are stored in units of 2^-16.
 const LEAST_SHARE: f64 = 1.0 / 65_536.0;
 
 parameters! {
@@ -82,8 +82,8 @@ parameters! {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         #[param(part)]
         pub needs: String,
-        /// The names of those setup parameters that follow from the scheme's requirements (`transport.header`), and
-        /// whose values may therefore differ from those of other schemes.
+        /// The names of the setup parameters that follow from the scheme's requirements, such as `transport.header`.
+        /// Their values may therefore differ from the values in other schemes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[param(part)]
         pub own: Vec<String>,
@@ -220,17 +220,18 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct FabricSpec {
         /// Capacity of a port's data queue. Packets beyond it are dropped or trimmed. With `shared_buffer` this is no
-        /// limit, since the queues share that buffer; it is then only the queue length to which relative timeouts and
+        /// limit, since the queues share that buffer. It is then only the queue length to which relative timeouts and
         /// thresholds (`5queue`, `0.2queue`) refer. Lossless fabrics have `pfc` instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "1bdp"; source = "REPS, section 4.1")]
         pub queue: Option<Size>,
-        /// Data buffer of a switch that drops or trims, which its egress queues share by the dynamic threshold
+        /// Data buffer of a switch that drops or trims. The egress queues share the buffer by the dynamic threshold
         /// `shared_alpha`. With 0, each queue has the static limit `queue`.
         #[serde(default, skip_serializing_if = "is_none")]
         #[param(any; example = "32MB"; source = "unspecified; switches share the memory of queues that drop, too"; default = "0B")]
         pub shared_buffer: Bytes,
-        /// Capacity of the data queues of ports to hosts, where it differs from `queue`. It has no effect on a shared buffer.
+        /// Capacity of the data queues of ports to hosts, where it differs from `queue`. It has no effect on a shared
+        /// buffer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "1.5bdp"; source = "UET 1.0.3: trimming beyond 1.5 BDP at the last hop, beyond 1 elsewhere")]
         pub last_hop_queue: Option<Size>,
@@ -281,8 +282,8 @@ parameters! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "DCP, section 4.2"; default = false)]
         pub acks_with_data: bool,
-        /// Time after a link has gone down or come up until routing withdraws or restores it. Without it, routing never
-        /// changes.
+        /// Time after a link has gone down or come up until routing withdraws or restores the link. Without this time,
+        /// routing never changes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(any; example = "10ms"; source = "unspecified")]
         pub routing_delay: Option<Duration>,
@@ -310,23 +311,23 @@ parameters! {
         #[param(any; example = "random"; source = "unspecified; ports are not in step in hardware, so that none is always first";
             default = "port")]
         pub arrival_order: ArrivalOrder,
-        /// The largest delay of the first packet, data or an ACK, after a NIC was idle. The delay is drawn uniformly
-        /// from 0 to this value. Packets that follow within a packet's serialisation time are not delayed, so that no
-        /// throughput is lost: a gap before each of them would have the effect of a slower link. With 0 there is no
-        /// delay.
+        /// The largest delay of the first packet, data or an ACK, after a port of a NIC was idle. The delay is drawn
+        /// uniformly from 0 to this value. Packets that follow within a packet's serialisation time are not delayed, so
+        /// that no throughput is lost: a gap before each of them would have the effect of a slower link. With 0 there
+        /// is no delay.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(Duration::ZERO..=LONGEST_JITTER; example = "100ns"; source = "unspecified; a NIC reads what it sends from host \
             memory, which takes times that vary (Neugebauer et al., SIGCOMM 2018, on PCIe)"; default = "0us")]
         pub nic_jitter: Duration,
         /// The interval between the timer ticks of a host. A sender's timeout (for a retransmission, a probe or a
-        /// request for credit) fires at the first tick after it is due. The first tick of each host is random. Pacing
-        /// does not use the ticks. With 0, timeouts fire at the exact time.
+        /// request for credit) fires at the first tick that is not before its due time. The first tick of each host is
+        /// random. Pacing does not use the ticks. With 0, timeouts do not wait for ticks.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(Duration::ZERO..=LONGEST_JITTER; example = "4096ns"; source = "unspecified; timeouts of InfiniBand and RoCEv2 NICs \
             come in units of 4.096 us, those of MRC (OCP 1.0) of 1.024 us"; default = "0us")]
         pub timer_tick: Duration,
-        /// The largest delay of a sender's timeout after its tick. The delay is drawn uniformly from 0 to this value
-        /// for each timeout.
+        /// The largest delay of a sender's timeout after its tick, or after its due time if `timer_tick` is 0. The
+        /// delay is drawn uniformly from 0 to this value for each timeout.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(Duration::ZERO..=LONGEST_JITTER; example = "10us"; source = "unspecified; NVIDIA's adaptive retransmission draws the \
             first timeout of each queue pair so that they do not time out together"; default = "0us")]
@@ -396,9 +397,9 @@ impl FabricSpec {
         })
     }
 
-    /// The facts of a path, with the length of a full queue at these switches. Without `queue` but with PFC, the
-    /// length is that of the whole buffer, since all of it may be queued ahead of a packet. It is `pfc.buffer`
-    /// without scaling, even if the switches differ.
+    /// The facts of a path, with the length of a full queue at these switches. Without `queue` but with PFC, this
+    /// length is the whole buffer, since all of the buffer may be queued ahead of a packet. The buffer is `pfc.buffer`
+    /// without scaling, even if the buffers of the switches differ.
     pub fn facts(&self, path: PathFacts) -> PathFacts {
         let pauses = || self.pfc.as_ref().map(|pfc| pfc.buffer);
         let queue = self.queue.map(|queue| queue.on(&path.of_port())).or_else(pauses);
@@ -462,7 +463,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The largest `max_time`. It is limited because the times of events have 48 bits of picoseconds.
+    /// The largest `max_time`. It is limited because the times at which ports become free are stored in 48 bits, in
+    /// picoseconds.
     pub const MAX_TIME: Duration = Duration::from_us(281_000_000);
 
     /// The longest time without new deliveries under `scheme` on a fabric before the run counts as stalled. It includes

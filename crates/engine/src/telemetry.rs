@@ -3,8 +3,8 @@
 //! If the congestion control needs telemetry, each data packet that leaves its sender gets a record. On links,
 //! records travel beside the packets in the mail. A node stores the records of its queued packets. Each switch port
 //! that sends the packet adds a hop. At the receiver, the record waits for the queue pair's next ACK, which carries
-//! it back. If another data packet arrives first, its record replaces the older one. A NACK carries no record, so the
-//! next ACK carries it. At the sender, the transport reads the record.
+//! it back. If another data packet arrives first, its record replaces the older one. A NACK carries no record: the
+//! record waits for the next ACK. At the sender, the transport reads the record.
 
 use anabranch_base::Time;
 use anabranch_proto::{IntStack, Packet, Repr};

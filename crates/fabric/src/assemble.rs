@@ -29,9 +29,9 @@ pub(super) fn check_rate(key: &str, rate: Rate) -> Result<(), TopologyError> {
     Ok(())
 }
 
-/// Gives every cable a port at both ends. A switch has its ports down first, then its other ports. Within both, the
-/// ports are in the order of the nodes at the other end, and ports to the same node in the order of `cables`. A host
-/// has its ports in the order of `cables`.
+/// Gives every cable a port at both ends. A switch has its ports down first, then its other ports. In both of these
+/// groups, the ports are in the order of the nodes at the other end, and ports to one node are in the order of
+/// `cables`. A host has its ports in the order of `cables`.
 ///
 /// `switches` are ordered by tier. The caller has checked that each host has 1 to
 /// [`MOST_HOST_PORTS`](super::MOST_HOST_PORTS) cables, all to switches, and each switch at most [`MAX_PORTS`].

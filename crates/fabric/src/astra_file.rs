@@ -1,8 +1,8 @@
-//! Network files of ASTRA-sim, in YAML or JSON: dimensions of equal links, as in its analytical backends.
+//! Network files of ASTRA-sim's analytical backends, in YAML or JSON. All links of a dimension are equal.
 //!
 //! Each of the lists `topology`, `npus_count`, `bandwidth` and `latency` has an entry per dimension. Dimension 0
 //! varies fastest: with the dimensions `[8, 4]`, NPU `r` is at `(r mod 8, r div 8)`. A gigabyte is 2^30 bytes. The
-//! latency is that of one link; in a dimension of kind `Switch`, the path between two NPUs has two such links.
+//! latency is the latency of one link. In a dimension of kind `Switch`, the path between two NPUs has two links.
 
 #[cfg(test)]
 mod tests;
@@ -128,7 +128,7 @@ pub fn parse_astra(file: &str, text: &str) -> Result<AstraNetwork, TopologyError
 ///
 /// # Errors
 /// The text is another kind of file, lacks the list, or has a dimension that is not a whole number from 1. The error
-/// has the line.
+/// has the file and the line.
 pub fn parse_logical_dims(file: &str, text: &str) -> Result<Vec<u32>, TopologyError> {
     let document = YamlDocument::read(file, text)?;
     let dims = document.list("logical-dims", "[\"8\", \"2\"]")?;
@@ -174,8 +174,8 @@ impl AstraNetwork {
 
     /// The fabric, whose hosts are the NPUs. If the network is a single `Switch`, all NPUs are on that switch. In
     /// other networks the NPUs forward packets, which hosts never do. Each host therefore gets a switch of its own
-    /// without latency. The link between them has no latency either, and its rate is the sum of the rates of the
-    /// switch's other links.
+    /// without latency. The link between a host and its own switch has no latency either, and its rate is the sum of
+    /// the rates of the switch's other links.
     ///
     /// # Errors
     /// The network has more links, more routes, or more ports of a switch than can be simulated.

@@ -8,9 +8,10 @@ use anabranch_base::{Duration, HostId, NodeId, Rate};
 /// Collects switches, hosts and links, in the order of the calls.
 ///
 /// Hosts are numbered in the order in which they are added, and the switches of each tier likewise. In selectors and
-/// results, the first switch of tier 1 is `tor:0`. The second switch of tier 2 is `spine:1` if that is the top tier,
-/// otherwise `agg:1`. Higher tiers are `core`, `tier4` and so on. A switch has its ports to lower tiers first, then
-/// its other ports, both in the order of the nodes at the other end. All shortest paths are routes.
+/// results of a fabric without planes, the first switch of tier 1 is `tor:0`. The second switch of tier 2 is `spine:1`
+/// if tier 2 is the top tier, otherwise `agg:1`. Higher tiers are `core`, `tier4` and so on. A switch has its ports to
+/// lower tiers first, then its other ports, both in the order of the nodes at the other end. All shortest paths are
+/// routes.
 #[derive(Clone, Debug, Default)]
 pub struct TopologyBuilder {
     /// Tier and latency of each switch, in the order of the calls.

@@ -32,7 +32,7 @@ pub enum ClosKind {
 }
 
 impl ClosKind {
-    /// The name in a scenario: `multi-plane`.
+    /// The name in a scenario, such as `multi-plane`.
     pub fn name(self) -> &'static str {
         match self {
             ClosKind::Rails => "rails",

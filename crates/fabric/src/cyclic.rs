@@ -13,8 +13,8 @@ const FIRST_DESTINATIONS: usize = 64;
 
 impl Topology {
     /// A cycle of links between switches: each link is followed by the next one on the route to some destination, and
-    /// the last link by the first. Once the buffers behind all of them are full, they deadlock. `None` if the routes
-    /// have no such cycle.
+    /// the last link by the first. Once the buffers at the ends of all these links are full, the links deadlock. `None`
+    /// if the routes have no such cycle.
     ///
     /// `senders` lists the ToRs that send to each destination ToR, by their indices. All shortest paths between them
     /// count.
@@ -77,7 +77,7 @@ impl Topology {
 struct Dependencies {
     /// The index of each link's first word in `onward`.
     first: Vec<u32>,
-    /// For each link, one bit per port of the switch at the end of the link.
+    /// For each link between switches, one bit per port of the switch at the end of the link.
     onward: Vec<u64>,
 }
 
@@ -124,7 +124,7 @@ impl Dependencies {
         ports.filter(follows).map(|port| topology.link(peer, port)).collect()
     }
 
-    /// A cycle of links, each of which is followed by the next.
+    /// A cycle of links, each of which is followed by the next. `None` if there is no cycle.
     fn circle(&self, topology: &Topology) -> Option<Vec<LinkId>> {
         // The links on the current path of the search, and the links from which no cycle can be reached.
         let (mut on_path, mut is_done) =

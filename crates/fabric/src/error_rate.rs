@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// The prefix of the error rate in the selector of all links with this rate.
 pub(super) const ERROR_RATE: &str = "error-rate:";
-/// The largest number of groups of lines that [`ErrorRate::place`] lists.
+/// The largest number of runs of consecutive lines that [`ErrorRate::place`] lists.
 const MOST_NAMED: usize = 4;
 
 /// An error rate that a topology file gives to links: the probability that a packet is lost on such a link.
@@ -32,7 +32,8 @@ impl ErrorRate {
         format!("{ERROR_RATE}{}", self.probability)
     }
 
-    /// The error rate in a selector of links, in any spelling of the number: `error-rate:1e-3`.
+    /// The error rate in a selector of links, in any spelling of the number: `error-rate:1e-3`. None for any other
+    /// selector.
     pub fn named_by(selector: &str) -> Option<f64> {
         let form = selector.trim();
         let form = form.strip_prefix("cable:").unwrap_or(form).trim();
@@ -72,8 +73,8 @@ impl ErrorRate {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorRates {
     rates: Vec<ErrorRate>,
-    /// The position in `rates` of each probability, by the bits of its number. A map serves because a file may give
-    /// every link a different rate, and each rate is looked up.
+    /// The position in `rates` of each probability, by the bits of the probability. This is a map, since a file may
+    /// give every link a different rate, and each rate is looked up.
     positions: BTreeMap<u64, usize>,
 }
 

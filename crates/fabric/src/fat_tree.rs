@@ -15,9 +15,9 @@ pub(super) fn build(hosts: u32, tier: &[TierSpec], pod_hosts: u32) -> Result<Top
 
 /// The tiers and the pod size of a regular fat tree of `hosts` hosts with equal links.
 ///
-/// Without `hosts_per_tor`, a ToR gets h hosts, the smallest power of two with 2*h*h >= `hosts` (2 tiers) or
-/// 2*h*h*h >= `hosts` (3 tiers, in pods of h ToRs). A ToR has h / `oversubscription` ports up; the tiers above are not
-/// oversubscribed.
+/// A ToR has h = `hosts_per_tor` hosts. The default of h is the smallest power of two with 2*h*h >= `hosts` (2 tiers)
+/// or 2*h*h*h >= `hosts` (3 tiers). With 3 tiers, a pod has h ToRs. A ToR has h / `oversubscription` ports up. The
+/// tiers above are not oversubscribed.
 ///
 /// # Errors
 /// A number of tiers other than 2 or 3, an impossible number of hosts or of hosts per ToR, a number of hosts that

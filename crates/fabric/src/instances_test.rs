@@ -1,5 +1,5 @@
-//! Compares fabrics with the link tables, hop counts and path counts of small clusters. These are in the folder that
-//! the environment variable ANABRANCH_PEERS names.
+//! Compares fabrics with the link tables, hop counts and path counts of small clusters. These tables are in a folder
+//! below the one that the environment variable ANABRANCH_PEERS names.
 
 use super::*;
 use crate::shortest_paths::between;

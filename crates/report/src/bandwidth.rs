@@ -4,7 +4,7 @@ use crate::groups::{groups, named};
 use anabranch_results::{JobRow, ResultSet};
 use std::fmt::Write as _;
 
-/// The swept size of a collective.
+/// The key of a sweep over the size of a collective.
 const SIZE: &str = "workload.bytes";
 
 /// A row of the table: the size of the collective in bytes, and the means over the seeds of the time in µs and of the

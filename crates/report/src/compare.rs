@@ -6,8 +6,8 @@ use crate::verdict::{MOST_IN_HEADLINE, Verdict};
 use anabranch_results::{ResultSet, RunRow, Statistic, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The fields of runs that are compared, if at least one set has them in all compared runs, with a number other than
-/// 0.
+/// The fields of runs that are compared. A field is left out unless at least one set has it in all compared runs, and
+/// not only with zeros.
 const QUANTITIES: [&str; 15] = [
     "fct_mean_us",
     "fct_p99_us",
@@ -339,7 +339,7 @@ impl Comparison {
         Verdict { sentences, notes: others.into_iter().flatten().chain(self.unlike()).collect() }
     }
 
-    /// A sentence that the fabrics or the workloads of the sets differ, if they do.
+    /// A sentence that the topologies or the workloads of the sets differ, if they do.
     fn unlike(&self) -> Option<String> {
         let differs = |section: &&str| {
             self.differences

@@ -63,7 +63,7 @@ fn capital(word: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Colours that can be told apart on light and dark backgrounds, and with most kinds of colour vision.
+/// Colours that can be distinguished on light and dark backgrounds, and with most kinds of colour vision.
 const COLOURS: [&str; 10] = [
     "#2f7ed8", "#e4572e", "#2a9d6f", "#a05bd6", "#e0a100", "#25b9d0", "#d63f8c", "#6b7684", "#96622c",
     "#8fb021",
@@ -148,7 +148,8 @@ pub(crate) fn bytes(value: f64) -> String {
     }
 }
 
-/// A mean count as text. A whole number has thousands separators, and another number below 100 has one decimal.
+/// A mean count as text. A number below 100 that is not whole has one decimal. Other numbers are rounded to whole
+/// numbers, with thousands separators.
 pub(crate) fn count(value: f64) -> String {
     if !value.is_finite() {
         return "-".to_owned();
@@ -182,8 +183,8 @@ pub(crate) fn thousands(value: f64) -> String {
     if value < 0.0 { format!("-{text}") } else { text }
 }
 
-/// A measured number of a claim as text. From 1,000 on it is a whole number. Below 1,000 it has at most four
-/// significant digits, and below 0.01 an exponent.
+/// A number as text. From 1,000 on it is a whole number. Below 1,000 it has at most four significant digits, and below
+/// 0.01 an exponent.
 pub(crate) fn significant(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -24,7 +24,7 @@ pub struct Received<'a> {
     /// headers of MRC or only those of RoCEv2 it is `None` for data too, since `reth` has an address instead or
     /// packets come in order.
     pub offset: Option<u32>,
-    /// The RETH, if the packet has one. With the headers of Ultra Ethernet it has the address, the key and the length
-    /// of the whole message.
+    /// The RETH, if the packet has one. With the headers of Ultra Ethernet, this field has the address, the key and the
+    /// length of the whole message.
     pub reth: Option<Reth>,
 }

@@ -13,8 +13,8 @@
 //! | 20-23 | SACK bitmap, bits 32-63 |
 //!
 //! The paper specifies the fields, their order and their widths. This module makes these choices:
-//! - Numbers are in network byte order, and bit 0 of a field is its lowest bit. Bit 0 of the bitmap, which stands for
-//!   the base PSN, is the lowest bit of bytes 16-19.
+//! - Numbers are in network byte order, and bit 0 of a field is its lowest bit. Bit 0 of the bitmap, which is the bit
+//!   of the base PSN, is the lowest bit of bytes 16-19.
 //! - The two lowest of the four reserved bits are the ECN echo (1) and "answers a probe" (2). The paper's text has both
 //!   (section 3, Algorithm 1; section 3.3.2), but its figure has neither. The other two bits stay 0.
 //! - The timestamp counts ticks, whose length is a parameter. With the usual tick ([`TICK`]), its 16 bits wrap after
@@ -78,7 +78,7 @@ impl SackFields {
             .with_sent_at(self.sent_at)
     }
 
-    /// Appends the fields, which echo `ev`.
+    /// Appends the fields, with `ev` as the echoed entropy value.
     ///
     /// # Errors
     /// The out-of-order counter exceeds 12 bits.

@@ -1,7 +1,8 @@
 //! Headers of Ultra Ethernet Transport's packet delivery sublayer (UE Specification 1.0, section 3.5.10, tables 3-31
 //! to 3-39). They come after the UDP header, and the header that their `next_header` names comes after them. With
-//! Ethernet (18 bytes), IPv4 (20), UDP (8) and a standard request of the semantic sublayer (44), a data packet has
-//! 102 bytes besides its payload, or 106 with CC state. An ACK_CC has 78 bytes, and a NACK or control packet has 62.
+//! Ethernet (18 bytes, which include the FCS), IPv4 (20), UDP (8) and a standard request of the semantic sublayer (44),
+//! a data packet has 102 bytes besides its payload, or 106 with CC state. An ACK_CC has 78 bytes, and a NACK or control
+//! packet has 62.
 //!
 //! All headers begin with the prologue of two bytes: type (5 bits), next header or control type (4), flags (7). Numbers
 //! are in network byte order.
@@ -45,8 +46,8 @@ mod kind {
 
 const MARKED: u8 = 1 << 5;
 const RETRANSMITTED: u8 = 1 << 4;
-/// The flag has three meanings. In requests and control packets, an ACK is requested. In ACKs, a probe is answered. In
-/// NACKs, the packet belongs to RUDI.
+/// A request or control packet with this flag requests an ACK. An ACK with it answers a probe. A NACK with it belongs
+/// to RUDI.
 const REQUEST: u8 = 1 << 3;
 const SYN: u8 = 1 << 2;
 /// Whether a control packet belongs to a ROD PDC (set) or to a RUD one.

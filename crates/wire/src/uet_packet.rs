@@ -2,8 +2,8 @@
 //! delivery sublayer ([`PdsHeader`]), and in data packets the semantic sublayer ([`WriteRequest`]).
 //!
 //! A packet delivery context (PDC) has a number at each of its ends. The number at the source is the low 16 bits of
-//! the queue pair's number, and the number at the destination is the high 16 bits. Times, and the number of packets
-//! of a message, are not on the wire.
+//! the [`QpId`], and the number at the destination is the high 16 bits. Times, and the number of packets of a message,
+//! are not on the wire.
 
 use crate::bth::u32_of;
 use crate::bytes::Cursor;
@@ -72,7 +72,7 @@ impl Pdc {
         QpId(u32::from(self.at_destination) << 16 | u32::from(self.at_source))
     }
 
-    /// The PDC of a header that goes from the PDC's source to its destination.
+    /// The PDC of a header with these two numbers, if the header's sender is the PDC's source.
     fn forward(at_source: u16, destination: Destination, at: usize) -> Result<Pdc, WireError> {
         match destination {
             Destination::Open(at_destination) => Ok(Pdc { at_source, at_destination }),
@@ -81,8 +81,8 @@ impl Pdc {
     }
 }
 
-/// Writes the bytes before the payload of a packet that Ultra Ethernet [`defines`] to `out`, which is cleared first. No
-/// bytes follow the payload.
+/// Writes the bytes before the payload to `out`, which is cleared first. Ultra Ethernet must [define](defines) the
+/// packet. No bytes follow the payload.
 pub(crate) fn encode_head(
     (entropy, credit): (Entropy, bool),
     link: &Link,
@@ -115,7 +115,7 @@ pub(crate) fn encode_head(
             no_room("timestamps of a program", at, stamps)?;
             write_request(message.0 as u16, payload, out.len())?.put(out)?;
         }
-        // What is left of the semantic sublayer's header is not known here.
+        // The bytes left of the semantic sublayer's header are not known here, so they are written as 0.
         Repr::Trimmed { .. } => out.resize(at - UdpHeader::LEN + TRIMMED_BYTES, 0),
         _ => {}
     }
@@ -123,7 +123,7 @@ pub(crate) fn encode_head(
     link::seal(out, link, entropy, (UDP_PORT, behind))
 }
 
-/// The header of the semantic sublayer of a packet with this payload. `at` is its offset in the frame.
+/// The semantic sublayer's header for this payload. The header begins at byte `at` of the frame.
 fn write_request(message: u16, payload: &Payload<'_>, at: usize) -> Result<WriteRequest, WireError> {
     let range = &payload.range;
     Ok(WriteRequest {
@@ -170,7 +170,7 @@ fn nack(pdc: Pdc, psn: u32, last_hop: bool, marked: bool) -> Nack {
     }
 }
 
-/// A control packet. Credit goes from the destination to the source, and the others in the opposite direction.
+/// A control packet. Credit goes from the destination to the source, and the other kinds go in the opposite direction.
 fn control(kind: u8, pdc: Pdc, psn: u32, payload: u32) -> Control {
     let (source, destination) = match kind {
         CREDIT => (pdc.at_destination, pdc.at_source),
@@ -235,7 +235,7 @@ fn ack(pdc: Pdc, repr: &Repr, at: usize) -> Result<Ack, WireError> {
     })
 }
 
-/// Reads a packet. The link header and the range of the bytes after UDP's header have been read.
+/// Reads a packet from its link header and the range of the bytes after the UDP header.
 pub(crate) fn decode<'a>(
     bytes: &'a [u8],
     (link, range): (Link, Range<usize>),
@@ -346,7 +346,7 @@ fn control_repr(control: &Control, at: usize) -> Result<(Pdc, Repr), WireError> 
 /// of a trimmed packet.
 ///
 /// # Errors
-/// The bytes are no data packet of Ultra Ethernet, or one that is trimmed already. They are not changed.
+/// The bytes are no data packet of Ultra Ethernet, or the packet is trimmed already. The bytes are then not changed.
 pub(crate) fn trim(bytes: &mut Vec<u8>, link: &Link, range: Range<usize>) -> Result<(), WireError> {
     let (header, _) = PdsHeader::read(&bytes[..range.end], range.start)?;
     let is_cut = matches!(link.dscp, TRIMMED_CLASS | TRIMMED_LAST_HOP_CLASS);

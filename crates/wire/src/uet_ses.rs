@@ -38,7 +38,7 @@ pub struct WriteRequest {
     pub memory_key: u64,
     /// The offset of the payload in the message.
     pub offset: u32,
-    /// The number of bytes of the payload. A packet that starts a message has no field for it.
+    /// The number of bytes of the payload. The packet that starts a message has no field for this number.
     pub payload_bytes: u16,
     /// The number of bytes of the message.
     pub message_bytes: u32,
@@ -72,7 +72,7 @@ impl WriteRequest {
         Ok(())
     }
 
-    /// Reads the header. `payload_bytes` bytes follow it in the packet.
+    /// Reads the header. All bytes after it are the payload.
     pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<WriteRequest, WireError> {
         let at = cursor.at();
         let opcode = cursor.u8("SES opcode")?;

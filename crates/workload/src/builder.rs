@@ -3,7 +3,7 @@
 use super::{Activation, Done, Gate, Group, Job, Message, Opens, Qp, Start, Step, Workload, WorkloadError};
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId};
 
-/// The largest number of messages that a generator creates. They occupy at least 2 GB.
+/// The largest number of messages that a generator creates. So many messages occupy at least 2 GB.
 pub const MAX_MESSAGES: u32 = 50_000_000;
 
 /// A builder that collects queue pairs, messages, gates and activations in the order of the calls.
@@ -14,7 +14,7 @@ pub const MAX_MESSAGES: u32 = 50_000_000;
 pub struct WorkloadBuilder {
     workload: Workload,
     activations: Vec<(MessageId, Activation)>,
-    /// For each activation by a step, the gate of that step and the gate that it activates.
+    /// For each activation by a step, the gate of the step and the gate that the step activates.
     step_activations: Vec<(GateId, GateId)>,
 }
 
@@ -47,7 +47,7 @@ impl WorkloadBuilder {
         last_id(self.workload.messages.len() + 1)
     }
 
-    /// Adds a job. Its messages must already have been added, after the messages of earlier jobs.
+    /// Adds a job. Its messages must come after the messages of earlier jobs.
     pub fn add_job(&mut self, job: Job) {
         self.workload.jobs.push(job);
     }
@@ -81,8 +81,8 @@ impl WorkloadBuilder {
         GateId(last_id(self.workload.gates.len()))
     }
 
-    /// Makes a message activate `gate` when it is delivered or acknowledged, as `on` states. The activations of a
-    /// message by the same event happen in the order of these calls.
+    /// Makes a message activate `gate` when it is delivered or acknowledged, as `on` states. If the same event of a
+    /// message activates several gates, it does so in the order of these calls.
     pub fn activate(&mut self, message: MessageId, on: Done, gate: GateId) {
         self.activations.push((message, Activation { on, gate }));
         last_id(self.activations.len());
@@ -106,8 +106,11 @@ impl WorkloadBuilder {
     }
 
     /// Adds a transfer that occupies a sending and a receiving NVLink pipe for `takes`, with `latency` as the
-    /// [`Step::latency`] of the receiving step. It waits for `needs` activations of the first returned gate. The
-    /// second returned gate belongs to a step that ends when the receiver has all the data.
+    /// [`Step::latency`] of the receiving step. The transfer waits for `needs` activations of the first returned
+    /// gate. The second returned gate belongs to a step that ends when the receiver has all the data.
+    ///
+    /// # Panics
+    /// The number of a GPU is [`Step::MOST_GPUS`] or more.
     pub fn add_nvlink(
         &mut self,
         ends: [(HostId, u32); 2],

@@ -97,7 +97,7 @@ impl Workload {
         for (id, job) in self.jobs.iter().enumerate() {
             let Range { start, end } = job.steps;
             if start == end {
-                // A job without steps has an empty range, whose position does not matter.
+                // A job without steps has an empty range.
             } else if start < steps_from || end < start || end as usize > self.steps.len() {
                 return Err(format!(
                     "job {id} has steps {start} to {end}, which do not exist or are another's"

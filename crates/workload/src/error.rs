@@ -66,7 +66,8 @@ impl WorkloadError {
         WorkloadError::Key { key, what: what.into() }
     }
 
-    /// The error about a key or about a whole file, as an error of a job among several. Other errors are unchanged.
+    /// Turns an error about a key or about a whole file into an error of a job among several. Other errors are
+    /// unchanged.
     pub(super) fn in_job(self, job: u32) -> Self {
         match self {
             WorkloadError::Key { key, what } => WorkloadError::Job { job, key, what },

@@ -260,7 +260,7 @@ fn incast(
     at_once(senders.into_iter().map(|sender| (sender, target.0)), bytes)
 }
 
-/// The largest load. Some overload is a legitimate experiment, but a larger load is probably meant as a percentage.
+/// The largest load. Some overload is a legitimate experiment, but a larger load is probably a percentage.
 pub const MOST_LOAD: f64 = 1.5;
 
 /// Checks that a load is above 0, and that it is not too large together with the other loads. The sum of the other

@@ -5,11 +5,11 @@ use anabranch_base::{GateId, MessageId, QpId};
 use std::ops::Range;
 
 impl Workload {
-    /// This workload with `other` beside it, on queue pairs of its own. The queue pairs, messages and jobs of `other`
+    /// Joins `other` to this workload. The two do not share queue pairs. The queue pairs, messages and jobs of `other`
     /// follow those of this workload.
     ///
     /// # Errors
-    /// Together they have more messages than a workload may have.
+    /// Together they have more than [`MAX_MESSAGES`](crate::MAX_MESSAGES) messages.
     pub fn beside(mut self, other: Workload) -> Result<Workload, WorkloadError> {
         let most = u64::from(crate::MAX_MESSAGES);
         let messages = self.messages.len() as u64 + other.messages.len() as u64;

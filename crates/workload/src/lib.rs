@@ -31,11 +31,11 @@ pub use trace::{
 
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId, Time};
 
-/// The common form of all workloads: messages on queue pairs, which start at a time or are started by a gate.
+/// The common form of all workloads: messages on queue pairs. A message starts at a time or when a gate opens for it.
 ///
 /// A message is posted to its queue pair when its start condition is met. A queue pair sends its messages in the
 /// order of posting. A message activates gates when it is delivered (the receiver has all of it) or acknowledged (the
-/// sender has an acknowledgement of all of it). A gate that opens posts its messages.
+/// sender has an acknowledgement of all of it).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
     /// The queue pairs, indexed by [`QpId`].
@@ -98,7 +98,7 @@ pub struct JobCollective {
     pub algorithm: &'static str,
     /// The size in bytes, as [`collective::Algorithm`] defines it.
     pub bytes: u64,
-    /// The position of the collective in the trace: its line, or the node of its first rank.
+    /// The place in the trace at which the first rank joins: a line, or the number of a node or operation.
     pub place: u64,
     /// The ranks of the collective, each with the gates of two steps. The rank joins the collective when the first step
     /// begins, and the collective is complete on the rank when the second step ends.
@@ -114,10 +114,10 @@ pub struct JobCollective {
 /// other hosts.
 ///
 /// A GPU has two NVLink pipes, each with the total rate of its NVLinks: one for the data that it sends, and one for
-/// the data that it receives. A transfer over NVLink consists of two steps. The first is on the pipe of the sending
-/// GPU, and its end makes the second ready, which is on the pipe of the receiving GPU. The second may begin before it
-/// is ready, since data arrives while it is being sent. It begins when its pipe is free. If it is ready at time r, it
-/// begins no earlier than r + [`Step::latency`] - [`Step::takes`].
+/// the data that it receives. A transfer over NVLink consists of two steps, one on the pipe of the sending GPU and one
+/// on the pipe of the receiving GPU. The end of the first step makes the second one ready. If the second step is ready
+/// at time r, it begins at r + [`Step::latency`] - [`Step::takes`], or later if its pipe is not free. It may begin
+/// before it is ready, since data arrives while further data is being sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The host that executes the step.
@@ -130,8 +130,8 @@ pub struct Step {
     /// The number of activations for which the step waits. With 0 it is ready at time 0.
     pub needs: u32,
     /// The processor of the host that the step occupies, up to [`Step::LAST_PROCESSOR`]. Steps that wait for a
-    /// processor get it in the order in which they became ready. Larger values stand for the pipes of GPUs, for
-    /// [`Step::IDLE`] and for [`Step::NO_PROCESSOR`].
+    /// processor get it in the order in which they became ready. Larger values are the numbers of the GPUs' pipes,
+    /// [`Step::IDLE`] and [`Step::NO_PROCESSOR`].
     pub processor: u32,
     /// The gate whose activations the step awaits, and whose messages it starts.
     pub gate: GateId,
@@ -149,7 +149,7 @@ impl Step {
     pub const IDLE: u32 = u32::MAX - 1;
     /// The largest number of GPUs that share a host.
     pub const MOST_GPUS: u32 = 1 << 10;
-    /// The largest number of a processor.
+    /// The largest number that a processor of a host may have.
     pub const LAST_PROCESSOR: u32 = Step::FIRST_PIPE - 1;
     /// The number of the first NVLink pipe of a host's GPUs. The pipes that send come first, then those that receive.
     const FIRST_PIPE: u32 = Step::FIRST_RECEIVING - Step::MOST_GPUS;
@@ -193,7 +193,7 @@ impl Step {
     }
 
     /// The shortest time from when the step is ready to its end. For a receiving step this is the latency alone, since
-    /// all its data may already have been sent.
+    /// all its data has been sent when it is ready.
     pub fn least_time(&self) -> Duration {
         if self.is_receiving() { self.latency } else { self.takes }
     }

@@ -7,7 +7,7 @@
 //! | ns3-rdma | `source destination priority packets start_s end_s` |
 //!
 //! The columns for hosts have node numbers of the simulator's topology file. If the fabric does not come from such a
-//! file, they are host numbers. Flows beyond the count are not read, as in the simulators.
+//! file, these columns have host numbers. Flows beyond the count are not read, as in the simulators.
 
 mod columns;
 #[cfg(test)]
@@ -281,7 +281,7 @@ impl<'a> FlowFile<'a> {
                 Err(WorkloadError::line(self.file, flows[0].line, Problem::with_text(what, instead)))
             }
             // No flow fits exactly one of the two formats, and some flow fits neither, so the file has a mistake. The
-            // fifth column of the first flow decides which format is meant, since bytes have no decimal point and most
+            // fifth column of the first flow determines the probable format, since bytes have no decimal point and most
             // start times have one.
             (None, None) => {
                 let fifth = self.counted[0].1.split_whitespace().nth(4).unwrap_or_default();

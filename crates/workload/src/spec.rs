@@ -1,4 +1,4 @@
-//! Specifications of workloads, in which every default is explicit.
+//! The specifications of workloads in scenarios.
 
 use crate::TraceSpec;
 use crate::collective::{CollectiveSpec, Members};
@@ -276,8 +276,8 @@ pub struct IncastsSpec {
     pub degree: u32,
     /// The length of each sender's message.
     pub bytes: Bytes,
-    /// The load of the incasts: the bytes of all incasts as a share of the capacity of these hosts, above 0, like the
-    /// load of the background.
+    /// The load of the incasts: the bytes of all incasts as a share of the capacity of the background's hosts, above 0,
+    /// like the load of the background.
     pub load: f64,
 }
 

@@ -3,8 +3,9 @@
 
 use crate::common::{Place, SMALL, edited};
 
-/// Runs `scenario`, which must succeed and give each warning in `says` on standard error, in JSON and on the page, also
-/// if its results are read from disk. Returns the warnings of the runs as values.
+/// Runs `scenario` twice; the second time its results are read from disk. Both times, standard error and the JSON must
+/// have each warning in `says`. The page must have them too, and there must be no other warnings. Returns the warnings
+/// of the runs as values.
 #[track_caller]
 fn warned(scenario: &str, says: &[&str]) -> serde_json::Value {
     let place = Place::new();
@@ -44,7 +45,7 @@ fn a_scenario_in_which_all_means_something_warns_of_nothing() {
 
 #[test]
 fn a_fault_that_no_packet_met() {
-    // The only message goes from host 0 to host 15, and the fault is on the cable of host 3.
+    // The only message goes from host 0 to host 15, and the fault is on the links of host 3.
     let one = "kind = \"messages\"\n[[workload.message]]\nfrom = 0\nto = 15\nbytes = \"100KB\"";
     let idle = edited("kind = \"permutation\"\nbytes = \"100KB\"", one);
     let fault = "[[fault]]\nkind = \"rate\"\nlinks = \"host:3\"\nrate = \"1Gbps\"\n";
@@ -64,8 +65,8 @@ fn a_fault_after_the_end() {
         "fault.0 (link-down tor:0/up:0) begins at 500ms, and a run that loses nothing takes little more than";
     let after = "reps, ops: fault.0 (link-down tor:0/up:0) begins after the end of the run";
     warned(&fault("500ms"), &[late, after]);
-    // The ideal time is 9.4 us. A fault at about twice that time may still affect waiting packets. A fault at about
-    // four times that time can do so only if there are fewer uplinks.
+    // The ideal time is 9.4 us. At about twice that time, packets may still wait, and there is no warning. At about
+    // four times that time, there is none only if the fabric is oversubscribed.
     check_warns(&fault("20us"), &[]);
     check_warns(&fault("40us"), &["begins at 40us, and a run that loses nothing takes little more than"]);
     let four = fault("40us").replace("tiers = 2", "tiers = 2\noversubscription = 4");
@@ -151,7 +152,7 @@ fn a_buffer_that_nobody_shares() {
     warned(&format!("{shared}{rto}"), &[]);
     let says = "scheme \"reps\": fabric.shared_buffer = \"5KB\" does not hold a packet of 4174B in a queue";
     warned(&format!("{SMALL}[set]\n\"reps.fabric.shared_buffer\" = \"5KB\"\n"), &[says]);
-    // Both thresholds are above `fabric.queue`, but a queue in the shared buffer can become longer than they are.
+    // Both thresholds are above `fabric.queue`, but a queue in the shared buffer can become longer than both.
     let marks = "\"reps.fabric.ecn_kmin\" = \"2MB\"\n\"reps.fabric.ecn_kmax\" = \"4MB\"\n";
     warned(&format!("{shared}{rto}{marks}"), &[]);
 }
@@ -166,7 +167,7 @@ fn a_measure_that_saw_nothing() {
     warned(&measure("link-utilisation", "links = \"host:0\""), &[]);
     let says = "reps, ops: measure.0 (pauses on \"tor:0/up\") saw nothing: the scheme has no PFC";
     warned(&measure("pauses", "links = \"tor:0/up\""), &[says]);
-    // A measure of drops whose values are all 0 is a meaningful result, so there is no warning.
+    // If a measure of drops has no value above 0, that is a meaningful result, so there is no warning.
     warned(&measure("drops", "links = \"tor:0/up\""), &[]);
 }
 
@@ -194,7 +195,7 @@ fn a_timeout_below_the_round_trip_of_messages() {
     warned(&longer, &[]);
 }
 
-/// Asserts the warnings of `anabranch check`: these and no more.
+/// Asserts that `anabranch check` gives the warnings in `says` and no others.
 #[track_caller]
 fn check_warns(scenario: &str, says: &[&str]) {
     let place = Place::new();
@@ -242,8 +243,8 @@ fn a_rate_that_slows_no_link() {
     check_warns(&swept, &[]);
 }
 
-/// There is a warning if a fault slows one direction of a cable, unless the scenario sets `both_directions` or names
-/// the other direction too.
+/// There is a warning if a selector of a slow rate names one direction of a cable, unless the scenario sets
+/// `both_directions` or names the other direction too.
 #[test]
 fn a_slow_direction_that_may_not_be_meant() {
     let slow = |links: &str, more: &str| {
@@ -359,7 +360,7 @@ fn examples_warn_of_nothing() {
     let listed = place.run(&["list", "examples", "--json"]).expect(0).json();
     for example in listed["examples"].as_array().unwrap() {
         let name = example["name"].as_str().unwrap();
-        // These two are left out, because they are similar to other examples and take long to resolve.
+        // These two are left out, because they take long to resolve.
         if ["permutation-1024", "smallest-buffer"].contains(&name) {
             continue;
         }

@@ -45,7 +45,7 @@ every = "2us"
 links = "tor:0/up"
 """
 
-# ECMP on a link that never comes back cannot finish.
+# A scenario in which all uplinks of a ToR are down for the rest of the run, so that some messages cannot finish.
 STUCK = SMALL.replace('duration = "5us"', 'until = "1s"').replace("tor:0/up:0", "tor:0/up")
 
 JOBS = SMALL.replace('kind = "permutation"\nbytes = "200KB"', 'kind = "collective"\nalgorithm = "allreduce-ring"\nbytes = "1MB"')
@@ -98,7 +98,7 @@ def make_pages(program, folder):
     }
 
 
-# JavaScript that returns the numbers of the plots in which nothing is drawn.
+# JavaScript that returns the numbers of the plots with data in which some panel is empty.
 EMPTY = """
 return charts.all.map((chart, number) => [chart, number]).filter(([chart, number]) =>
   JSON.parse(document.getElementById('plots').textContent)[number].data.length > 0 && !chart.panels().every(panel => {
@@ -182,7 +182,7 @@ def check(driver, name, width, dark):
     if not driver.find_elements(By.CSS_SELECTOR, "details.values table") and plots:
         faults.append("no plot has its numbers in a table")
     # On the league's page, axe examines every table cell, which takes half a minute. There it runs in only two of the
-    # four combinations of width and colour scheme, so that each width and each scheme is covered once.
+    # four combinations of width and colours, so that each width is covered once, and each choice of colours too.
     once = name != "league" or (width == WIDTHS[1]) == dark
     violations = Axe().run(driver)["violations"] if once else []
     faults += [
@@ -243,7 +243,7 @@ def table_faults(driver):
 
 def legend_faults(driver):
     """Checks that a click on a name in the legend hides the curve of that name: hardly a pixel has its colour then."""
-    # The test uses the curve of ECMP, because the curve of OPS may hide that of REPS.
+    # The test uses the curve of ECMP, because the curve of OPS may cover the curve of REPS.
     trace = 2
     name = driver.find_elements(By.CSS_SELECTOR, "#plot-0 .legend button[aria-pressed]")[trace]
     before = driver.execute_script(COLOURED, 0, trace)

@@ -16,7 +16,7 @@ use anabranch_base::{Duration, Time};
 pub struct ClassQueues {
     /// The number of classes beyond the first one.
     beyond: usize,
-    /// The queues, first by port and then by class.
+    /// The queues, in the order of ports and, at each port, in the order of classes.
     queues: Vec<ClassQueue>,
     schedulers: Vec<Scheduler>,
 }
@@ -153,8 +153,8 @@ impl<F: FreeTimes> Egress<F> {
         self.note_queued(port, at);
     }
 
-    /// Takes the next packet that may be sent by `port`, a control packet or one of the class that the scheduler
-    /// selects. Returns the class whose data queue held the packet, or none for the control queue.
+    /// Takes the next packet that may be sent by `port`: a control packet, or a packet of the class that the scheduler
+    /// selects. Returns the packet with the class of its data queue, or without a class if it was in the control queue.
     pub fn dequeue_by_class<O: Observer>(
         &mut self,
         port: u16,

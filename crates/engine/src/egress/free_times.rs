@@ -12,9 +12,9 @@ pub trait FreeTimes {
     /// Whether there can be only one port.
     fn is_one_port(&self) -> bool;
     /// Adds the time at which `port` becomes free. With an exact clock, the time is the present plus the delay of
-    /// `class`, unless that is [`DelayClass::NONE`].
+    /// `class`, unless the class is [`DelayClass::NONE`].
     fn push(&mut self, class: DelayClass, time: Time, port: u16);
-    /// The sort key of the next event at which a port becomes free, [`Order::NEVER`] if there is none.
+    /// The sort key of the next event at which a port becomes free, or [`Order::NEVER`] if there is none.
     fn first(&self) -> Order;
     /// Removes the earliest time, which must exist, and returns its port.
     fn pop(&mut self) -> u16;
@@ -103,12 +103,12 @@ impl FreeTimes for HostPorts {
 }
 
 /// The times for a node with any number of ports. Nearly all delays are those of a full packet or an ACK on one of
-/// few kinds of links. Times with the same delay are due nearly in the order in which they are pushed. The most
-/// common delays therefore have FIFO queues ([`DelayClass`]). Times with other delays wait in a heap.
+/// few kinds of links. Times with the same delay are due nearly in the order in which they are pushed. Up to
+/// [`DelayClass::MAX`] of these delays therefore have FIFO queues. Times with other delays wait in a heap.
 pub struct DelayQueues {
     queues: [VecDeque<Key>; DelayClass::MAX],
     rest: BinaryHeap<Reverse<Key>>,
-    /// The first key of each queue, which `queues` does not contain, and that of the heap.
+    /// The first key of each queue, which `queues` does not contain, and the first key of the heap.
     heads: [Key; DelayClass::MAX + 1],
     /// The smallest of `heads`.
     first: Key,
@@ -205,7 +205,7 @@ impl FreeTimes for DelayQueues {
 pub struct PortTimes {
     /// The time at which each port becomes free. [`Time::NEVER`] if it is not busy.
     times: Vec<Time>,
-    /// A bit for each port that is busy, in words for 64 ports.
+    /// One bit for each port, in words for 64 ports. A bit is set if its port is busy.
     busy: Vec<u64>,
     /// A lower bound of the times.
     first: Time,

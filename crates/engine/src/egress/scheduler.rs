@@ -26,7 +26,7 @@ struct Level {
     left: Vec<i64>,
     /// The position of the class whose turn it is.
     turn: usize,
-    /// Whether the class whose turn it is has not been given its share of this turn yet.
+    /// Whether the class whose turn it is has yet to get its share of this turn.
     fresh: bool,
 }
 

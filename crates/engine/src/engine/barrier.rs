@@ -19,7 +19,7 @@ pub struct Barrier {
 #[derive(Debug)]
 pub struct Broken;
 
-/// The number of spins before a thread yields, which take some tens of microseconds.
+/// The number of spins before a thread yields.
 const SPINS: u32 = 1_000;
 
 impl Barrier {

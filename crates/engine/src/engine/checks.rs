@@ -10,7 +10,7 @@ use crate::switch::Switch;
 use std::sync::PoisonError;
 
 impl<O: Observer> Engine<'_, O> {
-    /// Checks invariants that are cheap enough for the end of every run.
+    /// Checks the invariants that are cheap enough to check at the end of every run.
     pub(super) fn check(&mut self) -> Result<(), Failure> {
         let Window { number, stop, .. } = *self.window.get_mut().unwrap_or_else(PoisonError::into_inner);
         let slots = self.mail.iter().flatten();

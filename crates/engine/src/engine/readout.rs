@@ -1,4 +1,4 @@
-//! Results of a run, read from the state of an engine that has stopped.
+//! Results of a run, read from the state of an engine that has stopped or paused.
 
 use super::{Engine, fresh_packets, hits_of, latest, lock, totals};
 use crate::backlog::Backlogs;
@@ -23,7 +23,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         totals(&self.locked())
     }
 
-    /// The packets hit by each fault.
+    /// For each fault, the numbers of packets that it hit.
     pub fn fault_hits(&self) -> Hits {
         hits_of(&self.locked())
     }

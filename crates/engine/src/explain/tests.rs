@@ -141,7 +141,7 @@ fn where_faults_say_nothing_it_is_said_how_to_learn_more() {
     assert!(explained(&dcp(), all, None).contains("every packet on \"all\" is lost from 1us on for good"));
 }
 
-/// Both directions of both hosts' links lose packets, so a packet crosses two lossy links and so does its ACK.
+/// Both directions of both hosts' links lose packets. A packet therefore crosses two lossy links, and its ACK two more.
 #[test]
 fn a_stall_outlasts_the_losses_that_hold() {
     let text = |probability| {

@@ -37,7 +37,7 @@ impl FaultPlan {
     }
 
     /// The first time after `after` at which a fault of the host that sends on `uplink` begins or ends, or the first
-    /// of all if `after` is none.
+    /// such time of the run if `after` is none.
     pub fn next_change_of_host(&self, uplink: LinkId, after: Option<Time>) -> Time {
         self.of_host(uplink).map(|fault| fault.schedule.next_change(after)).min().unwrap_or(Time::NEVER)
     }

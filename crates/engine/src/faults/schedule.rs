@@ -8,8 +8,8 @@ use anabranch_base::{Duration, Time};
 pub(crate) struct Schedule {
     pub from: Time,
     pub until: Time,
-    /// The period, and the duration of each failure within it, counted from the start of the period. None for a fault
-    /// that is in effect all the time.
+    /// The period, and the duration of the failure at the start of each period. None for a fault that is in effect from
+    /// `from` to `until` without a break.
     pub flap: Option<(Duration, Duration)>,
 }
 
@@ -33,8 +33,8 @@ impl Schedule {
         first < (began + down_for).min(self.until)
     }
 
-    /// The end of the interval that contains `time` or, between two intervals and after the last one, of the interval
-    /// before `time`. Before the first interval it is the end of the first.
+    /// The end of the interval that contains `time`. Between two intervals and after the last one, it is the end of the
+    /// interval before `time`. Before the first interval, it is the end of the first interval.
     pub fn end_of_interval(&self, time: Time) -> Time {
         let Some((period, down_for)) = self.flap else { return self.until };
         let time = time.min(Time(self.until.0.saturating_sub(1))).max(self.from);
@@ -42,7 +42,7 @@ impl Schedule {
         (began + down_for).min(self.until)
     }
 
-    /// The first time after `after` at which an interval begins or ends, or the first of all if `after` is none.
+    /// The first time after `after` at which an interval begins or ends, or the first such time if `after` is none.
     pub fn next_change(&self, after: Option<Time>) -> Time {
         let Some(after) = after.filter(|after| *after >= self.from) else { return self.from };
         if after >= self.until {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     proptest! {
-        /// The result equals that of a check of every picosecond.
+        /// The results equal those of a check of every picosecond.
         #[test]
         fn it_meets_what_it_holds_within(
             (from, lasts, period) in (0_u64..40, 1_u64..60, 2_u64..20),

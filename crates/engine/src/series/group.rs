@@ -1,10 +1,11 @@
-//! Curves that combine those of several links.
+//! Curves that combine the curves of several links.
 
 use crate::spec::Series;
 use anabranch_results::SeriesRow;
 use std::collections::BTreeMap;
 
-/// A curve that combines the curves of several links: their sum, or the largest one for delays.
+/// A curve that combines the curves of several links: at each time the sum of their values, or for delays the largest
+/// value.
 #[derive(Clone)]
 pub(crate) struct CurveGroup {
     pub series: Series,

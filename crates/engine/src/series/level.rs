@@ -1,10 +1,11 @@
-//! Curves of a level, such as that of a queue, at the end of each interval.
+//! Curves of a level, such as a queue length, at the end of each interval.
 
 use super::curves::CurveData;
 use anabranch_base::{Duration, Rate, Time};
 
-/// The level of a queue, of a switch program's buffer or of its tables, at the end of each interval that ends within
-/// the run. Intervals in which the level does not change take no memory.
+/// A level at the end of each interval that ends within the run: the bytes in the queues of a port, the bytes that a
+/// switch program holds outside the buffer, or the entries in the tables of a program. Intervals in which the level
+/// does not change take no memory.
 #[derive(Clone)]
 pub(super) struct Level {
     every: u64,

@@ -1,4 +1,4 @@
-//! Tests of the rows of curves. The tests call the hooks themselves.
+//! Tests of the rows of curves. The tests call the hooks of the observer directly.
 
 use super::*;
 use anabranch_base::HostId;
@@ -266,7 +266,7 @@ fn flows_gather_all_parts_of_their_queue_pair() {
         o.watch_flow(&each(Series::FlowThroughput, US), QpId(qp));
     }
     // Queue pair 0 of the workload is split into 0 to 3, and queue pair 2 into 8 to 11. The last delivery is in an
-    // interval that is only half as long.
+    // interval that is half as long as the others.
     for (qp, time) in [(0, 10), (3, 20), (4, 20), (7, 20), (8, US), (11, US + 1), (12, 20), (9, 2 * US + 1)] {
         o.delivered(QpId(qp), Time(time), &data(4_000));
     }

@@ -48,7 +48,7 @@ impl Cluster {
     }
 
     /// Runs the nodes through a synchronisation window, one instant of one node after the other. If the cluster has
-    /// paused in it, the rest of the window is run.
+    /// paused in the window, the rest of the window is run.
     pub fn run<O: Observer>(
         &mut self,
         (hosts, switches): (&mut [Host], &mut [Switch]),
@@ -119,7 +119,8 @@ impl Cluster {
         self.turns.set(within, time_before(next, bound));
     }
 
-    /// The injector is called after all events of nodes at the same instant.
+    /// Calls the injector if its next call comes before the next event of a node. At one instant, all events of nodes
+    /// come first.
     fn inject_next<O: Observer>(
         &mut self,
         hosts: &mut [Host],
@@ -138,8 +139,6 @@ impl Cluster {
         }
         let (turns, inboxes) = (&mut self.turns, &self.inboxes);
         injection.call(hosts, at, |host| {
-            // The nodes of this cluster start with all hosts of the fabric, so the position of a host in the cluster is its
-            // number.
             let within = host.node().0;
             let next = host.next().min(inboxes[within as usize].next());
             turns.set(within, time_before(next, bound));

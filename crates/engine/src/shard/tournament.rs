@@ -1,13 +1,13 @@
-//! A tournament of times: the earliest of a fixed number of entries, each of which may change at any time.
+//! A tournament tree, which gives the earliest of a fixed number of times. Each of the times may change.
 
 use anabranch_base::Time;
 
-/// The times of numbered entries, from 0. Changing a time takes one comparison per level of the tree. A heap would keep the
-/// old time as well until it reaches the top.
+/// The times of entries that are numbered from 0. Changing a time takes one comparison per level of the tree. A heap
+/// would also keep the old time until that time reaches the top.
 #[derive(Default)]
 pub struct Tournament {
     /// A binary tree whose leaves are the entries. The children of node `k` are `2k` and `2k + 1`, and each inner node
-    /// equals the earlier one of its children. Node 0 is unused.
+    /// equals the earlier one of its two children. Node 0 is unused.
     nodes: Vec<(Time, u32)>,
     /// The index of the first leaf, a power of two.
     leaves: usize,

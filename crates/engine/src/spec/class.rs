@@ -14,7 +14,7 @@ pub struct ClassSpec {
     pub priority: u8,
     /// The weight among the classes of its priority (deficit weighted round robin, in bytes).
     pub weight: u32,
-    /// The scheme and the workload. None for the first class, which has those of the run.
+    /// The scheme and the workload. None for the first class, which has the scheme and the workload of the run.
     #[serde(flatten)]
     pub traffic: Option<ClassTraffic>,
 }
@@ -22,7 +22,8 @@ pub struct ClassSpec {
 /// The traffic of a class beside the first one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassTraffic {
-    /// The scheme that carries the messages. The settings of its fabric are those of the class's queues.
+    /// The scheme that carries the messages. Its settings of queues, ECN marking and PFC apply to the queues of the
+    /// class.
     pub scheme: Scheme,
     /// The messages and their start conditions.
     pub workload: WorkloadSpec,

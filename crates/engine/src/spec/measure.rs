@@ -45,34 +45,35 @@ impl MeasureSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Series {
-    /// The bits sent in the interval divided by its length, in Gb/s.
+    /// The bits sent on the link in the interval divided by the length of the interval, in Gb/s.
     LinkUtilisation,
-    /// The bytes waiting in the port's queues at the end of the interval.
+    /// The bytes that wait for the link at the end of the interval, in all queues of its port.
     QueueDepth,
-    /// The delay of the port's queues at the end of the interval: the time that the link takes to send the waiting
-    /// bytes.
+    /// The delay by these queues at the end of the interval: the time that the link takes to send the waiting bytes, in
+    /// microseconds.
     QueueDelay,
     /// The bits that arrived at a switch in the interval to be sent on the link, divided by the length of the interval,
     /// in Gb/s.
     ArrivalRate,
-    /// The packets dropped in the interval before they could be sent on the link, or by a slow receiver at its end.
-    /// A trimmed packet is counted only if its header is dropped.
+    /// The packets dropped in the interval before they could be sent on the link, or by a slow receiver at the end of
+    /// the link. A trimmed packet is counted only if its header is dropped.
     Drops,
     /// The number of times in the interval that a data class of the link was paused (XOFF).
     Pauses,
-    /// The time within the interval for which at least one data class of the link was paused.
+    /// The time within the interval for which at least one data class of the link was paused, in microseconds.
     PauseTime,
-    /// The victim flows of PFC in the interval: queue pairs that were blocked at a paused port although their port at
-    /// the next switch was free.
+    /// The victim flows of the pauses that began in the interval: queue pairs whose data was blocked at the paused
+    /// port, although their port at the next switch was not paused and had no data queued.
     PauseVictims,
     /// The bytes that a switch's program holds outside the shared buffer at the end of the interval.
     #[serde(alias = "set-aside")]
     ProgramBuffer,
     /// The entries in the tables of a switch's program that follow queue pairs, at the end of the interval.
     TableEntries,
-    /// The bits of data packets on the wire that reached the receiver in the interval, divided by its length, in Gb/s.
+    /// The bits of data packets, headers included, that reached the receiver in the interval, divided by the length of
+    /// the interval, in Gb/s.
     FlowThroughput,
-    /// The round trip times that the sender measured, with a point for each acknowledgement.
+    /// The round trip times that the sender measured, in microseconds, with a point for each acknowledgement.
     SenderRtt,
     /// The ECN marks that the sender saw, with a point for each acknowledgement: 1 if the packet was marked, otherwise
     /// 0.

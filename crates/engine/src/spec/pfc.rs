@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 parameters! {
     /// Priority flow control over a buffer that all ports of a switch share.
     ///
-    /// Queued data is charged to its ingress port. It uses the port's share of the shared buffer up to the threshold,
-    /// and then the port's headroom. Once it uses headroom, the sender is paused. The sender may resume once the
-    /// headroom is empty and the share has fallen `resume` below the threshold, or once the port holds nothing.
+    /// Queued data is charged to its ingress port. This data uses the port's share of the shared buffer up to the
+    /// threshold, and then the port's headroom. Once it uses headroom, the sender is paused. The sender may resume once
+    /// the headroom is empty and the share has fallen `resume` below the threshold, or once the port holds no data.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct PfcSpec {
@@ -23,8 +23,8 @@ parameters! {
         #[param(any; example = true; source = "unspecified"; default = false)]
         pub headroom_apart: bool,
         /// `buffer` is the buffer of a switch whose port rates add up to this rate, and is scaled for other switches
-        /// (STrack, section 4.1). Without it, every switch has `buffer`. A scheme or scenario that sets only `buffer`
-        /// removes it.
+        /// (STrack, section 4.1). Without `buffer_rate`, `buffer` is not scaled. A scheme or scenario that sets only
+        /// `buffer` removes `buffer_rate`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "51.2Tbps"; source = "STrack, section 4.1")]
         pub buffer_rate: Option<Rate>,
@@ -46,7 +46,7 @@ parameters! {
         #[param(AboveZero; example = "1bdp"; source = "unspecified; in the place of alpha")]
         pub threshold: Option<Size>,
         /// XON is sent when the ingress port's share of the buffer has fallen this far below the XOFF threshold and its
-        /// headroom is empty.
+        /// headroom is empty, or when the port holds no data.
         #[param(AboveZero; example = "2packets"; source = "unspecified; 3 KB in the ns-3 RDMA simulators")]
         pub resume: Size,
         /// Headroom of each ingress port. If left out, each port has the headroom that its link needs.
@@ -56,7 +56,7 @@ parameters! {
         /// The PFC watchdog of switches, which ends a storm of pauses at a port. At each poll it takes a port for
         /// stormed if data waits there, none was sent since the last poll, and the port was paused for more than 99 %
         /// of that time. Until the storm is over, with `drop` such a port drops its waiting and arriving data, and
-        /// with `forward` it sends in spite of pauses. Without it, a pause lasts as long as the other end wants.
+        /// with `forward` it sends in spite of pauses. Without a watchdog, the port obeys every pause.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(any; example = "drop"; source = "SONiC (sonic-utilities, pfcwd), whose default action is drop")]
         pub watchdog: Option<WatchdogAction>,
@@ -80,7 +80,7 @@ parameters! {
 
 /// The smallest value of the three times of a PFC watchdog: poll, detection and restoration.
 const SHORTEST_POLL: Duration = Duration::from_us(1);
-/// The largest value of these times of a PFC watchdog.
+/// The largest value of these three times.
 const LONGEST_POLL: Duration = Duration::from_us(10_000_000);
 
 /// The poll, detection and restoration times of SONiC's PFC watchdog.

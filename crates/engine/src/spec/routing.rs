@@ -3,9 +3,9 @@
 use anabranch_base::parameter_choices;
 use serde::{Deserialize, Serialize};
 
-/// The way in which a switch chooses among equal-cost ports. In `Adaptive` and `Spray`, packets that are not data
-/// (ACKs and the like) use ECMP, except for trimmed packets in `Adaptive` and for ACKs in the data class. The other
-/// modes treat all packets alike.
+/// The way in which a switch chooses among equal-cost ports. `Adaptive` and `Spray` apply to data packets, and with
+/// `acks_with_data` also to ACKs and the other control packets that are not trimmed. `Adaptive` also applies to trimmed
+/// packets. All remaining packets use ECMP in these two modes. The other modes treat all packets alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoutingMode {

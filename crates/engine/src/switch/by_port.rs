@@ -48,8 +48,8 @@ impl Switch {
     }
 
     /// Runs the events of the switch from `start` until before `end` port by port, if its ports share nothing in that
-    /// time. At the end, `at.now` is the time of the latest event. Returns false without running an event if the
-    /// switch must run its events in their order.
+    /// time. Afterwards, `at.now` is not before the latest of these events. Returns false without running an event if
+    /// the switch must run its events in their order.
     #[inline]
     pub fn run_by_port<'m, O: Observer>(
         &mut self,
@@ -105,9 +105,9 @@ impl Switch {
         true
     }
 
-    /// Sorts the arrivals by egress port, at a switch with a shared buffer or PFC. Returns true if three conditions
-    /// hold: no threshold is crossed in any order of events, no pause is in effect or pending in either direction,
-    /// and each arrival is a packet with a route.
+    /// Sorts the arrivals from `start` until before `end` by egress port, at a switch with a shared buffer or PFC.
+    /// Returns true if three conditions hold: no threshold can be crossed in any order of events, no pause is in effect
+    /// or pending in either direction, and each arrival is a packet with a route.
     fn open_calm<'m, const ONE_PORT: bool, O: Observer>(
         &mut self,
         inbox: &mut PortInbox<'m>,
@@ -137,7 +137,7 @@ impl Switch {
         are_routed && self.is_calm(arriving)
     }
 
-    /// Whether no upstream sender is paused and no threshold is crossed, even if all arriving data waits at the same
+    /// Whether no upstream sender is paused and no threshold would be crossed if all arriving data waited at the same
     /// time. `arriving` has the bytes of that data for each ingress port.
     fn is_calm(&self, arriving: &[u64]) -> bool {
         let fits = |shared: &SharedQueues| {

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 /// The state of a switch for the classes beyond the first one.
 pub(super) struct SwitchClasses {
-    /// The PFC accounting of each class that is lossless.
+    /// For each class beyond the first one, its PFC accounting if it is lossless.
     pfc: Vec<Option<SwitchPfc>>,
     /// For each class, the random stream of each port for ECN marking.
     marks: Vec<Vec<Option<Box<Stream>>>>,
@@ -27,12 +27,13 @@ pub(super) struct SwitchClasses {
 /// The counters of a class at a switch, or at all nodes.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct ClassCounts {
-    /// Packets dropped for lack of buffer. The count of the first class includes the drops of all classes for other
-    /// reasons.
+    /// Packets dropped for lack of buffer. For the first class, the drops of all classes for other reasons are also
+    /// counted.
     pub drops: u64,
     /// ECN marks of data packets.
     pub marks: u64,
-    /// The total length of the pauses of the class. A switch leaves this field at 0, since its queues count the pauses.
+    /// The total length of the pauses of the class. In the counters of a switch this field is 0, since the queues count
+    /// the pauses.
     pub pause_time: Duration,
 }
 
@@ -71,7 +72,7 @@ impl Switch {
             .map_or_else(ClassCounts::default, |classes| classes.counts[usize::from(class) - 1])
     }
 
-    /// Counts a marked or (`marked` false) dropped packet. The first class has no such counters.
+    /// Counts a packet as marked, or as dropped if `marked` is false. Does nothing for the first class.
     fn count_in(&mut self, class: u8, marked: bool) {
         if let (Some(classes), Some(beyond)) = (&mut self.classes, usize::from(class).checked_sub(1)) {
             let counts = &mut classes.counts[beyond];
@@ -169,8 +170,8 @@ impl Switch {
         }
     }
 
-    /// Takes from its queue the next packet that `port` may send, and releases its charge in the buffer of its class.
-    /// Returns the packet, with its class if it comes from a data queue.
+    /// Takes the next packet that `port` may send out of its queue. If this is a data queue, the packet's charge in a
+    /// buffer is released. Returns the packet, with its class if it comes from a data queue.
     pub(super) fn dequeue_by_class<O: Observer>(
         &mut self,
         port: u16,

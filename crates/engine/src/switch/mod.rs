@@ -455,8 +455,8 @@ impl Switch {
     }
 
     /// Resets the pause state of a class after the link of `port`, in either direction, went down or came up. Returns
-    /// whether the other end is paused from now on. Without a reset, a lost XON would leave it paused for ever, and a
-    /// lost XOFF would overflow the headroom.
+    /// whether the other end is paused from now on. Without a reset, a lost XON would leave the other end paused for
+    /// ever, and a lost XOFF would overflow the headroom.
     ///
     /// This is called at the time of the fault, after all events before that time and before the events at that time.
     /// Faults of one instant are handled in the order of the agenda. The state of the other end changes at the same

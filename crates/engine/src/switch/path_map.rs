@@ -24,7 +24,8 @@ pub enum PathMapError {
     Unreachable(u32),
 }
 
-/// The largest number of equal-cost paths between two ToRs.
+/// The largest number of equal-cost paths between two ToRs, as the product of the numbers of equal-cost ports at the
+/// switches of a route.
 pub fn paths(topology: &Topology, routing: &Routing) -> u32 {
     choices(topology, routing).iter().map(|(_, n)| *n as u32).product()
 }
@@ -67,8 +68,8 @@ pub fn build(
     }
 }
 
-/// The tiers and the numbers of equal-cost ports of the switches on a route with the most paths, from the source ToR
-/// on.
+/// The tiers and the numbers of equal-cost ports of the switches on the route with the largest product of these
+/// numbers, from the source ToR on. Routes follow the first equal-cost port of each switch.
 fn choices(topology: &Topology, routing: &Routing) -> Vec<(u8, usize)> {
     let tors = topology.tors();
     let mut most = Vec::new();
@@ -89,8 +90,8 @@ fn choices(topology: &Topology, routing: &Routing) -> Vec<(u8, usize)> {
     most
 }
 
-/// The member of an ECMP group of `n` for a packet at a switch of `tier`. The hash is linear in the entropy value, so
-/// if `n` is a power of two, XOR with the same bits changes the choice of every flow in the same way.
+/// The position in an ECMP group of `n` ports for a packet at a switch of `tier`. The hash is linear in the entropy
+/// value, so if `n` is a power of two, XOR with the same bits changes the choice of every flow in the same way.
 pub fn choice(packet: &Packet, salt: u64, tier: u8, n: usize) -> usize {
     let flow = ((u64::from(packet.qp.0) << 32) | u64::from(packet.dst.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut hash = flow ^ salt;
@@ -100,7 +101,7 @@ pub fn choice(packet: &Packet, salt: u64, tier: u8, n: usize) -> usize {
 }
 
 /// A carry-less product, as in CRCs, which is linear over XOR. Tier 1, tier 2 and the tiers above have different
-/// polynomials, so that these choose independently.
+/// polynomials, so that their choices are independent.
 fn linear(ev: u16, tier: u8) -> u32 {
     let polynomial: u32 = match tier {
         1 => 0x1_1021,
@@ -159,7 +160,7 @@ mod tests {
         }
     }
 
-    /// All switches of a torus are ToRs and have one hash, so that the choices on a path depend on each other.
+    /// All switches of a torus are ToRs and use one polynomial, so that the choices on a path depend on each other.
     #[test]
     fn no_map_steers_several_choices_of_one_tier() {
         let torus = TorusSpec {

@@ -55,7 +55,7 @@ struct PortTimers {
     lasts: Option<Duration>,
     expires: Time,
     /// The time since which the other end has paused the port, or the last poll if that is later. [`Time::NEVER`] if
-    /// it has not.
+    /// the other end does not pause the port.
     paused_since: Time,
     /// The time for which the port was paused since the last poll, without the present pause.
     paused: Duration,
@@ -230,8 +230,8 @@ impl Switch {
         }
     }
 
-    /// Whether a data packet may wait at `port`. It may not if the watchdog drops the port's data. If a pause storm of
-    /// a host pauses the port, the packet is counted as slowed by that fault.
+    /// Whether a data packet may wait at `port`. Returns false if the watchdog drops the port's data. If the port is
+    /// paused while a host at its other end sends a storm of pauses, the packet is counted as slowed by that fault.
     #[cold]
     #[inline(never)]
     pub(super) fn may_wait<O>(&mut self, port: u16, at: &mut Context<'_, O>) -> bool {
@@ -250,7 +250,7 @@ impl Switch {
         true
     }
 
-    /// The fault by which the host at the other end of `port` storms.
+    /// The fault by which the host at the other end of `port` sends a storm of pauses now. None if there is none.
     fn storming_host<O>(&self, port: u16, at: &Context<'_, O>) -> Option<u16> {
         let link = self.egress.ports[usize::from(port)].link;
         at.network.faults.storm(at.network.topology.reverse(link), at.now)

@@ -15,11 +15,11 @@ use anabranch_proto::PathFacts;
 
 /// The lossless class of a fabric before its first packet.
 pub struct PfcPlan {
-    /// For each port, the ingress headroom. The index is that of the port's outgoing link.
+    /// For each port, the ingress headroom. The index is the number of the port's outgoing link.
     headrooms: Vec<u32>,
-    /// For each port, the ingress threshold. The index is that of the port's outgoing link.
+    /// For each port, the ingress threshold. The index is the number of the port's outgoing link.
     thresholds: Vec<Threshold>,
-    /// For each switch, the number of bytes in the shared part of its buffer, and the number of its first outgoing link.
+    /// For each switch, the bytes in the shared part of its buffer, and the number of its first outgoing link.
     switches: Vec<(u64, u32)>,
     resume: u32,
 }
@@ -121,7 +121,7 @@ impl PfcError {
     }
 }
 
-/// The bytes that can arrive at the end of `link` after the XOFF decision of its switch, including the triggering
+/// The bytes that can arrive at the end of `link` after the XOFF decision of the switch there, including the triggering
 /// packet. The pause frame may wait for a full packet, and then has its own serialisation time. The sender may have
 /// just begun a full packet, and packets in flight or within the switch's latency still arrive.
 ///
@@ -168,7 +168,7 @@ impl PfcPlan {
     ///
     /// # Errors
     /// A buffer leaves no byte to share beside its headrooms, or `spec` names a class of switches that the fabric
-    /// does not have. Headrooms that are too small are no error here but in [`check_headrooms`].
+    /// does not have. Only [`check_headrooms`] refuses headrooms that are too small.
     pub fn new(spec: &PfcSpec, topology: &Topology, facts: &PathFacts, ppm: u32) -> Result<Self, PfcError> {
         let clip = |bytes: Bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX);
         check_classes(spec, topology)?;
@@ -223,7 +223,7 @@ impl PfcPlan {
         Ok(PfcPlan { headrooms: all_headrooms, thresholds, switches, resume: clip(spec.resume.on(facts)) })
     }
 
-    /// The total headroom of the switch with the largest one.
+    /// The largest total headroom of a switch.
     pub fn most_headroom(&self, topology: &Topology) -> Bytes {
         let of_port = |link: u32| u64::from(self.headrooms[link as usize]);
         let of_switch = |node: u32| topology.links_of(NodeId(node)).map(of_port).sum();
@@ -279,7 +279,7 @@ fn threshold(spec: &PfcSpec, class: Option<&PfcClass>, rate: Rate, facts: &PathF
 }
 
 impl SwitchPfc {
-    /// Whether no upstream sender is paused or would be, even if all arriving data waited at the same time.
+    /// Whether no upstream sender is paused, and none would be paused if all arriving data waited at the same time.
     /// `arriving` has the bytes of that data for each ingress port.
     pub(super) fn is_calm(&self, arriving: &[u64]) -> bool {
         let used = self.shared.used + arriving.iter().sum::<u64>();
@@ -393,16 +393,16 @@ mod tests {
         assert_eq!([0; 4].map(|_| fits(&mut pfc, 1)), [true, true, true, false]);
         assert_eq!([0; 3].map(|_| fits(&mut pfc, 2)), [true, true, false]);
         // The first port holds 3,000 B of the shared buffer and 1,000 B of headroom. The first release empties the
-        // headroom. After the second one the port holds 2,000 B. Its threshold is then 2,500 B, which is less than
-        // `resume` (1,000 B) above that.
+        // headroom. After the second release the port holds 2,000 B. Its threshold is then 2,500 B, and XON requires
+        // at most 1,500 B, which is `resume` (1,000 B) less.
         pfc.ingress[1].pause.stopped = true;
         assert!(!pfc.release(1, 1_000));
         assert!(!pfc.release(1, 1_000));
     }
 
-    /// On links of 400 Gb/s and 500 ns, 50,000 B are in flight during both latencies. The pause frame has 64 B and waits
-    /// for a packet of 4,174 B, and the sender has begun another one: 58,412 B arrive after the decision. The packet that
-    /// causes it is in the headroom, too, and a byte is added for rounding.
+    /// On links of 400 Gb/s and 500 ns, 50,000 B are in flight during both latencies. The pause frame has 64 B and
+    /// waits for a packet of 4,174 B, and the sender has begun another packet: 58,412 B arrive after the decision. The
+    /// packet that causes the decision is in the headroom, too, and a byte is added for rounding.
     #[test]
     fn a_headroom_by_hand() {
         let rate = Rate::from_gbps(400);

@@ -413,9 +413,9 @@ impl Switch {
         }
     }
 
-    /// Sends a packet that the program held. A packet held in the lossless buffer stays charged until it is on the wire. A
-    /// packet held outside the buffer is not charged to its ingress port even while it is queued, since the headroom of that
-    /// port is only for packets that its link can still deliver.
+    /// Sends a packet that the program held. A packet held in the lossless buffer stays charged until it is on the
+    /// wire. A packet held outside the buffer is not charged to its ingress port even while it is queued, since the
+    /// headroom of that port is only for packets that the port's link can still deliver.
     fn let_go<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let Some(pfc) = &mut self.pfc else { return self.forward(port, frame, at) };
         let out = &self.egress.ports[usize::from(port)];
@@ -434,7 +434,8 @@ impl Switch {
         self.egress.enqueue(port, frame, false, at);
     }
 
-    /// Whether a packet is for a host of this switch, and the number of ports towards its destination ([`Passage::ports`]).
+    /// Whether a packet is for a host of this switch, and the number of ports towards its destination
+    /// ([`Passage::ports`]).
     #[inline]
     fn ports_towards<O>(&self, packet: &Packet, at: &Context<'_, O>) -> (bool, u16) {
         let Some(tor) = at.network.tor_towards(at.routing, self.index, packet) else { return (false, 0) };
@@ -442,7 +443,7 @@ impl Switch {
         match tor == self.index {
             true => (true, 1),
             // The ports are numbered as if every link were up, so that a port keeps its number when routing withdraws
-            // others.
+            // other ports.
             false if !at.routing.is_empty(switch, tor) => {
                 (false, at.network.healthy.group(switch, tor).len() as u16)
             }

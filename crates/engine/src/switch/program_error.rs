@@ -20,14 +20,14 @@ pub enum ProgramError {
         /// The configured number of entries.
         table: u32,
     },
-    /// The ToR cannot select every path, neither by its output port alone nor by changing the entropy value. The inner
-    /// error has the reason.
+    /// The ToR has no means to select every path: its output port is not sufficient, and there is no map for changes of
+    /// the entropy value. The inner error has the reason.
     #[error("{0}")]
     PathMap(#[from] PathMapError),
 }
 
 impl ProgramError {
-    /// The problem as a text. It leaves out the fix that the selector's own error includes.
+    /// The problem as a text, without the fix that the selector's own error includes.
     pub fn problem(&self) -> String {
         match self {
             ProgramError::At(error) => format!("{:?}: {}", error.selector, error.problem.message),
@@ -35,7 +35,7 @@ impl ProgramError {
         }
     }
 
-    /// The path of the wrong parameter of the scheme, with a value that is valid on this fabric, if there is one.
+    /// The path of the wrong parameter of the scheme, and a value that removes this error, if one is known.
     pub fn remedy(&self) -> (&'static str, Option<String>) {
         match self {
             ProgramError::At(_) => ("fabric.program_at", Some(format!("{EVERY_TOR:?}"))),

@@ -99,10 +99,10 @@ mod tests {
         (0..).find(|packets| !buffer.admit(packets * 1_000, 1_000)).unwrap()
     }
 
-    /// The numbers are computed by hand, for an alpha of 1, a buffer of 10,000 B and packets of 1,000 B. A queue of x bytes
-    /// accepts a packet if x + 1,000 is at most the free part. The first queue needs x + 1,000 <= 10,000 - x, so x <= 4,500:
-    /// it accepts five packets. A second queue finds 5,000 B left, so x <= 2,000: three packets. A third queue finds 2,000 B
-    /// left, so x <= 500: one packet.
+    /// The numbers are computed by hand, for an alpha of 1, a buffer of 10,000 B and packets of 1,000 B. A queue of x
+    /// bytes accepts a packet if x + 1,000 is at most the free part. The first queue needs x + 1,000 <= 10,000 - x, so
+    /// x <= 4,500: it accepts five packets. A second queue finds 5,000 B left, so x <= 2,000: three packets. A third
+    /// queue finds 2,000 B left, so x <= 500: one packet.
     #[test]
     fn a_queue_holds_alpha_times_what_is_left() {
         let mut one = buffer(10_000, 1.0);

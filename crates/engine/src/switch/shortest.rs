@@ -54,7 +54,7 @@ mod tests {
     use super::*;
     use anabranch_base::{Purpose, stream};
 
-    /// The result equals that of a loop that draws a random number at each equal value.
+    /// The result equals the result of a loop that draws a random number at each equal value.
     #[test]
     fn the_shortest_queue_is_drawn_among_equals() {
         let mut depths = stream(1, 0, Purpose::Model);

@@ -5,13 +5,13 @@ use anabranch_base::{Bytes, NodeId};
 use anabranch_fabric::Topology;
 use anabranch_proto::PathFacts;
 
-/// The error that no weight keeps the control queue from filling.
+/// The error that no weight of the control queue prevents the loss of trimmed packets.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "{switch} has N = {radix} ports, of which N - 1 may send to one at once, and a data packet is only {ratio:.1} times as long as a trimmed one: the weight (N - 1) / (r - N + 1) needs r above N - 1"
 )]
 pub struct WeightError {
-    /// The first switch with too many ports.
+    /// The first switch for which no weight suffices.
     pub switch: String,
     /// N, the configured radix or else the number of ports of the switch.
     pub radix: u32,

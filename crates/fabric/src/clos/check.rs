@@ -257,8 +257,8 @@ fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), Top
 }
 
 impl ClosSpec {
-    /// A warning about spines of which far fewer would do, with the numbers of uplinks and spines for that. This happens
-    /// if the number of a leaf's uplinks has few divisors, such as 31.
+    /// A warning that far fewer spines would suffice, with numbers of uplinks and spines to use instead. The cause is a
+    /// number of uplinks of a leaf that has few divisors, such as 31. None if there is no such number of spines.
     pub fn sparse_spines(&self, kind: ClosKind) -> Option<Problem> {
         let radix = u64::from(self.radix.filter(|_| self.tiers == 2)?);
         let shape = Shape::new(kind, self);

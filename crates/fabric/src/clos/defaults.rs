@@ -276,7 +276,7 @@ fn cores(spec: &ClosSpec, groups: u32) -> u32 {
     (1..=most.min(MOST_CORES_TRIED)).find(fits).unwrap_or(most)
 }
 
-/// The number of uplinks that carry the rate of `down` links, divided by the oversubscription.
+/// The number of uplinks whose total rate is the total rate of `down` links divided by the oversubscription.
 fn quotient(down: f64, link: Rate, oversubscription: f64, uplink: Rate) -> f64 {
     down * link.0 as f64 / (oversubscription * uplink.0 as f64)
 }

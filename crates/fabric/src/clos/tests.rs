@@ -78,7 +78,7 @@ fn a_superpod_of_sixteen_units_has_cores() {
 
 #[test]
 fn the_last_segment_may_have_fewer_servers() {
-    // A DGX SuperPOD has 31 servers in a unit, and 127 in four units, since UFM takes the ports of a server.
+    // A DGX SuperPOD has 31 servers in one unit, and 127 in four units, since UFM takes the ports of one server.
     let pod = ClosInput { radix: Some(64), ..input(127) };
     let t = built(ClosKind::Rails, pod.clone());
     assert_eq!(

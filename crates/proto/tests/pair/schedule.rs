@@ -32,14 +32,13 @@ pub struct Schedule<E> {
 pub trait Ends: Clone + Debug {
     type Sender: Sending;
     type Receiver: Receiving;
-    /// The headers of the transport's packets.
+    /// The headers with which the packets are encoded as bytes.
     const HEADERS: Headers;
     fn build(schedule: &Schedule<Self>) -> (Self::Sender, Self::Receiver);
     /// The time by which everything must be acknowledged.
     fn deadline(schedule: &Schedule<Self>) -> Time;
 }
 
-/// A message to post.
 #[derive(Clone, Debug)]
 pub struct Post {
     pub at: Time,
@@ -68,7 +67,7 @@ pub struct Path {
 pub struct Faults {
     /// The probabilities below apply to packets that are sent before this time.
     pub until: Time,
-    /// Probabilities in units of 1/256.
+    /// This probability and the next four are in units of 1/256.
     pub data_loss: u32,
     pub ack_loss: u32,
     pub duplication: u32,
@@ -86,7 +85,7 @@ pub struct Faults {
 pub struct Planned {
     /// Index of the packet's message.
     pub message: usize,
-    /// Number of packets of that message.
+    /// Number of packets of `message`.
     pub of: u32,
     pub is_last: bool,
     /// Size on the wire.
@@ -174,7 +173,7 @@ impl Path {
         self.data_delay + self.ack_delay + self.jitter * 2
     }
 
-    /// The facts about the path without network faults. The line rate is the rate of the wire.
+    /// The facts about the path without jitter and network faults. The line rate is the rate of the wire.
     pub fn facts(&self) -> PathFacts {
         let base_rtt = self.wire + self.data_delay + self.ack_delay;
         let line_rate = Rate(PACKET * 8 * 1_000_000_000_000 / self.wire.0);

@@ -16,8 +16,8 @@ const HUGE: u64 = 1 << 40;
 
 const FACTS: PathFacts = facts(1_000);
 
-/// Packets of 1,000 B, of which 64 B are headers, an ACK per packet, a BDP of 100 packets, and a reordering window of
-/// an RTT.
+/// Packets of 1,000 B, of which 64 B are headers, an ACK per packet, a window of one BDP (100 packets), and a
+/// reordering window of an RTT.
 fn config() -> RackTlpConfig {
     RackTlpConfig {
         payload: Bytes(936),

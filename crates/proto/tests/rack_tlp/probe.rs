@@ -39,7 +39,7 @@ fn the_round_trip_is_smoothed() {
     assert_eq!(sender.end.next_timeout(), Some(us(16 + 32)));
     sender.ack(us(24), 2, 1);
     assert_eq!(sender.end.next_timeout(), Some(us(24 + 34)));
-    // The smoothed RTT also includes an ACK that acknowledges nothing new.
+    // The smoothed RTT also includes the RTT of an ACK that acknowledges nothing new.
     sender.ack(us(33), 2, 1);
     sender.ack(us(33), 3, 2);
     assert_eq!(
@@ -58,7 +58,7 @@ fn after_a_probe_comes_the_timeout() {
     assert_eq!(sender.counted(), (4, 1));
 }
 
-/// New data serves better as a probe. It is sent even beyond the window, and does not count as a retransmission.
+/// If there is new data, it is sent as the probe, even beyond the window. It does not count as a retransmission.
 #[test]
 fn a_probe_is_new_data_where_there_is_some() {
     let small = RackTlpConfig { window: Size::Bytes(Bytes(2_000)), ..config() };

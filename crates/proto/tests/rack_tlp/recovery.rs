@@ -51,7 +51,7 @@ fn two_losses_are_found_each_in_its_turn() {
     assert_eq!(sender.counted(), (2, 0));
 }
 
-/// Section 6.3: reordering within an RTT has no effect, and a packet that is later than that counts as lost.
+/// DCP, section 6.3: reordering within an RTT has no effect, and a packet that is later than that counts as lost.
 #[test]
 fn packets_may_overtake_each_other_within_the_window() {
     let mut sender = Sender::with(10);
@@ -86,7 +86,7 @@ fn of_packets_sent_at_once_the_higher_was_sent_later() {
     assert_eq!(sender.upon(us(17), 0, 3), []);
 }
 
-/// Section 6.3: a lost retransmission causes no timeout, as long as another packet was sent after it.
+/// DCP, section 6.3: a lost retransmission causes no timeout, as long as another packet was sent after it.
 #[test]
 fn a_retransmission_that_is_lost_is_found_like_any_packet() {
     let mut sender = Sender::with(100);

@@ -100,7 +100,8 @@ fn messages_are_cut_and_acknowledged_whole() {
     assert_eq!(sender.counters(), SenderCounters::default());
 }
 
-/// Footnote 5: the window is 512 PSNs from the lowest unacknowledged one on, whatever the congestion control allows.
+/// Footnote 5: the window is 512 PSNs from the lowest unacknowledged one on, even if the congestion control allows
+/// more.
 #[test]
 fn the_window_bounds_the_distance_of_psns() {
     let mut sender = sender(config());
@@ -335,7 +336,7 @@ fn a_timeouts_packets_do_not_block() {
     assert_eq!(burst(&mut sender, us(4_001)), []);
     assert_eq!(sender.next_timeout(), Some(us(5_001)));
     sender.handle_timeout(us(5_001));
-    // The copy of PSN 9 that waited is now one of these packets.
+    // The timeout cancelled the retransmission of PSN 9 that waited, so that PSN 9 is sent once, in order.
     asks_at_the_end(send(&mut sender, us(5_001)), 4..10);
     assert_eq!(sender.counters(), SenderCounters { retransmissions: 7, timeouts: 1, nacks: 1, fetches: 0 });
 }

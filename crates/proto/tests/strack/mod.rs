@@ -204,7 +204,7 @@ mod congestion_control {
         start(StrackCcConfig { ewma: 1.0, ..config(cwnd) })
     }
 
-    /// The window after an ACK of `packets` packets at `us` us, which queued for `delay` us.
+    /// The window after an ACK of `packets` packets at `us` us. The queueing delay was `delay` us.
     fn ack(cc: &mut AnyCc, us: u64, delay: u64, marked: bool, packets: u32) -> u64 {
         let rtt = Duration::from_us(12 + delay);
         let bytes = u64::from(packets) * PACKET;

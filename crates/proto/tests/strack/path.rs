@@ -200,7 +200,7 @@ fn a_lost_tail_costs_a_probe() {
     assert_eq!(outcome.end, Time::ZERO + Duration::from_ns(36_000 + 10_000 + 10_000 + 9 * 80));
 }
 
-/// `bytes_received` wraps at 2^32 in both the sender and the receiver.
+/// The receiver's count of received bytes wraps at 2^32, and the sender continues it in 64 bits.
 #[test]
 fn more_bytes_than_the_counter_holds() {
     let path = Path {

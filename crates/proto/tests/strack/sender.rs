@@ -100,8 +100,8 @@ fn the_last_packet_asks_for_an_ack() {
     assert_eq!((sender.poll_acknowledged(), sender.in_flight(), sender.next_timeout()), (None, 0, None));
 }
 
-/// The threshold is a window of packets. The recovery ends at the highest PSN that was known to have arrived when it
-/// began.
+/// The threshold is a window of packets. A recovery lasts until every PSN is acknowledged up to the highest PSN that
+/// was known to have arrived when the recovery began.
 #[test]
 fn more_packets_out_of_order_than_a_window_mean_loss() {
     let mut sender = sender(10, 100);
@@ -218,8 +218,8 @@ fn a_probe_that_waits_for_the_wire_is_called_off_by_a_sack() {
     assert_eq!(send(&mut sender, 37), [4, 5, 6, 7]);
 }
 
-/// Algorithm 1, lines 10-12: packets that were sent before the probe and are missing in its fast answer are lost,
-/// including the tail.
+/// Algorithm 1, lines 10-12, with `probe_takes_all`: packets that were sent before the probe and are missing in its
+/// fast answer are lost, including the tail.
 #[test]
 fn a_fast_answer_to_a_probe_tells_of_losses() {
     let mut sender = sender(4, 5);
@@ -332,7 +332,7 @@ fn idle_time_does_not_count() {
     assert_eq!(sender.next_timeout(), Some(at(1_036)));
 }
 
-/// A congestion control whose rate is a packet in 8 us, and doubles after 20 us.
+/// A congestion control whose rate is a packet in 8 us, and doubles at 20 us.
 struct Paced;
 
 impl CongestionControl for Paced {

@@ -127,8 +127,8 @@ fn two_flows_in_one_place() {
     assert_eq!((state.loop_num, state.cnp_num, state.alpha, state.cnp_time), (1, 1, 6, us(2)));
 }
 
-/// With fingerprints, no flow finds the registers of another one. A CNP takes over the slot, and an installation resets
-/// only its own flow's slot.
+/// With fingerprints, no flow finds the registers of another one. A CNP takes over the slot. An installation resets the
+/// slot only if its own flow was the last to write it.
 #[test]
 fn two_flows_in_one_place_with_fingerprints() {
     let mut tables = CnpTables::new(PAPER, (1, true), 1_024, DELAY, 7);
@@ -186,7 +186,7 @@ fn a_full_store_gives_up_who_is_idle() {
     tables.install();
     tables.install();
     assert_eq!(tables.stored(), 2);
-    // Both flows are throttled now. The third one stays in the cache and requests an installation again.
+    // Both flows are throttled now. The third one stays in the cache, and its next CNP requests an installation again.
     cnps(&mut tables, us(1_500), 0, 1);
     cnps(&mut tables, us(1_400), 1, 1);
     cnps(&mut tables, us(900), 2, 8);
@@ -241,7 +241,7 @@ fn a_flow_that_still_recovers_keeps_its_entry() {
     assert_eq!((tables.counts().installs_refused, tables.counts().entries_reused), (2, 2));
 }
 
-/// Installations happen in the order of time with all other events, even if there was no call in between.
+/// An installation takes effect at its time, even if the timer is not handled before the packet of that time.
 #[test]
 fn an_install_is_on_time_without_a_timer() {
     let mut switch = Switch::new(&TrpConfig { cache: false, ..config() });
@@ -272,8 +272,8 @@ fn a_slot_without_cnps_expires() {
     assert_eq!([loops(&mut kept), loops(&mut freed)], [Some(4), Some(1)], "a free slot begins anew");
 }
 
-/// Two flows share one slot. The entry of the first flow either leaves the registers that the second flow's CNP wrote,
-/// or resets them.
+/// Two flows share one slot. The installation for the first flow either leaves the registers that the second flow's CNP
+/// wrote, or resets them.
 #[test]
 fn the_control_plane_may_leave_a_slot_to_another_flow() {
     for (reset_own, is_left) in [(false, false), (true, true)] {

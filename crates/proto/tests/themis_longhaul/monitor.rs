@@ -211,7 +211,7 @@ fn neighbours_are_told_apart() {
 enum Step {
     /// Sends a SYN.
     Dial,
-    /// Answers the last SYN-ACK that it received, from the switch or from the server.
+    /// Answers the last SYN-ACK that the client received, from the switch or from the server.
     Answer,
     /// Sends an ACK with an arbitrary acknowledgement number.
     Forge(u32),

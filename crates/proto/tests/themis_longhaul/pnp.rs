@@ -125,8 +125,7 @@ fn without_an_interval_every_mark_has_a_cnp() {
     assert_eq!((esw.counter("pnp_cnps"), esw.counter("marks_within_interval")), (4, 0));
 }
 
-/// A setting of figure 16: the mark of a packet that causes a CNP is not cleared. The interval between CNPs still
-/// applies.
+/// A setting of figure 16: marks are not cleared. The interval between CNPs still applies.
 #[test]
 fn without_clearing_the_mark_goes_on_beside_the_cnp() {
     let mut esw = Esw::new(&PnpConfig { clear_marks: false, ..config() });
@@ -208,8 +207,8 @@ fn a_destroyed_queue_pair_leaves_nothing_behind() {
     assert_eq!(esw.mark(us(1021), QP), CLEARED_AND_CNP, "the register was reset");
 }
 
-/// A full table refuses entries. A refused queue pair gets none later, but the next queue pair does once another one is
-/// deleted.
+/// A full table refuses entries. A refused queue pair gets no entry later. The next queue pair gets one once another
+/// queue pair's entry is deleted.
 #[test]
 fn a_full_table_refuses() {
     let mut esw = Esw::new(&PnpConfig { entries: 2, ..config() });
@@ -284,7 +283,8 @@ fn a_flood_reaches_neither_table_nor_control_plane() {
     assert_eq!(esw.counter("tcp_cookies"), 1_000_001);
 }
 
-/// The client's own switch has checked the cookie. Without the monitor, no switch does.
+/// Segments from another data centre pass, since the client's own switch has checked the cookie. Without the monitor,
+/// all segments pass.
 #[test]
 fn segments_from_outside_pass() {
     let mut esw = Esw::new(&config());

@@ -67,8 +67,8 @@ fn many_dummies_make_a_pass_as_long_as_all_of_them_take() {
     assert!((200_000..=205_000).contains(&first), "{first}");
 }
 
-/// 4 dummies have 6 KB, and the link holds 20 KB. Apart from the dummies that are in its way initially, a packet takes
-/// 105 ns per pass, or 107.5 ns once it is right behind a dummy.
+/// 4 dummies have 6 KB, and the link holds 20 KB. A packet takes 105 ns per pass, or 107.5 ns once it is right behind a
+/// dummy. Its first pass takes longer if dummies are in the queue.
 #[test]
 fn few_dummies_are_hardly_in_the_way() {
     let mut port = port(4, 1_500);

@@ -6,7 +6,7 @@ use anabranch_proto::program::themis_longhaul::{FlowState, FlowStatus, Growth, R
 use FlowStatus::{Normal, Recover, Throttled};
 use Step::{Cnp, Data, Sent};
 
-/// The values of section VI.
+/// The values of alpha and beta are those of section VI.
 pub const PAPER: Throttling =
     Throttling { alpha: 5, beta: Duration::from_us(500), recovery: Recovery::Rate, growth: Growth::Printed };
 
@@ -56,7 +56,7 @@ fn algorithm_1_to_the_letter() {
         (6, Cnp, (1, 6, 5, Throttled)),
         (7, Cnp, (1, 6, 6, Throttled)),
         (8, Data(2, 1), (1, 6, 6, Throttled)),
-        // The remainders are 7 % 6, then 8 % 7 and 9 % 8: alpha has caught up with the count.
+        // Each of 7 % 6, 8 % 7 and 9 % 8 is 1: alpha has caught up with the count.
         (9, Cnp, (2, 7, 7, Throttled)),
         (10, Cnp, (3, 8, 8, Throttled)),
         (10, Data(3, 3), (3, 8, 8, Throttled)),
@@ -133,8 +133,8 @@ fn direct_recovery_loops_no_more_at_once() {
     run(&rules, &rows);
 }
 
-/// A packet is forwarded without a loop only if its PSN directly follows that of the last packet sent. The same PSN, a
-/// lower one, or one further ahead loops. PSNs wrap.
+/// A packet of a recovering flow is forwarded without a loop only if its PSN directly follows the PSN of the last
+/// packet sent. PSNs wrap.
 #[test]
 fn only_the_packet_right_behind_the_last_one_needs_no_loop() {
     let late = Time::ZERO + Duration::from_us(501);

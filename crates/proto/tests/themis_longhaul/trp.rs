@@ -310,10 +310,10 @@ fn a_lost_packet_does_not_keep_those_behind_it() {
     assert_eq!(left[1..], [(2, ns(501_000 + 3 * 105)), (3, ns(501_000 + 3 * 105 + 5))]);
 }
 
-/// Go-back-N retransmits packet 1. It arrives after packet 0 was released, and is therefore forwarded immediately, so
-/// that the flow is back to normal. The copies that still loop return in the order 1, 3, 2, and 3 must not leave
-/// before 2. If the flow's registers are in the store, they show that 2 follows 1. A slot of the cache is free by
-/// then, so that each copy makes all its loops.
+/// Go-back-N retransmits packet 1. The retransmission arrives after packet 0 was released, and is therefore forwarded
+/// immediately, so that the flow is back to normal. The packets that still loop return in the order 1, 3, 2, and 3
+/// must not leave before 2. If the flow's registers are in the store, they show that 2 follows 1. A slot of the cache
+/// is free by then, so that each packet makes all its loops.
 #[test]
 fn what_was_sent_again_opens_no_gap() {
     for (store, psns) in [(true, [0, 1, 2, 1, 3]), (false, [0, 1, 1, 2, 3])] {
@@ -333,8 +333,8 @@ fn what_was_sent_again_opens_no_gap() {
     }
 }
 
-/// The packets are further apart than a pass, so that the second packet of a recovering flow has no other packet before
-/// it.
+/// The first two packets are further apart than a pass, so that the second packet of the recovering flow finds no
+/// other packet in the port.
 #[test]
 fn a_recovering_flow_is_back_to_normal_when_nothing_is_before_it() {
     let mut switch = Switch::new(&config());
@@ -342,7 +342,7 @@ fn a_recovering_flow_is_back_to_normal_when_nothing_is_before_it() {
     assert_eq!(switch.data(us(501), 0, 0), Verdict::HoldOutside);
     assert_eq!(switch.data(us(502), 0, 1), Verdict::Forward);
     assert_eq!(switch.data(us(502), 0, 2), Verdict::Forward);
-    // While another packet is before it, each packet makes one loop.
+    // While another packet of the flow is in the port, each packet makes one loop.
     let mut switch = Switch::new(&config());
     switch.cnp(us(0), 0);
     for psn in 0..10 {
@@ -398,7 +398,7 @@ fn what_the_port_cannot_carry_piles_up() {
     assert_eq!(switch.count("max_loop_num"), 10);
     let bytes = switch.trp.held_bytes();
     assert_eq!(bytes, (1_000 - switch.left.len() as u64) * 1_000);
-    // At most 160 Gb/s leave the port, which is a share of 0.4 of the 1 MB.
+    // At most 160 Gb/s leave the switch, which is 40 % of the 400 Gb/s that arrive.
     assert!((600_000..1_000_000).contains(&bytes), "{bytes}");
     switch.finish();
     assert!(switch.count("max_recirculating_bytes") >= bytes);

@@ -7,8 +7,8 @@ use anabranch_base::{Duration, Time};
 use anabranch_proto::program::ThemisSprayingConfig;
 use std::ops::Range;
 
-/// The time during which the link is down. It begins when all 64 packets are on their paths but no NACK has returned,
-/// and ends after the second timeout of 4 ms.
+/// The time during which a path is down. It begins when all 64 packets are on their paths but no NACK has returned to
+/// the sender, and ends between the second and the third timeout.
 const DEAD: Range<Time> = Time(7_500_000)..Time(9_000_000_000);
 
 /// Figure 13: without C2, NACKs for late packets are forwarded, and the packets are retransmitted.
@@ -26,11 +26,11 @@ fn without_confirmation_late_packets_are_sent_again() {
 }
 
 /// Figure 14: without lazy dropping, a NACK is discarded if it arrives before a later packet of the path confirms the
-/// loss, so that only a timeout repairs it.
+/// loss, so that only a timeout repairs the loss.
 #[test]
 fn without_lazy_dropping_timeouts_grow() {
     let mut plan = calm(&[4000]);
-    // On the slowest path, the NIC sends a NACK for a packet before later packets of the same path can arrive.
+    // On the slowest path, the NIC sends a NACK for a lost packet before later packets of the same path can arrive.
     plan.paths[4].loss = 12;
     let whole = run(&plan);
     plan.program.lazy_drop = false;
@@ -77,7 +77,7 @@ fn a_path_that_dies_is_avoided() {
         (0..16).map(|i| Path { delay: Duration::from_us(2 + i % 3), ..plan.paths[0].clone() }).collect();
     plan.paths[5].down = Time(300_000_000)..Time(50_000_000_000);
     plan.program = PAPER;
-    // While its NACK is stashed, the sender does not learn the requested ePSN. With one ACK in 16 packets, the
+    // While a NACK is stashed, the sender does not learn the requested ePSN. With one ACK in 16 packets, the
     // acknowledged PSN that the sender knows may be up to 15 too low. The sender sends up to 511 PSNs beyond it, so
     // that packets reach the threshold of 448 beyond the missing one.
     for ack_every in [1, 16] {
@@ -85,8 +85,7 @@ fn a_path_that_dies_is_avoided() {
         let whole = run(&plan);
         assert_eq!(whole.timeouts.len(), 0, "{:?}", whole.timeouts);
         assert_eq!(whole.counter("avoidance_signals"), 1, "one is enough");
-        // The lost packets are the path's share of a window, and those that were between the ToRs when the signal
-        // arrived.
+        // The path's share of a window is 32 packets.
         let lost = whole.lost.values().sum::<u32>();
         assert!((28..=64).contains(&lost), "{lost} lost");
         assert!(whole.counter("avoided") > 500, "{}", whole.counter("avoided"));

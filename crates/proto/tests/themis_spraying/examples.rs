@@ -24,7 +24,7 @@ fn figure_6_tells_a_late_packet_from_a_lost_one() {
     for psn in [0, 1, 3] {
         assert_eq!(tor.deliver(psn), []);
     }
-    // Packet 3 makes the NIC send a NACK for packet 2, which passes while the NACK is under way.
+    // Packet 3 makes the NIC send a NACK for packet 2. Packet 2 passes while the NACK is under way.
     assert_eq!(tor.deliver(2), []);
     assert_eq!(tor.nack(2), Verdict::Drop, "bitmap[2] is set");
     assert_eq!(nacks(&tor), [0, 1, 0, 0, 0, 0]);
@@ -46,7 +46,7 @@ fn figure_7_sends_a_stashed_nack_when_a_later_packet_confirms_it() {
     assert_eq!(tor.deliver(4), [], "Valid is false: one NACK for an ePSN");
 }
 
-/// The emitted NACK equals the NIC's, unmarked and with the same destination.
+/// The emitted NACK equals the NIC's, except that it has no ECN mark.
 #[test]
 fn a_confirmed_nack_is_the_one_that_was_dropped() {
     let mut tor = receiving(2);
@@ -189,7 +189,7 @@ fn without_failure_handling_nothing_is_signalled() {
 #[test]
 fn packets_of_neighbours_and_packets_in_passing_are_left_alone() {
     let mut tor = receiving(2);
-    // Packets between hosts under the same ToR are forwarded and never sprayed, and so are their NACKs.
+    // Packets between hosts under the same ToR are forwarded without spraying. Their NACKs are forwarded too.
     for psn in [1, 3, 0] {
         let mut packet = data(QP, psn);
         assert_eq!(tor.ingress(&mut packet, true, true), Verdict::Forward);
@@ -199,8 +199,7 @@ fn packets_of_neighbours_and_packets_in_passing_are_left_alone() {
     assert_eq!(tor.ingress(&mut nack(QP, 0), true, true), Verdict::Forward);
     // The sender's ToR does not run Themis, so that nothing is known about the queue pair.
     assert_eq!(tor.ingress(&mut nack(QP, 0), true, false), Verdict::Forward);
-    // A sprayed packet that is not for a host of this ToR keeps its mark, because the ToR of its receiver reads the
-    // mark.
+    // A sprayed packet that is not for a host of this ToR keeps its tag, because the ToR of its receiver reads the tag.
     let mut passing = sprayed(QP, 0);
     let (mark, out) = (passing.tag, tor.egress(&mut passing, false));
     assert_eq!((passing.tag, out), (mark, Vec::new()));

@@ -65,7 +65,8 @@ pub struct Outcome {
     pub retransmissions: u64,
     /// Number of NACKs that the sender received.
     pub nacks_heard: u64,
-    /// The PSNs of the NACKs that were forwarded to the sender, each with the number of lost copies of the packet.
+    /// The PSNs of the NACKs that the receiver's ToR sent towards the sender, each with the number of copies of the
+    /// packet that paths had lost by then.
     pub nacks_forwarded: Vec<(u32, u32)>,
     /// Number of copies lost on paths, by PSN.
     pub lost: BTreeMap<u32, u32>,

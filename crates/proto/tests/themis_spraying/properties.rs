@@ -150,7 +150,7 @@ fn finished(plan: &Plan, outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A plan with five paths of 2 to 10 us, and a window of 64 packets, which takes 6.4 us.
+/// A plan with five paths of 2 to 10 us, and a window of 64 packets, whose transmission takes 6.4 us.
 pub fn calm(messages: &[u32]) -> Plan {
     let path =
         |i: u64| Path { delay: Duration::from_us(2 + i * 2), jitter: Duration::ZERO, loss: 0, down: UP };

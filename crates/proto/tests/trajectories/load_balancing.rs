@@ -193,7 +193,8 @@ fn reps_freezes_and_explores_after_it() {
     ");
 }
 
-/// Appendix A, 2: round trips of 12 us and more (1.5 base RTTs) in the last two RTOs indicate congestion.
+/// Appendix A, 2: a round trip of 12 us (1.5 base RTTs) or more in the current or the previous period indicates
+/// congestion. A period lasts at least one RTO.
 #[test]
 fn reps_tells_congestion_from_failure() {
     let script = [

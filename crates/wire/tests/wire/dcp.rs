@@ -60,7 +60,8 @@ fn with_icrc(parts: &[&[u8]]) -> Vec<u8> {
 }
 
 fn write_bytes() -> Vec<u8> {
-    // The frame has 81 bytes, of which 67 are IP's and 47 UDP's. The tag 10 is in bits 3 and 2 of the type of service.
+    // The frame has 81 bytes: 67 from the IP header on, and 47 from the UDP header on. The tag 0b10 is in bits 3 and 2
+    // of the type of service.
     let ip = ip_and_udp(0b0000_1000, 67, [0x26, 0xa0], 47);
     with_icrc(&[&MAC, &ip, &WRITE_BTH, &RETH_BYTES, &[9, 8, 7, 6]])
 }

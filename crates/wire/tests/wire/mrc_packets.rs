@@ -34,8 +34,9 @@ fn endpoint(op: EndpointOp, value: u16, [is_response, marked, to_receiver]: [boo
     Repr::Endpoint { op, value, is_response, marked, to_receiver }
 }
 
-/// MRC (OCP 1.0), over IPv6 without SRv6: a data packet with a timestamp has 106 B more than its payload, a SACK and an endpoint
-/// response have 118 B, a NACK 102 B, a probe and an endpoint request 98 B. A trimmed packet is as long as a NACK.
+/// MRC (OCP 1.0), over IPv6 without SRv6: a data packet with a timestamp has 106 B more than its payload. A SACK and an
+/// endpoint response have 118 B, a NACK has 102 B, and a probe and an endpoint request have 98 B. A trimmed packet is
+/// as long as a NACK.
 #[test]
 fn packets_have_the_sizes_of_mrc() {
     let v6 = Route { ip: Addresses::V6 { from: [1; 16], to: [2; 16] }, ..ROUTE };
@@ -56,7 +57,8 @@ fn packets_have_the_sizes_of_mrc() {
     }
 }
 
-/// A retransmission of the second packet of message 0x616263. Tools that know RoCEv2 read a Write Only with its RETH.
+/// A retransmission of the bytes from offset 0x40 of message 0x616263. Tools that know RoCEv2 read the packet as a
+/// Write Only with a RETH.
 #[test]
 fn a_data_packet_is_a_write_with_the_headers_of_mrc_behind_its_reth() {
     let repr =
@@ -148,7 +150,7 @@ fn what_has_no_place_or_no_meaning_is_an_error() {
         fails(Repr::data(1).with_stamps(3)),
         "timestamps of a program (byte 54): 0x3 has no room in these headers"
     );
-    // The ICRC is made anew, so that the changed byte is what is refused.
+    // The ICRC is computed again, so that only the changed byte is wrong.
     let changed = |repr: Repr, at: usize, value: u8| {
         let mut frame = frame_on(&ROUTE, repr, &Payload::default());
         frame[at] = value;

@@ -74,7 +74,7 @@ fn repr(
         ack.with_carried(carried)
     });
     let ack = ack.prop_map(move |ack| match (headers, ack) {
-        // In an ACK of DCP, the field of the PSN has a 24-bit eMSN, and there is no bitmap.
+        // In an ACK of DCP, `cumulative` is an eMSN of 24 bits, and there is no bitmap.
         (Headers::Dcp, Repr::Ack { marked, .. }) => {
             Repr::ack(psn & 0xff_ffff).with_mark(marked).with_sent_at(sent_at)
         }
@@ -307,8 +307,7 @@ proptest! {
         let _ = trim(&format, &mut bytes.clone());
     }
 
-    /// Any number of first bytes of a frame, without the rest, gives an error. The error's offset is not beyond these
-    /// bytes.
+    /// A frame that is cut short anywhere gives an error. The error's offset is not beyond the bytes that are left.
     #[test]
     fn part_of_a_packet_is_an_error_with_its_place(case in case(), end: prop::sample::Index) {
         let frame = case.encode();

@@ -9,8 +9,7 @@ use anabranch_wire::{
     encode, encode_roce, icrc,
 };
 
-/// The IP packet without ICRC of a CNP that was captured from a ConnectX-4 Lx. The tests of scapy's RoCE layer publish
-/// it.
+/// The IP packet, without ICRC, of a CNP from a ConnectX-4 Lx. The capture is in the tests of scapy's RoCE layer.
 fn cnp_of_a_connectx() -> Vec<u8> {
     let ip_and_udp = [
         0x45, 0xc2, 0x00, 0x3c, 0x71, 0x8c, 0x40, 0x00, 0x40, 0x11, 0x91, 0x61, 10, 0, 17, 1, 10, 0, 18,
@@ -148,7 +147,7 @@ fn the_extension_header_stands_behind_the_reth() {
     assert_eq!(bytes[94..98], [1, 2, 3, 4]);
 }
 
-/// Themis's bits are in that byte of the BTH which switches may change, so they do not change the ICRC.
+/// Themis's bits are in the byte of the BTH that switches may change, so they do not change the ICRC.
 #[test]
 fn bits_of_themis_do_not_change_the_icrc() {
     let format = Format::new(Headers::Direct);
@@ -200,8 +199,8 @@ fn a_frame_is_no_longer_than_an_ip_packet() {
     assert_eq!(put(most + 1), Err(WireError { field: "IP length", at: 16, fault }));
 }
 
-/// If `transport.header` of a scenario has this value, the simulator's data packets have the sizes of the frames,
-/// without padding.
+/// If `transport.header` of a scenario is [`Format::overhead`], the simulator's data packets have the sizes of the
+/// frames, without padding.
 #[test]
 fn the_overhead_is_what_a_frame_is_longer_than_its_payload() {
     let [from, to] = [[3; 16], [4; 16]];

@@ -23,7 +23,7 @@ fn frame_in(format: &Format, route: &Route, packet: &Packet, payload: &Payload<'
     frame
 }
 
-/// The payload of `bytes` at this offset of a message of `whole` bytes.
+/// The payload `bytes` at this offset of a message of `whole` bytes.
 fn payload(offset: u32, bytes: &[u8], whole: u32, memory: Memory) -> Payload<'_> {
     let (offset, message_bytes) = (u64::from(offset), u64::from(whole));
     let range = PayloadRange {

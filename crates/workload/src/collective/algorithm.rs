@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 /// The blocks into which a buffer is split differ by at most one byte, and the longer ones come first. Empty blocks
 /// are not sent.
 ///
-/// Rings and trees use the servers of a [`Layout`](super::Layout), in which each channel carries an equal part of every
-/// block. A channel's ring visits the servers one after the other. The first rank of a server in the ring (or the last
-/// one, if the server is visited in reverse) is on the channel's rail, if the server has a rank there. A channel's
-/// trees connect only this first rank of a server with other servers. The hierarchical AllReduce uses the servers and
-/// their rails. The other algorithms use the ranks in their order.
+/// Rings and trees use the servers of a [`Layout`](super::Layout), and divide the data equally among its channels. A
+/// channel's ring visits the servers one after the other. The first rank of a server in the ring (or the last one, if
+/// the server is visited in reverse) is on the channel's rail, if the server has a rank there. In a channel's trees,
+/// only one rank of a server is connected to other servers. This rank too is on the channel's rail if possible. The
+/// hierarchical AllReduce uses the servers and their rails. The other algorithms use the ranks in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
@@ -50,8 +50,8 @@ pub enum Algorithm {
     /// ReduceScatter on a ring in N-1 steps. `bytes` is the input of each rank, and each rank ends with its own block
     /// of the sum.
     ReducescatterRing,
-    /// Broadcast along the ring from the first rank to the last, in N-1 steps of all bytes. Each rank forwards a chunk
-    /// when it has received it, as in NCCL. `bytes` is the buffer of the first rank.
+    /// Broadcast along the ring, from the first rank on, in N-1 steps of all bytes. Each rank forwards a chunk when it
+    /// has received the chunk, as in NCCL. `bytes` is the buffer of the first rank.
     BroadcastRing,
     /// All-to-all. Each rank sends a block to every other rank, first to the next rank, then to the one after it, and
     /// so on. `bytes` is the input of a rank. It includes the block for the rank itself, which is not sent. A block is
@@ -153,7 +153,7 @@ impl Algorithm {
         }
     }
 
-    /// Whether the algorithm needs to know the servers of the ranks, and the rates.
+    /// Whether the algorithm needs to know the servers of the ranks, and the rates of NICs and NVLinks.
     pub fn needs_servers(self) -> bool {
         self == Algorithm::AllreduceNccl
     }

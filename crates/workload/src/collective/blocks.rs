@@ -14,7 +14,7 @@ impl Blocks {
         Blocks { first_byte: 0, bytes, count }
     }
 
-    /// A range of a buffer, from its first byte to the byte after its last, in `count` blocks.
+    /// A range of a buffer in `count` blocks. `from` is its first byte, and `to` is the byte after its last one.
     pub fn within((from, to): (u64, u64), count: u32) -> Self {
         Blocks { first_byte: from, bytes: to - from, count }
     }

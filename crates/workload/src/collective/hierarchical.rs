@@ -61,7 +61,7 @@ pub(super) fn messages(layout: &Layout, bytes: u64, chunk: u64) -> u64 {
     };
     let in_servers = servers.iter().map(in_server).fold(0, u64::saturating_add);
     let of_share = |size: u64| match layout.has_switch() {
-        // Each chunk runs on a ring of its own.
+        // Each chunk of a share has its own ring AllReduce.
         true => {
             let whole = Blocks::of(chunk, count).chunks(chunk).saturating_mul(size / chunk);
             whole.saturating_add(Blocks::of(size % chunk, count).chunks(chunk))

@@ -52,7 +52,8 @@ pub(super) fn build(
 }
 
 impl Plan {
-    /// Adds the messages and steps of a job of this plan, and returns their numbers. Each rank has its own start time.
+    /// Adds the messages and steps of a job of this plan, and returns the ranges of their ids. Each rank has its own
+    /// start time.
     fn add_to_servers(
         &self,
         builder: &mut WorkloadBuilder,

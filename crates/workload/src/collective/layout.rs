@@ -116,8 +116,8 @@ impl Layout {
     }
 
     /// The ring of `channel`: its ranks, server by server. It enters a server on the channel's rail if the server has
-    /// a rank there. If `alternates` is set, it visits every second server in reverse, and leaves that server,
-    /// instead of entering it, on the channel's rail.
+    /// a rank there. If `alternates` is set, it visits every second server in reverse. It then leaves this server on
+    /// the channel's rail.
     pub(super) fn ring(&self, channel: u32) -> Vec<u32> {
         let mut passages = self.passages(channel);
         if self.alternates {

@@ -62,10 +62,10 @@ pub struct CollectiveSpec {
     /// is completely acknowledged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
-    /// The largest number of chunks that a rank has in flight to another rank. It does not apply to an all-to-all.
-    /// The next chunk, in the order of the algorithm, starts at the earliest when the rank has the chunk's data and
-    /// the first chunk in flight is complete as `clock` defines. Without a depth, a rank sends a chunk as soon as it
-    /// has the chunk's data.
+    /// The largest number of chunks that a rank has in flight to another rank. It does not apply to an all-to-all. A
+    /// chunk starts at the earliest when the rank has the chunk's data and the chunk `depth` positions earlier, in the
+    /// order of the algorithm, is complete as `clock` defines. Without a depth, a rank sends a chunk as soon as it has
+    /// the chunk's data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
     /// The event that completes a chunk. It applies only with `depth`.
@@ -130,10 +130,10 @@ pub enum Placement {
     Random,
     /// The free hosts or GPUs in ascending order. Job 0 gets the first ones.
     Blocks,
-    /// A different ToR for each rank of a job. The ToRs with the most free hosts or GPUs are used, and the lowest
-    /// free one of each.
+    /// A different ToR for each rank of a job. The job uses the ToRs with the most free hosts or GPUs, and the lowest
+    /// free host or GPU of each of these ToRs.
     Spread,
-    /// Hosts or GPUs, server by server. Each job begins at the first one of a server that no other job uses.
+    /// Hosts or GPUs, server by server. Each job begins at the first host or GPU of a server that no other job uses.
     Servers,
     /// Hosts or GPUs, rail by rail: first those of the first rail, server by server, then those of the next rail.
     Rails,
@@ -152,7 +152,7 @@ impl Placement {
 
 impl CollectiveSpec {
     /// Checks the specification for a fabric of `hosts` hosts. If the ranks are GPUs of the topology's servers, `hosts`
-    /// is the number of GPUs. Conditions on ToRs are not checked here.
+    /// is the number of GPUs. Conditions of the placement on ToRs or servers are not checked here.
     ///
     /// # Errors
     /// [`WorkloadError::Key`] for the first key whose value is not possible, with a correction.
@@ -244,8 +244,8 @@ impl CollectiveSpec {
         }
     }
 
-    /// Checks that only an all-to-all has jitter. In any other algorithm, a rank could forward received data before it
-    /// begins.
+    /// Checks that only an all-to-all has jitter. In most other algorithms, a rank could forward received data before
+    /// it begins.
     fn check_jitter(&self) -> Result<(), WorkloadError> {
         if self.jitter.is_none() || self.algorithm == Algorithm::Alltoall {
             return Ok(());
@@ -339,7 +339,7 @@ pub fn without_servers(algorithm: Algorithm) -> Problem {
     )
 }
 
-/// The problem that the algorithm does not accept a key.
+/// The problem of a key that is not accepted.
 fn without(key: &str, message: impl Into<String>) -> Problem {
     Problem::with_text(message, format_args!("[workload] without {key}"))
 }
@@ -466,7 +466,7 @@ impl Plan {
     ) {
         let mut qps: BTreeMap<(u32, u32), QpId> = BTreeMap::new();
         let first = builder.messages();
-        // The number of sends of each rank that may still start when the job starts.
+        // For each rank, how many of the following sends start when the rank begins.
         let mut at_once = vec![self.per_rank.unwrap_or(0); self.ranks as usize];
         let mut queued: Vec<Vec<MessageId>> = vec![Vec::new(); self.ranks as usize];
         let mut pace = self.per_pair.map(|(depth, on)| (Pace::new(depth), on));

@@ -109,9 +109,9 @@ const TREE_SHARES: [[f64; 23]; 3] = [
     ],
 ];
 
-/// The channels within a server whose GPUs have this NVLink bandwidth. The search starts at the highest speed that
-/// fits. Among the speeds down to half of it, it takes the one with the largest total bandwidth. Fast channels are then
-/// halved, so that there are more of them.
+/// The channels within a server whose GPUs have this NVLink bandwidth. NCCL's search considers the highest
+/// speed that fits and the lower speeds down to half of this one. The search takes the speed with the largest total
+/// bandwidth. Fast channels are then halved, so that there are more of them.
 fn channels_in_server(nvlink: f64) -> Channels {
     let of = |speed: f64| Channels { count: libm::floor(nvlink / speed).max(1.0), speed };
     let first = NVLINK_SPEEDS.into_iter().find(|speed| *speed <= nvlink).unwrap_or(nvlink);
@@ -128,8 +128,8 @@ fn channels_in_server(nvlink: f64) -> Channels {
 }
 
 impl Cluster {
-    /// The cluster of a layout, whose rate of NVLink must be the one that NCCL assumes: 20.6 of 25 GB/s for a link of
-    /// Hopper.
+    /// The cluster of a layout. The layout's rate of NVLink must be the one that NCCL assumes, which is 20.6 GB/s for a
+    /// Hopper link of 25 GB/s.
     pub fn of(layout: &Layout) -> Self {
         let [nic, nvlink] = layout.rates().map(|rate| rate.0 as f64 / 8e9);
         let (ranks, nodes) = (layout.ranks(), layout.servers());
@@ -262,7 +262,7 @@ impl Cluster {
     }
 }
 
-/// The base latency of trees, the latency of a hop over NVLink, and that of a hop over the network, in µs.
+/// The latencies of trees in µs: the base latency, a hop over NVLink, and a hop over the network.
 fn tree_latencies(protocol: Protocol) -> (f64, f64, f64) {
     match protocol {
         Protocol::Ll => (6.8, 0.6, 5.0),

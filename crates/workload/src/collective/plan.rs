@@ -156,8 +156,8 @@ impl Planner {
     }
 
     /// The plan with the sends of each step chunk by chunk: the first chunk of every transfer, then the second one of
-    /// every transfer. The channels of a rank then share its NVLink, as those of NCCL do, which are thread blocks that
-    /// run at the same time. Otherwise one channel after the other would occupy the NVLink alone.
+    /// every transfer, and so on. The channels of a rank then share its NVLink, as in NCCL, where channels are thread
+    /// blocks that run at the same time. Otherwise one channel after the other would occupy the NVLink alone.
     pub(super) fn finish_side_by_side(self) -> Plan {
         let Planner { mut plan, positions, .. } = self;
         let mut order: Vec<u32> = (0..plan.sends.len() as u32).collect();
@@ -212,7 +212,7 @@ struct Writer {
 /// own input.
 #[derive(Default)]
 struct WriteLog {
-    /// For the first byte of each piece, the byte after its last one and its writers.
+    /// The pieces by their first bytes. Each piece has the byte after its last byte, and its writers.
     pieces: BTreeMap<u64, (u64, Vec<Writer>)>,
 }
 

@@ -37,8 +37,8 @@ pub(super) fn broadcast(planner: &mut Planner, layout: &Layout, bytes: u64) {
     }
 }
 
-/// Adds the steps of the rings. `ahead` gives, for a step, how many positions the rank whose block is sent is ahead
-/// of the sender.
+/// Adds the steps of the rings. In each step, a rank sends the block of the rank `ahead(step)` positions after it on
+/// the ring.
 fn rotate(planner: &mut Planner, layout: &Layout, bytes: u64, action: Action, ahead: impl Fn(u32) -> u32) {
     let n = layout.ranks();
     let rings = rings(layout);

@@ -86,10 +86,11 @@ pub(crate) struct Ranks {
     /// The ranks on each rail of each server.
     on_rail: BTreeMap<(u32, u32), Vec<u32>>,
     qps: BTreeMap<(u32, u32, (u32, u32)), QpId>,
-    /// For the bytes that a switch reduces for a rank, the receiving step and the number of senders. The key is the
-    /// rank and the first byte.
+    /// For the bytes that a switch reduces for a rank, the gate of the receiving step, and the number of senders. The
+    /// key is the rank and the first byte.
     reduced: BTreeMap<(u32, u64), (GateId, u32)>,
-    /// For the bytes that a switch multicasts for a rank, the sending step. The key is the rank and the first byte.
+    /// For the bytes that a switch multicasts for a rank, the gate of the sending step. The key is the rank and the
+    /// first byte.
     multicast: BTreeMap<(u32, u64), GateId>,
 }
 
@@ -109,7 +110,7 @@ pub(crate) enum Way {
 pub(crate) enum Transfer {
     /// A message over the network.
     Message(MessageId),
-    /// A message over the network from the NIC of another rank. That NIC is on this host.
+    /// A message over the network from the NIC of another rank, which is this host.
     Relayed(MessageId, HostId),
     /// A transfer over NVLink. The receiver has the data when the step ends to which this gate belongs.
     NvLink(GateId),
@@ -194,8 +195,8 @@ impl Ranks {
         self.gpus.iter().map(|gpu| gpu.host).collect()
     }
 
-    /// The number of a rank's processor on its host, which no other rank on the host has. `own` is the number that the
-    /// rank itself uses.
+    /// The number on the host of the processor that the rank itself numbers `own`. No other rank on the host has a
+    /// processor with this number.
     pub fn processor(&self, rank: u32, own: u32, among: &mut BTreeMap<(HostId, u32, u32), u32>) -> u32 {
         let gpu = self.gpus[rank as usize];
         if matches!(self.server, None | Some(ServerSpec { ranks: Some(_), .. })) {
@@ -205,8 +206,8 @@ impl Ranks {
         *among.entry((gpu.host, gpu.pipe, own)).or_insert(next)
     }
 
-    /// The layout of some ranks in servers, for a collective among them. Without channels, each rank is a server of its
-    /// own.
+    /// The layout of some ranks in servers, for a collective among them. The servers of one NVLink domain count as one
+    /// server. Without channels, each rank is a server of its own.
     pub fn layout(&self, members: impl ExactSizeIterator<Item = u32>) -> Layout {
         let count = members.len() as u32;
         let Some(ServerSpec { channels: Some(channels), pxn, nvls, link, .. }) = self.server else {
@@ -252,8 +253,8 @@ impl Ranks {
         }
     }
 
-    /// Adds a transfer of `bytes` between two ranks. It begins after `needs` activations of the gate, or at time 0 if
-    /// it has no gate.
+    /// Adds a transfer of `bytes` between two ranks. It begins after `needs` activations of the returned gate, or at
+    /// time 0 if there is no gate.
     pub fn send(
         &mut self,
         builder: &mut WorkloadBuilder,

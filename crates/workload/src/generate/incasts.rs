@@ -4,7 +4,7 @@ use crate::IncastsSpec;
 use crate::{Start, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Duration, HostId, Problem, Purpose, Rate, Time, stream};
 
-/// Incasts among the first `hosts` hosts, which arrive as a Poisson process. Each incast has a random receiver and
+/// Incasts among the first `hosts` hosts. They arrive as a Poisson process. Each incast has a random receiver and
 /// random senders, and all its senders start at the same time.
 pub(super) struct Incasts<'a> {
     pub spec: &'a IncastsSpec,

@@ -1,5 +1,5 @@
 //! Pipeline parallelism across data centres in addition to a background, as in figure 14 of Themis-longhaul (section
-//! VII-B). The paper states only its load.
+//! VII-B). The paper states only the load of the pipeline.
 
 use super::{Fabric, share_in_all};
 use crate::PipelineSpec;

@@ -255,7 +255,7 @@ fn flows_that_do_not_agree_are_refused_at_the_one_that_differs() {
     }
     let said = read("2\n1 2 3 100 1.5 2\n2 1 3 100 1000 2", Some(FlowFormat::Hpcc), &by_keys(16));
     assert!(said.unwrap_err().starts_with("f.txt:2: the flow's size in bytes must be a whole number"));
-    // If flows have different numbers of columns, the number that fewer flows have is wrong, wherever that flow is.
+    // If flows have different numbers of columns, the less frequent number is wrong, wherever it occurs.
     let error = wrong("3\n1 2 3 1000 2\n2 1 3 100 1000 2\n3 1 3 100 1000 2");
     assert!(
         error.starts_with("f.txt:2: 5 columns are those of `src dst pg bytes start_s` (ConWeave), "),

@@ -106,7 +106,7 @@ struct SackEnds {
     balancer: LbConfig,
     ack_every: u32,
     carry_evs: bool,
-    /// The window in bytes, which is the largest one if the window adapts.
+    /// The window in bytes, or the largest window if it adapts.
     window: u64,
     dctcp: bool,
     rto: Duration,
@@ -121,11 +121,11 @@ impl Ends for SackEnds {
         (CheckedSender::new(schedule), CheckedReceiver::new(schedule))
     }
 
-    /// The time at which everything must be acknowledged, even with a window of one packet.
+    /// The time by which everything must be acknowledged, even with a window of one packet.
     ///
-    /// Two RTOs and two round trips after the last network fault, all packets that the fault affected have timed out,
-    /// and the fault no longer affects the path. Then the packets follow one after the other. Each is sent and
-    /// acknowledged; or, if the receiver waits for more packets, it is sent, times out, is retransmitted, and is
+    /// Two RTOs and two round trips after the last network fault and the last post, all packets that the fault affected
+    /// have timed out, and the fault no longer affects the path. Then the packets follow one after the other. Each is
+    /// sent and acknowledged. If the receiver waits for more packets, the packet times out, is retransmitted, and is
     /// acknowledged immediately as a duplicate.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
@@ -196,16 +196,16 @@ fn any_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
     })
 }
 
-/// A path that reorders, duplicates and marks but loses nothing, with an RTO above all times that occur there.
+/// A path that reorders, duplicates and marks but loses nothing. The RTO is longer than any wait for an ACK.
 fn harmless_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
     let ends = (messages(), balancer(), ack_every(), window(), any::<bool>(), timer_lag());
     (ends, path(), chance(), chance()).prop_map(
         |((messages, balancer, ack_every, window, dctcp, timer_lag), path, duplication, marking)| {
             let (mut messages, mut path) = (messages, path);
             if dctcp && ack_every > 1 && marking > 0 {
-                // A mark can shrink the window below the packets for which the receiver delays its ACK, so that only
-                // a timeout causes the next packet. This happens if a marked packet overtook others, or if it is
-                // smaller than the amount by which a mark shrinks the window.
+                // A mark can shrink the window below the bytes whose ACK the receiver delays, so that only a timeout
+                // causes the next packet. This happens if a marked packet overtook others, or if it is smaller than
+                // the amount by which a mark shrinks the window.
                 path.jitter = Duration::ZERO;
                 messages.iter_mut().for_each(|message| message.last_payload = PAYLOAD);
             }

@@ -26,8 +26,7 @@ pub struct CheckedSender {
     /// Number of packets whose entropy values the sender keeps. It is a power of two, and large enough for all packets
     /// in flight.
     slots: u32,
-    /// The first PSN whose entropy value is known. When the sender made room for more packets, it dropped the values of
-    /// earlier ones.
+    /// The sender dropped the entropy values of earlier PSNs when it last made room for more packets.
     known_from: u32,
     first_ev: Option<u16>,
     /// The packets of all posted messages, indexed by PSN.
@@ -261,7 +260,7 @@ impl CheckedSender {
         self.packets.len() as u32 - self.sent
     }
 
-    /// Handles the entropy values that an ACK carries, of packets whose values the sender still keeps.
+    /// Handles the entropy values that an ACK carries, except for packets whose values the sender no longer keeps.
     fn hear_carried(&mut self, now: Time, base: u32, carried: u64, rtt: Duration) {
         for psn in (0..64).filter(|i| carried >> i & 1 == 1).map(|i| base + i) {
             if self.carry_evs && psn >= self.known_from && self.sent - psn <= self.slots {

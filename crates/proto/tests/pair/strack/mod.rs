@@ -34,9 +34,9 @@ fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     });
 }
 
-/// A packet counts as lost if more than max(cwnd, min_threshold) later packets overtook it (section 3.3.2). A packet
-/// that no more than this number overtook is not retransmitted. A probe does no harm: either none is due within the
-/// longest round trip, or no answer to one is fast.
+/// A packet counts as lost if more than max(cwnd, min_threshold) later packets overtook it (section 3.3.2). Here no
+/// packet is overtaken by more, so that none is retransmitted. A probe does no harm: either no probe is due within the
+/// longest round trip, or no answer to a probe is fast.
 #[test]
 fn a_path_that_loses_nothing_and_reorders_little_sees_no_retransmission() {
     check(lossless_schedule(false), |schedule| {
@@ -71,9 +71,9 @@ fn a_window_below_sack_bytes_waits_for_nothing() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A single lost packet is retransmitted without a timeout. It is the only one if every packet has a SACK. With
-/// coalesced SACKs, up to `sack_every` packets are retransmitted. The packets behind it reveal the gap within the
-/// time of a window. If too few packets follow, a probe does (section 3.3.2).
+/// A single lost packet is retransmitted without a timeout. If every packet has a SACK, no other packet is
+/// retransmitted. With coalesced SACKs, up to `sack_every` packets are retransmitted. The packets behind the lost one
+/// reveal the gap within the time of a window. If too few packets follow, a probe reveals it (section 3.3.2).
 #[test]
 fn one_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> {
     for (sack_every, window) in [(1, 20), (1, 80), (1, 4), (8, 20)] {
@@ -160,7 +160,7 @@ impl Schedule<StrackEnds> {
     }
 }
 
-/// Parameters with the paper's three RTTs before a probe, and an answer that is fast if it takes less than two.
+/// Parameters with the paper's three RTTs before a probe. An answer is fast if it takes less than two RTTs.
 fn calm_ends(sack_every: u64, window: u64) -> StrackEnds {
     StrackEnds {
         balancer: LbConfig::Strack(StrackLbConfig { max_paths: 256, min_paths: 8 }),
@@ -191,8 +191,8 @@ fn any_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
     )
 }
 
-/// A path that delays, duplicates and marks, with an RTO just above the longest time that occurs there. The path either
-/// keeps the order, or lets no more packets overtake one than the paper tolerates.
+/// A path that delays, duplicates and marks, with an RTO just above the longest round trip. The path either keeps the
+/// order, or no packet is overtaken by more packets than the paper tolerates.
 fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<StrackEnds>> {
     let probes = (us(1..100), us(0..60), any::<bool>());
     (messages(), ends(), probes, timer_lag(), path(), chance(), chance()).prop_map(
@@ -213,7 +213,7 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<StrackEnd
             // and a SACK is sent when that packet arrives, so that the ePSN advances within a round trip.
             let longer = Duration(path.longest_round().0 + 1);
             // On a path that keeps the order, a probe arrives after everything that was sent before it. On other paths,
-            // its answer must not indicate a loss.
+            // the answer to a probe must not indicate a loss.
             let shortest = path.data_delay + path.ack_delay;
             let (probe_after, probe_rtt) = match (in_order, early) {
                 (true, _) => (probe_after, probe_rtt),
@@ -226,9 +226,9 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<StrackEnd
     )
 }
 
-/// A path that loses and marks packets of the sender, but delivers every SACK. An answer is fast if it arrives before
-/// the next probe is due. Here every answer is fast, since probes are further apart than the longest round trip, and
-/// the RTO never expires.
+/// A path that loses and marks packets of the sender, but delivers every SACK. The RTO never expires. An answer is fast
+/// if it arrives before the next probe is due. Here every answer is fast, since probes are further apart than the
+/// longest round trip.
 fn lossy_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
     (messages(), ends(), us(0..100), timer_lag(), path(), 1u32..200, chance(), us(0..400)).prop_map(
         |(messages, ends, patience, timer_lag, path, data_loss, marking, until)| {

@@ -17,7 +17,7 @@ pub struct CheckedReceiver {
     arrived: Vec<bool>,
     /// The ePSN.
     expected: u32,
-    /// Number of distinct bytes that arrived.
+    /// Bytes of the distinct packets that arrived.
     bytes: u64,
     /// Number of distinct packets that arrived since the ePSN last advanced.
     out_of_order: u16,

@@ -42,7 +42,7 @@ pub struct CheckedSender {
     unacked: u32,
     /// PSNs that were declared lost and are not yet retransmitted.
     lost: BTreeSet<u32>,
-    /// The bytes of the PSNs below `next`, without the lost ones.
+    /// The bytes of the PSNs below `next`, except those in `lost`.
     sent: u64,
     /// The bytes that the receiver has reported.
     received: u64,
@@ -123,7 +123,7 @@ impl CheckedSender {
         self.acked_packets += 1;
         let known = self.planned[psn as usize];
         if self.lost.remove(&psn) {
-            // The packet was taken for lost, but a copy of it has arrived.
+            // The packet was declared lost, but a copy of it has arrived.
             self.sent += known.bytes;
         }
         self.left[known.message] -= 1;
@@ -180,7 +180,7 @@ impl Sending for CheckedSender {
             };
             return self.check_probe(now, probe);
         }
-        // Lost packets are sent first, from the ePSN on.
+        // Lost packets are sent first, in the order of their PSNs.
         let psn = self.lost.first().copied().or((self.next < self.end).then_some(self.next));
         let known = psn.map(|psn| self.planned[psn as usize]);
         let free_at = self.free_at(now);
@@ -203,7 +203,7 @@ impl Sending for CheckedSender {
         prop_assert_eq!((packet.qp, packet.dst, sent_at, packet.marked), (QP, RECEIVER, now, false));
         if self.lost.remove(&psn) {
             self.counters.retransmissions += 1;
-            // A packet that was sent after the probe may be missing in its answer.
+            // The probe's answer proves nothing about this packet, which is sent after the probe.
             self.probe = None;
         } else {
             if self.unacked == self.next {
@@ -270,7 +270,7 @@ impl Sending for CheckedSender {
             rtt_is_valid: true,
             in_flight: 0,
         });
-        // Order-based detection: the counter must not be older than the ePSN.
+        // Order-based detection: the counter of a SACK with an older ePSN is outdated.
         let threshold = self.cc.window().max(self.min_threshold * PACKET);
         let exceeds = u64::from(out_of_order) * PACKET > threshold || out_of_order >= MAX_OUT_OF_ORDER;
         if expected >= self.unacked && exceeds && self.unacked >= self.recovery_end {

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Size of NACKs, probes, pulls and requests for credit in bytes.
+/// Size in bytes of NACKs, probes, pulls and requests for credit.
 pub const CONTROL: u64 = 62;
 
 /// Every message arrives once and is acknowledged once, soon after the last fault.

@@ -29,13 +29,13 @@ pub struct CheckedSender {
     recovery_end: u32,
     /// PSNs below this one are not declared lost again in this recovery.
     recovered: u32,
-    /// The number of packets that were sent before the last probe.
+    /// The value of `sent` at the time of the last probe.
     probed: u32,
     in_flight: i64,
     received: u64,
     probe_sent: Option<Time>,
-    /// The bytes of credit left, whether they are speculative, the highest number of a pull that has arrived, and the
-    /// credit window in bytes. None without credit.
+    /// The bytes of credit left, whether they are speculative, the highest pull number that has arrived, and the credit
+    /// window in bytes. None without credit.
     credit: Option<(i64, bool, u64, i64)>,
     last_timeout: Time,
     left: Vec<u32>,
@@ -186,8 +186,8 @@ impl CheckedSender {
 
     /// uet-htsim with -sleek: a recovery begins once max(min(`loss_windows` windows, MaxWnd), `loss_packets`) arrived
     /// out of order, or with the answer to a probe. It lasts until all that had been sent by then is acknowledged.
-    /// Each packet that is missing within a window from the cumulative PSN is declared lost once. Unlike in
-    /// uet-htsim, a higher PSN must have arrived or a later probe must have been answered.
+    /// In a recovery, each packet that is missing within a window from the cumulative PSN is declared lost once. Unlike
+    /// in uet-htsim, a higher PSN must have arrived or a later probe must have been answered.
     fn infer(&mut self, now: Time, out_of_order: u16, is_probed: bool) {
         let UetConfig { loss_packets, loss_windows, .. } = self.config;
         if loss_packets == 0 || self.in_state(State::InFlight).next().is_none() {
