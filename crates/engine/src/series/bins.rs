@@ -40,8 +40,8 @@ impl Bins {
         self.sums[interval] += amount;
     }
 
-    /// Spreads an event that lasts from `from` until `until` over the intervals. For each interval, `amount` maps the
-    /// event's picoseconds in it to a part of the sum.
+    /// Spreads an event that lasts from `from` until `until` over the intervals. `amount` maps the event's picoseconds
+    /// within an interval to the amount that is added to the sum of that interval.
     fn spread(&mut self, from: Time, until: Time, amount: impl Fn(u64) -> f64) {
         if from >= until {
             return;

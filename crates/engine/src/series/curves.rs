@@ -43,7 +43,7 @@ pub(super) struct Curves<C> {
 }
 
 impl<C: CurveData> Curves<C> {
-    /// An empty series. The numbers in events are below `room` if it is known, otherwise `room` is 0.
+    /// An empty series. All numbers in events are below `room`, unless `room` is 0.
     pub(super) fn with_room(room: usize) -> Self {
         Curves { of: Vec::new(), room, curves: Vec::new() }
     }
