@@ -83,7 +83,7 @@ pub struct Host {
     ticks: Option<Box<Ticks>>,
     /// The next of these events: a timer, the start of a message, or the end of a step.
     next_call: Order,
-    /// The number of timed messages that have been posted.
+    /// The number of posted messages that have a start time.
     started: usize,
     /// Counters of the queue pairs that are done.
     totals: Totals,
@@ -99,7 +99,7 @@ pub struct Host {
     pulls: Option<Box<Pulls>>,
     reception: Option<Box<Reception>>,
     classes: Option<Box<HostClasses>>,
-    /// Whether the host has a reception or classes, so that its NIC takes the slow path ([`Host::serve_special`]).
+    /// Whether `reception` or `classes` is set. A NIC with one port then takes the slow path ([`Host::serve_special`]).
     is_special: bool,
 }
 

@@ -466,7 +466,7 @@ impl RunContext<'_> {
             }
             Failure::LosslessDrop(what) => RunError::LosslessDrop { at, what },
             Failure::Limit(limit) => {
-                // The reported time is `max_time` itself, since the last event before it is earlier.
+                // The reported time is `max_time` itself. The last event may be earlier.
                 let at = if limit == "max_time" { Time(point.limits.max_time.0) } else { at };
                 RunError::Limit { limit, at, unfinished, partial: Box::new(result) }
             }

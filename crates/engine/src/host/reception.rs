@@ -204,7 +204,7 @@ impl Host {
         self.arm_reception(Some(at.now), at.network);
     }
 
-    /// Sends the pause frame that is due at `port`, whose link is free. Returns false if none is.
+    /// Sends the pause frame that is due at `port`. The link of the port is free. Returns false if no frame is due.
     pub(super) fn send_due_pause<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> bool {
         let Some(reception) = &mut self.reception else { return false };
         if !self.egress.port(port).pause_pending {

@@ -7,7 +7,7 @@ use anabranch_base::{Duration, Time};
 pub(super) enum Unit {
     /// The sum without a conversion, such as a number of packets.
     Count,
-    /// The sum of bytes over the length of the interval, in Gb/s.
+    /// The sum of bytes divided by the length of the interval, in Gb/s.
     Gbps,
     /// The sum of picoseconds, in microseconds.
     Us,
@@ -53,7 +53,7 @@ impl Bins {
         }
     }
 
-    /// The number of intervals of a run that ends at `end`, which is at least one.
+    /// The number of intervals of a run that ends at `end`, at least 1.
     fn intervals(&self, end: Time) -> usize {
         end.0.div_ceil(self.every).max(1) as usize
     }

@@ -84,7 +84,8 @@ impl<C: CurveData> Curves<C> {
         }
     }
 
-    /// Appends the points of all curves, curve by curve, and those of the groups of this series.
+    /// Appends the points of the curves that are in the results by themselves, curve by curve, and then the points of
+    /// the groups of this series.
     pub(super) fn rows(
         self,
         series: Series,
