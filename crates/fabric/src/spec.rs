@@ -110,7 +110,7 @@ impl TopologySpec {
         }
     }
 
-    /// The rate of the links, if all links have the same rate and the specification gives it.
+    /// The rate of the links, if all link rates in the specification are equal; `None` otherwise, and if it has none.
     pub fn link(&self) -> Option<Rate> {
         let rates = match self {
             TopologySpec::FatTree { tier, .. } => tier.iter().map(|tier| tier.link).collect(),

@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
 pub(in crate::scenario) struct WithoutEffect {
-    /// For each fault that sets a rate of links, the slowest and the fastest rate of these links without the fault, at the
-    /// first point.
+    /// For each fault that sets a rate of links, the slowest and the fastest rate of these links without the fault, at
+    /// the first point.
     rates: BTreeMap<usize, (Rate, Rate)>,
     /// For each fault that sets a rate of links, whether it slows a link at some point.
     slows: BTreeMap<usize, bool>,
