@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_PICTURES: usize = 8;
 
 pub(super) struct Picture<'a> {
-    /// The difference from the plot's other pictures.
+    /// The text that distinguishes the picture from the plot's other pictures.
     pub(super) name: String,
     pub curves: Vec<Curve<'a>>,
 }

@@ -31,8 +31,8 @@ pub(super) fn document(title: &str, body: &str, plots: &[Plot]) -> String {
     )
 }
 
-/// A section for each plot, with the pictures of one plot next to each other. The page has `before` pictures before
-/// these.
+/// A section for each plot, with the pictures of one plot next to each other. `before` is the number of pictures on the
+/// page before these sections.
 pub(super) fn pictures(plots: &[Plot], before: usize) -> String {
     let mut html = String::new();
     let mut number = before;

@@ -14,8 +14,8 @@ use anabranch_results::{
 };
 use serde_json::{Value as Json, json};
 
-/// If the ratio of the longest time to the shortest exceeds this number, the axis of times is logarithmic, because many
-/// schemes are near the ideal.
+/// If the ratio of the longest time to the shortest exceeds this number, the axis of times is logarithmic. On a linear
+/// axis, many schemes near the ideal would be hard to distinguish.
 const WIDE_TIMES: f64 = 3.0;
 /// The largest number of schemes that the caption names as furthest from the common order.
 const NAMED: usize = 3;

@@ -82,9 +82,9 @@ fn hot(facts: &FabricFacts, link: &str) -> Option<Hot> {
     (tier < facts.planes[plane].tiers.len()).then_some(Hot { plane, tier })
 }
 
-/// The planes that have a picture, and one of them that is like the planes without a picture. All planes have a picture
-/// if there are at most [`MOST_PLANES`]. Otherwise the first few of the planes with a fault or the longest queue have
-/// one, and the first of the other planes.
+/// The planes that have a picture, and the first ordinary plane, which has neither a fault nor the longest queue. All
+/// planes have a picture if there are at most [`MOST_PLANES`], and the second result is then 0. Otherwise the first
+/// ordinary plane and the first few of the planes that are not ordinary have a picture.
 fn shown(facts: &FabricFacts, hot: Option<Hot>) -> (Vec<usize>, usize) {
     let all = 0..facts.planes.len();
     if all.len() <= MOST_PLANES {
@@ -159,8 +159,8 @@ fn cables(svg: &mut String, tier: &TierFacts, lower: u32, top: u32) {
     let mut lines = Vec::new();
     let ends: Vec<u32> = centres(lower).collect();
     let starts: Vec<u32> = centres(tier.switches).collect();
-    // If there are at most as many cables as lower nodes, and at least as many lower boxes as upper ones, each lower box
-    // has one line. Otherwise the lines form a full mesh.
+    // If there are at most as many cables as lower nodes, and at least as many lower boxes as upper ones, each lower
+    // box has one line. Otherwise the lines form a full mesh.
     let is_mesh = tier.cables > lower || ends.len() < starts.len();
     for (place, start) in starts.iter().enumerate() {
         for (number, end) in ends.iter().enumerate() {

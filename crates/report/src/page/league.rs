@@ -135,8 +135,8 @@ impl LeagueEntry {
         all.map(|estimate| estimate.mean).reduce(f64::min)
     }
 
-    /// The scheme's ratio of time to ideal, divided by [`Self::best`]. The result is none if the scheme was not run, did
-    /// not finish, or is left out of the best.
+    /// The scheme's ratio of time to ideal, divided by [`Self::best`]. The result is none if the scheme was not run or
+    /// did not finish, or if faults affected only other schemes.
     fn over_best(&self, scheme: &str) -> Option<f64> {
         let row = self.row(scheme).filter(|row| !row.standing.is_untouched)?;
         Some(row.over_ideal?.mean / self.best()?)
@@ -371,8 +371,8 @@ fn overview(entries: &[LeagueEntry], shared: &[&LeagueEntry], schemes: &[&str]) 
     html + "</tbody></table></div></section>\n"
 }
 
-/// The table of the systems of the papers: their results with the settings of their own papers, next to those with the
-/// common settings.
+/// The table of the systems of the papers: their results with the settings of their own papers, next to their results
+/// with the common settings.
 fn on_own_ground(entries: &[LeagueEntry]) -> String {
     let mut systems: Vec<(&str, &str)> = Vec::new();
     for own in entries.iter().flat_map(|entry| &entry.own) {
@@ -432,7 +432,7 @@ fn shade(over_best: f64) -> usize {
     SHADES.iter().filter(|bound| over_best > **bound).count()
 }
 
-/// The section of a scenario. The page has `before` pictures before those of the section.
+/// The section of a scenario. `before` is the number of pictures on the page before this section.
 fn details(entry: &LeagueEntry, before: usize) -> String {
     let sentences = paragraphs(&entry.verdict);
     let ground =

@@ -97,8 +97,8 @@ pub(super) fn plots(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -
     Some((of_all, of_each))
 }
 
-/// The grid of these curves, with at most [`STRETCHES`] columns. If the points have at most that many distinct times, at
-/// regular intervals, each column is one of these intervals.
+/// The grid of these curves, with at most [`STRETCHES`] columns. If the points have at most that many distinct times,
+/// at regular intervals, each column is one of these intervals.
 fn grid(curves: &[&CurvePoints]) -> Option<Grid> {
     let times: BTreeSet<u64> = curves.iter().flat_map(|curve| &curve.points).map(|(time, _)| *time).collect();
     let (first, last) = (*times.first()?, *times.last()?);

@@ -13,8 +13,8 @@ use serde_json::{Value as Json, json};
 const UNITS: [&str; 4] = ["", "_us", "_bytes", "_gbps"];
 
 /// The plot of both sides of the search's comparison against the parameter `name`. Each scheme has a line per seed, and
-/// dotted lines for its bounds. If all bounds are equal, there is a single dotted line. The result is none if nothing was
-/// measured.
+/// dotted lines for its bounds. If all bounds are equal, there is a single dotted line. The result is none if nothing
+/// was measured.
 pub(super) fn plot(set: &ResultSet, name: &str, compared: &SearchMeasure) -> Option<Plot> {
     let title = format!("{} against {name}", compared.measured);
     let spec =
@@ -99,7 +99,7 @@ fn traces(
     Some((measured, bound))
 }
 
-/// The bound that all trials with a bound have, if it is the same for all.
+/// The bound, if all trials with a bound have the same one.
 fn constant(tried: &[Trial]) -> Option<f64> {
     let mut all = tried.iter().filter_map(|tried| tried.bound);
     let first = all.next()?;
