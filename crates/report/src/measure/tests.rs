@@ -277,7 +277,6 @@ fn groups_are_taken_whole_or_by_their_parts() {
     // A substring of a group's name does not match.
     assert!(value(&of("reps, mean, group=round/inter")).is_err());
     assert!(value(&of("ops, mean, group=intra")).unwrap_err().contains("did you mean `inter`?"));
-    // The ratio that figures 8, 9 and 12 of Themis-longhaul show.
     let ratio =
         "slowdown(reps, mean, group=inter, bytes=8MiB) / slowdown(reps, mean, group=intra, bytes=8MiB)";
     let [inter, intra] = [("min", 1001), ("max", 1000)].map(|(side, bytes)| {
