@@ -52,12 +52,10 @@ const DONE: u32 = u32::MAX - 1;
 
 /// The index in `timers` that stands for the host's pull pacer. No queue pair has this number.
 const PULLS: u32 = u32::MAX;
-/// The index in `timers` that stands for the reception of a host that is a slow receiver or storms
-/// with pauses.
+/// The index in `timers` that stands for the reception of a host that is a slow receiver or storms with pauses.
 const RECEPTION: u32 = u32::MAX - 1;
 
-/// The number of cache lines at the beginning of a sender that are prefetched. The fields that every packet touches
-/// come first in a sender.
+/// The number of cache lines at the beginning of a sender that are prefetched.
 const SENDER_LINES: usize = 8;
 
 /// The number of the only port of most hosts.
@@ -85,13 +83,13 @@ pub struct Host {
     ticks: Option<Box<Ticks>>,
     /// The next of these events: a timer, the start of a message, or the end of a step.
     next_call: Order,
-    /// The number of timed messages that have been posted.
+    /// The number of posted messages that have a start time.
     started: usize,
     /// Counters of the queue pairs that are done.
     totals: Totals,
     /// The number of packets that closed receivers had received for the first time.
     fresh_of_closed: u64,
-    /// The running steps. Each entry has the time at which the step ends, and its number.
+    /// The running steps. Each entry has the time at which a step ends, and the number of the step.
     steps: BinaryHeap<Reverse<(Time, u32)>>,
     /// The time at which each processor becomes free.
     processors: BTreeMap<u32, Time>,
@@ -101,14 +99,14 @@ pub struct Host {
     pulls: Option<Box<Pulls>>,
     reception: Option<Box<Reception>>,
     classes: Option<Box<HostClasses>>,
-    /// Whether the host has a reception or classes, so that its NIC takes the slow path ([`Host::serve_special`]).
+    /// Whether `reception` or `classes` is set. A NIC with one port then takes the slow path ([`Host::serve_special`]).
     is_special: bool,
 }
 
 /// A queue pair on which a host sends.
 struct Outgoing {
     qp: QpId,
-    /// The index of the queue pair's sender in `senders`.
+    /// The index in `senders` of the queue pair's sender, [`NOT_OPENED`] or [`DONE`].
     index: u32,
     /// Messages, or parts of messages, that are not acknowledged yet, posted or not. One more is counted if the queue
     /// pair stays open until the end of the run.
@@ -119,7 +117,7 @@ struct Outgoing {
 
 /// A queue pair on which a host receives.
 struct Incoming {
-    /// The index of the queue pair's receiver in `receivers`.
+    /// The index in `receivers` of the queue pair's receiver, [`NOT_OPENED`] or [`DONE`].
     index: u32,
     /// The number of the telemetry record that waits for an ACK, or 0.
     telemetry: u32,
@@ -254,8 +252,8 @@ impl Host {
         prefetch_lines(self, 8);
     }
 
-    /// Prefetches the beginnings of the first sender and the first receiver, and the first port, which most events of
-    /// a host touch.
+    /// Prefetches the beginnings of the first sender and of the first receiver. If there is a sender, the first port is
+    /// prefetched too.
     #[inline]
     pub fn prefetch_ends(&self) {
         if let (Some(sender), Some(port)) = (self.senders.first(), self.egress.ports.first()) {
@@ -289,7 +287,7 @@ impl Host {
         self.senders = slots.map(|slot| slot.with_sender(&with)).collect();
     }
 
-    /// The sums of the counters of all senders of the host.
+    /// The totals of the counters of all senders of the host.
     pub fn counters(&self) -> Totals {
         self.open_qps()
             .fold(self.totals, |totals, qp| totals.add(self.senders[qp.index as usize].sender.counters()))
@@ -312,8 +310,7 @@ impl Host {
         sender.sender.payload_range(psn)
     }
 
-    /// The number of data packets that the host's receivers have received for the first time, which is the progress
-    /// that applications see.
+    /// The number of data packets that the host's receivers have received for the first time.
     pub fn fresh_packets(&self) -> u64 {
         let open_qps = self.incoming.iter().filter(|qp| qp.index < DONE);
         let fresh = open_qps.map(|qp| self.receivers[qp.index as usize].fresh_packets());
@@ -339,7 +336,7 @@ impl Host {
         }
         let slot = at.network.slots(packet.qp)[1] as usize;
         let index = match self.incoming[slot].index {
-            // The packet is a very late duplicate, whose sender is done.
+            // The packet is a very late duplicate. Its sender is done.
             DONE => return,
             NOT_OPENED => self.open_receiver(slot, packet.qp, at.network),
             index => index,
@@ -394,7 +391,8 @@ impl Host {
         sender.handle_packet(at.now, packet);
         self.make_ready(slot, index, at.network);
         while let Some(message) = self.senders[index as usize].sender.poll_acknowledged() {
-            // The part is counted before the message ends, since that end may post more messages to this queue pair.
+            // The part is counted before the message ends. If the end opens another queue pair to the same host, that
+            // queue pair can then inherit the state of this one.
             if !self.finish_part(slot, index, at)
                 || !self.end_message(message, packet.qp, Done::Acknowledged, at)
             {

@@ -158,11 +158,12 @@ impl<'a> Ideal<'a> {
     /// The earliest arrival of the last packet of a message, however its packets are spread over the paths. It is the
     /// latest of several lower bounds.
     ///
-    /// At each distance from the sender, all packets cross links that carry no more than the sum of their rates. No
-    /// packet reaches such a link before the first one can have arrived there. After the last packet has crossed it,
-    /// the rest of the path still lies ahead of that packet, store and forward. The same bound also holds for the full
-    /// packets alone, which short last packets may overtake. If all links are as fast as those of the hosts, the last
-    /// link decides. The bound then equals the time on one path, except for messages of fewer packets than links.
+    /// At each distance from the sender, all packets cross links that carry no more than the sum of their rates. The
+    /// crossing cannot begin before the first packet can have arrived at these links. After the last packet has crossed
+    /// its link, the rest of the path still lies ahead of that packet, store and forward. The same bound also holds for
+    /// the full packets alone, which short last packets may overtake. If all links are as fast as the links of the
+    /// hosts, the last link decides. The bound then equals the time on one path, except for messages of fewer packets
+    /// than links.
     fn last_arrival_spread(&self, tiers: &[Tier], bytes: u64) -> Duration {
         let full = self.framing.payload.0 + self.framing.header.0;
         let parts = self.parts(bytes);
@@ -251,8 +252,8 @@ impl<'a> Ideal<'a> {
     }
 
     /// An upper bound of the number of links at each distance, if all ECMP groups of a tier have the same size. The
-    /// bound is the smaller one of two numbers of paths: those from the sender to that distance, and those from the
-    /// receiver back to it.
+    /// bound is the number of paths from the sender to that distance, or the number of paths from the receiver back to
+    /// that distance if this is smaller.
     fn widths(&self, path: &[LinkId], src: HostId, dst: HostId) -> Vec<u64> {
         let mut widths = vec![1_u64; path.len()];
         let group = |node: NodeId, to: HostId| {
@@ -343,7 +344,7 @@ fn ack_return(path: &[Tier]) -> Duration {
     path.iter().fold(Duration::ZERO, |sum, tier| sum + tier.ack)
 }
 
-/// Whether all links between the same tiers have the same rate and latency, and all switches of a tier the same
+/// Whether all links between the same tiers have the same rate and latency, and all switches of a tier have the same
 /// latency. Fabrics from files of links count as non-uniform, since their tiers have no order.
 fn is_uniform(topology: &Topology) -> bool {
     let mut kinds: BTreeMap<(u8, u8), (Rate, Duration, Duration)> = BTreeMap::new();
@@ -368,8 +369,7 @@ mod tests {
     use super::*;
     use anabranch_fabric::TopologySpec;
 
-    /// The FCT of a message that is alone in the network, between two hosts on one switch. Its packets take one path or
-    /// are spread over all.
+    /// The ideal FCT of a message between two hosts on one switch.
     fn fct(link: Rate, bytes: u64, split: u64, spreads: bool) -> u64 {
         let (link_latency, switch_latency) = (Duration::from_us(1), Duration::ZERO);
         let spec = TopologySpec::SingleSwitch { hosts: 2, link, link_latency, switch_latency };
@@ -380,7 +380,7 @@ mod tests {
         ideal.fct(HostId(0), HostId(1), bytes).0
     }
 
-    /// A time that exceeds the largest number becomes the largest number, and never a short time.
+    /// A time that does not fit in 64 bits becomes `u64::MAX`.
     #[test]
     fn no_time_is_too_long() {
         for (split, spreads) in [(1, false), (1, true), (8, true)] {

@@ -60,8 +60,8 @@ impl Injection {
     }
 
     /// Calls the injector at the instant `at.now`, when all other events of `hosts` at that instant are done. `hosts`
-    /// are all hosts of the fabric. The injector's messages are posted, and `touched` is called for each host that
-    /// posts one.
+    /// are all hosts of the fabric. The injector's messages are posted, and `touched` is called with the sender of each
+    /// message.
     ///
     /// # Panics
     /// The panic is attributed to the part "injector". It occurs if the injector panics or names an instant that is not

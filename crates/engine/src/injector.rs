@@ -15,8 +15,9 @@ pub trait Injector: Send {
     }
 
     /// Called when all other events of hosts at the instant `now` are done. `ends` lists the injected messages that
-    /// were delivered or acknowledged at this instant. It is sorted by the number of the host that noticed this, and
-    /// within a host by the order of events. Messages added to `messages` are posted at this instant, in their order.
+    /// were delivered or acknowledged at this instant. It is sorted by the number of the host at which the message
+    /// ended, and within a host by the order of events. Messages added to `messages` are posted at this instant, in
+    /// their order.
     /// Returns the time of the next call, which must be after `now`. A message that ends earlier causes an earlier
     /// call, whose result replaces this one. If it returns None, only the end of a message causes a call.
     ///

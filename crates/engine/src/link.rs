@@ -95,7 +95,7 @@ pub struct LinkKindTable<'a> {
     delays: Vec<Duration>,
     sizes: [u16; 2],
     fabric: &'a FabricSpec,
-    /// The facts of a path by one port, from which sizes of `fabric` in BDPs and the like follow.
+    /// The facts of a path by one port. Sizes that `fabric` gives relative to the path, such as BDPs, follow from them.
     facts: PathFacts,
 }
 
@@ -244,7 +244,8 @@ impl QueueLimits {
 }
 
 /// ECN marking (RED on the instantaneous queue length, without averaging). The length is the one that a packet leaves
-/// behind. Packets are never marked up to `kmin` and always above `kmax`, and the probability rises linearly between.
+/// behind. Up to `kmin` no packet is marked, and above `kmax` each packet is marked. Between the two, the probability
+/// rises linearly from 0 to `pmax`.
 #[derive(Clone, Copy, Debug)]
 pub struct Marking {
     /// The lower threshold in bytes.

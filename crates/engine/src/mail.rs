@@ -147,7 +147,7 @@ impl Mailbox {
         block[(self.next % BLOCK) as usize] = *arrival;
         self.next += 1;
         self.arrivals += 1;
-        // The next arrival probably comes from the same sender, and soon.
+        // The same sender will probably send the next arrival soon.
         prefetch(&block[(self.next % BLOCK) as usize]);
     }
 
@@ -243,7 +243,7 @@ impl WindowMail {
 
 /// The outgoing frames of a thread in a synchronisation window.
 pub struct Outbox<'m> {
-    /// The ends of the present synchronisation window and of the following ones that have mail. The last entry is
+    /// The ends of the present synchronisation window and of the following ones that have mail. All further entries are
     /// `u64::MAX`.
     ends: [u64; MAX_WINDOWS_AHEAD + 2],
     /// The mail of the following synchronisation windows.
@@ -323,7 +323,7 @@ pub struct LinkMail {
     /// The slot of the latest arrival. `usize::MAX` before the first arrival, after [`finish`](Self::finish), and if
     /// the arrival is over a long link.
     ahead: usize,
-    /// The end of that slot's synchronisation window.
+    /// The end of that slot's synchronisation window. 0 before the first arrival and after [`finish`](Self::finish).
     until: u64,
     /// The block that contains the run which is being written. The slot holds an unused block in its place.
     block: Block,
@@ -476,7 +476,7 @@ pub struct Sources<'m> {
 const MAX_PREFETCHED: usize = 16;
 
 impl Sources<'_> {
-    /// The nodes with an arrival, some more than once.
+    /// The nodes with an arrival, except over long links. Some nodes come more than once.
     pub fn touched(&self) -> impl Iterator<Item = NodeId> + '_ {
         let of_window = |slot: &&&WindowMail| slot.window == self.window;
         self.slots.iter().filter(of_window).flat_map(|slot| slot.touched.iter().copied())

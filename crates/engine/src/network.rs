@@ -55,9 +55,9 @@ pub struct Network<'a> {
     salts: Vec<u64>,
     /// The full length of a synchronisation window of the engine. See [`lookahead`].
     pub window: Duration,
-    /// The time that a receiver is kept after its sender's last acknowledgement, and that a run continues after the
-    /// last acknowledgement or step of all. It is the longest base RTT of all classes, or one synchronisation window
-    /// if that is longer. It does not change during a run, so that results do not depend on where the engine's
+    /// The time for which a receiver is kept after its sender's last acknowledgement. A run continues for the same time
+    /// after its last acknowledgement or step. The time is the longest base RTT of all classes, or one synchronisation
+    /// window if that is longer. It does not change during a run, so that results do not depend on where the engine's
     /// synchronisation windows end.
     pub linger: Duration,
 }
@@ -110,7 +110,7 @@ pub struct NetworkInputs<'a> {
     pub seed: u64,
 }
 
-/// A traffic class beyond the first one. Its queue pairs and messages follow those of the class before.
+/// A traffic class beyond the first one. Its queue pairs and messages are numbered after those of the previous class.
 pub struct TrafficClass<'a> {
     /// The scheme that carries the class's messages. The fabric settings of the scheme are those of the class's queues.
     pub scheme: &'a Scheme,
@@ -330,8 +330,8 @@ impl<'a> Network<'a> {
         prefetch(&self.attachments[packet.dst.index()]);
     }
 
-    /// The egress port of a packet at the switch with this index. At the ToR of the destination it is the destination's
-    /// port, and elsewhere ECMP selects one of the shortest paths. None if there is no path.
+    /// The egress port of a packet at the switch with this index. At the ToR of the destination, the port leads to the
+    /// destination. Elsewhere ECMP selects one of the shortest paths. None if there is no path.
     #[inline]
     pub fn route(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u16> {
         match self.hosts_have_one_port() {
@@ -453,8 +453,9 @@ impl Attachment {
     }
 }
 
-/// For each switch, the index of the first attachment in its plane. If the switch leads to the same port of all hosts
-/// that it reaches, and every host has that port, this index belongs to that port. Otherwise it is [`ANY_PORT`].
+/// For each switch, the index of the first attachment in its plane. A switch belongs to the plane of a port if it
+/// reaches hosts by that port only, and if every host has the port. For other switches, the value is [`ANY_PORT`]. The
+/// list is empty if all hosts have one port.
 fn planes(topology: &Topology, routing: &Routing) -> Vec<u32> {
     let hosts = || (0..topology.hosts).map(HostId);
     if !topology.has_several_ports() {
@@ -478,9 +479,10 @@ fn planes(topology: &Topology, routing: &Routing) -> Vec<u32> {
     (0..topology.switches.len() as u32).map(plane).collect()
 }
 
-/// A lower bound of the time from the moment a node sends a frame until another node may act on it. It is the latency
-/// of the link. Without PFC, the latency of the switch after the link is added; pause frames skip it. If the sum is
-/// 0, the serialisation time of the shortest frame is used, with clocks that are off by `clock_ppm` parts per million.
+/// A lower bound of the time from the moment a node sends a frame until another node may act on the frame. It is the
+/// smallest value over all kinds of links. The value of a kind is the latency of the link. Without PFC, the latency of
+/// the switch after the link is added, which pause frames would skip. If the sum is 0, the serialisation time of the
+/// shortest frame is used, with clocks that are off by `clock_ppm` parts per million.
 fn lookahead(link_kinds: &[LinkKind], scheme: &Scheme, clock_ppm: u32) -> Duration {
     let pauses = scheme.fabric.pfc.is_some();
     let shortest = shortest_frame(scheme);

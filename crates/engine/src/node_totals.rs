@@ -14,18 +14,18 @@ use std::collections::BTreeMap;
 /// The totals of some nodes of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct NodeTotals {
-    /// Totals over events and packets. Pauses that have not ended are included.
+    /// Totals over events and packets. The pause time includes pauses that have not ended.
     pub counters: Counters,
     /// The counters of all senders.
     pub senders: Totals,
     /// The most bytes that waited at a switch port at once, with the number of that port's link. If several ports
-    /// reached this number, the first one is named. None if nothing ever waited.
+    /// reached this number of bytes, the lowest link number is given. None if nothing ever waited.
     pub peak_queue: Option<(u32, u32)>,
     /// The histogram of the bytes that data packets found waiting at switches.
     pub backlogs: Backlogs,
     /// The counters of programs in switches.
     pub programs: BTreeMap<String, u64>,
-    /// The number of ECN-marked packets for each tier of switches, by the tier's name (`tor`, `spine`).
+    /// The number of ECN marks by the switches of each tier, by the tier's name (`tor`, `spine`).
     pub marks_by_class: BTreeMap<String, u64>,
     /// The counters of the traffic classes beyond the first one.
     pub of_classes: Vec<ClassCounts>,
@@ -86,13 +86,13 @@ impl NodeTotals {
         std::iter::once(first).chain(self.of_classes.iter().copied()).collect()
     }
 
-    /// The link of the longest queue, with its length in bytes.
+    /// The length of the longest queue in bytes, with the link of its port.
     pub(crate) fn peak(&self) -> Option<(u32, LinkId)> {
         self.peak_queue.map(|(bytes, link)| (bytes, LinkId(link)))
     }
 
-    /// Adds the totals of other nodes. The counters of programs are added up, so at most one of the two may have
-    /// switches whose programs count a maximum.
+    /// Adds the totals of other nodes. The counters of programs are added up. If a program counts a maximum, all its
+    /// switches must therefore be in one of the two totals.
     pub fn add(&mut self, other: &NodeTotals) {
         self.counters += other.counters;
         self.senders = self.senders.and(other.senders);

@@ -48,8 +48,7 @@ pub struct Fifo {
 }
 
 impl Pool {
-    /// The number of slots in use: the frames in all queues, and the frames that have left a queue but still occupy
-    /// their slot.
+    /// The number of slots in use. A frame that has left its queue may still occupy a slot.
     pub fn used(&self) -> u64 {
         (self.slots.len() - self.free.len()) as u64
     }

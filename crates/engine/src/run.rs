@@ -373,8 +373,9 @@ pub(crate) struct RunContext<'a> {
 /// The state of a run at its end, for the error if the run failed.
 struct EarlyEnd {
     at: Time,
-    /// The number of connections. `packets` is about the number of data packets of all messages.
+    /// The number of connections.
     qps: usize,
+    /// An estimate of the number of data packets of all messages.
     packets: u64,
     /// The names of some unfinished flows.
     stuck: Vec<String>,
@@ -385,7 +386,7 @@ struct EarlyEnd {
 }
 
 impl RunContext<'_> {
-    /// `series` makes the curves from the observer and the end of the run.
+    /// Runs the engine and collects the results. `series` makes the curves from the observer and the end of the run.
     fn finish<O: Observer>(
         &self,
         mut engine: Engine<'_, O>,
@@ -465,7 +466,7 @@ impl RunContext<'_> {
             }
             Failure::LosslessDrop(what) => RunError::LosslessDrop { at, what },
             Failure::Limit(limit) => {
-                // The reported time is `max_time` itself, since the last event before it is earlier.
+                // The reported time is `max_time` itself. The last event may be earlier.
                 let at = if limit == "max_time" { Time(point.limits.max_time.0) } else { at };
                 RunError::Limit { limit, at, unfinished, partial: Box::new(result) }
             }

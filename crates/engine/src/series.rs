@@ -21,7 +21,7 @@ use level::Level;
 #[derive(Clone)]
 pub struct SeriesObserver {
     qps_per_connection: u32,
-    /// The curves that combine those of several links.
+    /// The curves that combine the curves of several links.
     groups: Vec<CurveGroup>,
     utilisation: Curves<Utilisation>,
     depth: Curves<Level>,

@@ -102,14 +102,15 @@ pub struct Topology {
 /// A switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Switch {
-    /// The tier: 1 for a ToR (any switch with hosts), 2 for an aggregation, spine or leaf switch, 3 for a core or
-    /// external switch. In an imported graph, the tier is one more than the number of hops to the nearest ToR.
+    /// The tier: 1 for a ToR (any switch with hosts), 2 for an aggregation switch or a spine, 3 for a core. In a fabric
+    /// of several data centres, tier 2 has the leaves and tier 3 the external switches. In an imported graph, the tier
+    /// is one more than the number of hops to the nearest ToR.
     pub tier: u8,
     /// The position within the tier, from 0: the switch `tor:3` has position 3.
     pub index: u32,
     /// The time between the arrival of a packet's last bit and its earliest departure.
     pub latency: Duration,
-    /// The node number in a file of the ns-3 simulators; none for a switch that is not in such a file.
+    /// The node number in a file of the ns-3 simulators; `None` for a switch that is not in such a file.
     pub file_id: Option<u32>,
 }
 
@@ -125,7 +126,7 @@ pub struct Port {
     /// The propagation delay of the leaving link.
     pub latency: Duration,
     /// The probability that a packet is lost on the leaving link, from the topology file. The engine does not read
-    /// this field: in a run, a packet-loss fault stands for the probability.
+    /// this field: a scenario has a packet-loss fault for each error rate of its file.
     pub loss: f64,
 }
 
@@ -168,7 +169,7 @@ impl Topology {
         (0..self.hosts).map(|host| self.host_ports(HostId(host))).max().unwrap_or(0)
     }
 
-    /// The rate at which `host` can send, which is the sum over all its ports.
+    /// The rate at which `host` can send, which is the sum of the rates of its ports.
     pub fn host_rate(&self, host: HostId) -> Rate {
         let ports = self.links_of(host.into());
         Rate(self.ports[ports.start as usize..ports.end as usize].iter().map(|port| port.rate.0).sum())
@@ -283,9 +284,9 @@ impl Topology {
         switches.chain(self.host_file_ids.last().copied()).max().map_or(0, |last| last + 1)
     }
 
-    /// The first host that is not connected to host 0, neither by links through switches nor by servers. The NICs of
-    /// a server are connected, because they reach each other through the GPUs; hosts of different planes or rails may
-    /// be connected only in this way. `None` if all hosts are connected.
+    /// The first host without a connection to host 0; `None` if all hosts are connected. A connection leads over links
+    /// and through switches and servers. The NICs of a server reach each other through the GPUs, which may be the only
+    /// connection between hosts of different planes or rails.
     pub fn unreachable_host(&self) -> Option<HostId> {
         let mut reached = vec![false; self.nodes() as usize];
         let mut open = vec![NodeId(0)];

@@ -20,7 +20,7 @@ pub enum GroupBy {
 /// Links of one plane or one rail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkGroup {
-    /// The name: `plane:1 of nic-links`.
+    /// The name, such as `plane:1 of nic-links`.
     pub name: String,
     /// The links, ascending.
     pub links: Vec<LinkId>,
@@ -78,7 +78,7 @@ fn numbered(
     Ok(groups)
 }
 
-/// The rail of each node: that of a NIC, or of all nodes below a switch if they have the same one.
+/// The rail of each node. A switch has a rail if all nodes below it have the same one.
 fn rails(topology: &Topology) -> Vec<Option<u16>> {
     let mut rails: Vec<Option<u16>> =
         (0..topology.hosts).map(|host| topology.rail_of(HostId(host))).collect();
@@ -109,7 +109,7 @@ mod tests {
     use crate::{ClosInput, ClosKind, SpineGroup, TopologySpec, TorusSpec, build, clos_defaults};
     use anabranch_base::{Duration, Purpose, Rate, stream};
 
-    /// Two segments of two servers with two NICs.
+    /// Two segments of two servers. Each server has two NICs.
     fn input() -> ClosInput {
         let link = Rate::from_gbps(400);
         ClosInput {
@@ -143,7 +143,7 @@ mod tests {
         let by = |selector: &str| groups(&spec, selector, GroupBy::Plane);
         assert_eq!(by("nic-links"), pairs("plane", "nic-links", [8, 8]));
         assert_eq!(by("server:0/nic:1"), pairs("plane", "server:0/nic:1", [1, 1]));
-        // Per plane 8 cables to NICs and 8 to spines, in both directions.
+        // Each plane has 8 cables to NICs and 8 cables to spines, and each cable has two links.
         assert_eq!(by("all"), pairs("plane", "all", [32, 32]));
         assert_eq!(by("plane:1/tor:0/up"), Ok(vec![("plane:1 of plane:1/tor:0/up".to_owned(), 2)]));
         let error = groups(&rails(&input()), "nic-links", GroupBy::Plane).unwrap_err();

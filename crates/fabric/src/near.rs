@@ -9,7 +9,7 @@ pub(super) fn near_multiples(n: u32, of: u32) -> Fix {
     if below == 0 { Fix::value(above) } else { Fix::text(format_args!("{below} or {above}")) }
 }
 
-/// The largest divisor of `n` up to `value` and the smallest one above it, with `more` added to each: "8 or 16".
+/// The largest divisor of `n` up to `value` and the smallest one above `value`, with `more` added to each: "8 or 16".
 pub(super) fn near_divisors(n: u32, value: u32, more: u32) -> Fix {
     let below = (1..=value.min(n)).rev().find(|d| n.is_multiple_of(*d));
     let above = (value.saturating_add(1)..=n).find(|d| n.is_multiple_of(*d));

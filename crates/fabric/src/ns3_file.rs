@@ -26,17 +26,17 @@ use lines::{File, Link};
 ///
 /// The header gives the number of cables. Lines after that number of cables are ignored, as in the simulators,
 /// whether they are further cables (see `unread_cables`) or prose. Nodes are numbered from 0 in any order. Hosts
-/// become hosts 0, 1 ... in the order of their numbers in the file, which are kept in [`Topology::host_file_ids`] and
-/// [`Switch::file_id`]. A switch with hosts is a ToR (tier 1); any other switch is one tier above its lowest
-/// neighbour. The error rate becomes [`Port::loss`](super::Port::loss) of both directions. The file contains no
-/// switch latency; every switch of the file has the latency `switch_latency`.
+/// become hosts 0, 1 ... in the order of their numbers in the file. [`Topology::host_file_ids`] keeps the numbers of
+/// hosts, and [`Switch::file_id`] those of switches. A switch with hosts is a ToR (tier 1); any other switch is one
+/// tier above its lowest neighbour. The error rate becomes [`Port::loss`](super::Port::loss) of both directions. The
+/// file contains no switch latency; every switch of the file has the latency `switch_latency`.
 ///
 /// A host with several links to switches is a NIC with one port per link, in the order of the lines. If the switches
 /// form several networks without a link between them, and port `p` of every host that has it leads to the same
 /// network, these networks are planes.
 ///
-/// In SimAI's files a host is a GPU with its NIC. `gpus_per_server` neighbouring GPUs are a server
-/// ([`Topology::servers`]). NVSwitches and their links are not part of the graph; they are represented by
+/// In SimAI's files a host is a GPU with its NIC. In the order of their numbers, every `gpus_per_server` GPUs are a
+/// server ([`Topology::servers`]). NVSwitches and their links are not part of the graph; they are represented by
 /// [`Servers::nvlink`](super::Servers::nvlink).
 ///
 /// A host with a cable to another host would have to forward packets of others, which hosts never do in this
@@ -45,9 +45,8 @@ use lines::{File, Link};
 /// these links. A packet therefore takes one more transmission at that rate at the sender and at the receiver.
 ///
 /// # Errors
-/// The error has the file and the line. Among others, it is about counts that do not match, a node that does not
-/// exist, a host without a link or with more than 16 links to switches alone, a rate of 0, or a graph that is not
-/// connected.
+/// The error has the file and the line. Examples are counts that do not match, a node that does not exist, a host
+/// without a link or with more than 16 links to switches alone, a rate of 0, and a graph that is not connected.
 pub fn parse_ns3(file_name: &str, text: &str, switch_latency: Duration) -> Result<Topology, TopologyError> {
     let file = File::read(file_name, text)?;
     let mut is_switch = file.switches()?;
@@ -92,8 +91,8 @@ impl Graph<'_> {
     /// The tier of each node: 0 for a host, 1 for a ToR, and so on; `None` for an NVSwitch.
     ///
     /// # Errors
-    /// A host without a link, a switch that has too many ports, no path to a host or more than 254 links to the
-    /// nearest switch with hosts, or more routes than are simulated.
+    /// A host has no link. A switch has too many ports, or no path to a host, or is more than 254 links away from the
+    /// nearest switch with hosts. There are more routes than can be simulated.
     fn tiers(&self) -> Result<Vec<Option<u8>>, TopologyError> {
         let mut neighbours = vec![Vec::new(); self.is_switch.len()];
         for link in &self.links {
@@ -182,7 +181,8 @@ impl Graph<'_> {
         let mut switches: Vec<Switch> = Vec::new();
         for &(tier, id) in &order[hosts..] {
             let index = switches.last().filter(|s| s.tier == tier).map_or(0, |s| s.index + 1);
-            // Nodes numbered after the file's nodes are the switches that were added for single hosts.
+            // Numbers after those of the file's nodes belong to switches that were added for hosts with a cable to
+            // another host.
             let in_file = id < self.file.header.nodes;
             let latency = if in_file { latency } else { Duration::ZERO };
             switches.push(Switch { tier, index, latency, file_id: in_file.then_some(id) });

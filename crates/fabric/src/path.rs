@@ -48,8 +48,8 @@ impl Topology {
     /// destination win.
     ///
     /// Each ToR is represented by its host ports with the slowest links. Up to 512 ToRs every pair is tried, which is
-    /// exact. With more, only ToR 0 and the ToR farthest from it are tried as sources. This is exact in fat trees,
-    /// where all ToRs are alike, and a good approximation in other graphs.
+    /// exact if each host has one port. With more ToRs, only ToR 0 and the ToR farthest from it are tried as sources.
+    /// This is exact in fat trees, where all ToRs are alike, and an approximation in other graphs.
     pub fn longest_path(&self, routing: &Routing) -> Vec<LinkId> {
         let ends = self.end_hosts();
         let tors = ends.len() as u32;

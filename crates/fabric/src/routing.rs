@@ -112,14 +112,13 @@ impl Routing {
         self.nearest_ports(topology, self.tor_index(src, src_port), dst, among)
     }
 
-    /// The ports of `dst` at the least distance from the switch `from`, as a mask: bit `p` stands for port `p`. No bit
+    /// The ports of `dst` at the least distance from the switch `from`, as a mask in which bit `p` is port `p`. No bit
     /// is set if no port can be reached. Only ports in the mask `among` count, so that a sender can leave out ports
     /// that it knows to be dead. Ports whose links were not alive when the routes were made are left out too, unless
     /// these are all ports of the mask.
     ///
-    /// With separate planes the result is the port in the plane of the switch. If `from` is the ToR of some of the
-    /// ports, the result is these ports. If planes are connected, there may be several ports. The function follows
-    /// the routes to each port hop by hop.
+    /// With planes, only the port in the plane of the switch can be reached. Without planes, several ports may be at
+    /// the least distance. The function follows the routes to each port hop by hop.
     pub fn nearest_ports(&self, topology: &Topology, from: u32, dst: HostId, among: u16) -> u16 {
         let dead = self.dead_ports.get(dst.index()).copied().unwrap_or(0);
         let among = if among & !dead == 0 { among } else { among & !dead };

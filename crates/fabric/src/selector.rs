@@ -24,7 +24,7 @@ use std::str::FromStr;
 /// | `host:5/port:1` | the uplink of one port of a host |
 /// | `server:3`, `server:3/nic:2`, `server:3/nic:2/port:1` | the uplinks of all NICs of a server, of one NIC, or of one port |
 /// | `rail:3` | the uplinks of the NICs with this number in their servers |
-/// | `tor-uplinks`, `agg-uplinks` ... | all links upwards from a tier |
+/// | `tor-uplinks`, `agg-uplinks` ... | the links of `/up` of all switches of a tier |
 /// | `host-links`, `nic-links` | the uplinks of all hosts |
 /// | `nic-links:plane:1` | the uplinks of all hosts in a plane |
 /// | `plane:2` | all links of a plane, in both directions |
@@ -60,7 +60,7 @@ pub struct Selector {
     form: Form,
 }
 
-/// The error for a selector that cannot be read, or that names nothing in a topology.
+/// The error for a selector that cannot be read, or that names nothing suitable in a topology.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{selector:?}: {problem}")]
 pub struct SelectorError {
@@ -160,9 +160,9 @@ impl Selector {
         self.cable || !matches!(self.form, Form::Ports { .. } | Form::Between(..))
     }
 
-    /// The directed links that the selector names in `topology`, ascending and distinct. The links of a tier are
-    /// those in upward direction; with the prefix `cable:`, they are those in both directions. Only forms with a
-    /// share or a number draw from `random`; they select distinct cables.
+    /// The directed links that the selector names in `topology`, ascending and distinct. With the prefix `cable:`, both
+    /// directions of each link are included. Only forms with a share or a number of cables, such as `tor-uplinks:4`,
+    /// draw from `random`; they select distinct cables.
     ///
     /// # Errors
     /// The topology has no such link or not enough of them, or the selector names switches.

@@ -6,7 +6,7 @@ use anabranch_base::{Duration, HostId, Rate};
 const NONE: u32 = u32::MAX;
 
 /// The servers of a fabric. Servers are numbered from 0, and the NICs within a server likewise; the number of a NIC
-/// within its server is its **rail**. GPUs are numbered server by server, and these numbers are the ranks.
+/// within its server is its **rail**. GPUs are numbered server by server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Servers {
     /// The first entry of each server in `nics`, followed by the number of entries.
@@ -52,7 +52,7 @@ pub struct ServerParts {
 
 impl Servers {
     /// Equal servers, whose NICs are the hosts, server by server. GPU `g` of `gpus` uses NIC `g * nics / gpus`.
-    /// `of_domain` neighbouring servers share an NVLink domain.
+    /// Every `of_domain` consecutive servers share an NVLink domain.
     pub fn uniform(servers: u32, gpus: u32, nics: u32, of_domain: u32) -> Servers {
         let nic = |server: u32, rail: u32| HostId(server * nics + rail);
         let parts = (0..servers).map(|server| ServerParts {
@@ -116,7 +116,7 @@ impl Servers {
         self.nic_of_gpu.len() as u32
     }
 
-    /// The GPUs of `server`, by rank.
+    /// The numbers of the GPUs of `server`.
     pub fn gpus_of(&self, server: u32) -> std::ops::Range<u32> {
         self.gpu_base[server as usize]..self.gpu_base[server as usize + 1]
     }

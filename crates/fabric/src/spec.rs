@@ -47,7 +47,8 @@ pub enum TopologySpec {
     CrossDc(CrossDcSpec),
     /// A rail-optimised cluster, in which each leaf serves the NICs of one rail.
     Rails(ClosSpec),
-    /// A Clos network in each plane, in which each leaf serves whole servers and NICs have several ports.
+    /// A Clos network in each plane, in which each leaf serves whole servers. By default a NIC has four ports, one
+    /// in each plane.
     MultiPlane(ClosSpec),
     /// Alibaba's HPN: rails, by default in two planes.
     Hpn(ClosSpec),
@@ -63,7 +64,7 @@ pub enum TopologySpec {
     Graph {
         /// The file's name, as the scenario gives it.
         file: String,
-        /// The latency of the switches; a file of ns-3 does not contain it.
+        /// The latency of the switches, which the file does not contain.
         switch_latency: Duration,
     },
     /// A user-defined topology from a registry.
@@ -80,7 +81,7 @@ pub type RegisteredTopology = Registered<TopologyFactory>;
 pub type TopologyFactory = dyn Fn(&mut TopologyBuilder, &Parameters) -> Result<(), Refused> + Send + Sync;
 
 impl TopologySpec {
-    /// The number of hosts; none if only a file or user-defined code determines it.
+    /// The number of hosts; `None` if only a file or user-defined code determines it.
     pub fn hosts(&self) -> Option<u32> {
         match self {
             TopologySpec::FatTree { hosts, .. }
@@ -98,7 +99,7 @@ impl TopologySpec {
         }
     }
 
-    /// The Clos network of servers that the specification describes; none for other topologies.
+    /// The Clos network of servers that the specification describes; `None` for other topologies.
     pub fn clos(&self) -> Option<(ClosKind, &ClosSpec)> {
         match self {
             TopologySpec::Rails(spec) => Some((ClosKind::Rails, spec)),
@@ -109,7 +110,7 @@ impl TopologySpec {
         }
     }
 
-    /// The rate of the links, if all links have the same rate and the specification gives it.
+    /// The rate of the links, if all link rates in the specification are equal; `None` otherwise, and if it has none.
     pub fn link(&self) -> Option<Rate> {
         let rates = match self {
             TopologySpec::FatTree { tier, .. } => tier.iter().map(|tier| tier.link).collect(),
@@ -195,9 +196,9 @@ pub struct TierSpec {
     pub link_latency: Duration,
     /// The latency of the tier's switches.
     pub switch_latency: Duration,
-    /// The number of ports down.
+    /// The number of ports down of each switch.
     pub radix_down: u32,
-    /// The number of ports up (0 in the top tier).
+    /// The number of ports up of each switch (0 in the top tier).
     pub radix_up: u32,
     /// The number of parallel cables between a switch of this tier and one below it.
     pub bundle: u32,

@@ -103,8 +103,9 @@ impl Topology {
     }
 
     /// The rate between two halves of the hosts. In a tree it is half of the rate that the narrowest tier carries
-    /// upwards, where the hosts count as a tier. If switches are connected directly, it is the rate of the links
-    /// between the first and the last half of the switches. None for other fabrics with links within a tier.
+    /// upwards, where the hosts count as a tier. In a fabric of one tier whose switches are connected directly, it is
+    /// the rate of the links from the first half of the switches to the other half. `None` for other fabrics with links
+    /// within a tier.
     fn bisection(&self, tiers: &[TierSummary], rates: &[Rates]) -> Option<Rate> {
         let is_direct = tiers.len() == 1 && tiers[0].level_cables > 0;
         let rate = if is_direct {

@@ -73,7 +73,7 @@ pub fn parse_topo(file_name: &str, text: &str) -> Result<TopologySpec, TopologyE
             ShapeKey::RadixUp => (blocks[e.tier], RADIX_UP),
             ShapeKey::Bundle => (blocks[e.tier], BUNDLE),
         };
-        // The proposed value, preceded by the file's key.
+        // The fix in the error consists of the file's key and the proposed value.
         let Problem { message, fix } = e.problem;
         let problem = match fix {
             Some(_) if key == SPEED => Problem::with_text(message, format_args!("{key} 100, or another one")),

@@ -86,10 +86,10 @@ impl<'a> YamlDocument<'a> {
         }
     }
 
-    /// Reads a finite number of `unit`, at least 0.
+    /// Reads a finite number that is at least 0.
     ///
     /// # Errors
-    /// Any other value.
+    /// Any other value. The error has `key` and `unit`, the unit of the number.
     pub fn number(&self, node: &YamlNode, key: &str, unit: &str) -> Result<f64, TopologyError> {
         let number = node.text.parse::<f64>().ok();
         number.filter(|number| number.is_finite() && *number >= 0.0).ok_or_else(|| {

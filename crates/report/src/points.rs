@@ -3,7 +3,7 @@
 use crate::groups::named;
 use anabranch_results::PointFacts;
 
-/// Each distinct finding with the names of the points at which it applies, in the order of the first points.
+/// Each distinct finding with the names of the points at which it applies, in the order in which findings first occur.
 pub(crate) fn by_finding<'a, T: PartialEq>(
     points: &'a [PointFacts],
     of: impl Fn(&'a PointFacts) -> T,

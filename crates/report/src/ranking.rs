@@ -28,11 +28,11 @@ const SLOWDOWN: Quantity = Quantity {
     is_time: false,
 };
 
-/// The quantity by which schemes are ranked. Jobs are ranked by the CCT of the slowest one. Messages of a Poisson
-/// process, or of several lengths, are ranked by the P99 slowdown. Other messages (permutations, incasts) are ranked
-/// by the FCT of the slowest message, which determines the end of the run.
+/// The quantity by which schemes are ranked. For jobs, it is the CCT of the slowest job. For messages of a Poisson
+/// process or of several lengths, it is the P99 slowdown. For other messages (permutations, incasts), it is the FCT of
+/// the slowest message.
 pub(crate) fn ranked_quantity(set: &ResultSet) -> Quantity {
-    // Where the compared class has messages of its own, which have slowdowns, the jobs are those of another class.
+    // If the compared class has messages of its own, they have slowdowns, and the jobs belong to another class.
     if set.actual().iter().any(|run| run.jobs > 0 && run.number("slowdown_mean").is_none()) {
         return CCT;
     }
@@ -45,7 +45,7 @@ pub(crate) fn ranked_quantity(set: &ResultSet) -> Quantity {
     }
 }
 
-/// The smallest lead that counts, as a fraction. No measurement of a real fabric is more precise.
+/// The smallest lead that counts, as a fraction.
 pub(crate) const LEAST_LEAD: f64 = 0.01;
 
 /// The largest difference between schemes that tie, as a fraction of the first scheme's mean. The upper end of the 95 %
@@ -77,8 +77,8 @@ pub(crate) struct RankedScheme {
     /// seeds change nothing at this point, or if the faults affected only other schemes. If the seeds do not
     /// determine one rank, this is the last rank that they permit.
     pub rank: Option<usize>,
-    /// The rank. If the seeds do not determine one rank, this is the first rank that they permit, which is less than
-    /// `rank`.
+    /// The rank, or 1 without a rank. If the seeds do not determine one rank, this is the first rank that they permit,
+    /// which is less than `rank`.
     pub at_best: usize,
     /// The largest ratio of the scheme's time to that of the first scheme of its rank, computed from the upper end of
     /// the 95 % interval of the differences. It is `None` for the first scheme of a rank and for a scheme without a
@@ -94,11 +94,11 @@ pub(crate) struct RankedScheme {
     /// The number of finished runs with faults that affected no data and cost no time, and the number of all runs
     /// that have results.
     pub unhit: [usize; 2],
-    /// The ranked quantity over the runs that faults affected, if faults affected some runs but not others. It is
-    /// `None` if any run of the scheme is missing or did not finish.
+    /// The mean of the ranked quantity over the runs that faults affected, if faults affected some runs but not others.
+    /// It is `None` if any run of the scheme is missing or did not finish.
     pub where_hit: Option<f64>,
-    /// Whether the scheme has several seeds and all of them gave the same number. They are then no more evidence than a
-    /// single seed.
+    /// Whether the scheme has several seeds and all of them gave the same number. Such seeds are no more evidence than
+    /// a single seed.
     pub is_one_run: bool,
     /// Whether no fault affected the scheme's data or cost it any time in any seed, although faults affected other
     /// schemes at the same point. A possible cause is that hashing avoided the failed link. The result does not show
@@ -205,8 +205,8 @@ struct PlacedRank {
     tie_within: Option<f64>,
 }
 
-/// The ranks of the schemes in `placed`, which holds ascending positions in `order`. For each position, `faster` has
-/// the number of schemes that are faster.
+/// The ranks of the schemes in `placed`, which holds ascending positions in `order`. For each position in `order`,
+/// `faster` has the number of schemes that are faster than the scheme at this position.
 ///
 /// # Errors
 /// Two positions, if the seeds show neither a difference nor a tie between their schemes.

@@ -118,7 +118,7 @@ fn scheme(written: &Table, rto: Option<String>) -> SchemeFacts {
 #[derive(Default)]
 struct Timeouts<'a> {
     everywhere: Vec<Option<&'a str>>,
-    /// The timeouts at each point that has its own schemes. The entry is empty for the other points.
+    /// The timeouts at each point. The entry of a point without its own schemes is empty.
     of_points: Vec<Vec<Option<&'a str>>>,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Row {
     pub paper: String,
     /// The number measured with the figure's default setup, and its outcome.
     pub default: String,
-    /// The lowest and the highest measured number.
+    /// The lowest and the highest number measured over the setups.
     pub span: String,
     /// The number of setups under which the claim holds.
     pub holds: String,

@@ -42,8 +42,8 @@ pub(crate) fn alltoall_concurrency(set: &ResultSet, points: &[PointFacts]) -> Op
 }
 
 /// A note that a ring whose ranks are in host order puts little load on a fabric: only one host of each ToR sends to
-/// another ToR, so neither oversubscription nor hashing matters. There is no note for other jobs, if each host has
-/// its own ToR, or if all hosts share one ToR.
+/// another ToR, so neither oversubscription nor hashing matters. There is no note for other jobs or placements, if each
+/// host has its own ToR, or if all hosts share one ToR.
 pub(crate) fn ring_in_host_order(points: &[PointFacts]) -> Option<String> {
     let of_tor = |point: &PointFacts| {
         let algorithm = point.workload.algorithm.as_deref();
@@ -83,8 +83,8 @@ fn number_at_points(
     Some((number, begin))
 }
 
-/// Notes on the delay by timeouts, which compare the slowest messages with a timeout to the slowest without one. They
-/// are empty if no timer expired. The results do not contain the time that a message or a job waited for a timeout,
+/// Notes on the delay by timeouts, which compare the slowest messages with a timeout to the slowest without one. There
+/// are no notes if no timer expired. The results do not contain the time that a message or a job waited for a timeout,
 /// because other packets are sent while a timer runs.
 pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     let groups = groups(set);
@@ -126,8 +126,8 @@ impl TimeoutDelays {
     }
 }
 
-/// The delays of messages with a timeout in a group. The result is none if no message is known to have had a timeout:
-/// if messages share a queue pair, its timeouts cannot be attributed to one message.
+/// The delays of messages with a timeout in a group. The result is none if no finished message is known to have had a
+/// timeout. If messages share a queue pair, its timeouts cannot be attributed to one message.
 fn timeout_delays(set: &ResultSet, group: &Group<'_>) -> Option<TimeoutDelays> {
     let flows_of = |index: usize| {
         let first = set.flows.partition_point(|flow| (flow.run as usize) < index);

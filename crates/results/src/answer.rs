@@ -41,7 +41,7 @@ pub struct Trial {
     pub value: String,
     /// The measured side. It is `None` if messages or jobs did not finish, or if the run has no such number.
     pub measured: Option<f64>,
-    /// The side with which the measured one is compared. It is `None` if this run did not finish, or a run at an end
-    /// of the search range on which it depends.
+    /// The side with which the measured one is compared. It is `None` if this run did not finish, or if a run at an end
+    /// of the search range did not finish and the side depends on that run.
     pub bound: Option<f64>,
 }

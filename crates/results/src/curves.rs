@@ -35,7 +35,7 @@ struct RowRange {
 /// The curves of one run of a result set, in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FiledCurves {
-    /// The index of the run in the result set to which the curves belong ([`FiledCurves::run`]).
+    /// The index of the run in the result set to which the curves belong.
     pub run: u32,
     /// The file with the curves.
     pub file: Arc<CurveFile>,
@@ -47,7 +47,7 @@ impl CurveFile {
     /// Indexes the curves in the file at `path`. The results have `runs` runs.
     ///
     /// # Errors
-    /// The file cannot be read, or does not hold the curves of `runs` runs in the order of the runs.
+    /// The file cannot be read, has a row of a run that does not exist, or is not in the order of the runs.
     pub(crate) fn open(path: &Path, runs: usize) -> Result<CurveFile, ResultsError> {
         let mut names: BTreeSet<Arc<str>> = BTreeSet::new();
         let mut ranges: Vec<RowRange> = Vec::new();
@@ -105,7 +105,7 @@ impl CurveFile {
 }
 
 impl FiledCurves {
-    /// Writes the curves of one run to a file at `path`, where they stay until the results are written.
+    /// Writes the curves of one run to a file at `path`.
     ///
     /// # Errors
     /// The file cannot be written, or not be read back.

@@ -1,4 +1,5 @@
-//! The runs of a campaign: a folder with a subfolder for each run. It is on one disk, which several machines may share.
+//! The runs of a campaign: a folder with a subfolder for each run. The folder is on one disk, which several machines
+//! may share.
 
 use crate::{ResultSet, ResultsError};
 use std::collections::BTreeMap;
@@ -38,8 +39,8 @@ pub enum DatasetError {
 
 impl Dataset {
     /// Reserves `folder` for the runs of `plan`, a resolved scenario that refers to the files `inputs`. The folder is
-    /// created if it does not exist. Several machines may do this at the same time, because they write the same
-    /// content.
+    /// created if it does not exist. Several machines may reserve it for the same plan at the same time, because they
+    /// write the same content.
     ///
     /// # Errors
     /// The folder holds the runs of another plan, or cannot be read or written.

@@ -1,8 +1,8 @@
 //! The encoding of values as input of a digest.
 
-/// Feeds fields to the hash. Different sequences of fields of the same types give different bytes, where all NaNs
-/// count as equal, and so do zero and minus zero. Numbers are encoded as 8 bytes in little-endian order, texts with
-/// their length, and options and variants with a tag.
+/// Feeds fields to the hash. Different sequences of fields of the same types give different bytes. All NaNs are
+/// encoded alike, and minus zero is encoded like zero. Numbers are encoded as 8 bytes in little-endian order, texts
+/// with their length, and options and variants with a tag.
 #[derive(Default)]
 pub struct Encoder(blake3::Hasher);
 

@@ -37,7 +37,7 @@ pub enum ResultsError {
     NotResults {
         /// The path.
         path: PathBuf,
-        /// The reason: the part that is missing, or the form of the path.
+        /// The reason, such as a missing manifest.
         why: &'static str,
     },
     /// The folder was written by a version of Anabranch with another file format.

@@ -12,7 +12,7 @@ pub(super) struct HostClasses {
 }
 
 impl HostClasses {
-    /// Round robins of these classes, without senders. None if there is only one class.
+    /// An empty round robin for each class beyond the first one. None if there is only one class.
     pub fn new(network: &Network<'_>) -> Option<HostClasses> {
         let beyond = network.classes.len();
         (beyond > 0).then(|| HostClasses { rounds: vec![Round::EMPTY; beyond] })
@@ -36,14 +36,15 @@ impl Host {
         round.make_ready(&mut self.senders, index);
     }
 
-    /// Exchanges the round robin of the first class for that of `class`, or back.
+    /// Swaps the round robin of `class` with `round`. A second call swaps them back. The call has no effect for the
+    /// first class.
     fn swap_rounds(&mut self, class: u8) {
         if let (Some(classes), Some(beyond)) = (&mut self.classes, usize::from(class).checked_sub(1)) {
             std::mem::swap(&mut self.round, &mut classes.rounds[beyond]);
         }
     }
 
-    /// Sends the next packet of a NIC with several classes, whose link is free.
+    /// Sends the next packet of a NIC with several classes. The link of the NIC is free.
     #[cold]
     #[inline(never)]
     pub(super) fn serve_by_class<O: Observer>(&mut self, at: &mut Context<'_, O>) {

@@ -49,7 +49,7 @@ impl Host {
         }
     }
 
-    /// Sends the next packet of a NIC with one port, whose link is free.
+    /// Sends the next packet of a NIC with one port. The link of the NIC is free.
     #[inline]
     pub(super) fn serve<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         if self.is_special && self.serve_special(at) {
@@ -66,8 +66,8 @@ impl Host {
         self.egress.transmit(PORT, &frame, at);
     }
 
-    /// Sends what a NIC with one port sends before the usual packets: a pause frame that is due, or the next packet of
-    /// several classes. Returns false if the usual packets are next.
+    /// Sends the pause frame that is due at a NIC with one port. If none is due and there are several classes, the next
+    /// packet of any class is sent. Returns false if no pause frame is due and there is one class.
     #[cold]
     #[inline(never)]
     fn serve_special<O: Observer>(&mut self, at: &mut Context<'_, O>) -> bool {
@@ -91,9 +91,9 @@ impl Host {
         frame
     }
 
-    /// The next packet of a sender, by round robin over queue pairs. If the NIC has several ports, `ports` tells
-    /// which of them are free. Load balancers see the free ports, and a queue pair that uses a single port keeps its
-    /// packets while that port cannot send.
+    /// The next packet of a sender, by round robin over queue pairs. If the NIC has several ports, `ports` tells which
+    /// of them can send now. Load balancers see these ports, and a queue pair that uses a single port keeps its packets
+    /// while that port cannot send.
     #[inline(always)]
     pub(super) fn next_data(&mut self, now: Time, ports: Option<PortsNow>) -> Option<Packet> {
         let mut held_back = 0;
@@ -136,7 +136,7 @@ impl Host {
                 return Some(packet);
             }
             if slot.sender.paces() {
-                // The sender may have data that only waits for its pacing time.
+                // The sender may have data that waits for its pacing time.
                 self.arm(qp, index, now);
             }
         }

@@ -4,7 +4,7 @@
 //! failover avoids ports whose links are down. With `entropy`, a load balancer that spreads packets over entropy
 //! values therefore also spreads them over ports and planes. A packet whose port is busy waits at that port, so that
 //! other ports do not stay idle. When the number of a queue pair's packets that wait at ports equals the number of
-//! ports, the queue pair gets no turn until one of them leaves.
+//! ports, the queue pair gets no turn until one of these packets leaves.
 
 use super::round::SenderSlot;
 use super::{DONE, Host, PORT};
@@ -35,7 +35,7 @@ pub(super) struct SeveralPorts {
 #[derive(Clone, Copy)]
 pub(super) struct PortsNow {
     several: SeveralPorts,
-    /// The ports of the NIC, with masks of those that can send now and of those whose links are up.
+    /// The number of ports, a mask of the ports that can send now, and a mask of the ports whose links are up.
     pub nic: NicPorts,
     /// A bit mask of the ports whose links are up, as far as the NIC knows.
     up: u16,
@@ -65,7 +65,7 @@ impl SeveralPorts {
     }
 
     /// The port that `number` selects: `number` modulo the number of ports. If the NIC fails over and this port is not
-    /// in the mask `up`, another port of the mask is selected, if it has one.
+    /// in the mask `up`, another port of the mask is selected, unless the mask is empty.
     fn port_by(&self, number: u32, up: u16) -> u16 {
         let ports = u32::from(self.ports);
         let port = (number % ports) as u16;
@@ -84,7 +84,7 @@ impl SeveralPorts {
         self.port_by(number, up)
     }
 
-    /// The ports as load balancers and receivers see them. Masks may have more bits than there are ports.
+    /// The ports as load balancers and receivers see them. Bits of `free` and `up` beyond the ports are ignored.
     fn nic(&self, free: u16, up: u16) -> NicPorts {
         let all = ((1_u32 << self.ports) - 1) as u16;
         NicPorts { count: self.ports, free: free & all, up: up & all }
@@ -158,7 +158,8 @@ impl Host {
         self.fill_ports(at);
     }
 
-    /// Sends data packets while there are some and a port is idle. A packet whose port is busy waits at that port.
+    /// Sends data packets while there are some and a port can send. A packet whose port is busy or paused waits at that
+    /// port.
     #[inline(never)]
     pub(super) fn fill_ports<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         while let Some(mut several) = self.several.as_deref().copied() {

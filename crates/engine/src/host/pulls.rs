@@ -1,5 +1,5 @@
-//! The pulls of a host whose receivers grant credit (`eqds`, and `uet` with credit). One pacer serves all its
-//! receivers.
+//! The pulls of a host whose receivers grant credit (`eqds`, and `uet` with credit). One pacer serves all receivers of
+//! the host.
 
 use super::{DONE, Host, PULLS};
 use crate::context::Context;
@@ -34,8 +34,8 @@ impl Pulls {
 }
 
 impl Host {
-    /// Adds a receiver to the pacer's queue if it has demand. `index` is the position of the receiver, and `slot` is
-    /// that of its queue pair among those on which the host receives.
+    /// Adds a receiver to the pacer's queue if the receiver has demand. `index` is its index in `receivers`, and `slot`
+    /// is the index of its queue pair in `incoming`.
     pub(super) fn request_pull(&mut self, slot: usize, index: usize, now: Time) {
         let Some(pulls) = &mut self.pulls else { return };
         if self.receivers[index].requests_pull() {

@@ -1,8 +1,8 @@
 //! The reception of a host with a fault of the host itself: a slow receiver, or a NIC that storms with pauses.
 //!
-//! Data that a slow receiver has not taken yet waits in a buffer of its NIC. Once the buffer is full, the NIC pauses
-//! its links, and resumes them when two full packets fit again or nothing waits. Data that still arrives after the
-//! links were paused goes into the headroom. In a lossy class the NIC drops data that does not fit.
+//! Data that a slow receiver has not taken yet waits in a buffer of its NIC. In a lossless class the NIC pauses its
+//! links once the data exceeds the buffer, and resumes them when two full packets fit again or nothing waits. Data that
+//! still arrives after the links were paused goes into the headroom. The NIC drops data that does not fit.
 
 use super::{Host, RECEPTION};
 use crate::context::Context;
@@ -21,12 +21,13 @@ use std::collections::VecDeque;
 /// its links, unless nothing waits.
 const RESUME_PACKETS: u64 = 2;
 
-/// The reception of a host with a fault of the host itself (see above).
+/// The reception of a host that is a slow receiver or storms with pauses at some time.
 pub(super) struct Reception {
     /// The first uplink of the host. A slow receiver is a fault of all uplinks of the host, so one of them suffices to
     /// find the fault.
     uplink: LinkId,
-    /// The rate of all ports together, at which a host without a fault takes data that still waits.
+    /// The sum of the rates of all ports. When the host is no longer slow, it takes the data that still waits at this
+    /// rate.
     rate: Rate,
     /// The data that the host has not taken yet, with its telemetry.
     waiting: VecDeque<(Frame, Option<IntStack>)>,
@@ -36,11 +37,13 @@ pub(super) struct Reception {
     buffer: u64,
     /// The bytes beyond `buffer` that may still arrive once the links are paused. 0 in a lossy class.
     headroom: u64,
-    /// The bytes by which `held` must be below `buffer` before the NIC resumes its links, unless `held` is 0.
+    /// The least number of bytes by which `held` must be below `buffer` before the NIC resumes its links. If `held` is
+    /// 0, the NIC resumes them in any case.
     resume: u64,
-    /// Whether `held` has exceeded `buffer`, and has since then neither fallen by `resume` below it nor to 0.
+    /// Whether the links should be paused: set when `held` exceeds `buffer`, and reset when `held` falls to
+    /// `buffer - resume` or to 0.
     full: bool,
-    /// The time at which the host has taken the oldest data. [`Time::NEVER`] if none waits.
+    /// The time at which the host will have taken the oldest waiting packet. [`Time::NEVER`] if none waits.
     taken_at: Time,
     /// The pauses of each port. Empty in a lossy class.
     pauses: Vec<PortPauses>,
@@ -54,7 +57,8 @@ struct PortPauses {
     state: PauseState,
     /// Whether a pause storm of the host is in effect.
     storms: bool,
-    /// The time at which a pause that still holds is sent again, half a pause after the last pause frame.
+    /// The time at which a pause that still holds is sent again, half the longest pause after the last XOFF frame.
+    /// [`Time::NEVER`] if no pause is to be sent again.
     refresh: Time,
 }
 
@@ -100,7 +104,8 @@ impl Reception {
         self.waiting.len() as u64
     }
 
-    /// The time at which the host has taken the oldest data, if it begins now.
+    /// The time at which the host will have taken the oldest waiting packet, if it begins at `now`. [`Time::NEVER`] if
+    /// none waits.
     fn time_to_take(&self, network: &Network<'_>, now: Time) -> Time {
         self.waiting.front().map_or(Time::NEVER, |(frame, _)| {
             network.faults.taken_by_host(self.uplink, now, frame.packet.wire_bytes, self.rate)
@@ -114,8 +119,7 @@ fn half_pause(network: &Network<'_>, link: LinkId) -> Duration {
 }
 
 impl Host {
-    /// Handles a packet for a receiver at a host that is a slow receiver or storms with pauses. Such a host may take
-    /// the packet only later.
+    /// Handles a packet for a receiver at a host with a reception. The host may take the packet later.
     #[cold]
     #[inline(never)]
     pub(super) fn receive<O: Observer>(
@@ -208,7 +212,7 @@ impl Host {
         self.arm_reception(Some(at.now), at.network);
     }
 
-    /// Sends the pause frame that is due at `port`, whose link is free. Returns false if none is.
+    /// Sends the pause frame that is due at `port`. The link of the port is free. Returns false if no frame is due.
     pub(super) fn send_due_pause<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> bool {
         let Some(reception) = &mut self.reception else { return false };
         if !self.egress.port(port).pause_pending {

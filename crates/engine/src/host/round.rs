@@ -6,7 +6,7 @@ use anabranch_proto::transport::AnySender;
 const NONE: u32 = u32::MAX;
 
 /// A sender with its state in the round robin.
-// This order of the fields puts them into one cache line with the beginning of the sender.
+// This order of the fields puts them directly before the beginning of the sender, mostly in the same cache line.
 #[repr(C)]
 pub struct SenderSlot {
     /// The number of the sender's queue pair among those on which the host sends.
@@ -15,7 +15,7 @@ pub struct SenderSlot {
     next: u32,
     /// Whether the sender is in the round robin.
     ready: bool,
-    /// Whether the queue pair was done while the sender was in the round robin.
+    /// Whether the queue pair became done while the sender was in the round robin.
     done: bool,
     /// The number of the sender's data packets that wait at ports of the NIC.
     pub at_ports: u8,
@@ -29,7 +29,7 @@ pub struct SenderSlot {
     pub later: Time,
     /// The entropy value of the sender's last data packet.
     ev: Option<u16>,
-    /// The number of data packets whose entropy value differs from that of the packet before.
+    /// The number of data packets whose entropy value differs from the value of the data packet before.
     pub path_changes: u32,
     /// The transport's sender.
     pub sender: AnySender,

@@ -4,7 +4,7 @@ use super::round::SenderSlot;
 use anabranch_proto::transport::SenderCounters;
 use serde::{Deserialize, Serialize};
 
-/// Sums of counters over senders, except for `most_nacks`.
+/// Counters of senders, summed over the senders. Only `most_nacks` is a maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// Data packets sent again.
@@ -47,9 +47,9 @@ pub struct QpStats {
     pub retransmissions: u32,
     /// Timeouts that fired.
     pub timeouts: u32,
-    /// Data packets whose entropy value differs from that of the packet before.
+    /// Data packets whose entropy value differs from the value of the data packet before.
     pub path_changes: u32,
-    /// Data packets whose payload was lost. The network counts them, not the sender.
+    /// Data packets whose payload was lost.
     pub lost: u32,
 }
 

@@ -10,7 +10,7 @@ use anabranch_base::{Duration, HostId, Purpose, QpId, Time, draw_at, scaled, str
 use anabranch_proto::transport::AnySender;
 use std::cmp::Reverse;
 
-/// The ticks of a host whose timers are not exact.
+/// The ticks and the random delays of timeouts of a host whose timers are not exact.
 pub(super) struct Ticks {
     /// The time between two ticks. It is 0 if timeouts do not wait for ticks.
     every: Duration,
@@ -22,7 +22,7 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
-    /// The ticks of a host. None if timers are exact.
+    /// The ticks of a host. None if there are neither ticks nor jitter.
     pub fn new(network: &Network<'_>, host: HostId) -> Option<Ticks> {
         let (every, jitter) = (network.scheme.fabric.timer_tick, network.scheme.fabric.timer_jitter);
         if every == Duration::ZERO && jitter == Duration::ZERO {

@@ -29,7 +29,7 @@ impl<'a> Ideals<'a> {
         }
     }
 
-    /// The ideal CCT of each job. It follows from the scheme of the job's class.
+    /// The ideal CCT of each job under the scheme of the job's class.
     pub fn ccts(&self, workload: &Workload, class_of: impl Fn(&Job) -> u8) -> Vec<Duration> {
         let mut ccts = self.first.ccts(workload);
         for (beyond, ideal) in self.others.iter().enumerate() {

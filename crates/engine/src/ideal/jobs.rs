@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// The times of a message that is alone in the network, counted from the time of its posting.
 #[derive(Clone, Copy)]
 struct UnloadedTimes {
-    /// The bytes of the message on the wire, with headers.
+    /// A lower bound of the bytes of the message on the wire, with headers.
     wire: u64,
     /// The time from posting until the last byte arrives at the receiver.
     arrival: u64,
@@ -262,8 +262,9 @@ impl Activations {
         *self = Activations { all: self.all, ..Activations::NONE };
     }
 
-    /// The earliest time at which a gate that needs `needs` activations can open. This is the last activation if the
-    /// gate needs all of them. Otherwise it is the first one, as a lower bound, or 0 if other jobs may open the gate.
+    /// A lower bound of the time at which a gate that needs `needs` activations opens. If the gate needs all
+    /// activations, the bound is the time of the last one. Otherwise it is the time of the first one, or 0 if other
+    /// jobs may open the gate.
     fn open(&self, needs: u32) -> u64 {
         match needs {
             _ if needs >= self.all => self.latest,
@@ -334,8 +335,8 @@ impl<'w> JobGates<'w> {
     }
 }
 
-/// The earliest posting of each message of a job, counted from that of its first message or step, and the end of the
-/// chain of messages and steps that wait for each other. The function restores `gates` before it returns.
+/// The earliest posting of each message of a job, and the end of the chain of messages and steps that wait for each
+/// other. Both are counted from the beginning of the job. The function restores `gates` before it returns.
 fn starts(
     workload: &Workload,
     job: &Job,

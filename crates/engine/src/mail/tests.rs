@@ -152,7 +152,7 @@ struct Sent {
 }
 
 /// The frames that are sent within a synchronisation window, the length of the future window that is added after it,
-/// and the idle time. An even idle time stands for none. An odd one has no effect if frames are still on their way.
+/// and the idle time. An even idle time stands for none. An odd one has no effect if a later window has mail.
 #[derive(Clone, Debug)]
 struct Step {
     length: u64,
@@ -381,7 +381,7 @@ impl TestMail {
     fn jump(&mut self, otherwise: u64, length: u64) {
         let first = self.far.iter().map(|far| far.arrival.time.0).min().unwrap_or(otherwise);
         let first = first.max(self.ends[0]);
-        // Before it jumps, the engine checks each window that has slots, so that the number rises by as many.
+        // Before the engine jumps, it advances past all windows that have slots, which increases the window number.
         self.number += self.ends.len() as u64;
         self.ends.fill(first);
         (0..self.ends.len()).for_each(|_| self.advance(length));

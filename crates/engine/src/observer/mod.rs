@@ -13,9 +13,10 @@ pub use registered::{AnyRecorder, Curve, NamedObservers, ObserverFactory, Observ
 
 /// An observer of a run. It cannot change anything, so results do not depend on it.
 ///
-/// Each node has an observer of its own ([`fork`](Self::fork)). That observer gets all events of the node in their
-/// order. If it does not require this ([`wants_node_order`](Self::wants_node_order)), it gets the events of each port
-/// in their order. At the end of the run the observers are joined ([`join`](Self::join)), in the order of their nodes.
+/// Each node has an observer of its own ([`fork`](Self::fork)). That observer gets all events of the node. They come in
+/// their order if the observer requires this ([`wants_node_order`](Self::wants_node_order)). Otherwise only the events
+/// of each port are in order. At the end of the run the observers are joined ([`join`](Self::join)), in the order of
+/// their nodes.
 /// The result therefore does not depend on the number of threads, whatever `join` does. Events of a link belong to the
 /// node that sends on it, a delivery to the destination of the queue pair, an acknowledgement to its source, and a drop
 /// at a slow receiver ([`refused_by_host`](Self::refused_by_host)) to that receiver.
@@ -131,7 +132,7 @@ pub trait Observer: Send {
     }
 }
 
-/// Both observers get all events, but the counts of victims only if they want them.
+/// Both observers get all events, except that an observer gets the counts of victims only if it wants them.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     fn fork(&self) -> Self {
         (self.0.fork(), self.1.fork())

@@ -67,7 +67,7 @@ impl NamedObservers {
     /// Builds the observers, whose hooks are called at the nodes of `hook_nodes`.
     ///
     /// # Errors
-    /// An observer refuses its parameters. The error has its name and the reason.
+    /// An observer refuses its parameters. The error has the observer's name and the reason.
     pub fn new(
         specs: &[ObserverSpec],
         topology: &Topology,

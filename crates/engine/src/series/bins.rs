@@ -7,7 +7,7 @@ use anabranch_base::{Duration, Time};
 pub(super) enum Unit {
     /// The sum without a conversion, such as a number of packets.
     Count,
-    /// The sum of bytes over the length of the interval, in Gb/s.
+    /// The sum of bytes divided by the length of the interval, in Gb/s.
     Gbps,
     /// The sum of picoseconds, in microseconds.
     Us,
@@ -40,8 +40,8 @@ impl Bins {
         self.sums[interval] += amount;
     }
 
-    /// Spreads an event that lasts from `from` until `until` over the intervals. For each interval, `amount` maps the
-    /// event's picoseconds in it to a part of the sum.
+    /// Spreads an event that lasts from `from` until `until` over the intervals. `amount` maps the event's picoseconds
+    /// within an interval to the amount that is added to the sum of that interval.
     fn spread(&mut self, from: Time, until: Time, amount: impl Fn(u64) -> f64) {
         if from >= until {
             return;
@@ -53,7 +53,7 @@ impl Bins {
         }
     }
 
-    /// The number of intervals of a run that ends at `end`, which is at least one.
+    /// The number of intervals of a run that ends at `end`, at least 1.
     fn intervals(&self, end: Time) -> usize {
         end.0.div_ceil(self.every).max(1) as usize
     }

@@ -50,7 +50,7 @@ pub(super) struct Curves<C> {
 }
 
 impl<C: CurveData> Curves<C> {
-    /// An empty series. The numbers in events are below `room` if it is known, otherwise `room` is 0.
+    /// An empty series. All numbers in events are below `room`, unless `room` is 0.
     pub(super) fn with_room(room: usize) -> Self {
         Curves { of: Vec::new(), room, curves: Vec::new() }
     }
@@ -89,7 +89,8 @@ impl<C: CurveData> Curves<C> {
         }
     }
 
-    /// Appends the points of all curves, curve by curve, and those of the groups of this series.
+    /// Appends the points of the curves that are in the results by themselves, curve by curve, and then the points of
+    /// the groups of this series.
     pub(super) fn rows(
         self,
         series: Series,

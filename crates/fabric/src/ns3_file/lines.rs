@@ -92,7 +92,7 @@ fn ends(words: &[&str]) -> Option<[u32; 2]> {
     }
 }
 
-/// Whether a line describes a cable, possibly with a mistake, rather than being prose.
+/// Whether a line describes a cable, possibly with a mistake: at least two of its first three words are valid.
 fn is_like_cable(words: &[&str]) -> bool {
     let [a, b, rate, ..] = words else { return false };
     let valid = [a.parse::<u32>().is_ok(), b.parse::<u32>().is_ok(), units::rate(rate).is_ok()];
@@ -112,7 +112,8 @@ fn numbers(words: &[&str]) -> Option<Vec<u32>> {
 /// The number and the words of a line.
 type Line<'a> = (usize, Vec<&'a str>);
 
-/// The switches, if the first line lists them, and the lines after that line.
+/// The switches that the first line of `body` lists, and the other lines. If the first line lists no switches, there
+/// are none, and all lines are returned.
 fn switches_and_cables<'b, 'a>(body: &'b [Line<'a>]) -> (Vec<u32>, &'b [Line<'a>]) {
     match body.split_first().and_then(|(first, rest)| Some((numbers(&first.1)?, rest))) {
         Some(found) => found,
@@ -363,8 +364,7 @@ impl<'a> File<'a> {
     }
 }
 
-/// The header that fits the lines after it; `None` if the present header already fits, or if the fitting counts are
-/// impossible too.
+/// The header that fits the lines after it; `None` if the present header already fits, or if no header fits.
 fn corrected_header(dialect: Dialect, words: &[&str], body: &[Line<'_>]) -> Option<Fix> {
     let (switches, lines) = switches_and_cables(body);
     let nodes = cables(lines).flatten().chain(switches.iter().copied()).max()?.checked_add(1)?;

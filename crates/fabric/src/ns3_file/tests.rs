@@ -139,7 +139,6 @@ fn a_hint_followed_gives_what_was_meant() {
     }
 }
 
-/// A file in which the hint has been followed can be read, although the value in the hint is only an example.
 #[test]
 fn a_hint_that_is_an_example_can_be_read() {
     for (from, to, expected) in [
@@ -305,7 +304,7 @@ fn nvswitches_of_simai_are_the_nvlink_of_servers() {
     assert_eq!((servers.count(), servers.gpus(), servers.nvlink), (2, 4, Some(nvlink)));
     assert_eq!([0, 1].map(|server| servers.domain_of(server)), [0, 1]);
     assert_eq!(t.link_name(t.link(NodeId(3), 0)), "server:1/nic:1");
-    // One NVSwitch may join several servers, as in a rack of 72 GPUs, and a server may have several.
+    // An NVSwitch may join several servers, as in a rack of 72 GPUs, and a server may have several NVSwitches.
     let all = read(NVLINK).unwrap().servers.unwrap();
     assert_eq!((all.count(), all.nvlink.unwrap().rate), (2, Rate::from_gbps(900)));
     assert_eq!([0, 1].map(|server| all.domain_of(server)), [0, 0]);

@@ -198,8 +198,8 @@ pub(super) fn pick<T: Ord>(
                 format_args!("1 to {}", all.len()),
             ));
         }
-        // The number is rounded to the nearest integer, but is at least 1. It is at most the number of all, because a
-        // share is at most 100 %.
+        // The number is rounded to the nearest integer, but is at least 1. It is not above the length of `all`, because
+        // a share is at most 100 %.
         Amount::Percent(percent) => ((percent * all.len() as f64 / 100.0 + 0.5) as usize).max(1),
     };
     random.shuffle(&mut all);

@@ -71,7 +71,7 @@ impl Selector {
                     let chosen = Selector::parse(near).map(|near| near.links(topology, &mut random));
                     matches!(chosen, Ok(Ok(_)))
                 };
-                // The number may exceed the existing links. Then 1 is proposed.
+                // If fewer links exist than the number, 1 is proposed.
                 match self.form {
                     Form::Uplinks(_, Amount::Count(_)) => {
                         Some(near(&amount)).filter(exists).or_else(|| Some(near(":1")))
@@ -90,8 +90,8 @@ impl Selector {
     }
 }
 
-/// The ports of a switch on the named side, or on the other side if the switch has none there. If a port is given, the
-/// nearest one is named.
+/// The selector of the ports of a switch on the given side, or on the other side if the switch has none there. If
+/// `port` is given, the selector names only the port nearest to it.
 fn nearest_side(topology: &Topology, node: NodeId, up: bool, port: Option<u32>) -> Option<String> {
     let sides = [(up, ports_of(topology, node, up)), (!up, ports_of(topology, node, !up))];
     let (up, links) = sides.into_iter().find(|(_, links)| !links.is_empty())?;
@@ -124,7 +124,7 @@ fn nearest_plane(topology: &Topology, plane: Option<u32>) -> Option<u32> {
     plane.filter(|_| !topology.planes.is_empty()).map(|plane| plane.min(last))
 }
 
-/// Whether the first ToR has only NICs of one rail. It stands for all ToRs.
+/// Whether the first ToR has only NICs of one rail. The other ToRs are assumed to be like it.
 fn has_rail_tors(topology: &Topology) -> bool {
     topology.rail_of_tor(NodeId(topology.hosts)).is_some()
 }

@@ -1,4 +1,4 @@
-//! Suggestions for texts that resemble selectors but are not.
+//! Suggestions of selectors for texts that resemble a selector.
 
 use super::cluster::rail_tors;
 use super::{Form, Selector, switch};
@@ -27,7 +27,7 @@ impl Selector {
         }
         let normalized = with_tier_words(&normalized(text), topology);
         let selector = Selector::parse(&normalized).ok().filter(|_| normalized != text)?;
-        // The drawn links are not used, only whether the selector names any, so any stream serves.
+        // Any stream will do, because only the existence of such links or switches matters.
         let mut random = stream(1, 0, Purpose::FaultSelection);
         let found = match links {
             true => selector.links(topology, &mut random).map(drop),
@@ -40,7 +40,7 @@ impl Selector {
     }
 }
 
-/// Replaces tiers as papers name them by words: `t0:3` (normalised to `t:0:3`) becomes `tor:3`.
+/// Replaces the tier numbers of papers by the words of selectors: `t0:3` (normalised to `t:0:3`) becomes `tor:3`.
 fn with_tier_words(normalized: &str, topology: &Topology) -> String {
     let tier = |part: &str| {
         let (number, rest) = part.strip_prefix("t:")?.split_at_checked(1)?;
@@ -51,7 +51,7 @@ fn with_tier_words(normalized: &str, topology: &Topology) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// Like [`part_of_server`], also with a port of the NIC at the end: `gpu:3/port:1`.
+/// Like [`part_of_server`], but `text` may end with a port of the NIC: `gpu:3/port:1`.
 fn port_of_nic(text: &str, topology: &Topology, links: bool) -> Option<String> {
     let Some((nic, port)) = text.rsplit_once("/port:") else { return part_of_server(text, topology, links) };
     let port = port.parse::<u16>().ok()?.min(topology.most_host_ports().checked_sub(1)?);
@@ -123,7 +123,7 @@ fn normalized(text: &str) -> String {
             normalized = normalized.replace(&format!("{before}{side}"), &format!("/{side}"));
         }
     }
-    // `tor:0/uplink:1` means one port, but `tor/uplinks` means all cables above the ToRs.
+    // `tor:0/uplink:1` means one port, but `tor/uplinks` means the uplinks of all ToRs.
     let normalized = match normalized.contains(':') {
         true => normalized.replace("/uplinks", "/up").replace("/uplink", "/up").replace("/downlink", "/down"),
         false => normalized,

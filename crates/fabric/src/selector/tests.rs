@@ -288,7 +288,7 @@ proptest! {
     }
 }
 
-/// Two planes with four ToRs and one spine each, and servers of 2 NICs, 2 servers per segment.
+/// Two planes, each with four ToRs and one spine. A server has 2 NICs, and a segment has 2 servers.
 fn cluster() -> Topology {
     let rate = Rate::from_gbps(200);
     let input = ClosInput {

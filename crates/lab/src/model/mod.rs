@@ -31,8 +31,9 @@ pub const MESSAGE_FIELDS: [&str; 3] = ["packet counter", "mcf", "Cf"];
 /// `state-bits` has a row for each built-in scheme, with `state_bits` and `state_bits:FIELD` of its balancer in
 /// `extra`. A scheme with the balancer `reps` has a row for a buffer of 1 and one for its own size, which differ by
 /// `buffer` in `sweep`. These rows have no further values. Any other scheme with a program has `program_bytes`, and
-/// Themis-spraying also `source_tor_bytes`, `destination_tor_bytes` and `tor_bytes`. One with DCP's transport has
-/// `transport_bytes` (per queue pair), `message_bytes` (per tracked message) and `messages_bytes` (for all of them).
+/// Themis-spraying also `source_tor_bytes`, `destination_tor_bytes` and `tor_bytes`. Any other scheme with DCP's
+/// transport has `transport_bytes` (per queue pair), `message_bytes` (per tracked message) and `messages_bytes` (for
+/// all tracked messages).
 ///
 /// The rows of `packet-tracking` have the schemes `bdp-bitmap`, `linked-chunks` and `dcp`, and `degree` in `sweep`.
 /// In `extra` they have `queue_pair_bytes`, `all_bytes` (for all queue pairs), `cycles` per packet and

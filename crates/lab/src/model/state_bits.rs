@@ -92,8 +92,8 @@ mod tests {
         assert_eq!(themis["tor_bytes"], 9_642_240.0);
     }
 
-    /// DCP, section 4.5: 2 B per message, and eight messages. Its Table 3 gives 32 B per queue pair, of which the
-    /// text explains 24.
+    /// DCP, section 4.5: 2 B per message, and eight messages. Table 3 gives 32 B per queue pair; the fields that the
+    /// text names have 24 B here.
     #[test]
     fn dcp_has_the_state_that_its_text_names() {
         for row in run().into_iter().map(|result| result.run) {

@@ -10,7 +10,7 @@ pub struct MeasureError {
     pub measure: String,
     /// The position of the error, counted in characters from 1.
     pub column: usize,
-    /// The error, and the expected form.
+    /// A description of the error.
     pub message: String,
     /// The byte range of an unknown name, and the most similar known name.
     pub instead: Option<(Range<usize>, String)>,
@@ -36,7 +36,8 @@ impl ErrorAt {
     }
 }
 
-/// The hint `; did you mean X?` for the most similar name among `known`, or else a list of `known`.
+/// The hint `; did you mean X?` with the most similar name among `known`, or a list of `known` if none is similar
+/// enough.
 pub(super) fn hint<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match nearest(written, &known) {
@@ -46,7 +47,7 @@ pub(super) fn hint<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) 
     }
 }
 
-/// The known name that is most similar to what was written, if one is similar enough.
+/// The known name that is most similar to `written`, if one is similar enough.
 pub(super) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let words = |name: &str| {
         let mut words: Vec<String> = name.split('_').map(str::to_owned).collect();

@@ -24,7 +24,7 @@ pub(super) fn evaluate_by_spread(root: &Node, index: &Index<'_>) -> Result<(Clai
 struct Context<'a> {
     index: &'a Index<'a>,
     set: &'a ResultSet,
-    /// The parameters whose values the enclosing `over` expressions have set.
+    /// The parameters with a fixed value, and that value. An enclosing `over` or a comparison seed by seed fixes it.
     bound: Vec<(Parameter<'a>, Value)>,
     /// The bins of an enclosing `over` expression, and the number of the current bin.
     bin: Option<(Bins, usize)>,
@@ -141,7 +141,7 @@ impl<'a> Context<'a> {
         let mut comparisons = Vec::with_capacity(rest.len());
         for (comparison, next) in rest {
             let right = self.over_seeds(next)?;
-            // If the comparison holds between both ends of the two ranges, it holds between all seeds.
+            // If the comparison holds for all ends of the two ranges, it holds for all pairs of seeds.
             let separate = left.iter().all(|&a| right.iter().all(|&b| comparison.holds(a, b)));
             comparisons.push(results::Comparison {
                 left,
@@ -222,7 +222,7 @@ impl<'a> Context<'a> {
         points
     }
 
-    /// The parameter with this name, which is the full name or its last components.
+    /// The parameter with this full name, or the one whose full name ends with these components.
     fn parameter(&self, at: usize, written: &str) -> Result<Parameter<'a>, ErrorAt> {
         if written == "seed" {
             return Ok(Parameter::Seed);
@@ -269,7 +269,7 @@ impl<'a> Context<'a> {
                 format!("no runs of a scheme `{}`{}", scheme.text, hint(&scheme.text, known)),
             );
         }
-        // A run without the parameter does not depend on it, and is kept.
+        // A run without the parameter does not depend on it and is kept.
         for (parameter, value) in &self.bound {
             chosen
                 .retain(|&run| value_of(&self.set.runs[run], *parameter).is_none_or(|found| found == *value));

@@ -20,7 +20,7 @@ const QUANTITIES: [(&str, Quantity); 6] = [
     ("timeouts", Quantity::Timeouts),
 ];
 
-/// The argument that follows the scheme in a function over messages.
+/// A description of the argument that follows the scheme in a function over messages.
 const STATISTICS: &str = "mean, min, max, sum, share (of those above 0) or a percentile such as p99";
 
 const SERIES_FUNCTIONS: [(&str, Statistic); 6] = [
@@ -32,7 +32,7 @@ const SERIES_FUNCTIONS: [(&str, Statistic); 6] = [
     ("series_last", Statistic::Last),
 ];
 
-/// The arguments of a call that follow the scheme.
+/// The arguments of a call after the scheme.
 #[derive(Default)]
 pub(super) struct Arguments {
     pub positional: Vec<Word>,
@@ -94,8 +94,8 @@ pub(super) fn function(at: usize, name: &str, arguments: &mut Arguments) -> Resu
     if let Some((_, measure)) = CURVE_FUNCTIONS.iter().find(|(known, _)| *known == name) {
         return curve(*measure, name, at, arguments);
     }
-    // If both a field of the runs and a quantity of messages have this name, it refers to the field, unless the
-    // arguments are about messages.
+    // A name of both a field of the runs and a quantity of messages refers to the field, unless some argument is about
+    // messages.
     let whole = RunRow::FIELDS.contains(&name) && !arguments.about_messages();
     let quantity = QUANTITIES.iter().find(|(known, _)| *known == name && !whole);
     if let Some((_, quantity)) = quantity {
@@ -134,8 +134,8 @@ pub(super) fn function(at: usize, name: &str, arguments: &mut Arguments) -> Resu
     }
 }
 
-/// A function of a whole curve. Its other arguments are filters, but a word similar to one of [`CURVE_ARGUMENTS`] is
-/// treated as a misspelling.
+/// A function of a whole curve. Named arguments that it does not use are filters, but a name similar to one of
+/// [`CURVE_ARGUMENTS`] is treated as a misspelling.
 fn curve(
     measure: CurveMeasure,
     name: &str,

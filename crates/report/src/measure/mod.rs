@@ -34,8 +34,8 @@
 //!   measure.
 //! - `mean over bins(10000, 1000000): slowdown(irn, p95) / slowdown(dcp, p95)` is taken over bins of messages (or jobs)
 //!   by length: here up to 10 KB, from there up to 1 MB, and above 1 MB. In each bin, functions over messages use only
-//!   the messages of that bin. `bins(count=20)` makes bins with equal numbers of messages, beginning with the shortest
-//!   messages. A bin without messages is an error.
+//!   the messages of that bin. `bins(count=20)` makes 20 bins whose numbers of messages differ by at most one. The
+//!   first bin has the shortest messages. A bin without messages is an error.
 //!
 //! A claim of kind `order` holds if its comparison is true for every pair of a seed on the left and a seed on the
 //! right. A side that contains `over seed` or `seed=` has a single value.

@@ -104,7 +104,8 @@ impl RunValues<'_> {
         )
     }
 
-    /// A statistic over messages or jobs, which are given with their lengths. All of them must have a value.
+    /// A statistic over messages or jobs, which are given with their lengths. If there is a bin, items outside it are
+    /// ignored. Each remaining item must have a value.
     fn over_messages(
         &self,
         at: usize,
@@ -136,7 +137,7 @@ impl RunValues<'_> {
         )
     }
 
-    /// The length and the value of each message or job of a run. The value is missing if it is not known.
+    /// The length and the value of each message or job of a run. A value that is not known is `None`.
     fn each(
         &self,
         run: usize,

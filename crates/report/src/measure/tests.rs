@@ -143,12 +143,12 @@ fn curves_settle_and_stay_near() {
         ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0, value=40)", 30.0),
         ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0)", 30.0),
         ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0, within=0.05)", 50.0),
-        // The result is the later time of the two entities.
+        // The result is the later of the times of the two entities.
         ("time_to_settle(reps, queue_depth_bytes, value=40)", 40.0),
         ("time_to_settle(reps, queue_depth_bytes, value=40, from_us=40)", 40.0),
         ("time_to_settle(ops, queue_depth_bytes, entity=tor:0/up:1, value=80, within=0.3)", 30.0),
-        // The means over intervals are 50, 45 and 42. From 20 us on, the end of the first interval, they are within a
-        // tenth of 42, which is the default of `within`.
+        // The means over intervals are 50, 45 and 42. From the end of the first interval (20 us) on, they are within a
+        // tenth of 42. A tenth is the default of `within`.
         ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0, smooth_us=20)", 20.0),
         ("time_near(reps, queue_depth_bytes, entity=tor:0/up:0, value=max)", 10.0),
         ("time_near(reps, queue_depth_bytes, entity=tor:0/up:0, value=44)", 30.0),
@@ -277,7 +277,6 @@ fn groups_are_taken_whole_or_by_their_parts() {
     // A substring of a group's name does not match.
     assert!(value(&of("reps, mean, group=round/inter")).is_err());
     assert!(value(&of("ops, mean, group=intra")).unwrap_err().contains("did you mean `inter`?"));
-    // The ratio that figures 8, 9 and 12 of Themis-longhaul show.
     let ratio =
         "slowdown(reps, mean, group=inter, bytes=8MiB) / slowdown(reps, mean, group=intra, bytes=8MiB)";
     let [inter, intra] = [("min", 1001), ("max", 1000)].map(|(side, bytes)| {

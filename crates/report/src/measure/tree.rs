@@ -5,7 +5,7 @@ use anabranch_results::Statistic;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
-    /// The byte offset in the text at which an error about this node points.
+    /// The byte offset in the text for errors about this node.
     pub at: usize,
     pub kind: NodeKind,
 }
@@ -64,7 +64,7 @@ pub(super) enum Axis {
 pub(super) enum Bins {
     /// The largest length in bytes of each bin except the last, which has no upper limit.
     Edges(Vec<f64>),
-    /// This number of bins. The numbers of messages in two bins differ by at most one.
+    /// This number of bins. The numbers of messages in any two bins differ by at most one.
     Count(usize),
 }
 
@@ -117,7 +117,7 @@ pub(super) enum Function {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Points {
     pub series: Word,
-    /// The points are those of this entity and of the entities below it, or of all entities if it is absent.
+    /// If present, only the points of this entity and of the entities below it are used.
     pub entity: Option<String>,
     /// The start of the time interval. A point at exactly this time is not in the interval.
     pub from_us: f64,
@@ -125,7 +125,7 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// Whether the points of `entity` are among these points.
+    /// Whether points of `entity` are used.
     pub(super) fn is_of(&self, entity: &str) -> bool {
         self.entity.as_ref().is_none_or(|known| covers(known, entity))
     }
@@ -135,7 +135,7 @@ impl Points {
     }
 }
 
-/// The kind of result of a function of a whole curve, in microseconds.
+/// The result of a function of a whole curve, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CurveMeasure {
     /// The time from which the curve stays near a value.
@@ -160,12 +160,12 @@ pub(super) enum Quantity {
     Timeouts,
 }
 
-/// A name or a value as it was written.
+/// A name or a value, without quotes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Word {
     pub at: usize,
     pub text: String,
-    /// The value of the word if it is a number without quotes.
+    /// The value of the word if it is a number that was written without quotes.
     pub number: Option<f64>,
 }
 
@@ -230,8 +230,7 @@ impl Bins {
                 messages
             }
             Bins::Count(count) => {
-                // The sort is stable, so messages of the same length stay in the order of their numbers and every
-                // scheme has the same order.
+                // The sort is stable, so messages of the same length keep the order of their rows.
                 messages.sort_by_key(|(bytes, _)| *bytes);
                 let edge = |number: usize| number * messages.len() / count;
                 let (from, to) = (edge(number), edge(number + 1));
@@ -254,8 +253,7 @@ impl Quantity {
     }
 }
 
-/// Whether the entity name `entity` stands for `known`: both are equal, or `known` is below `entity`. `tor:0/up` covers
-/// `tor:0/up:3` but not `tor:0/upper`.
+/// Whether `known` is the entity `entity` or is below it. `tor:0/up` covers `tor:0/up:3` but not `tor:0/upper`.
 pub(crate) fn covers(entity: &str, known: &str) -> bool {
     known.strip_prefix(entity).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
 }

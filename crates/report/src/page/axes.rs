@@ -89,8 +89,9 @@ fn share_y(plots: &mut [Plot]) {
     }
 }
 
-/// The y axis that all panels are to share: whether it is logarithmic (it is if that of any panel is), and its two
-/// ends. None if an axis has categories, if there are no values, or if a logarithmic axis would begin at 0 or below.
+/// The common y axis of all panels: whether it is logarithmic, and its two ends. It is logarithmic if the axis of any
+/// panel is. The result is `None` if an axis has categories, if there are no values, or if a logarithmic axis would
+/// begin at 0 or below.
 fn common_y(plots: &[Plot]) -> Option<(bool, f64, f64)> {
     let panels = plots.iter().filter_map(|plot| plot.layout["panels"].as_array()).flatten();
     let axes: Vec<&Json> = panels.map(|panel| &panel["y"]).collect();

@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_PICTURES: usize = 8;
 
 pub(super) struct Picture<'a> {
-    /// The difference from the plot's other pictures.
+    /// The text that distinguishes the picture from the plot's other pictures.
     pub(super) name: String,
     pub curves: Vec<Curve<'a>>,
 }
 
-/// One curve. In a plot with a curve per entity, it stands for the curves of all entities.
+/// One curve. In a plot with a curve per entity, it represents the curves of all entities.
 pub(super) struct Curve<'a> {
     pub scheme: &'a str,
     /// The name without the scheme: `ports = 4, seed 1`. It is empty if the name consists only of the scheme.
@@ -31,8 +31,8 @@ impl Picture<'_> {
         if self.name.is_empty() { spec.title.clone() } else { format!("{} ({})", spec.title, self.name) }
     }
 
-    /// The index of a curve's colour and dash. It is the index of its scheme, which is the same in every plot, unless a
-    /// scheme has several curves in this picture.
+    /// The index of a curve's colour and dash. If each scheme has one curve in this picture, it is the index of the
+    /// curve's scheme, which is the same in every plot. Otherwise it is the position of the curve.
     pub(super) fn look(&self, set: &ResultSet, position: usize) -> usize {
         let here: BTreeSet<&str> = self.curves.iter().map(|curve| curve.scheme).collect();
         if here.len() < self.curves.len() { position } else { scheme_look(set, self.curves[position].scheme) }
@@ -126,7 +126,7 @@ pub(super) fn pictures<'a>(set: &'a ResultSet, spec: &PlotSpec) -> Vec<Picture<'
     pictures
 }
 
-/// The swept parameters except the one on the x axis and those that change together with it.
+/// The swept parameters, except the one on the x axis and those whose value is determined by that one.
 fn beside<'a>(set: &'a ResultSet, x: Option<&str>) -> Vec<&'a str> {
     let follows = |name: &str| {
         let mut at = BTreeMap::new();

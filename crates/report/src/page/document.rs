@@ -31,8 +31,8 @@ pub(super) fn document(title: &str, body: &str, plots: &[Plot]) -> String {
     )
 }
 
-/// A section for each plot, with the pictures of one plot next to each other. The page has `before` pictures before
-/// these.
+/// A section for each plot, with the pictures of one plot next to each other. `before` is the number of pictures on the
+/// page before these sections.
 pub(super) fn pictures(plots: &[Plot], before: usize) -> String {
     let mut html = String::new();
     let mut number = before;
@@ -63,7 +63,7 @@ pub(super) fn picture(plot: &Plot, head: &str, number: usize) -> String {
     )
 }
 
-/// The data of the plots as JSON. It escapes `<`, the only character that could end a script element.
+/// The data of the plots as JSON. Each `<` is escaped, because the text `</script` would end the script element.
 fn data(plots: &[Plot]) -> String {
     let mut plots: Value =
         plots.iter().map(|plot| json!({"data": plot.data, "layout": plot.layout})).collect();
@@ -71,7 +71,7 @@ fn data(plots: &[Plot]) -> String {
     plots.to_string().replace('<', "\\u003c")
 }
 
-/// Rounds floating-point numbers to seven digits, since a plot cannot show more, so that the page stays small.
+/// Rounds floating-point numbers to seven significant digits, so that the page stays small. A plot cannot show more.
 fn shorten(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {

@@ -1,5 +1,6 @@
-//! The league's plots of a scenario: the time of each scheme against the measure that the scenario's file names and, if
-//! there are faults, goodput over time. The plots show correlations and do not claim a cause.
+//! The league's plots of a scenario. The first shows the time of each scheme against the measure that the scenario's
+//! file names. If there are faults, the second shows goodput over time. The plots show correlations and do not claim a
+//! cause.
 
 use super::plot::Plot;
 use super::plots;
@@ -13,8 +14,8 @@ use anabranch_results::{
 };
 use serde_json::{Value as Json, json};
 
-/// If the ratio of the longest time to the shortest exceeds this number, the axis of times is logarithmic, because many
-/// schemes are near the ideal.
+/// If the ratio of the longest time to the shortest exceeds this number, the axis of times is logarithmic. On a linear
+/// axis, many schemes near the ideal would be hard to distinguish.
 const WIDE_TIMES: f64 = 3.0;
 /// The largest number of schemes that the caption names as furthest from the common order.
 const NAMED: usize = 3;
@@ -37,13 +38,13 @@ pub(super) struct TimesPlot {
     pub correlation: Option<f64>,
 }
 
-/// The component that chooses a packet's path.
+/// The components that may choose a packet's path.
 const PATHS: [&str; 3] = ["hash", "host", "switches"];
 
 /// [`PATHS`] as text for sentences.
 const CLAUSES: [&str; 3] = ["a queue pair has one path", "the host chooses paths", "switches choose paths"];
 
-/// The action of a switch on a packet for which the queue has no room, and its marker in the plot.
+/// The possible reactions of a switch to a full queue, each with its marker in the plot.
 const FULL: [(&str, &str); 3] = [("drops", "circle"), ("trims", "triangle"), ("pauses", "square")];
 
 /// The index in [`PATHS`] of the component that chooses the scheme's paths, and the index in [`FULL`] of the action at
@@ -79,7 +80,7 @@ struct Points<'a> {
     kinds: Vec<(usize, usize)>,
 }
 
-/// The plot, or none if fewer than three schemes have both numbers.
+/// The plot of times against a measure, or none if fewer than three schemes have both numbers.
 pub(super) fn times_plot(
     set: &ResultSet,
     timed: &[SchemeTime<'_>],
@@ -127,7 +128,7 @@ impl Points<'_> {
         self.points.iter().map(|(one, measure)| (one.over_ideal.mean, *measure)).unzip()
     }
 
-    /// A trace for each kind of scheme. The labels of the points `far` have priority.
+    /// A trace for each kind of scheme. `far` has the indices of the points that are far from the common order.
     fn traces(&self, far: &[usize]) -> Vec<Json> {
         let points = &self.points;
         let first = order_of_labels(points.len(), far);
@@ -153,8 +154,8 @@ impl Points<'_> {
         kinds.filter_map(trace).collect()
     }
 
-    /// The index in [`PATHS`], the number of schemes and their rank correlation, for each path choice that at least
-    /// [`ENOUGH`] schemes have, but not all schemes.
+    /// The index in [`PATHS`], the number of schemes and their rank correlation, for each path choice of at least
+    /// [`ENOUGH`] schemes. A path choice of all schemes is left out.
     fn by_path(&self) -> Vec<(usize, usize, f64)> {
         let (times, measures) = self.numbers();
         let of_path = |path: usize| {
@@ -234,8 +235,8 @@ fn measure_axis(title: &str, values: &[f64]) -> Json {
     axis
 }
 
-/// For each point, in the order of times, the turn of its label. Labels are drawn in these turns as far as there is
-/// room. The first few points, the last ones and those far from the order come before the others.
+/// The drawing position of each point's label, for points in the order of times. A label is drawn only if there is room
+/// for it. The first few points, the last ones and those far from the common order come before the others.
 fn order_of_labels(count: usize, far: &[usize]) -> Vec<usize> {
     let ends = [0, count - 1, 1, count - 2, 2];
     let mut order: Vec<usize> = Vec::new();
@@ -255,7 +256,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     values.iter().map(|&value| below(value) + (level(value) - 1.0) / 2.0).collect()
 }
 
-/// Spearman's rank correlation, or none if all values on one side are equal.
+/// Spearman's rank correlation, or none if all values of one of the two are equal.
 fn rank_correlation(one: &[f64], other: &[f64]) -> Option<f64> {
     let (one, other) = (ranks(one), ranks(other));
     let mean = (one.len() as f64 - 1.0) / 2.0;

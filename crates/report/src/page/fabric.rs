@@ -1,5 +1,5 @@
-//! The picture of the fabric: tiers of switches in each plane, with their cables, and where faults and the longest
-//! queue are. Large tiers have as many boxes as fit, so that a picture has the same width for any fabric.
+//! The picture of the fabric: tiers of switches in each plane, with their cables, their faults and the longest queue.
+//! Large tiers have as many boxes as fit, so that a picture has the same width for any fabric.
 
 use super::markup::escape;
 use crate::labels::bytes;
@@ -14,10 +14,10 @@ const MOST_PLANES: usize = 4;
 const WIDTH: u32 = 300;
 /// The distance from one tier to the next.
 const TIER: u32 = 84;
-/// The place of the boxes below the top of their tier, and their height.
+/// The distance of the boxes from the top of their tier, and their height.
 const BOXES: [u32; 2] = [22, 12];
 
-/// The cables below a tier at which the longest queue was.
+/// The place of the longest queue, which was at one of the cables below this tier.
 #[derive(Clone, Copy, PartialEq)]
 struct Hot {
     plane: usize,
@@ -61,7 +61,7 @@ pub(super) fn section(set: &ResultSet) -> String {
     html + "</section>\n"
 }
 
-/// The run at the first point of the sweep with the longest queue of a switch.
+/// The run with the longest queue of a switch, among the runs at the first point of the sweep.
 fn longest_queue(set: &ResultSet) -> Option<&RunRow> {
     let first = set.actual().first().map(|run| &run.sweep);
     let runs = set.actual().iter().filter(|run| Some(&run.sweep) == first && run.peak_queue_bytes > 0);
@@ -69,7 +69,7 @@ fn longest_queue(set: &ResultSet) -> Option<&RunRow> {
     runs.rev().max_by_key(|run| run.peak_queue_bytes)
 }
 
-/// The place of a link with this name: `plane:1/tor:0/up:3`.
+/// The place of the link with this name, such as `plane:1/tor:0/up:3`.
 fn hot(facts: &FabricFacts, link: &str) -> Option<Hot> {
     let (plane, link) = match link.strip_prefix("plane:").and_then(|rest| rest.split_once('/')) {
         Some((plane, link)) => (plane.parse().ok()?, link),
@@ -82,8 +82,9 @@ fn hot(facts: &FabricFacts, link: &str) -> Option<Hot> {
     (tier < facts.planes[plane].tiers.len()).then_some(Hot { plane, tier })
 }
 
-/// The planes that have a picture: all, if there are at most [`MOST_PLANES`]. Otherwise they are the first few of
-/// those with a fault or the longest queue, and the first one of the others, which is also returned by itself.
+/// The planes that have a picture, and the first ordinary plane, which has neither a fault nor the longest queue. All
+/// planes have a picture if there are at most [`MOST_PLANES`], and the second result is then 0. Otherwise the first
+/// ordinary plane and the first few of the planes that are not ordinary have a picture.
 fn shown(facts: &FabricFacts, hot: Option<Hot>) -> (Vec<usize>, usize) {
     let all = 0..facts.planes.len();
     if all.len() <= MOST_PLANES {
@@ -138,7 +139,7 @@ fn centres(count: u32) -> impl Iterator<Item = u32> {
 
 fn boxes(svg: &mut String, count: u32, faulty: u32, top: u32, class: &str) {
     let drawn = count.clamp(1, MOST_BOXES);
-    // At least one box stands for faults, if there are any.
+    // At least one box is marked if any switch has a fault.
     let marked = (u64::from(faulty) * u64::from(drawn)).div_ceil(u64::from(count.max(1))) as u32;
     let width = (WIDTH / drawn).min(26) - 6;
     for (place, centre) in (0..).zip(centres(count)) {
@@ -152,13 +153,14 @@ fn boxes(svg: &mut String, count: u32, faulty: u32, top: u32, class: &str) {
     }
 }
 
-/// The lines from the boxes of a tier to those below it. In fabrics of many switches they stand for all cables.
+/// The lines from the boxes of a tier to the boxes below it. In a large fabric, there are fewer lines than cables.
 fn cables(svg: &mut String, tier: &TierFacts, lower: u32, top: u32) {
     let (above, below) = (top + BOXES[0] + BOXES[1], top + TIER + BOXES[0]);
     let mut lines = Vec::new();
     let ends: Vec<u32> = centres(lower).collect();
     let starts: Vec<u32> = centres(tier.switches).collect();
-    // If each lower node has one cable, each lower box has one line. Otherwise the lines form a full mesh.
+    // If there are at most as many cables as lower nodes, and at least as many lower boxes as upper ones, each lower
+    // box has one line. Otherwise the lines form a full mesh.
     let is_mesh = tier.cables > lower || ends.len() < starts.len();
     for (place, start) in starts.iter().enumerate() {
         for (number, end) in ends.iter().enumerate() {
@@ -167,7 +169,8 @@ fn cables(svg: &mut String, tier: &TierFacts, lower: u32, top: u32) {
             }
         }
     }
-    // At least one line stands for cables with a fault, if there are any. It is on the right, as labels are on the left.
+    // At least one line is marked if any cable has a fault. Marked lines are on the right, because labels are on the
+    // left.
     let marked = (lines.len() as u64 * u64::from(tier.faulty_cables)).div_ceil(u64::from(tier.cables.max(1)));
     let _ = write!(svg, "<path d=\"{}\"/>", lines.concat());
     let marked = lines.len().checked_sub(marked as usize).map_or(&[][..], |first| &lines[first..]);

@@ -117,7 +117,7 @@ fn rows_of(paper: &str, entries: &[GalleryEntry], catalogue: &[CatalogueRow]) ->
     html + "</tbody></table></section>\n"
 }
 
-/// The link to a figure's page, and for each outcome a coloured label with the number of its claims.
+/// The link to a figure's page, and a coloured label for each outcome with the number of claims that have it.
 fn here(id: &str, entries: &[GalleryEntry]) -> String {
     let Some(entry) = entries.iter().find(|entry| entry.figure.id == id) else {
         return format!("<code>{}</code> <span class=\"none\">not run this time</span>", escape(id));

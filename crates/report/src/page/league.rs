@@ -112,7 +112,7 @@ impl LeagueEntry {
         }
     }
 
-    /// Adds the schemes in `set`, which are the results of the scenario with the settings of the schemes' own papers.
+    /// Adds the schemes in `set`, the results of the scenario with the settings `setup` of the schemes' own papers.
     pub fn add_own_ground(&mut self, setup: &str, set: &ResultSet) {
         let quantity = ranked_quantity(set);
         self.own.extend(groups(set).iter().map(|group| OwnGround {
@@ -128,21 +128,21 @@ impl LeagueEntry {
         self.rows.iter().find(|row| row.scheme == scheme)
     }
 
-    /// The lowest ratio of time to ideal among the schemes that finished, without those that no fault affected
-    /// although faults affected others.
+    /// The lowest ratio of time to ideal among the schemes that finished. If faults affected only some schemes, the
+    /// others are left out.
     fn best(&self) -> Option<f64> {
         let all = self.rows.iter().filter(|row| !row.standing.is_untouched).filter_map(|row| row.over_ideal);
         all.map(|estimate| estimate.mean).reduce(f64::min)
     }
 
-    /// The scheme's time divided by that of the best scheme of the scenario, or none if the scheme was not run or did
-    /// not finish, or no fault affected it although faults affected others.
+    /// The scheme's ratio of time to ideal, divided by [`Self::best`]. The result is none if the scheme was not run or
+    /// did not finish, or if faults affected only other schemes.
     fn over_best(&self, scheme: &str) -> Option<f64> {
         let row = self.row(scheme).filter(|row| !row.standing.is_untouched)?;
         Some(row.over_ideal?.mean / self.best()?)
     }
 
-    /// The first sentence of the answer.
+    /// The first sentence of the answer, or `nothing finished` if there is none.
     pub fn answer(&self) -> &str {
         self.verdict.sentences.first().map_or("nothing finished", String::as_str)
     }
@@ -274,8 +274,8 @@ fn entries_of_all<'a>(entries: &'a [LeagueEntry], schemes: &[&str]) -> Vec<&'a L
     entries.iter().filter(|entry| most.iter().all(|scheme| entry.row(scheme).is_some())).collect()
 }
 
-/// The geometric mean over scenarios of the scheme's time divided by the best time, or none if there is no such ratio
-/// in one of the scenarios.
+/// The geometric mean over scenarios of the scheme's time divided by the best time, or none if a scenario has no such
+/// ratio or there are no scenarios.
 fn mean_over_best(entries: &[&LeagueEntry], scheme: &str) -> Option<f64> {
     let over: Vec<f64> = entries.iter().map(|entry| entry.over_best(scheme)).collect::<Option<_>>()?;
     let sum: f64 = over.iter().map(|over| libm::log(*over)).sum();
@@ -371,8 +371,8 @@ fn overview(entries: &[LeagueEntry], shared: &[&LeagueEntry], schemes: &[&str]) 
     html + "</tbody></table></div></section>\n"
 }
 
-/// The table of the systems of the papers: their results with the settings of their own papers, next to those with the
-/// common settings.
+/// The table of the systems of the papers: their results with the settings of their own papers, next to their results
+/// with the common settings.
 fn on_own_ground(entries: &[LeagueEntry]) -> String {
     let mut systems: Vec<(&str, &str)> = Vec::new();
     for own in entries.iter().flat_map(|entry| &entry.own) {
@@ -432,7 +432,7 @@ fn shade(over_best: f64) -> usize {
     SHADES.iter().filter(|bound| over_best > **bound).count()
 }
 
-/// The section of a scenario. The page has `before` pictures before those of the section.
+/// The section of a scenario. `before` is the number of pictures on the page before this section.
 fn details(entry: &LeagueEntry, before: usize) -> String {
     let sentences = paragraphs(&entry.verdict);
     let ground =

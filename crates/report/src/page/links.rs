@@ -15,9 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest number of entities that are drawn as curves.
 pub(super) const MAX_CURVES: usize = 16;
-/// The largest number of columns of a map, each of which is an interval of time. [`ROWS`] is the largest number of
-/// rows.
+/// The largest number of columns of a map. Each column is an interval of time.
 const STRETCHES: u64 = 160;
+/// The largest number of rows of a map.
 const ROWS: usize = 64;
 /// The two percentiles of the links between which the band is drawn.
 const BAND: [usize; 2] = [10, 90];
@@ -97,8 +97,8 @@ pub(super) fn plots(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -
     Some((of_all, of_each))
 }
 
-/// The grid of these curves, with at most `STRETCHES` columns. If the points have no more distinct times than that,
-/// and these are regular, a column is as long as the interval between two successive ones.
+/// The grid of these curves, with at most [`STRETCHES`] columns. If the points have at most that many distinct times,
+/// at regular intervals, each column is one of these intervals.
 fn grid(curves: &[&CurvePoints]) -> Option<Grid> {
     let times: BTreeSet<u64> = curves.iter().flat_map(|curve| &curve.points).map(|(time, _)| *time).collect();
     let (first, last) = (*times.first()?, *times.last()?);

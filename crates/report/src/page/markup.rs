@@ -3,7 +3,7 @@
 /// Prose as HTML, where text between backticks is shown as code.
 pub(crate) fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
-    // An unpaired backtick is an ordinary character, so the whole text stays as it is.
+    // With an odd number of backticks, one is unpaired, and all are treated as ordinary characters.
     if parts.len().is_multiple_of(2) {
         return escape(text);
     }

@@ -65,7 +65,7 @@ pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
         body.push_str(&sensitivity::section(figure));
     }
     let (summary, pictures) = (summary::section(set), pictures(&plots, 0));
-    // The plots of a search come before the table, because one plot shows all trials that fill many rows there.
+    // The plots of a search come before the table, because one plot shows all trials that fill many rows of the table.
     let [first, second] = if set.answer.is_some() { [pictures, summary] } else { [summary, pictures] };
     body.push_str(&first);
     body.push_str(&second);
@@ -88,7 +88,7 @@ fn warnings(set: &ResultSet) -> String {
     }
 }
 
-/// The size of the runs. It is smaller than the title states if the scale is not the paper's.
+/// The line with the scale and the size of the runs. It is empty if the figure does not state the size.
 fn sizes(figure: &Figure) -> String {
     if figure.sizes.is_empty() {
         return String::new();

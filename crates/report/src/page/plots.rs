@@ -10,11 +10,11 @@ use anabranch_results::{FlowRow, GOODPUT, PlotKind, PlotSpec, RunRow, Statistic}
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The largest number of points in a scatter plot of messages, over all curves.
+/// The approximate largest number of points in a scatter plot of messages, over all curves.
 const MAX_CLOUD: usize = 20_000;
 
-/// The plots of what a search measured. Without any, the plots that a figure specifies, or else those for which the
-/// results have data.
+/// The plots of the values that a search measured. If there are none, they are the plots that the figure specifies. If
+/// it specifies none, they are the plots for which the results have data.
 pub(super) fn of(index: &Index<'_>) -> Vec<Plot> {
     let compared = index.set.answer.as_ref().and_then(|answer| answer.measured.as_ref());
     let looked_for = swept(index.set).into_iter();
@@ -155,7 +155,7 @@ struct Population {
 }
 
 impl Population {
-    /// The value of each message or job, or none if it has no value.
+    /// The value of each message or job, or `None` for one without a value.
     fn values(&self, index: &Index<'_>, spec: &PlotSpec, curve: &Curve<'_>) -> Vec<Option<f64>> {
         if self.things == "jobs" {
             let jobs = curve.runs.iter().flat_map(|&run| index.jobs(run));

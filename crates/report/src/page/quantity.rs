@@ -2,7 +2,7 @@
 
 use anabranch_base::{Bytes, Duration, Rate};
 
-/// The kind of values that are written as text.
+/// A kind of values that are given as text.
 pub(super) enum Quantity {
     /// Sizes, in KB.
     Bytes,
@@ -15,7 +15,7 @@ pub(super) enum Quantity {
 }
 
 impl Quantity {
-    /// The kind of all values, or none if the values are words or have different kinds.
+    /// The kind of all values, or none if there are no values, or if they are words or have different kinds.
     pub(super) fn of(values: &[String]) -> Option<Quantity> {
         let behind = unit(values.first()?)?.to_owned();
         let all = [Quantity::Bytes, Quantity::Duration, Quantity::Rate, Quantity::Unit(behind)];

@@ -12,8 +12,8 @@ use serde_json::{Value as Json, json};
 /// The suffixes that may complete the measured name to the name of a field.
 const UNITS: [&str; 4] = ["", "_us", "_bytes", "_gbps"];
 
-/// The plot of both sides of the comparison in `where` against the parameter `name`: for each scheme a line per seed,
-/// and dotted lines for its bounds, or a single dotted line if all bounds are equal. The result is none if nothing
+/// The plot of both sides of the search's comparison against the parameter `name`. Each scheme has a line per seed, and
+/// dotted lines for its bounds. If all bounds are equal, there is a single dotted line. The result is none if nothing
 /// was measured.
 pub(super) fn plot(set: &ResultSet, name: &str, compared: &SearchMeasure) -> Option<Plot> {
     let title = format!("{} against {name}", compared.measured);
@@ -99,7 +99,7 @@ fn traces(
     Some((measured, bound))
 }
 
-/// The bound of all runs, if all have the same.
+/// The bound, if all trials with a bound have the same one.
 fn constant(tried: &[Trial]) -> Option<f64> {
     let mut all = tried.iter().filter_map(|tried| tried.bound);
     let first = all.next()?;

@@ -15,9 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest number of names of curves in a plot. A panel has at most one curve per name.
 const MAX_CURVES: usize = 48;
-/// The largest number of points in all scatter plots of a panel.
+/// The approximate largest number of points in all scatter plots of a panel.
 const MAX_CLOUD: usize = 20_000;
-/// The largest number of time bins of a scatter plot. All bins keep the same number of points, or all that they have.
+/// The largest number of time bins of a scatter plot. Each bin keeps the same number of points, or all if it has fewer.
 const STRETCHES: usize = 400;
 
 /// Points as (microseconds, value).
@@ -100,8 +100,8 @@ struct Measured<'a> {
 
 /// One picture, or none if nothing was measured.
 ///
-/// If curves differ in their scheme and in something else, each scheme has its own panel. In a scatter plot, each
-/// scheme always has its own panel.
+/// If curves differ in their scheme and in something else, each scheme has its own panel. The same holds for a scatter
+/// plot whose curves differ only in their scheme.
 pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Option<Plot> {
     let form = Form::of(index, spec);
     let Measured { panels, seeds, kinds } = measured(index, spec, picture, &form);

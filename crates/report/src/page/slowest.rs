@@ -29,7 +29,7 @@ const OF_JOBS: [&str; 8] =
     ["job", "run", "ranks", "CCT µs", "over ideal", "the run's losses on links", "its drops", "its timeouts"];
 
 /// The tables of the slowest jobs and messages of each of the first [`MOST_SCHEMES`] schemes, collapsed at first. The
-/// section is empty if the results hold neither.
+/// section is empty if the results have no rows of jobs or messages.
 pub(super) fn section(index: &Index<'_>) -> String {
     let of_schemes = schemes(index.set).into_iter().take(MOST_SCHEMES).map(|scheme| of_scheme(index, scheme));
     let tables: String = of_schemes.collect();

@@ -9,8 +9,8 @@ use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow, Statistic, Value}
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// A plot of a field of the runs against a swept parameter or scheme by scheme. Each point is the mean over seeds, with
-/// their spread.
+/// A plot of a field of the runs against a swept parameter or scheme by scheme. Each point is the mean over the seeds,
+/// with whiskers from the smallest to the largest value.
 pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     let label = label(&spec.y);
     // A search tries values within a range, so they form a numeric axis. A sweep has the labels that its author wrote.

@@ -52,9 +52,9 @@ fn a_narrow_scheme_keeps_its_place_beside_a_wide_one() {
     assert_eq!(shown, ["1-3", "1", "1"]);
 }
 
-/// The seeds of one scheme are far apart. Compared with the first of the nine fast schemes, it differs by 350 - 400,
-/// 417 - 402 and 1600 - 404 us. The mean is 387 with s = 701, so ± 1742 shows nothing. On average the scheme is slower
-/// than ecmp, which is slower than the nine.
+/// The seeds of reps are far apart. It differs from the first of the nine fast schemes by 350 - 400, 417 - 402 and
+/// 1600 - 404 us. The mean is 387 with s = 701, so ± 1742 shows neither a difference nor a tie. On average reps is
+/// slower than ecmp, which is slower than the nine.
 #[test]
 fn wide_intervals_do_not_make_a_slow_scheme_first() {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
@@ -114,7 +114,7 @@ fn what_is_known_of_neither_is_no_tie() {
     );
 }
 
-/// The scheme with the lowest mean, 467 ± 1,535, gets no definite rank. This is no reason to leave out another scheme.
+/// The scheme with the lowest mean, 467 ± 1,535, gets no definite rank. The other schemes still get their ranks.
 #[test]
 fn one_whose_seeds_lie_far_apart_does_not_lead() {
     let schemes: &[(&str, &[f64])] =
@@ -149,7 +149,8 @@ fn the_example_of_the_readme_ties() {
 }
 
 /// By hand: b is slower than a by 3, 1 and 8 us. The mean is 4 with s = 3.61, so ± 8.96 and at most 12.96 of a's 102. c
-/// is slower by 30, 30 and 33 us, which is significant. With b slower by 30, 0 and 60 us, 30 ± 74.5 shows nothing.
+/// is slower by 30, 30 and 33 us, which is significant. With b slower by 30, 0 and 60 us, 30 ± 74.5 shows neither a
+/// difference nor a tie.
 #[test]
 fn a_tie_says_within_which_factor() {
     let [a, c]: [&[f64]; 2] = [&[100.0, 102.0, 104.0], &[130.0, 132.0, 137.0]];
@@ -165,8 +166,8 @@ fn a_tie_says_within_which_factor() {
     assert!(found.iter().all(|standing| standing.tie_within.is_none()));
 }
 
-/// b differs from a by 20 and 21 us, and d by 16 and 26 us. A t-test on two differences finds b slower (20.5 ± 6.4) and
-/// shows nothing about d (21 ± 64), only because the differences of b happen to be close to each other.
+/// b differs from a by 20 and 21 us, and d by 16 and 26 us. A t-test on two differences finds b slower (20.5 ± 6.4),
+/// only because its differences happen to be close to each other. It shows nothing about d (21 ± 64).
 #[test]
 fn two_seeds_do_not_rank_and_three_do() {
     let two = set(&[("a", &[100.0, 102.0]), ("b", &[120.0, 123.0]), ("d", &[116.0, 128.0])]);

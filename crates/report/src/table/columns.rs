@@ -12,7 +12,7 @@ pub(super) type Column = (&'static str, Cells);
 pub(super) enum Cells {
     /// Text that is computed from the runs.
     Words(fn(&Group<'_>) -> String),
-    /// The time with this name in µs, as the mean over seeds. All cells of a column have the same unit.
+    /// The mean over seeds of the field with this name, a time in µs. All cells of a column are shown in one unit.
     Time(&'static str),
     /// A time like [`Cells::Time`], with its confidence interval.
     TimeWithInterval(&'static str),
@@ -136,7 +136,7 @@ pub(crate) fn is_hidden(head: &str, ranked_by: Quantity) -> bool {
     beside || OPTIONAL_COLUMNS[..HIDDEN].contains(&head)
 }
 
-/// The wall-clock time, the only column that differs between runs of the same scenario. The page leaves it out so that
+/// The wall-clock time, the only column that differs if the same scenario is run again. The page leaves it out so that
 /// equal results have equal pages. `runs.parquet` has it.
 pub(crate) const WALL: &str = "wall\ns";
 
@@ -217,7 +217,7 @@ fn with_interval(mean: String, estimate: &Estimate) -> String {
     }
 }
 
-/// The ratio of the ranked quantity to the baseline's.
+/// The slowdown by faults with its interval as text, or a dash if it is not known.
 pub(super) fn slowdown_by_fault(standing: &RankedScheme) -> String {
     standing
         .slowdown_by_fault

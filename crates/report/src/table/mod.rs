@@ -19,15 +19,15 @@ pub(crate) use summary::{Head, Summary, summary};
 pub const USUAL_WIDTH: usize = 120;
 
 /// The verdict, and one row per scheme and sweep point, with notes below. If the settings of the schemes differ, a note
-/// on that comes first. Columns beyond a width of `width` characters are named in a note instead. If the sizes of a
-/// collective are swept, their bandwidths follow.
+/// about these differences comes first. Columns that do not fit into `width` characters are named in a note instead. If
+/// the sizes of a collective are swept, tables of bandwidths follow.
 pub fn table(set: &ResultSet, width: usize) -> String {
     above(set, width) + &fit_to_width(summary(set), ranked_quantity(set), width) + &bandwidth_tables(set)
 }
 
 /// The verdict, and a table with the most important columns: the ranked quantity, its ideal, the cost of faults, and
 /// the losses and timeouts, which explain the result. A line below the table states how many columns and notes are
-/// left out, and that `command` prints them. If the sizes of a collective are swept, their bandwidths follow.
+/// left out, and that `command` prints them. If the sizes of a collective are swept, tables of bandwidths follow.
 pub fn brief(set: &ResultSet, width: usize, command: &str) -> String {
     let quantity = ranked_quantity(set);
     let mut summary = summary(set);
@@ -61,8 +61,8 @@ fn ranked_heads(quantity: Quantity) -> [&'static str; 2] {
     }
 }
 
-/// Whether the brief table keeps an optional column. For collectives it keeps the number of jobs, and not that of their
-/// chunks.
+/// Whether the brief table keeps an optional column. For collectives, it keeps the number of jobs and leaves out the
+/// number of their chunks.
 fn is_key(head: &str, quantity: Quantity) -> bool {
     let counted = if quantity.field == "cct_max_us" { "\njobs" } else { "\nflows" };
     let sites = ["slowdown\nintra", "slowdown\ninter"];

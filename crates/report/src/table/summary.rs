@@ -74,8 +74,8 @@ fn by_point(mut groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
     groups
 }
 
-/// The unit that all columns of times share, which is that of the largest mean. None if the smallest mean above 0 is
-/// below 100 µs, since it would lose digits in that unit.
+/// The common unit of all columns of times, which suits the largest mean. The result is `None` if the smallest mean
+/// above 0 is below 100 µs, because it might lose digits in that unit.
 fn shared_unit(groups: &[Group<'_>]) -> Option<TimeUnit> {
     let means: Vec<f64> =
         FRONT_COLUMNS.iter().chain(&JOB_COLUMNS).flat_map(|(_, cells)| cells.means(groups)).collect();
@@ -296,7 +296,7 @@ const RECOVERY: &str = "Recovers after: from the start of the first fault until 
     first, with the fault still there (`ended in 1/3`: at one of three seeds), which is no worse than a later recovery; `not by \
     end`: it ended with the fault over, or was cut off.";
 
-/// The index after the columns of the ranked quantity and of its ideal, if it has one.
+/// The index after the columns of the ranked quantity and of its ideal, or `words` if there are no such columns.
 fn behind_ranked(head: &[Head], words: usize, quantity: Quantity) -> usize {
     let after = match quantity.field {
         "cct_max_us" => "ideal\nCCT µs",

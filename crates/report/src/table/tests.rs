@@ -170,7 +170,7 @@ fn a_run_that_failed_does_not_look_fast() {
     assert_eq!(row(&set)[..11].join(" "), cells);
     let text = table(&set, USUAL_WIDTH);
     assert!(text.contains("Jobs that did not finish: 3 of 6. A scheme that lacks one has no CCT."), "{text}");
-    // If only two of three jobs finished, there is no CCT either, because the slowest job is missing.
+    // If only two of three jobs finished, there is no CCT either, because the CCT of the slowest job is not known.
     (set.runs[1].jobs_finished, set.runs[1].cct_max_us) = (2, 310.0);
     assert_eq!(row(&set)[8..11].join(" "), "2/3 - -");
     set.runs[1].flows_finished = 0;

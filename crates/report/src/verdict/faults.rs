@@ -7,10 +7,10 @@ use crate::labels::half_width;
 use crate::ranking::{Quantity, RankedScheme};
 use anabranch_results::ResultSet;
 
-/// The significant costs of the faults, the largest first, the schemes for which the faults cost nothing, and in
-/// another sentence the schemes that took less time with faults. If many costs are significant, only the two largest
-/// and the two smallest are listed. A note lists the uncertain costs; if all costs are uncertain, a sentence does.
-/// Another note says so if the scheme with the lowest cost is slow.
+/// Sentences and notes about the costs of the faults. One sentence lists the significant costs, the largest first, and
+/// the schemes for which the faults cost nothing. If many costs are significant, it lists only the two largest and the
+/// two smallest. Another sentence lists the schemes that took less time with faults. A note lists the uncertain costs.
+/// If all costs are uncertain, a sentence lists them. Another note is added if the scheme with the lowest cost is slow.
 pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdict {
     let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
         .iter()
@@ -25,8 +25,7 @@ pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdic
     };
     let (clear, unclear): (Vec<_>, Vec<_>) = costs.into_iter().partition(is_clear);
     let (clear, gains): (Vec<_>, Vec<_>) = clear.into_iter().partition(|(_, percent, _)| *percent > 0.0);
-    // A cost that is not significant is left out if no fault affected the scheme, because the scheme has then not
-    // handled any fault.
+    // A cost that is not significant is left out if no fault affected the scheme.
     let untouched = |name: &str| schemes.iter().any(|(known, of)| *known == name && of.no_seed_hit());
     let shown = |(name, percent, half): &(&str, f64, Option<f64>)| match half {
         Some(half) => format!("{name} {} % (± {})", whole_percent(*percent), half_width(*half)),
@@ -40,7 +39,7 @@ pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdic
     let names =
         |costs: &[&(&str, f64, Option<f64>)]| costs.iter().map(|(name, ..)| (*name).to_owned()).collect();
     let faults = faults(set);
-    // If no cost is significant, this does not mean that the faults cost nothing.
+    // Costs that are not significant do not show that the faults cost nothing.
     if clear.is_empty() && gains.is_empty() && free.is_empty() && !unsure.is_empty() {
         let of_whom = if schemes.len() == 1 { "It is not" } else { "For no scheme is it" };
         let unsure = list(unsure.into_iter().map(shown).collect(), MOST_IN_FULL);
@@ -77,7 +76,7 @@ pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdic
     verdict
 }
 
-/// The scheme with the lowest cost is called slow if the ratio of its time to the fastest is at least this number.
+/// The scheme with the lowest cost is called slow if its time divided by the shortest time is at least this number.
 const SLOW: f64 = 1.5;
 
 /// A note if the scheme with the lowest cost is much slower than the fastest scheme, because a low cost of faults does

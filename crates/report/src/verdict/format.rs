@@ -10,7 +10,7 @@ pub(super) const LEAST_PERCENT: f64 = 0.05;
 /// The largest number of schemes that the first sentence names.
 pub(crate) const MOST_IN_HEADLINE: usize = 3;
 
-/// The two phrases for schemes whose seeds all gave the same number.
+/// Two phrases for schemes whose seeds all gave the same number.
 pub(super) const SEEDS_CHANGE_NOTHING: &str = "Seeds change nothing";
 pub(super) const NO_EVIDENCE: &str = "± 0 is no evidence";
 
@@ -25,8 +25,8 @@ pub(super) struct NumberFormat {
 }
 
 impl NumberFormat {
-    /// The format for these means. All times in a sentence have one unit: that of the largest mean. If the smallest
-    /// mean is below 100 µs, it is that of the smallest mean, which would lose digits in milliseconds.
+    /// The format for these means. All times in a sentence have one unit, which suits the largest mean. If the smallest
+    /// mean is below 100 µs, it would lose digits in milliseconds, so the unit suits the smallest mean.
     pub(super) fn for_means(means: impl Iterator<Item = f64> + Clone, quantity: Quantity) -> Self {
         let least = means.clone().fold(f64::INFINITY, f64::min);
         let most = means.fold(0.0, f64::max);
@@ -52,7 +52,7 @@ impl NumberFormat {
         format!("{name} ({})", in_brackets(standing, self))
     }
 
-    /// The unit with a space before it.
+    /// The unit with a space before it, or an empty text for a ratio.
     pub(super) fn unit(&self) -> String {
         self.unit.map_or_else(String::new, |unit| format!(" {}", unit.name()))
     }
@@ -92,7 +92,7 @@ pub(super) fn list(items: Vec<String>, most: usize) -> String {
     list_ending(items, " and ", most)
 }
 
-/// A list like that of [`list`], with `before_last` instead of `and`.
+/// A list as in [`list`], with `before_last` before the last item instead of ` and `.
 pub(super) fn list_ending(mut items: Vec<String>, before_last: &str, most: usize) -> String {
     let more = items.len().saturating_sub(most);
     if more > 1 {

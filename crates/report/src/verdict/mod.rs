@@ -98,8 +98,8 @@ fn of_each_point(
         some_unhit |= unhit.is_some();
         let mut here = ranking(schemes, quantity, most);
         let unranked = match unhit {
-            // If no fault affected any data, the result does not show how schemes handle the faults. The sentence that
-            // says so comes first.
+            // If no fault affected any data, the result does not show how schemes handle the faults. A sentence about
+            // this comes first.
             Some(Unhit::All) if points.len() > 1 => {
                 here = Verdict::of(NO_DATA_HIT.to_owned());
                 None
@@ -124,7 +124,7 @@ fn of_each_point(
     verdict
 }
 
-/// Whether the schemes of a point give no answer, because no fault affected any of their data or because none finished.
+/// Whether the schemes of a point give no answer: each of them was not affected by the faults or has no estimate.
 fn has_no_answer(schemes: &[(&str, &RankedScheme)]) -> bool {
     schemes.iter().all(|(_, standing)| standing.no_seed_hit() || standing.estimate.is_none())
 }

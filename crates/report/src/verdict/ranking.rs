@@ -8,7 +8,7 @@ use crate::ranking::{LEAST_LEAD, LEAST_SEEDS, Quantity, RankedScheme};
 use anabranch_results::{Estimate, Value};
 use std::collections::BTreeMap;
 
-/// The number of schemes that a sentence names if it only counts the others, which the table lists.
+/// The largest number of schemes that a sentence names. It counts the others, which the table lists.
 pub(super) const MOST_NAMED: usize = 8;
 /// The largest number of schemes that a short sentence names besides the one with the last rank.
 pub(super) const FEW_NAMED: usize = 3;
@@ -23,9 +23,9 @@ struct Ranking<'a> {
     schemes: &'a [(&'a str, &'a RankedScheme)],
     quantity: Quantity,
     format: NumberFormat,
-    /// The number of names in a list that only counts the others ([`list`]).
+    /// The largest number of names in a list ([`list`]).
     most: usize,
-    /// The beginning of the sentence, if it is only about some of the schemes.
+    /// The beginning of a sentence about only some of the schemes. It is empty if the sentence is about all.
     of_these: &'static str,
 }
 
@@ -118,8 +118,8 @@ impl Ranking<'_> {
         format!("{} {}", self.quantity.short, with_interval(standing, &self.format))
     }
 
-    /// The sentence about a leader without a next scheme, because the others are not placed, did not finish or were
-    /// not hit.
+    /// The sentence about a leader without a next scheme. The other schemes are not placed, did not finish or were not
+    /// hit.
     fn alone(&self, leader: &Ranked<'_>, others_finished: bool) -> String {
         let touched = self.schemes.iter().filter(|(_, standing)| !standing.is_untouched).count();
         let (of_these, why) = match touched {
@@ -209,7 +209,7 @@ impl Ranking<'_> {
     }
 }
 
-/// Whether a scheme ties with the first one if there are no ranks: [`LEAST_LEAD`] decides.
+/// Whether the mean of a scheme exceeds the first mean by at most [`LEAST_LEAD`]. Without ranks, such a scheme ties.
 fn ties_by_mean(first: &Estimate, other: &Estimate) -> bool {
     other.mean <= first.mean * (1.0 + LEAST_LEAD)
 }

@@ -28,7 +28,7 @@ fn overlapping_intervals_tie_and_one_seed_claims_little() {
     insta::assert_snapshot!(text(&tie), @"a and b tie within a factor of 1.09: FCT 110.0 µs (± 25) and 111.7 µs (± 16), at least 8.07 times faster than c (901.0 ± 2.5 µs).");
     let ranks: Vec<_> = ranked_schemes(&tie, &groups(&tie)).iter().map(|standing| standing.rank).collect();
     assert_eq!(ranks, [Some(1), Some(1), Some(3)]);
-    // A scheme whose seeds show nothing does not tie with any scheme.
+    // The seeds of b show neither a difference nor a tie, so it does not tie with any scheme.
     let chain =
         set(&[("a", &[100.0, 101.0, 102.0]), ("b", &[65.0, 105.0, 175.0]), ("c", &[200.0, 201.0, 202.0])]);
     insta::assert_snapshot!(text(&chain), @r"
@@ -67,8 +67,8 @@ fn what_did_not_finish_is_left_out_and_said() {
     ");
 }
 
-/// Sets the number of data packets that faults affected, by scheme and seed. The faults of every run affect 5 packets
-/// in total.
+/// Sets the number of data packets that the fault of each run affected, in the order of the runs. Each fault loses 5
+/// packets.
 fn with_hits(mut set: ResultSet, data_packets: &[u64]) -> ResultSet {
     for (run, &data_packets) in set.runs.iter_mut().zip(data_packets) {
         run.faults = vec![FaultRow { packets_lost: 5, data_packets, ..FaultRow::default() }];
@@ -206,8 +206,7 @@ fn seeds_that_change_nothing_are_no_evidence() {
     ");
 }
 
-/// A scheme that ties with the scheme before it is 1 us slower than that one in two seeds and 1 us faster in the
-/// other.
+/// Of two schemes that tie, the second is 1 us slower in two seeds and 1 us faster in the third.
 #[test]
 fn what_ties_behind_the_first_is_named_together() {
     let [clear, other] = [[0.0, 2.0, 4.0], [1.0, 1.0, 5.0]];
@@ -304,7 +303,7 @@ fn a_scheme_that_a_fault_made_faster_is_named_by_itself() {
     );
 }
 
-/// Adds a baseline for each run, with this completion time in µs.
+/// Adds a baseline for each run, whose largest FCT in µs is in `bases`, and a fault to the scenario.
 fn with_baselines(mut set: ResultSet, bases: &[f64]) -> ResultSet {
     let runs: Vec<RunRow> = set.runs.clone();
     set.runs.extend(runs.into_iter().zip(bases).map(|(run, &fct_max_us)| RunRow {

@@ -22,7 +22,7 @@ pub struct Search<'a> {
     stage: Stage,
     /// The positions between the ends that remain to be tried, if the condition holds at neither end.
     inside: std::vec::IntoIter<f64>,
-    /// The position from which the search bisects, where the condition is known to hold; none before such a position
+    /// The position from which the search bisects, where the condition is known to hold; `None` before such a position
     /// is known.
     anchor: Option<f64>,
 }
@@ -66,7 +66,7 @@ impl<'a> Search<'a> {
         Search { find, tried: Vec::new(), good, bad, next: Some(good), stage, inside, anchor: None }
     }
 
-    /// The next value to try, with its position among all values; none if the search has ended.
+    /// The next value to try, with its position among all values; `None` if the search has ended.
     pub fn next(&self) -> Option<(f64, toml::Value)> {
         self.next.map(|place| (place, self.find.value(place)))
     }
@@ -136,12 +136,12 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether the condition held at a position; none if the position was not tried.
+    /// Whether the condition held at a position; `None` if the position was not tried.
     pub fn held(&self, place: f64) -> Option<bool> {
         self.tried.iter().find(|(tried, _)| *tried == place).map(|(_, holds)| *holds)
     }
 
-    /// The result; none before the search has ended.
+    /// The result; `None` before the search has ended.
     pub fn answer(&self) -> Option<Answer> {
         if self.next.is_some() {
             return None;

@@ -88,7 +88,7 @@ pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Diagn
     })
 }
 
-/// The search of a scenario; none without `[find]`.
+/// The search of a scenario; `None` without `[find]`.
 ///
 /// # Errors
 /// As for [`read_find`], except that a scenario without `[find]` is no error.
@@ -271,7 +271,7 @@ fn common_unit<'a>(unit: &'a str, list: &[toml::Value]) -> &'a str {
     if is_size && list.iter().filter_map(number).any(is_too_large) { "B" } else { unit }
 }
 
-/// The quotient of the quantities `high` and `low`, if both have units of one kind.
+/// The quotient of the quantities `high` and `low`, if both have units of one kind and `low` is above 0.
 fn times(low: &str, high: &str) -> Option<f64> {
     let ratio = |low: u64, high: u64| (low > 0).then(|| high as f64 / low as f64);
     let sizes = || ratio(low.parse::<Bytes>().ok()?.0, high.parse::<Bytes>().ok()?.0);
@@ -434,7 +434,8 @@ impl Find {
         }
     }
 
-    /// The middle of two positions; none if they are adjacent, or in a range not further apart than the resolution.
+    /// The middle of two positions. `None` if they are adjacent in a list, if their distance in a range is at most the
+    /// resolution, or if the middle is rounded to one of them.
     pub(in crate::scenario) fn between(&self, one: f64, other: f64) -> Option<f64> {
         let (low, high) = (one.min(other), one.max(other));
         let Values::Range { low: first, high: last, spelling, .. } = &self.values else {

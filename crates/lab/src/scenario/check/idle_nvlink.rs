@@ -8,8 +8,8 @@ use anabranch_fabric::Topology;
 use anabranch_workload::collective::Algorithm;
 use anabranch_workload::{Job, Message, Workload, WorkloadSpec};
 
-/// The first workload with messages within an NVLink domain over the network although a job has no `server`, and the
-/// first algorithm that does not use the switches that reduce.
+/// The first workload in which a job without `server` sends messages within an NVLink domain over the network, and the
+/// first algorithm that does not use the switches that reduce although `nvls` is set.
 #[derive(Default)]
 pub(in crate::scenario) struct IdleNvLink {
     links: Option<IdleLinks>,

@@ -132,7 +132,7 @@ fn rounded_up(number: f64) -> f64 {
 }
 
 /// The number of data packets of a workload that cross each link, if every switch spreads packets evenly over its
-/// equal-cost ports and every host over its ports; none if this takes too long to compute.
+/// equal-cost ports and every host over its ports; `None` if this takes too long to compute.
 fn link_load(workload: &Workload, topology: &Topology, routing: &Routing, payload: u64) -> Option<Vec<f64>> {
     let mut load = vec![0.0; topology.links() as usize];
     let mut of_pairs: BTreeMap<(u32, u32), f64> = BTreeMap::new();

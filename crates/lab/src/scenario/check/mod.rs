@@ -59,7 +59,8 @@ const MOST_NAMED: usize = 8;
 /// hint names the minimum as one of its values.
 const AT_LEAST: [&str; 2] = ["fabric.pfc.buffer", "fabric.pfc.headroom"];
 
-/// A part of a workload with this number of messages or incasts at one seed is assumed to have one at every seed.
+/// A part of a workload with at least this number of messages or incasts at one seed is assumed to have some at every
+/// seed.
 const SURELY_SOME: u32 = 100;
 
 /// The findings about a valid scenario.
@@ -326,9 +327,8 @@ impl Scenario {
         }
     }
 
-    /// The headroom in addition to the buffer, for each scheme, at the switch with the largest one, at the first
-    /// point of the sweep. Schemes without PFC or with the headroom within the buffer are left out. `facts` are those
-    /// of [`Scenario::examine`].
+    /// The schemes whose headroom is in addition to the buffer, each with the largest headroom of any switch, at the
+    /// first point of the sweep. `facts` are those of [`Scenario::examine`].
     ///
     /// # Errors
     /// A fabric that cannot be built.
@@ -556,7 +556,7 @@ fn may_be_empty(spec: &WorkloadSpec, workload: &Workload) -> bool {
 /// direction, such as the name of a switch.
 fn for_whole_cables(mut error: Diagnostic, selector: &str) -> Diagnostic {
     let has_side = |text: &str| ["/up", "/down", "->"].iter().any(|side| text.contains(side));
-    // In a form that selectors do not have, other separators stand before the side: `ToR[0].up[0]`.
+    // In a form that selectors do not have, another separator may precede the side: `ToR[0].up[0]`.
     let selector = selector.to_lowercase().replace(['.', ':', '-', ' '], "/").replace("/>", "->");
     if let Some(Fix::Set { key, value }) = &mut error.fix
         && key == "links"

@@ -18,7 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
 pub(in crate::scenario) struct WithoutEffect {
-    /// For each fault that sets a rate of links, the slowest and the fastest of these links at the first point.
+    /// For each fault that sets a rate of links, the slowest and the fastest rate of these links without the fault, at
+    /// the first point.
     rates: BTreeMap<usize, (Rate, Rate)>,
     /// For each fault that sets a rate of links, whether it slows a link at some point.
     slows: BTreeMap<usize, bool>,
@@ -271,7 +272,7 @@ fn late_fault(
     Some(fault(&origin.file, place(), message, Some(help.into())))
 }
 
-/// The warning about a fault that sets a rate of links which is not below their own rate.
+/// The warning about a fault that sets a rate of links and slows none of them.
 fn idle_rate(
     number: usize,
     idle: &FaultSpec,
@@ -379,8 +380,8 @@ fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     all.collect::<Vec<_>>().iter().filter_map(partly).collect()
 }
 
-/// Warnings about settings that give a queue that drops to a built-in scheme that needs PFC, which turns PFC off. A
-/// scheme that the scenario itself defines may have such a queue on purpose.
+/// Warnings about settings of `fabric.queue` for built-in schemes that need PFC. With such a queue, PFC is off and
+/// switches drop packets. A scheme that the scenario itself defines may have such a queue on purpose.
 fn pauses_no_more(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     let all: Vec<Named> = named(origin, "set").into_iter().chain(named(origin, "sweep")).collect();
     let is_own = |name: &str| {

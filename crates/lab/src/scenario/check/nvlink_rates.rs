@@ -19,7 +19,7 @@ impl NvLinkRates {
     pub(in crate::scenario) fn look(&mut self, topology: &TopologySpec, workload: &WorkloadSpec) {
         let of_topology = topology.clos().and_then(|(_, spec)| spec.nvlink);
         self.add("topology.nvlink", of_topology);
-        // A server without a rate of its own has that of the topology.
+        // A server without a rate of its own has the topology's rate.
         let own = |server: &Option<ServerSpec>| {
             server.map(|server| server.link).filter(|link| Some(*link) != of_topology)
         };

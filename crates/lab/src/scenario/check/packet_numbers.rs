@@ -52,7 +52,7 @@ pub(in crate::scenario) fn check(
             workload.qps[message.qp.index()].dst,
             Bytes(payload),
         );
-        // The longest message that fits if it is the only one of its connection.
+        // The number of packets that a queue pair can carry if it carries a part of only one message.
         let largest = match space.requests {
             Some((most, largest)) => space.packets.min(most.saturating_mul(largest)),
             None => space.packets,

@@ -38,9 +38,9 @@ pub(in crate::scenario) fn thresholds(
 struct Buffer<'a> {
     node: NodeId,
     size: Bytes,
-    /// The entry of `at` that applies to the switch.
+    /// The entry of `at` that applies to the switch; `None` if none does.
     class: Option<&'a PfcClass>,
-    /// The static threshold of the switch's ports; none if the threshold is dynamic.
+    /// The static threshold of the switch's ports; `None` if the threshold is dynamic.
     threshold: Option<Bytes>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Buffer<'a> {
         if two_packets <= self.size {
             return Some(self.wrong("fabric.pfc.resume", problem, format!("\"{two_packets}\"")));
         }
-        // The buffer is smaller than two packets, the suggested `resume`, so a larger buffer is suggested.
+        // Two packets, the usual suggestion for `resume`, do not fit into the buffer. A larger buffer is suggested.
         let enough = round_up(Bytes(resume.0.max(ENOUGH_PACKETS * facts.packet.0)));
         Some(match self.class {
             Some(PfcClass { switches, .. }) => self.wrong(

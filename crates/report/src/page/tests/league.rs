@@ -73,7 +73,7 @@ fn four_schemes() -> ResultSet {
     set
 }
 
-/// The plots of a league's scenario in which the times are plotted against `measure`.
+/// A league's scenario whose times are plotted against `measure`, and the plots of its page.
 fn explained(set: &ResultSet, measure: &str) -> (LeagueEntry, Vec<serde_json::Value>) {
     let explanation = Explanation { measure: measure.into(), called: None, says: "It is <so>.".into() };
     let entry = LeagueEntry::of("loss", set, String::new(), None, Some(&explanation));

@@ -27,7 +27,7 @@ pub use sensitivity::Unspecified;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Sizes that run within seconds, from the file's `[quick]` table.
+    /// Sizes for short runs. The file's `[quick]` table has the values that differ from the rest of the file.
     Quick,
     /// The paper's own sizes. The file's `[paper]` table has the values that differ from the rest of the file.
     Paper,

@@ -36,14 +36,14 @@ pub enum ModelSpec {
     LoadImbalance {
         /// The number of uplinks of the switch.
         uplinks: u32,
-        /// The numbers of flows to try, each with all entropy values.
+        /// The numbers of flows to try. Each flow uses all entropy values.
         flows: Vec<u32>,
         /// The numbers of entropy values to try.
         evs: Vec<u32>,
         /// The seeds.
         seeds: Vec<u64>,
     },
-    /// The hardware state of each algorithm, in bits (REPS, Table 1).
+    /// The hardware state of each built-in scheme (REPS, Table 1).
     StateBits {},
     /// The memory and time that a receiver needs to track which packets have arrived (DCP, section 4.5).
     PacketTracking(PacketTracking),
@@ -57,7 +57,8 @@ pub enum ModelSpec {
 pub enum BallsVariant {
     /// Each ball chooses a bin at random.
     Ops,
-    /// The colour of a ball that leaves a bin at or below the threshold remembers the bin for its next ball.
+    /// If a ball leaves a bin at or below the threshold, its colour remembers the bin for its next ball, unless the
+    /// colour already remembers one. If a ball leaves a longer bin, its colour forgets its bin.
     Recycled,
     /// Like `recycled`, but the colour of a ball that is not recycled still remembers its bin.
     Kept,

@@ -47,7 +47,7 @@ pub(in crate::scenario) fn read(table: &Table, title: &str) -> Result<PlotSpec, 
         },
         x: match kind {
             PlotKind::Line => Some(table.need("x")?),
-            // Without `x`, each bar stands for a scheme.
+            // Without `x`, there is a bar for each scheme.
             _ => table.get("x")?.filter(|x| x != "scheme"),
         },
         per: table.get("per")?.unwrap_or_default(),

@@ -227,8 +227,8 @@ fn says(scale: &Fields, path: &str) -> bool {
 }
 
 /// The figure's own value of a parameter. For a path that begins with one of [`PARTS`], it is the value as written,
-/// if there is one. Otherwise it is the value in the resolved scenario at the first point of its sweep, for a path
-/// of all schemes (`*`) that of the first scheme that has the parameter.
+/// if there is one. Otherwise it is the value in the resolved scenario at the first point of its sweep. For a path of
+/// all schemes (`*`), it is the value of the first scheme that has the parameter.
 fn own_value(written: &Fields, scenario: &Scenario, path: &str) -> Option<toml::Value> {
     let (first, rest) = path.split_once('.')?;
     let part = match PARTS.contains(&first) {
