@@ -52,12 +52,12 @@ kinds! {
     }
 }
 
-/// A user-defined congestion control with its parameters and the inputs that it needs.
+/// A user-defined congestion control with its parameters and required inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegisteredCc {
     /// The name, the parameters and the factory.
     pub registered: Registered<CcFactory>,
-    /// The inputs that it needs besides ACKs and losses.
+    /// The inputs that the congestion control needs besides ACKs and losses.
     pub wants: CcWants,
 }
 
@@ -79,7 +79,7 @@ impl Serialize for RegisteredCc {
     }
 }
 
-/// The component that is named in the error for a panic in a user-defined congestion control.
+/// The name of the component in the error for a panic in a user-defined congestion control.
 const PART: &str = "congestion control";
 
 /// Any congestion control. It sets a window, a rate or both, and learns from feedback. It never sees a load balancer.
@@ -104,7 +104,8 @@ pub enum AnyCc {
 }
 
 impl CcConfig {
-    /// The congestion control of a new queue pair. This is for built-in kinds, which draw no random numbers.
+    /// The congestion control of a new queue pair. This method is for built-in kinds, because they draw no random
+    /// numbers.
     pub fn build(&self, facts: &PathFacts) -> AnyCc {
         self.build_with_stream(facts, stream(0, 0, Purpose::CongestionControl))
     }

@@ -91,7 +91,7 @@ pub enum FreezingEnds {
     /// Only when an unmarked ACK arrives.
     #[default]
     Ack,
-    /// When an unmarked ACK arrives or a timer expires.
+    /// When an unmarked ACK arrives or a packet times out.
     Timeout,
 }
 
@@ -183,8 +183,8 @@ struct Limits {
     resets: bool,
     /// Whether freezing may end at a timeout.
     ends_at_timeout: bool,
-    /// The RTT from which on a timeout indicates congestion and not a failure. It is infinite if the fabric trims,
-    /// since a packet that times out there was not lost to congestion (Appendix A, 1).
+    /// The RTT from which a timeout indicates congestion and not a failure. It is infinite if the fabric trims, since a
+    /// packet that times out there was not lost to congestion (Appendix A, 1).
     failure_rtt: Duration,
 }
 
