@@ -551,9 +551,9 @@ impl Packet {
         }
     }
 
-    /// Whether the packet belongs to the control class, which by default has priority over data in switches. All packets
-    /// do except data, probes that queue with data, requests of [`Repr::Endpoint`], and user-defined packets in the
-    /// class of data.
+    /// Whether the packet belongs to the control class, which by default has priority over data in switches. All
+    /// packets do except data, probes that queue with data, requests of [`Repr::Endpoint`], and user-defined packets in
+    /// the class of data.
     #[inline]
     pub fn is_control(&self) -> bool {
         !matches!(

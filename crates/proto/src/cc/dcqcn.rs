@@ -152,7 +152,7 @@ impl Increases {
 /// A sending rate. Before the first CNP or NACK it is the line rate.
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
-    /// Current rate; all rates are in bits per second.
+    /// Current rate. All rates are in bits per second.
     rate: f64,
     /// The next expiry of the increase timer. It is [`Time::NEVER`] before the rate falls for the first time.
     increase_due: Time,
@@ -498,7 +498,7 @@ impl Dcqcn {
         }
     }
 
-    /// Decays alpha at an event, if at least `alpha_timer` has passed since the last CNP.
+    /// Decays alpha at an event, if at least `alpha_timer` has passed since the last CNP or since the start.
     #[inline(never)]
     fn decay(&mut self, at: Time) {
         if at >= self.alpha_due {

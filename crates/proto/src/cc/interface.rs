@@ -108,8 +108,8 @@ interface! {
         fn handle_ack(&mut self, acked: &AckReport) {
             let _ = acked;
         }
-        /// Handles telemetry. It precedes the call of [`handle_ack`](Self::handle_ack) for the ACK that carried it,
-        /// if there is one.
+        /// Handles the telemetry that an ACK carried. If the same ACK also causes a call of
+        /// [`handle_ack`](Self::handle_ack), this call comes first.
         fn handle_telemetry(&mut self, report: &TelemetryReport<'_>) {
             let _ = report;
         }

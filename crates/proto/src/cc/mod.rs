@@ -64,13 +64,13 @@ pub struct RegisteredCc {
 /// The inputs that a congestion control needs besides ACKs and losses; none by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CcWants {
-    /// Telemetry of switches. Only a transport that forwards it provides it: `go-back-n`, or a user-defined one.
+    /// Telemetry of switches. Only the transport `go-back-n` and user-defined transports can forward it.
     pub telemetry: bool,
     /// The facts about the queue pair's own path instead of the fabric's longest one.
     pub own_path: bool,
 }
 
-/// Builds the congestion control of a new queue pair, which draws its random numbers from the stream.
+/// Builds the congestion control of a new queue pair. The congestion control draws its random numbers from the stream.
 pub type CcFactory = dyn Fn(&PathFacts, &Parameters, Stream) -> Box<dyn CongestionControl> + Send + Sync;
 
 impl Serialize for RegisteredCc {

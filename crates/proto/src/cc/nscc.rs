@@ -204,7 +204,6 @@ pub struct Nscc {
     trigger_qa: bool,
     bytes_to_ignore: u64,
     bytes_ignored: u64,
-    /// Number of quick adapts, for observers.
     quick_adapts: u32,
     constants: NsccConstants,
 }

@@ -89,7 +89,7 @@ pub struct Bitmap {
     penalised: u32,
     /// The entropy value of the last turn.
     at: u32,
-    /// The distance from the entropy value of one turn to that of the next.
+    /// The distance between the entropy values of two consecutive turns of a round.
     stride: u32,
     /// The number of turns left in the round.
     turns: u32,
@@ -219,7 +219,7 @@ impl Bitmap {
         self.at as u16
     }
 
-    /// Reduces the penalty of `ev` by one. Returns false if it has none.
+    /// Reduces the penalty of `ev` by one. Returns false if `ev` has no penalty.
     fn decay(&mut self, ev: u16) -> bool {
         let penalty = &mut self.penalties[usize::from(ev)];
         let Some(less) = penalty.checked_sub(1) else { return false };
@@ -430,7 +430,7 @@ mod tests {
         assert!(!config.reacts_to_ecn() && CONFIG.reacts_to_ecn());
     }
 
-    /// 256 counters of 4 bits make 1024 bits of statistics; STrack's bitmap has 256 bits.
+    /// 256 counters of 4 bits make 1024 bits of statistics. STrack's bitmap has 256 bits.
     #[test]
     fn state_is_as_listed() {
         let bits =

@@ -79,7 +79,7 @@ kinds! {
 /// A user-defined load balancer with its parameters.
 pub type RegisteredLb = Registered<LbFactory>;
 
-/// Builds the load balancer of a new queue pair, which draws its random numbers from the stream.
+/// Builds the load balancer of a new queue pair. The load balancer draws its random numbers from the stream.
 pub type LbFactory = dyn Fn(&Environment, &Parameters, Stream) -> Box<dyn LoadBalancer> + Send + Sync;
 
 /// The name of the component in the error for a panic in a user-defined load balancer.

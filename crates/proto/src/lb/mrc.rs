@@ -98,7 +98,7 @@ struct Retired {
 #[derive(Clone, Debug)]
 pub struct MrcLb {
     ports: NicPorts,
-    /// The ports of the receiver's NIC that are up, according to its last report.
+    /// Mask of the ports of the receiver's NIC that are up, according to its last report.
     peer_up: u16,
     /// Mask of the planes with a usable entropy value among those in use.
     usable: u16,
@@ -401,7 +401,7 @@ impl LoadBalancer for MrcLb {
         }
     }
 
-    /// A trim skips the entropy value once, but never retires it.
+    /// After a trim, the entropy value is skipped once. A trim never retires an entropy value.
     fn handle_trim(&mut self, _now: Time, ev: u16) {
         self.skip(ev);
     }

@@ -131,7 +131,7 @@ fn is_once(reuse: &u32) -> bool {
     *reuse == once()
 }
 
-/// The most entries of a buffer: the number of validity bits.
+/// The largest number of entries of a buffer: the number of validity bits.
 pub const MAX_BUFFER: usize = 32;
 
 /// A REPS sender's state. Names follow the paper's pseudocode.
@@ -354,7 +354,7 @@ impl LoadBalancer for Reps {
         self.ports = ports;
     }
 
-    /// Only entropies of good paths are cached, so the entropy of a trimmed packet is not.
+    /// The entropy of a trimmed packet is not cached.
     fn handle_trim(&mut self, _now: Time, _ev: u16) {}
 }
 

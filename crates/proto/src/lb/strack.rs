@@ -24,7 +24,7 @@ parameters! {
     }
 }
 
-/// The most paths of a balancer: the size of its bitmap.
+/// The largest number of paths of a balancer: the number of bits in its bitmap.
 const MAX_PATHS: u32 = 256;
 
 /// The paths of a STrack sender. Names follow the paper's pseudocode.
@@ -97,7 +97,7 @@ impl LbProperties for StrackLbConfig {
 }
 
 impl LoadBalancer for StrackLb {
-    /// STrack, Algorithm 3, `choose_path`, lines 11-30, within a window of `window` bytes.
+    /// STrack, Algorithm 3, `choose_path`, lines 11-30, for a window of `window` bytes.
     #[inline]
     fn next_ev(&mut self, _now: Time, window: u64) -> u16 {
         // Lines 12-14: the path of the last ACK, if that ACK was unmarked. The round robin continues from this path.
