@@ -21,7 +21,7 @@ use crate::{Conflict, Pace, PathFacts, Size, Span};
 use anabranch_base::{AboveZero, Bytes, Duration, Rate, Stream, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
 
-/// The shortest timer that is allowed. A call steps through the expiries one by one, so their number must be bounded.
+/// The shortest absolute time that is allowed for a timer. A call steps through the expiries one by one.
 const LEAST_TIMER: Span = Span::Time(Duration::from_ns(100));
 
 parameters! {
