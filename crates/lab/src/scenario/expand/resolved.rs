@@ -122,7 +122,7 @@ struct WrittenSetup<'a> {
 }
 
 impl Scenario {
-    /// `points` is not empty.
+    /// `points` must not be empty.
     #[expect(clippy::too_many_arguments, reason = "one for each part of a scenario, from one caller")]
     pub(in crate::scenario) fn new(
         title: String,
