@@ -297,7 +297,9 @@ impl fmt::Display for StallReason {
 }
 
 impl RunFailure {
-    /// Whether both causes are the same apart from numbers and names of links and flows.
+    /// Whether both causes are alike. Two stalls are alike if their reasons are of the same kind, and two limits if
+    /// they have the same key. Two deadlocks or two drops of a lossless class are always alike. Other causes must be
+    /// equal.
     pub fn is_like(&self, other: &RunFailure) -> bool {
         use RunFailure as Cause;
         match (self, other) {
