@@ -237,7 +237,7 @@ pub enum RunFailure {
         at_us: f64,
         /// The number of unfinished flows.
         unfinished: u64,
-        /// Whether the limit has the largest value that a scenario may set.
+        /// Whether the limit is `max_time` with the largest value that a scenario may set.
         is_largest: bool,
     },
     /// The buffer of a lossless class had no room for a packet.
@@ -247,7 +247,7 @@ pub enum RunFailure {
         /// The link and its buffer, with a remedy.
         message: String,
     },
-    /// A registered component or an observer panicked.
+    /// A registered component, an observer or an injector panicked.
     Panicked {
         /// The scheme whose run failed.
         scheme: String,

@@ -116,10 +116,10 @@ columns! {
         /// XOFF pause frames sent.
         #[column("frames", digest)]
         pub pause_frames: u64,
-        /// Time during which the data class of a port was paused, summed over all ports.
+        /// Time during which a data class of a port was paused, summed over all ports and data classes.
         #[column("us", digest)]
         pub pause_us: f64,
-        /// Data packets that left a queue with an ECN mark.
+        /// ECN marks of data packets. A packet that is marked at several ports counts several times.
         #[column("packets", digest)]
         pub ecn_marks: u64,
         /// Retransmitted data packets.
