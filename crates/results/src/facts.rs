@@ -150,7 +150,7 @@ pub struct SchemeFacts {
     pub path_choice: PathChoice,
     /// The action on a packet for which a queue has no room.
     pub overflow: Overflow,
-    /// The time after which routing withdraws a failed link, as text, or `None` if routing never does.
+    /// The time after which routing withdraws a failed link, as text, or `None` if it never withdraws the link.
     pub routing_delay: Option<String>,
     /// Whether switches immediately route around their own failed ports.
     pub adaptive_routing: bool,

@@ -54,9 +54,10 @@ pub struct PlotSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
     /// The dimensions whose values have separate curves: `scheme`, `seed`, a swept parameter by its full name, and
-    /// `entity` in a plot of `series` or `points`. Without `entity`, a series is the mean over its entities, and points
-    /// are those of all entities together. An empty list means the default: `scheme`, and also `entity` in a series. In
-    /// a `line` or `bar` plot, the default also has the swept parameters that do not change together with `x`.
+    /// `entity` in a plot of `series` or `points`. Without `entity`, `series` shows the mean over the entities, and
+    /// `points` shows the points of all entities together. An empty list means the default: `scheme`, and in a `series`
+    /// plot also `entity`. In a `line` or `bar` plot, the default also has the swept parameters that do not change
+    /// together with `x`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per: Vec<String>,
     /// For `series` and `points`: only this entity and those below it are shown (`tor:0/up` covers `tor:0/up:3`).

@@ -22,7 +22,7 @@ columns! {
         /// The swept parameters of this run.
         pub sweep: BTreeMap<String, Value>,
         /// Whether this run has none of the scenario's faults. The runs of the same scheme, seed and sweep point
-        /// (without swept faults) are compared with it. It has no rows of flows and jobs.
+        /// (without swept faults) are compared with it. It has no rows of flows, jobs and parts.
         #[column("", last)]
         pub baseline: bool,
         /// Messages of the workload.
@@ -88,8 +88,8 @@ columns! {
         /// an AllReduce, (n-1)/n for AllGather, ReduceScatter and AllToAll, and 1 for Broadcast and SendRecv.
         #[column("GB/s", last)]
         pub busbw_gbytes_per_sec: Option<f64>,
-        /// Time from the start of the first fault until smoothed goodput is back at 95 % of the baseline's at the
-        /// same progress (the same number of delivered bytes), and stays there on average. It is 0 if all bytes
+        /// Time from the start of the first fault until smoothed goodput is back at 95 % of the baseline's goodput at
+        /// the same progress (the same number of delivered bytes), and stays there on average. It is 0 if all bytes
         /// arrived and goodput never fell below 95 %. None if the run ended without having recovered, has no faults
         /// other than failures at random times, or has no baseline.
         #[column("us", last)]
@@ -131,7 +131,7 @@ columns! {
         /// Packets sent over directed links, counted once per link. It is the unit of simulation work.
         #[column("packet-hops", digest)]
         pub packet_hops: u64,
-        /// Simulated time at the end of the run: if all messages finished, that of the last acknowledgement,
+        /// Simulated time at the end of the run. If all messages finished, it is the time of the last acknowledgement,
         /// computation or transfer over NVLink.
         #[column("us", digest)]
         pub sim_time_us: f64,
@@ -315,9 +315,9 @@ columns! {
         /// Timeouts that fired for the message. None under the same conditions as `retransmissions`.
         #[column("timeouts")]
         pub timeouts: Option<u32>,
-        /// Data packets whose entropy value differs from that of the packet before: the number of times that the host
-        /// changed the path. Path choices of switches, such as adaptive routing, are not counted. None under the same
-        /// conditions as `retransmissions`.
+        /// Data packets whose entropy value differs from the previous packet's entropy value. This is the number of
+        /// times that the host changed the path. Path choices of switches, such as adaptive routing, are not counted. None
+        /// under the same conditions as `retransmissions`.
         #[column("packets")]
         pub path_changes: Option<u32>,
         /// Data packets, including retransmissions, whose payload was lost: dropped, trimmed, or lost on a link. None
@@ -455,7 +455,7 @@ columns! {
         /// The place of the measurement: `tor:0/up:3`.
         #[column("")]
         pub entity: String,
-        /// End of the interval to which the value applies.
+        /// Time of the point: the end of the interval to which the value applies, or the time of an event.
         #[column("ps")]
         pub time_ps: u64,
         /// The value.

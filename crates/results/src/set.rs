@@ -60,7 +60,7 @@ impl ResultSet {
         self.filed.retain(|curves| (curves.run() as usize) < first);
     }
 
-    /// All warnings, first those of the scenario, then those of its runs.
+    /// The warnings of the scenario, followed by the warnings of its runs.
     pub fn all_warnings(&self) -> Vec<String> {
         let of_runs = self.run_warnings();
         self.warnings.iter().cloned().chain(of_runs.iter().map(SharedWarning::to_string)).collect()
