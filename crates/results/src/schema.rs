@@ -316,8 +316,8 @@ columns! {
         #[column("timeouts")]
         pub timeouts: Option<u32>,
         /// Data packets whose entropy value differs from the previous packet's entropy value. This is the number of
-        /// times that the host changed the path. Path choices of switches, such as adaptive routing, are not counted. None
-        /// under the same conditions as `retransmissions`.
+        /// times that the host changed the path. Path choices of switches, such as adaptive routing, are not counted.
+        /// None under the same conditions as `retransmissions`.
         #[column("packets")]
         pub path_changes: Option<u32>,
         /// Data packets, including retransmissions, whose payload was lost: dropped, trimmed, or lost on a link. None
