@@ -20,7 +20,7 @@ fn check(text: &str) -> u64 {
         let simulated = run(&point, &Control::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(live.checked, live.row.flows, "{name}");
         println!("{name}: {} messages arrived whole", live.checked);
-        // The driver makes no rows of messages, so that its row has no ideal times and no slowdowns.
+        // The row of a driven run has no digest, warnings, faults, ideal times or slowdowns.
         let RunRow { slowdown_mean, slowdown_p50, slowdown_p95, slowdown_p99, .. } = live.row;
         let mut extra = simulated.run.extra.clone();
         extra.retain(|name, _| !name.contains("slowdown"));
@@ -43,8 +43,7 @@ fn check(text: &str) -> u64 {
     pause_frames
 }
 
-/// The built-in schemes without HPCC, whose packets carry telemetry, without MRC, and without Themis-longhaul, its
-/// variants and the schemes with which its paper compares it.
+/// The built-in schemes except those of HPCC (its packets carry telemetry), MRC and the Themis-longhaul paper.
 const SCHEMES: &str = r#"["reps", "reps-carry", "reps-reuse", "eqds", "ops", "ecmp", "adaptive-roce", "bitmap", "flowlet", "plb",
     "mprdma-lb", "mptcp", "mptcp-one-window", "strack", "strack-ops", "themis-spraying", "conweave", "sr-spray", "sr-ar",
     "sr-ecmp", "to-ar", "dcp", "dcp-dcqcn", "irn-ar", "irn-ar-dcqcn", "irn-ecmp", "irn-ecmp-dcqcn", "mp-rdma", "rack-tlp",
@@ -53,8 +52,7 @@ const SCHEMES: &str = r#"["reps", "reps-carry", "reps-reuse", "eqds", "ops", "ec
 
 const FABRIC: &str = r#"topology = { kind = "fat-tree", hosts = 8, hosts_per_tor = 4, link = "100Gbps" }"#;
 
-/// A message of 1 MiB from each host. The cable of one uplink loses packets, and under schemes that spray, packets
-/// are reordered as well.
+/// Each host sends a message of 1 MiB. The cable of one uplink loses packets, and schemes that spray also reorder them.
 #[test]
 fn losses_and_reordering() {
     check(&format!(
@@ -82,8 +80,8 @@ fn incast() {
     ));
 }
 
-/// An uplink and its opposite direction are down for 100 us. Routing withdraws it 20 us after it went down. Under
-/// PFC, both ends of the link reset their pauses.
+/// The cable of an uplink is down for 100 us. Routing withdraws it 20 us after it went down. Under PFC, both ends of
+/// the cable reset their pauses.
 #[test]
 fn a_link_that_is_cut_and_comes_back() {
     check(&format!(
@@ -136,8 +134,7 @@ fn faults_where_links_are_paused() {
     }
 }
 
-/// A scheme of each transport, with messages of 8 hosts under conditions that are hard for all transports: losses,
-/// reordering, and a link that is cut in mid-run.
+/// A scheme of each transport under losses, reordering, and a link that is cut in mid-run.
 #[test]
 fn losses_reordering_and_a_cut_link() {
     check(&format!(

@@ -6,9 +6,9 @@ use anabranch_live::{Frame, LiveNode};
 use anabranch_sim::scenario::{NoFiles, Overrides, RunPoint, read};
 use anabranch_sim::{DrivenRun, build};
 
-/// Runs all nodes, but keeps what arrives at the sending host until its message is delivered and everything else has
-/// arrived. Then the host, which has not handled its timeout yet, gets all of it after the time of the timeout. Returns
-/// the number of data packets that it sends in response.
+/// Runs all nodes until the message is delivered and no other frame is on its way, but holds back the frames to the
+/// sending host. The host then gets all these frames late, after the time of a timeout that it has not handled yet.
+/// Returns the number of data packets that the host sends in response.
 fn late_copies(point: &RunPoint) -> usize {
     let built = build(point).unwrap();
     let (run, topology) = (DrivenRun::new(point, &built).unwrap(), &built.topology);
@@ -43,7 +43,7 @@ fn late_copies(point: &RunPoint) -> usize {
         }
     }
     let host = &mut nodes[source];
-    // Some timers, when they expire, only check that the timeout is not due yet. A millisecond later it is due.
+    // Some timers expire before the timeout is due. A millisecond later the timeout is due.
     let late = host.driven().next_time() + Duration::from_us(1_000);
     for (port, frame) in &kept {
         host.receive(late, *port, &frame.bytes).unwrap();

@@ -40,7 +40,8 @@ fn cut(more: &str) -> Vec<RunRow> {
     ))
 }
 
-/// A cable that comes up again after two RTOs loses as much as one that stays cut, if nothing is sent into it any more.
+/// The cable either comes up again after two RTOs or stays down. A scheme that has left the path by then loses the same
+/// number of packets in both cases.
 #[test]
 fn reps_leaves_a_cut_path_within_two_rtos_and_ops_goes_on_losing() {
     let (for_two_rtos, for_ever) = (cut("duration = \"114us\""), cut(""));
@@ -103,8 +104,8 @@ fn themis_spraying_lets_no_nack_of_a_late_packet_through() {
 }
 
 /// Four hosts send to the other data centre over links that congest before the external switch. With Themis-longhaul,
-/// all CNPs come from the notification point of their own data centre, within microseconds; none crosses the long
-/// link, which takes 100 us.
+/// all CNPs come from the notification point in the data centre of the senders, within microseconds. None crosses the
+/// long link, which takes 100 us.
 #[test]
 fn the_notification_point_of_themis_longhaul_sends_its_cnps_within_a_data_centre() {
     let text = r#"
@@ -150,7 +151,7 @@ fn the_notification_point_of_themis_longhaul_sends_its_cnps_within_a_data_centre
         .unwrap();
         cnps.push((over_the_long_link, at_hosts.len() as f64, outcome.row.extra.get("pnp_cnps").copied()));
         if point.scheme.name == "themis-longhaul" {
-            // From the external switch over leaf and ToR.
+            // The CNP passes a leaf and a ToR on its way from the external switch to the host.
             assert!(at_hosts[0].since(first) < Duration::from_us(10), "{first} {}", at_hosts[0]);
         }
     }

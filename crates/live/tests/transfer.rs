@@ -1,4 +1,4 @@
-//! Files between two addresses of this machine, by a scheme of each transport except `mrc`.
+//! Transfers of files between addresses of this machine.
 
 use anabranch_live::{
     CommonSettings, Input, LiveError, Output, Progress, ReceiveSettings, SendSettings, Statistics,
@@ -45,7 +45,7 @@ fn send_to(
         SendSettings { parameters: parameters(scheme), to, inputs, ports: 4, common: common(loss) };
     for _ in 0..100 {
         match send(&settings) {
-            // The receiver does not listen yet.
+            // The receiver is not listening yet.
             Err(error) if error.to_string().contains("no receiver at") => {
                 thread::sleep(Duration::from_millis(20))
             }
@@ -90,7 +90,7 @@ fn assert_equal(files: &[PathBuf], folder: &Path) {
     assert_eq!(fs::read_dir(folder).unwrap().count(), files.len(), "there is nothing else in the folder");
 }
 
-/// A scheme of each transport except `mrc`, with losses of data and answers.
+/// Schemes of all transports except `mrc`, with losses in both directions.
 #[test]
 fn files_arrive_byte_for_byte_under_losses() {
     let from = tempfile::tempdir().unwrap();
@@ -151,8 +151,8 @@ fn several_peers_at_the_same_time() {
     assert_equal(&files, folders[1].path());
 }
 
-/// Starts a peer that answers the first line with `line`. Returns its address, and its thread, which returns that
-/// first line.
+/// Starts a peer that answers the first line with `line`. Returns the peer's address and its thread. The thread returns
+/// the first line.
 fn fake_receiver(line: &'static str) -> (SocketAddr, thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -183,8 +183,8 @@ fn a_peer_of_another_version_is_named() {
         let greeting = answer.join().unwrap();
         assert!(greeting.contains(&format!("\"anabranch_live\":{VERSION},")), "{greeting}");
     }
-    // A sender of another version gets a refusal with the receiver's version, and the receiver names the sender's. A
-    // peer that connects before it and sends nothing is not taken for a sender.
+    // A sender of another version gets a refusal with the receiver's version, and the error of the receiver names the
+    // sender's version. A peer that connects before the sender and sends nothing is not taken for a sender.
     let (to, folder) = (free_address(), tempfile::tempdir().unwrap());
     thread::scope(|scope| {
         let receiver = scope.spawn(|| receive_at(to, 1, folder.path(), 0.0));

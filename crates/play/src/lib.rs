@@ -45,7 +45,7 @@ fn diagnostic(error: &Diagnostic) -> Json {
     json!({ "line": span.line, "column": span.column, "message": message, "help": error.help() })
 }
 
-/// The approximate size of a packet in bytes, for a first estimate of the duration of a scenario.
+/// The approximate size of a packet in bytes, for the estimate of the number of packets.
 const PACKET: u64 = 4096;
 
 fn read_text(text: &str) -> Result<Session, Diagnostic> {
@@ -63,7 +63,7 @@ fn overrides() -> Overrides {
     Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..Overrides::default() }
 }
 
-/// The number of hosts of the first run, and an estimate of the data packets of all runs: those of the first run,
+/// The number of hosts of the first run, and an estimate of the data packets of all runs: the packets of the first run
 /// times the number of runs.
 fn sizes(session: &Session) -> Result<(u32, u64), Diagnostic> {
     let Some(first) = session.points().first() else { return Ok((0, 0)) };
@@ -86,13 +86,13 @@ impl Runs {
     /// Parses a scenario.
     ///
     /// # Errors
-    /// The text is not a valid scenario. The message names the place and is the one that the command line prints.
+    /// The scenario is invalid, or its fabric or workload cannot be built.
     #[wasm_bindgen(constructor)]
     pub fn new(text: &str) -> Result<Runs, String> {
         read_text(text).map(Runs).map_err(|error| error.to_string())
     }
 
-    /// The number of runs, including the baselines: the runs with faults, repeated without them.
+    /// The number of runs, including the baselines. A baseline repeats a run that has faults, but without the faults.
     pub fn runs(&self) -> usize {
         self.0.points().len()
     }
@@ -109,13 +109,13 @@ impl Runs {
         self.0.ended(index, end);
     }
 
-    /// Records the wall-clock duration of the last run, in seconds.
+    /// Records the wall-clock duration of the last run that was executed, in seconds.
     pub fn took(&mut self, seconds: f64) {
         self.0.set_wall_time(seconds);
     }
 
     /// The digests of the runs so far, in the order of the runs. They are equal to those of the command line. The
-    /// digest of a failed run is empty.
+    /// digest of a run without results is empty.
     pub fn digests(&self) -> Vec<String> {
         self.0.digests()
     }

@@ -5,7 +5,7 @@ use anabranch_base::Fix;
 /// A conflict between parameters, each of which is within its own range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conflict {
-    /// The parameter to change, by its path: `lb.min_paths`.
+    /// The path of the parameter to change, such as `lb.min_paths`.
     pub parameter: String,
     /// The conflict between the parameters, in words.
     pub message: String,
@@ -26,7 +26,7 @@ impl Conflict {
         self
     }
 
-    /// A conflict that another value of the parameter alone does not resolve.
+    /// A conflict whose fix is described in words instead of a value.
     pub(crate) fn text(parameter: String, message: String, fix: &str) -> Conflict {
         Conflict { parameter, message, fix: Fix::text(fix), others: Vec::new() }
     }

@@ -10,13 +10,13 @@ pub use fields::{CarriedEvs, EndpointOp, Msn, SackCause};
 /// its event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// The queue pair. Sender and receiver know it by the same number.
+    /// The queue pair. It has the same number at both ends.
     pub qp: QpId,
     /// The destination host.
     pub dst: HostId,
     /// Size on the wire, headers included.
     pub wire_bytes: u16,
-    /// Entropy value, which ECMP hashes in addition to the flow.
+    /// Entropy value, which ECMP hashes together with queue pair and destination.
     pub ev: u16,
     /// Congestion experienced (CE): whether a switch marked the packet.
     pub marked: bool,
@@ -37,14 +37,14 @@ pub enum Repr {
         psn: u32,
         /// The message to which the packet belongs.
         message: MessageId,
-        /// Number of packets of that message, so that the receiver needs no other information about it (like a RETH in
-        /// every packet). With `dcp`, it is the number of packets of the request.
+        /// Number of packets of that message. The receiver needs no other information about the message, as with a
+        /// RETH in every packet. With `dcp`, it is the number of packets of the request.
         message_packets: u32,
         /// The time at which this copy left the sender. The receiver echoes it, so that a retransmission does not lead
         /// to a wrong RTT.
         sent_at: Time,
         /// Whether the packet requests an immediate ACK, for example because the sender can send nothing more until
-        /// this packet is acknowledged. With `dcp`, it is whether the packet's request is signalled, that is, has a
+        /// this packet is acknowledged. With `dcp`, it tells whether the packet's request is signalled, that is, has a
         /// CQE (AckReq of the BTH).
         ack_now: bool,
         /// Timestamps that programs in switches exchange. They are 0 when a host sends the packet.
@@ -109,7 +109,7 @@ pub enum Repr {
     Cnp,
     /// Selective acknowledgement with the fields of STrack, figure 7.
     Sack {
-        /// ePSN: the receiver has every PSN below.
+        /// ePSN: the receiver has every PSN below this one.
         expected: u32,
         /// The PSN of bit 0 of `received`.
         base: u32,
@@ -126,15 +126,15 @@ pub enum Repr {
     },
     /// Acknowledgement of Ultra Ethernet with the state of NSCC (ACK_CC; UET 1.0.3, sections 3.5 and 3.6.13).
     UetAck {
-        /// CACK_PSN + 1: the receiver has every PSN below it.
+        /// CACK_PSN + 1: the receiver has every PSN below this one.
         cumulative: u32,
         /// The PSN of bit 0 of `received`, minus `cumulative`.
         base_offset: u16,
         /// The PSN of the packet that caused the ACK, minus `cumulative`. For the ACK of a probe, it is the PSN of
         /// bit 0 of `received` instead.
         psn_offset: i16,
-        /// The bitmap of the PSNs from the base on: a bit is set if the receiver has the PSN. A cleared bit carries no
-        /// information.
+        /// The bitmap of the PSNs from the base on: a set bit means that the receiver has the PSN. A cleared bit
+        /// carries no information.
         received: u64,
         /// Bytes on the wire of all data packets received so far, without duplicates, rounded down to whole units
         /// (`received_unit`), modulo 2^32.
@@ -156,11 +156,11 @@ pub enum Repr {
         /// Whether the probe has the priority of an ACK.
         is_control: bool,
     },
-    /// Credit of the receiver (EQDS, and RCCC of `uet`). The sender may send as much as this number exceeds the
-    /// highest number that it has received.
+    /// Credit of the receiver (EQDS, and RCCC of `uet`). A pull grants the amount by which its number exceeds the
+    /// highest number that the sender has received before.
     Pull {
-        /// The credit granted in total, retransmissions included: in packets with `eqds`, in units of 256 B with
-        /// `uet`.
+        /// The credit granted so far in total, retransmissions included. The unit is a packet with `eqds`, and 256 B
+        /// with `uet`.
         number: u32,
     },
     /// Request to send (EQDS, and RCCC of `uet`): a sender without credit announces its demand.
@@ -168,22 +168,22 @@ pub enum Repr {
         /// The number of the last pull for which the sender has data.
         target: u32,
     },
-    /// A request from one end of a queue pair to the other about paths and ports, or the response (MRC, OCP 1.0).
+    /// A request about paths or ports from one end of a queue pair to the other, or the response (MRC, OCP 1.0).
     /// Requests queue with data, so that they experience the same delays and losses.
     Endpoint {
         /// The subject of the request.
         op: EndpointOp,
-        /// The entropy value that is probed, or the ports that are up as a mask.
+        /// The entropy value that is probed, or a mask of the ports that are up.
         value: u16,
-        /// Whether the packet is a response. It then has the priority of an ACK.
+        /// Whether the packet is a response. A response has the priority of an ACK.
         is_response: bool,
         /// For a response: whether the request was marked.
         marked: bool,
         /// Whether the packet is for the queue pair's receiver. Otherwise it is for the sender.
         to_receiver: bool,
     },
-    /// A packet from one switch's program to another's. It is addressed to a host of the other switch. A host that
-    /// receives it ignores it.
+    /// A packet from the program of one switch to the program of another one. Its destination is a host of the other
+    /// switch. Hosts ignore such packets.
     Program {
         /// The content, in the format of that program.
         word: u64,
@@ -195,8 +195,8 @@ pub enum Repr {
         content: [u8; Repr::CUSTOM_BYTES],
         /// Whether the packet is for the queue pair's receiver. Otherwise it is for the sender.
         to_receiver: bool,
-        /// Whether the packet is in the class of data. It then queues with data, is never trimmed, and is lossless
-        /// under PFC. Otherwise it has the priority of an ACK.
+        /// Whether the packet is in the class of data. Such a packet queues with data, is never trimmed, and is
+        /// lossless under PFC. Other packets have the priority of an ACK.
         with_data: bool,
     },
 }
@@ -208,7 +208,7 @@ pub const MAX_OUT_OF_ORDER: u16 = (1 << 12) - 1;
 /// all fields but its arguments, and a `with_` method applies only to the types that have the field. A new field
 /// therefore needs a default and a method here, and no change in code that does not use it.
 impl Repr {
-    /// The number of bytes of a [`Repr::Custom`], which is the largest for which a packet has room.
+    /// The number of bytes of a [`Repr::Custom`]. A packet has no room for more.
     pub const CUSTOM_BYTES: usize = 24;
 
     /// A packet of a user-defined transport from the receiver to the sender of a queue pair, in the class of ACKs.
@@ -315,8 +315,8 @@ impl Repr {
         self
     }
 
-    /// Sets the time at which the data packet or the probe left. Data packets, probes and all types that echo this
-    /// time have it.
+    /// Sets the time at which the data packet or the probe left its sender. This is for data packets, trimmed packets,
+    /// probes, ACKs, NACKs and SACKs.
     #[inline]
     pub const fn with_sent_at(mut self, time: Time) -> Repr {
         match &mut self {
@@ -432,7 +432,7 @@ impl Repr {
         self
     }
 
-    /// Sets the packets whose entropy values are carried. Only for ACKs.
+    /// Sets the packets whose entropy values the ACK carries. Only [`Repr::Ack`] has this field.
     #[inline]
     pub const fn with_carried(mut self, packets: CarriedEvs) -> Repr {
         match &mut self {
@@ -443,7 +443,7 @@ impl Repr {
     }
 
     /// Sets the PSN of the packet that caused the ACK. Only ACKs of `uet` have this field. A distance from the
-    /// cumulative PSN that exceeds the field becomes the largest one that fits.
+    /// cumulative PSN that does not fit into the field is replaced by the nearest distance that fits.
     #[inline]
     pub const fn with_psn(mut self, psn: u32) -> Repr {
         match &mut self {
@@ -480,7 +480,7 @@ impl Repr {
 
 /// Constructors: [`Packet::new`], shorter forms for common types, and `with_` methods for the other fields.
 impl Packet {
-    /// A packet whose size, entropy value and tag are 0, and which has no mark.
+    /// A packet without a mark, whose size, entropy value and tag are 0.
     #[inline]
     pub const fn new(qp: QpId, dst: HostId, repr: Repr) -> Packet {
         Packet { qp, dst, wire_bytes: 0, ev: 0, marked: false, tag: 0, repr }
@@ -551,8 +551,9 @@ impl Packet {
         }
     }
 
-    /// Whether the packet belongs to the control class, which has priority over data. All packets do except data,
-    /// probes that queue with data, requests of [`Repr::Endpoint`], and user-defined packets in the class of data.
+    /// Whether the packet belongs to the control class, which by default has priority over data in switches. All
+    /// packets do except data, probes that queue with data, requests of [`Repr::Endpoint`], and user-defined packets in
+    /// the class of data.
     #[inline]
     pub fn is_control(&self) -> bool {
         !matches!(

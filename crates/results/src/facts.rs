@@ -78,7 +78,7 @@ pub struct PointFacts {
     pub workload: WorkloadFacts,
     /// The number of hosts of the fabric, if the description of the fabric states one.
     pub hosts: Option<u32>,
-    /// The number of hosts of a ToR, if the fabric is built in tiers.
+    /// The number of hosts of a ToR, if the fabric is a fat tree.
     pub hosts_per_tor: Option<u32>,
     /// The faults, in the order of their numbers.
     pub faults: Vec<FaultFacts>,
@@ -113,14 +113,13 @@ pub struct FaultFacts {
     pub switches: Vec<String>,
     /// The probability, for a fault that loses or refuses packets or corrupts bits.
     pub probability: Option<f64>,
-    /// The times at which the fault starts, in microseconds. For a fault that fails at random, failures occur
-    /// from this time on.
+    /// The times at which the fault starts, in microseconds. A fault that fails at random has failures after the start.
     pub starts_us: Vec<f64>,
     /// The duration of each occurrence in microseconds, or `None` if the fault lasts to the end or fails at random.
     pub duration_us: Option<f64>,
     /// The period in microseconds, for a fault of links that flap at regular intervals.
     pub period_us: Option<f64>,
-    /// The time in microseconds for which these links are down in each period.
+    /// The time in microseconds for which links that flap at regular intervals are down in each period.
     pub down_for_us: Option<f64>,
     /// The mean number of failures per hour and cable or switch, for a fault that fails at random.
     #[serde(default)]
@@ -151,7 +150,7 @@ pub struct SchemeFacts {
     pub path_choice: PathChoice,
     /// The action on a packet for which a queue has no room.
     pub overflow: Overflow,
-    /// The time after which routing withdraws a failed link, as text, or `None` if routing never does.
+    /// The time after which routing withdraws a failed link, as text, or `None` if it never withdraws the link.
     pub routing_delay: Option<String>,
     /// Whether switches immediately route around their own failed ports.
     pub adaptive_routing: bool,

@@ -17,7 +17,7 @@ pub struct Figure {
     /// `quick` or `paper`.
     pub scale: String,
     /// The size of the runs as text, with the number of hosts and the lengths of messages. The title may state the
-    /// size of another scale. The text is empty for a model, and in results of earlier builds.
+    /// size of another scale. The text is empty for a model.
     #[serde(default)]
     pub sizes: String,
     /// The choices that we made because the paper does not specify them.
@@ -34,9 +34,9 @@ pub struct Figure {
 
 /// One plot, as a figure's file specifies it (a `[[plot]]` table).
 ///
-/// If neither [`per`](Self::per) nor the x axis has the scheme or a swept parameter, its values have separate
-/// pictures, so that no picture mixes them. Unless `per` contains `seed`, a distribution contains the messages (or
-/// jobs) of all seeds, `line` and `bar` show the mean over the seeds, and `series` and `points` show the first seed.
+/// There is a separate picture for each value of a swept parameter that is neither in [`per`](Self::per) nor on the x
+/// axis. The same holds for the scheme. Unless `per` contains `seed`, a distribution contains the messages (or jobs)
+/// of all seeds, `line` and `bar` show the mean over the seeds, and `series` and `points` show the first seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlotSpec {
@@ -54,9 +54,10 @@ pub struct PlotSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
     /// The dimensions whose values have separate curves: `scheme`, `seed`, a swept parameter by its full name, and
-    /// `entity` in a plot of `series` or `points`. Without `entity`, a series is the mean over its entities, and points
-    /// are those of all entities together. An empty list means the default: `scheme`, and also `entity` in a series. In
-    /// a `line` or `bar` plot, the default also has the swept parameters that do not change together with `x`.
+    /// `entity` in a plot of `series` or `points`. Without `entity`, `series` shows the mean over the entities, and
+    /// `points` shows the points of all entities together. An empty list means the default: `scheme`, and in a `series`
+    /// plot also `entity`. In a `line` or `bar` plot, the default also has the swept parameters that do not change
+    /// together with `x`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per: Vec<String>,
     /// For `series` and `points`: only this entity and those below it are shown (`tor:0/up` covers `tor:0/up:3`).
@@ -75,10 +76,10 @@ pub struct PlotSpec {
     /// Only these schemes are shown, or all schemes if the list is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schemes: Vec<String>,
-    /// Whether the x axis is logarithmic. Files of earlier builds use the keys `log-x` and `log-y`.
+    /// Whether the x axis is logarithmic. The key `log-x` is accepted, too.
     #[serde(default, alias = "log-x")]
     pub log_x: bool,
-    /// Whether the y axis is logarithmic.
+    /// Whether the y axis is logarithmic. The key `log-y` is accepted, too.
     #[serde(default, alias = "log-y")]
     pub log_y: bool,
 }
@@ -148,8 +149,8 @@ pub struct Explanation {
     pub says: String,
 }
 
-/// The name of this quantity: the data packets that the faults of a run affected, because they were lost, refused or
-/// slowed.
+/// The name of the number of data packets that the faults of a run lost, refused or slowed, for
+/// [`Explanation::measure`].
 pub const DATA_PACKETS_HIT: &str = "data_packets_hit";
 
 /// A claim as a figure's file states it (a `[[claim]]` table).
@@ -220,8 +221,7 @@ pub struct ClaimRow {
     /// The result of the measure, with the keys `measured` and `outcome`, or `error`.
     #[serde(flatten)]
     pub result: ClaimResult,
-    /// For an `order` that was evaluated: the spread of its sides over the seeds. It is `None` in results of earlier
-    /// builds.
+    /// For an `order` that was evaluated: the spread of its sides over the seeds. `None` for any other claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
     /// The reason why the claim does not hold at the paper's scale, as text; none if no reason is given.

@@ -66,7 +66,7 @@ impl ResultSet {
     /// Writes the result files into `dir`, which must exist.
     ///
     /// The manifest is written last, after all other files are on disk, so a folder without a manifest is incomplete.
-    /// To replace a folder atomically, write into a folder next to it and rename that folder.
+    /// To let other programs see only complete results, write into a temporary folder and rename it.
     ///
     /// # Errors
     /// A file cannot be written, or a row has a value that its column cannot store, or belongs to no run of the set.

@@ -1,4 +1,4 @@
-//! The time that a run takes to recover from a fault, computed from its goodput and that of its baseline.
+//! The time that a run takes to recover from a fault, computed from the goodput of the run and of its baseline.
 
 /// The name of the series of a run's goodput: the payload that its receivers received for the first time, in Gb/s.
 pub const GOODPUT: &str = "goodput_gbps";
@@ -142,8 +142,8 @@ mod tests {
         curve(&(0..100).map(|index| if indexes.contains(&index) { rate } else { 100.0 }).collect::<Vec<_>>())
     }
 
-    /// A curve with these rates, followed by intervals at a rate of 100, the last one possibly at a lower rate, that
-    /// deliver the missing data, so that the total is the same as in the baseline.
+    /// A curve with these rates, followed by intervals that deliver the missing data at a rate of 100. The last
+    /// interval may have a lower rate. The total is the same as in the baseline.
     fn whole(rates: &[f64]) -> Vec<(u64, f64)> {
         let missing = 100.0 * 100.0 - rates.iter().sum::<f64>();
         let mut rates = rates.to_vec();
@@ -180,8 +180,7 @@ mod tests {
         assert_eq!(time_to_recover(&[], &[], 200 * US), Some(0.0));
     }
 
-    /// All bytes arrive, but the second half of them at a tenth of the rate, so the job ends without having
-    /// recovered.
+    /// All bytes arrive, but the second half of them at a tenth of the rate.
     #[test]
     fn a_run_that_ends_below_was_not_back_before_its_end() {
         let without = with(0..0, 0.0);

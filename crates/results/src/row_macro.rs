@@ -1,8 +1,8 @@
 //! The macro that declares a row type with its columns.
 
 /// Declares a row type. `#[column("us", digest)]` marks a field that is a column, with its unit (`""` for none) and its
-/// marks `key`, `digest` and `last`; see [`Column`](crate::Column). The field's documentation becomes that of the
-/// column. A field without the attribute is not a column, and `Stored::rows` gives it its `Default` value.
+/// marks `key`, `digest` and `last`; see [`Column`](crate::Column). The column has the documentation of the field.
+/// A field without the attribute is not a column, and `Stored::rows` gives it its `Default` value.
 macro_rules! columns {
     (
         $(#[$meta:meta])*

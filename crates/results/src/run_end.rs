@@ -237,7 +237,7 @@ pub enum RunFailure {
         at_us: f64,
         /// The number of unfinished flows.
         unfinished: u64,
-        /// Whether the limit has the largest value that a scenario may set.
+        /// Whether the limit is `max_time` with the largest value that a scenario may set.
         is_largest: bool,
     },
     /// The buffer of a lossless class had no room for a packet.
@@ -247,7 +247,7 @@ pub enum RunFailure {
         /// The link and its buffer, with a remedy.
         message: String,
     },
-    /// A registered component or an observer panicked.
+    /// A registered component, an observer or an injector panicked.
     Panicked {
         /// The scheme whose run failed.
         scheme: String,
@@ -297,7 +297,9 @@ impl fmt::Display for StallReason {
 }
 
 impl RunFailure {
-    /// Whether both causes are the same apart from numbers and names of links and flows.
+    /// Whether both causes are alike. Two stalls are alike if their reasons are of the same kind, and two limits if
+    /// they have the same key. Two deadlocks or two drops of a lossless class are always alike. Other causes must be
+    /// equal.
     pub fn is_like(&self, other: &RunFailure) -> bool {
         use RunFailure as Cause;
         match (self, other) {

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 /// The metadata key under which a column stores the name of its swept parameter.
 const PARAMETER: &str = "anabranch.sweep";
-/// The metadata key under which a column stores its values by run as JSON, if the column's type is not that of all
-/// its values.
+/// The metadata key under which a column stores its values by run as JSON, if some value has another type than the
+/// column.
 const AS_WRITTEN: &str = "anabranch.as-written";
 
 /// The scheme, the seed and the swept values of each run, as columns with a value for each run.
@@ -73,7 +73,7 @@ impl RunKeys {
 pub(crate) struct ColumnNames(BTreeSet<String>);
 
 impl ColumnNames {
-    /// Reserves the names of `columns` and of the declared columns of all tables except that of the faults.
+    /// Reserves the names of `columns` and of the declared columns of all tables except the table of faults.
     fn reserving(columns: &[NamedArray]) -> Result<ColumnNames, String> {
         let tables =
             [FlowRow::encode(&[])?, JobRow::encode(&[])?, PartRow::encode(&[])?, SeriesRow::encode(&[])?];

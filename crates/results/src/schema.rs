@@ -22,7 +22,7 @@ columns! {
         /// The swept parameters of this run.
         pub sweep: BTreeMap<String, Value>,
         /// Whether this run has none of the scenario's faults. The runs of the same scheme, seed and sweep point
-        /// (without swept faults) are compared with it. It has no rows of flows and jobs.
+        /// (without swept faults) are compared with it. It has no rows of flows, jobs and parts.
         #[column("", last)]
         pub baseline: bool,
         /// Messages of the workload.
@@ -59,7 +59,8 @@ columns! {
         /// 99th percentile of the slowdown, with the same exceptions as the mean.
         #[column("")]
         pub slowdown_p99: f64,
-        /// Time from the first start to the last completion.
+        /// Time from the first start to the last completion. If jobs have steps, such as computations or transfers over
+        /// NVLink, it begins at the start of the run.
         #[column("us", digest)]
         pub completion_us: f64,
         /// Jobs of the workload: collectives, or jobs from traces.
@@ -82,13 +83,13 @@ columns! {
         /// collective finished.
         #[column("GB/s", last)]
         pub algbw_gbytes_per_sec: Option<f64>,
-        /// Bus bandwidth of the same job: `algbw_gbytes_per_sec` times a factor of nccl-tests, so that collectives of any
-        /// number of ranks are comparable with the rate of a rank's links. For n ranks the factor is 2(n-1)/n for an
-        /// AllReduce, (n-1)/n for AllGather, ReduceScatter and AllToAll, and 1 for a Broadcast.
+        /// Bus bandwidth of the same job: `algbw_gbytes_per_sec` times a factor of nccl-tests, so that collectives of
+        /// any number of ranks are comparable with the rate of a rank's links. For n ranks, the factor is 2(n-1)/n for
+        /// an AllReduce, (n-1)/n for AllGather, ReduceScatter and AllToAll, and 1 for Broadcast and SendRecv.
         #[column("GB/s", last)]
         pub busbw_gbytes_per_sec: Option<f64>,
-        /// Time from the start of the first fault until smoothed goodput is back at 95 % of the baseline's at the
-        /// same progress (the same number of delivered bytes), and stays there on average. It is 0 if all bytes
+        /// Time from the start of the first fault until smoothed goodput is back at 95 % of the baseline's goodput at
+        /// the same progress (the same number of delivered bytes), and stays there on average. It is 0 if all bytes
         /// arrived and goodput never fell below 95 %. None if the run ended without having recovered, has no faults
         /// other than failures at random times, or has no baseline.
         #[column("us", last)]
@@ -115,10 +116,10 @@ columns! {
         /// XOFF pause frames sent.
         #[column("frames", digest)]
         pub pause_frames: u64,
-        /// Time during which the data class of a port was paused, summed over all ports.
+        /// Time during which a data class of a port was paused, summed over all ports and data classes.
         #[column("us", digest)]
         pub pause_us: f64,
-        /// Data packets that left a queue with an ECN mark.
+        /// ECN marks of data packets. A packet that is marked at several ports counts several times.
         #[column("packets", digest)]
         pub ecn_marks: u64,
         /// Retransmitted data packets.
@@ -130,7 +131,7 @@ columns! {
         /// Packets sent over directed links, counted once per link. It is the unit of simulation work.
         #[column("packet-hops", digest)]
         pub packet_hops: u64,
-        /// Simulated time at the end of the run: if all messages finished, that of the last acknowledgement,
+        /// Simulated time at the end of the run. If all messages finished, it is the time of the last acknowledgement,
         /// computation or transfer over NVLink.
         #[column("us", digest)]
         pub sim_time_us: f64,
@@ -170,16 +171,16 @@ columns! {
         /// Packets lost on the links of the fault, or in a switch that went down.
         #[column("packets")]
         pub packets_lost: u64,
-        /// Data packets that a switch or a slow receiver dropped or trimmed because of the fault, or that a watchdog of PFC
-        /// dropped.
+        /// Data packets that were dropped or trimmed because of the fault, by a switch, a slow receiver or a PFC
+        /// watchdog.
         #[column("packets")]
         pub packets_refused: u64,
-        /// Packets sent at another rate, and data packets that waited for a slow receiver or a paused port, because of the
-        /// fault.
+        /// Packets sent at another rate because of the fault, and data packets that waited for a slow receiver or for a
+        /// port that the fault paused.
         #[column("packets")]
         pub packets_slowed: u64,
-        /// Data packets among the packets above, counted in the same way. The others are control packets such as ACKs,
-        /// for whose loss later ACKs can make up.
+        /// Data packets among the packets above, counted in the same way. The others are control packets such as ACKs.
+        /// A later ACK can replace a lost one.
         #[column("packets")]
         pub data_packets: u64,
     }
@@ -198,10 +199,12 @@ impl RunRow {
 
     /// The number called `name`: one of [`RunRow::FIELDS`], or else an extra number.
     ///
-    /// It is `None` if the run has no such number. Whatever value the field holds, it is also `None` for an FCT if no
-    /// message finished, for the completion time unless there are messages and all of them finished, for a CCT unless
-    /// there are jobs and all of them finished, for an ideal CCT of 0, and for the slowdowns if their mean is 0,
-    /// because then no flow with a row finished.
+    /// It is `None` if the run has no such number. Whatever value the field holds, it is also `None` in these cases:
+    /// - an FCT, if no message finished;
+    /// - the completion time, unless there are messages and all of them finished;
+    /// - a CCT, unless there are jobs and all of them finished;
+    /// - the ideal CCT, if there are no jobs or it is 0;
+    /// - a slowdown, if the mean slowdown is 0, because then no flow with a row finished.
     pub fn number(&self, name: &str) -> Option<f64> {
         if !Self::FIELDS.contains(&name) {
             return self.extra.get(name).copied();
@@ -223,7 +226,7 @@ impl RunRow {
         number.filter(|_| exists)
     }
 
-    /// Sets the slowdowns from the run's flows.
+    /// Sets the slowdowns of the run from `flows`.
     pub fn set_slowdowns<'a>(&mut self, flows: impl Iterator<Item = &'a FlowRow>) {
         let mut slowdowns: Vec<f64> = flows.filter_map(FlowRow::slowdown).collect();
         let mean = Statistic::Mean.of(&slowdowns);
@@ -302,19 +305,19 @@ columns! {
         /// others. With several traffic classes, the first component is the name of the message's class.
         #[column("")]
         pub group: Cow<'static, str>,
-        /// Data packets of the message without retransmissions. It is 0 in results of earlier builds.
+        /// Data packets of the message without retransmissions.
         #[column("packets")]
         pub packets: u64,
-        /// Retransmitted data packets of the message. None if other messages share the queue pair, so that its packets
-        /// cannot be attributed to one message, and in results of earlier builds.
+        /// Retransmitted data packets of the message. None if other messages share the queue pair, because its packets
+        /// cannot be attributed to one message then.
         #[column("packets")]
         pub retransmissions: Option<u32>,
         /// Timeouts that fired for the message. None under the same conditions as `retransmissions`.
         #[column("timeouts")]
         pub timeouts: Option<u32>,
-        /// Data packets whose entropy value differs from that of the packet before: the number of times that the host
-        /// changed the path. Path choices of switches, such as adaptive routing, are not counted. None under the same
-        /// conditions as `retransmissions`.
+        /// Data packets whose entropy value differs from the previous packet's entropy value. This is the number of
+        /// times that the host changed the path. Path choices of switches, such as adaptive routing, are not counted.
+        /// None under the same conditions as `retransmissions`.
         #[column("packets")]
         pub path_changes: Option<u32>,
         /// Data packets, including retransmissions, whose payload was lost: dropped, trimmed, or lost on a link. None
@@ -421,15 +424,15 @@ columns! {
         /// Bytes of a collective. It is 0 for a rank.
         #[column("bytes")]
         pub bytes: u64,
-        /// Time at which the rank's job begins, or at which the first rank begins the collective. None if it never
-        /// began.
+        /// Time at which the rank's job begins, or at which the first rank begins the collective. None for a collective
+        /// that never began.
         #[column("ps")]
         pub start_ps: Option<u64>,
         /// Time at which the rank's job, or the last rank of the collective, is done. None if it never was.
         #[column("ps")]
         pub end_ps: Option<u64>,
-        /// Computing time of the rank. For a collective, it is the computing time during the collective of the rank
-        /// that computes least.
+        /// Computing time of the rank. For a collective, it is the smallest computing time of any rank between its own
+        /// start and its own end of the collective.
         #[column("ps")]
         pub compute_ps: u64,
         /// Time during which the rank does not compute. For a collective, it is the largest such time of any rank
@@ -452,7 +455,7 @@ columns! {
         /// The place of the measurement: `tor:0/up:3`.
         #[column("")]
         pub entity: String,
-        /// End of the interval to which the value applies.
+        /// Time of the point: the end of the interval to which the value applies, or the time of an event.
         #[column("ps")]
         pub time_ps: u64,
         /// The value.

@@ -42,12 +42,12 @@ pub struct ResultSet {
 }
 
 impl ResultSet {
-    /// The runs with the scenario's faults.
+    /// The runs that are not baselines.
     pub fn actual(&self) -> &[RunRow] {
         &self.runs[..self.first_baseline()]
     }
 
-    /// The runs without the scenario's faults.
+    /// The baselines ([`RunRow::baseline`]).
     pub fn baselines(&self) -> &[RunRow] {
         &self.runs[self.first_baseline()..]
     }
@@ -60,7 +60,7 @@ impl ResultSet {
         self.filed.retain(|curves| (curves.run() as usize) < first);
     }
 
-    /// All warnings, first those of the scenario, then those of its runs.
+    /// The warnings of the scenario, followed by the warnings of its runs.
     pub fn all_warnings(&self) -> Vec<String> {
         let of_runs = self.run_warnings();
         self.warnings.iter().cloned().chain(of_runs.iter().map(SharedWarning::to_string)).collect()
@@ -68,7 +68,8 @@ impl ResultSet {
 
     /// The distinct warnings of the runs, each with its schemes and the number of their runs.
     ///
-    /// If the sweep changes a fault, a warning about that fault has only the schemes all of whose runs give it.
+    /// If the sweep changes a fault, a warning about that fault has only the schemes of which all runs have the
+    /// warning.
     pub fn run_warnings(&self) -> Vec<SharedWarning> {
         let swept_fault = |key: &String| key.strip_prefix("fault.")?.split('.').next()?.parse::<u32>().ok();
         let swept: BTreeSet<u32> =

@@ -125,7 +125,7 @@ pub(crate) fn write_curves(path: &Path, rows: &[SeriesRow]) -> Result<(), Result
     sink.finish(false).map(drop)
 }
 
-/// The error that the file system reported, or else that of the encoder.
+/// The file system's error if there is one, and otherwise the encoder's error.
 fn write_error(path: &Path, file: &Mutex<HashedFile>, error: &dyn std::fmt::Display) -> ResultsError {
     let path = path.to_owned();
     match file.lock().unwrap_or_else(PoisonError::into_inner).write_error.take() {

@@ -36,7 +36,8 @@ pub(crate) trait Stored: Columns + Sized {
 
     fn rows(batch: &Batch<'_>) -> Result<Vec<Self>, ResultsError>;
 
-    /// The columns in the order of the file: with `key`, those that identify the run, or else the others.
+    /// The columns in the order of the file. With `key`, these are the columns that identify the run, and otherwise all
+    /// other columns.
     fn named(key: bool, rows: &[&Self]) -> Vec<NamedArray> {
         let mut arrays = Self::arrays(rows);
         arrays.retain(|(declared, _)| declared.key == key);

@@ -20,12 +20,11 @@ struct Drops {
 }
 
 impl Observer for Drops {
-    /// Creates the observer of a node.
     fn fork(&self) -> Self {
         Drops { by_link: BTreeMap::new(), least: self.least }
     }
 
-    /// Joins the observers of all nodes at the end of the run. Each link is observed by exactly one of them.
+    /// Takes over the drops that the observer of another node has recorded. Each link is observed by exactly one node.
     fn join(&mut self, other: Self) {
         self.by_link.extend(other.by_link);
     }
@@ -34,8 +33,7 @@ impl Observer for Drops {
         self.by_link.entry(link).or_default().push(now);
     }
 
-    /// The number of recorded points, from which the engine knows when to end a run before its curves fill the
-    /// memory.
+    /// The number of recorded points. The engine ends a run whose observers record too many.
     fn recorded(&self) -> u64 {
         self.by_link.values().map(|drops| drops.len() as u64).sum()
     }

@@ -1,9 +1,9 @@
 //! A custom transport with its own type of packet: `cargo run --release --example own_transport`.
 //!
-//! The receiver answers each data packet with a report of 24 bytes. The report contains the receiver's ePSN, the PSN of
-//! the data packet, the ECN mark, and a bitmap of the 127 PSNs from the ePSN on. Once a packet has arrived that is more
-//! than `reordering` PSNs ahead, the sender takes a packet for lost and retransmits it. The timeout repairs losses that
-//! no report shows.
+//! The receiver answers each data packet with a report. The report contains, in 24 bytes, the receiver's ePSN, the PSN
+//! of the data packet, the ECN mark, and a bitmap of the 127 PSNs from the ePSN on. The sender takes a packet for lost
+//! and retransmits it when a report shows that a later packet, more than `reordering` PSNs ahead, has arrived. The
+//! timeout repairs losses that no report shows.
 
 use anabranch_sim::base::{HostId, MessageId};
 use anabranch_sim::proto::cc::{AckReport, LossCause, LossReport};
@@ -161,7 +161,7 @@ impl Sender for ReportSender {
             });
             self.parts.lb.handle_ack(now, packet.ev, marked, rtt);
         }
-        // A retransmission that was sent after the reported packet has not been overtaken by it.
+        // The reported packet can have overtaken only packets that were sent before it.
         let cause_sent = sent.unwrap_or(Time::ZERO);
         let reordering = self.reordering;
         for _ in 0..self.lose(|psn, sent| psn + reordering < report.cause && sent < cause_sent) {

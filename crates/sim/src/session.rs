@@ -77,7 +77,7 @@ impl Session {
         &self.files
     }
 
-    /// The control for the run at `index`. It records goodput if the time to recover is computed from it.
+    /// The control for the run at `index`. Goodput is recorded if the run has faults or is a baseline.
     pub fn control(&self, index: usize) -> Control {
         let has_baselines = self.actual < self.points.len();
         let is_compared = index >= self.actual || !self.points[index].faults.is_empty();

@@ -8,7 +8,7 @@ pub trait Files {
     /// The reason why the file cannot be read, in a few words: `no such file`.
     fn read(&self, name: &str) -> Result<String, String>;
 
-    /// The contents of a file that is not text.
+    /// The contents of the file `name`, which need not be text.
     ///
     /// # Errors
     /// As for [`read`](Self::read).
@@ -34,12 +34,12 @@ pub struct Overrides {
     pub schemes: Vec<String>,
     /// The seeds to run instead of the file's seeds; empty to use the file's.
     pub seeds: Vec<u64>,
-    /// The seeds to run if neither the command line nor the file names any; an empty list stands for seed 1. A
-    /// comparison needs several ([`Overrides::USUAL_SEEDS`]).
+    /// The seeds to run if neither the command line nor the file names any; an empty list means seed 1. A comparison
+    /// needs several seeds ([`Overrides::USUAL_SEEDS`]).
     pub usual_seeds: Vec<u64>,
 }
 
 impl Overrides {
-    /// The default seeds of a comparison: the smallest number of seeds that gives a confidence interval of use.
+    /// The default seeds of a comparison. Three seeds are the fewest that give a useful confidence interval.
     pub const USUAL_SEEDS: [u64; 3] = [1, 2, 3];
 }

@@ -1,6 +1,6 @@
 //! Scenarios: as written (with short forms, and without defaults), and resolved (with every default explicit).
 //!
-//! [`read()`] takes the text of a scenario file, and [`read_figure`] that of a figure file. This module opens no
+//! [`read()`] takes the text of a scenario file, and [`read_figure`] the text of a figure file. This module opens no
 //! files: the caller supplies their contents through [`Files`].
 //!
 //! Apart from tests, each submodule imports only from those before it in the order `diagnostic`, `input`, `keys`,
@@ -43,7 +43,6 @@ pub use resolve::setup::{SetupListing, setups};
 pub use schema::plugins::Listed;
 pub use schema::unknown_keys::also_called;
 
-// These are the types of a resolved scenario, which the engine accepts.
 pub use anabranch_base::{Code, Diagnostic, Fix, Severity, Span};
 pub use anabranch_engine::{
     EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, MixSpec, ObserverSpec, PfcSpec,

@@ -9,12 +9,11 @@
 //!   next check reads, and each CNP but the first one also sets a flag that the next expiry of the alpha timer reads.
 //!
 //! Published htsim differs from the paper in places. [`AlphaDecay::Packets`] and [`Increases::Htsim`] reproduce some of
-//! these differences. [`DcqcnConfig::htsim`] reproduces all of them except two, which its documentation names. One of
-//! the two is that in htsim all flows share one alpha, which real hosts could not do.
+//! these differences. [`DcqcnConfig::htsim`] reproduces all of them except two, which its documentation names.
 //!
 //! No timer events are scheduled. Timer expiries that are due are applied before anything depends on them, in the
 //! order of time, so that the results do not depend on the times of the calls. At equal times the order is alpha, the
-//! increase, and the cut (the order in which the simulators' events run), and last the event of the call.
+//! increase, and the cut, as in the simulators. The event of the call comes last.
 
 use super::interface::{CcProperties, CongestionControl, LossReport, Windows};
 use super::{AnyCc, CcConfig};
@@ -22,7 +21,7 @@ use crate::{Conflict, Pace, PathFacts, Size, Span};
 use anabranch_base::{AboveZero, Bytes, Duration, Rate, Stream, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
 
-/// The shortest timer that is allowed. A call steps through the expiries one by one, so their number must be bounded.
+/// The shortest absolute time that is allowed for a timer. A call steps through the expiries one by one.
 const LEAST_TIMER: Span = Span::Time(Duration::from_ns(100));
 
 parameters! {
@@ -150,10 +149,10 @@ impl Increases {
     }
 }
 
-/// A sending rate, which is the line rate until the first CNP or NACK.
+/// A sending rate. Before the first CNP or NACK it is the line rate.
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
-    /// Current rate; all rates are in bits per second.
+    /// Current rate. All rates are in bits per second.
     rate: f64,
     /// The next expiry of the increase timer. It is [`Time::NEVER`] before the rate falls for the first time.
     increase_due: Time,
@@ -165,13 +164,13 @@ pub struct Dcqcn {
     byte_counter: u64,
     /// Bytes that count towards the next expiry of the byte counter.
     bytes: u64,
-    /// Number of expiries of the increase timer since the last cut, or fall of the rate by a NACK (T).
+    /// Number of expiries of the increase timer since fast recovery last started (T).
     timer_stage: u32,
-    /// Number of expiries of the byte counter since the last cut, or fall of the rate by a NACK (BC).
+    /// Number of expiries of the byte counter since fast recovery last started (BC).
     byte_stage: u32,
     target: f64,
     alpha: f64,
-    /// The next expiry of the alpha timer; under [`AlphaDecay::Packets`], the time from which on every event decays
+    /// The next expiry of the alpha timer. Under [`AlphaDecay::Packets`], it is the time from which every event decays
     /// alpha.
     alpha_due: Time,
     /// Whether a CNP other than the first one arrived since the last expiry of the alpha timer. It is always false in
@@ -196,7 +195,7 @@ impl DcqcnConfig {
     /// The names of the parameter sets.
     pub const PRESETS: [&'static str; 4] = ["paper", "hpcc", "conweave", "htsim"];
 
-    /// The parameter set of this name, which is one of [`Self::PRESETS`].
+    /// The parameter set of this name. None if the name is not one of [`Self::PRESETS`].
     pub fn preset(name: &str) -> Option<Self> {
         match name {
             "paper" => Some(Self::paper()),
@@ -230,11 +229,12 @@ impl DcqcnConfig {
         }
     }
 
-    /// The parameters of published htsim, for links of any rate. htsim has no lowest rate, so the lowest possible value, 1
-    /// bit per second, is used. Its receivers also send a CNP at the end of an interval (`trailing_cnp` of `go-back-n`).
+    /// The parameters of published htsim, for links of any rate. htsim has no lowest rate, so the lowest possible
+    /// value, 1 bit per second, is used. Receivers in htsim also send a CNP at the end of an interval (`trailing_cnp`
+    /// of `go-back-n`).
     ///
-    /// Two of its properties are not modelled. All its flows share one alpha, and each decay of alpha schedules further
-    /// decays, so that alpha falls even faster.
+    /// Two properties of htsim are not modelled. All flows share one alpha, which real hosts could not do. Each decay
+    /// of alpha schedules further decays, so that alpha falls even faster.
     pub fn htsim() -> Self {
         DcqcnConfig {
             rate_ai: Pace::Line(0.05),
@@ -380,7 +380,7 @@ impl CongestionControl for Dcqcn {
         Some(Rate(self.rate as u64))
     }
 
-    /// The next expiry of the increase timer. There is none at line rate, where the rate cannot rise.
+    /// The next expiry of the increase timer. None at line rate, where the rate cannot rise.
     fn next_increase(&self) -> Option<Time> {
         (self.rate < self.line_rate && self.increase_due < Time::NEVER).then_some(self.increase_due)
     }
@@ -434,10 +434,10 @@ impl CongestionControl for Dcqcn {
     ///
     /// The rule of the NICs is not public, so it is inferred from measurements (figure 2b). If every NACK reaches the
     /// sender, its rate settles at just under half the line rate (46.6 of 100 Gb/s), whatever the number of NACKs. If
-    /// one NACK in 256 does, the average rate is 81 % of the line rate, so the rate recovers between NACKs. The rule
-    /// here is therefore that the rate falls to half of the target rate, and that fast recovery leads back to the
-    /// target. Alpha does not change, since no switch reported congestion. A rate at or below half of the target does
-    /// not change. Otherwise repeated NACKs would keep restarting the recovery from an earlier CNP.
+    /// one NACK in 256 reaches the sender, the average rate is 81 % of the line rate, so the rate recovers between
+    /// NACKs. The rule here is therefore that the rate falls to half of the target rate, and that fast recovery leads
+    /// back to the target. Alpha does not change, since no switch reported congestion. A rate at or below half of the
+    /// target does not change. Otherwise repeated NACKs would keep restarting the recovery from an earlier CNP.
     fn handle_nack(&mut self, lost: &LossReport) {
         let now = lost.now;
         if self.on_nack == OnNack::Cnp {
@@ -498,7 +498,7 @@ impl Dcqcn {
         }
     }
 
-    /// Decays alpha at an event, if at least `alpha_timer` has passed since the last CNP.
+    /// Decays alpha at an event, if at least `alpha_timer` has passed since the last CNP or since the start.
     #[inline(never)]
     fn decay(&mut self, at: Time) {
         if at >= self.alpha_due {
@@ -507,8 +507,8 @@ impl Dcqcn {
     }
 
     fn cut(&mut self, now: Time) {
-        // This is DCQCN, equation 1. If there was no increase since the last cut, the simulators keep the target, because
-        // their option to lower the target in this case is off.
+        // This is DCQCN, equation 1. If there was no increase since the last cut, the simulators keep the target,
+        // because their option to lower the target in this case is off.
         if self.decrease_interval == Duration::ZERO || self.timer_stage.max(self.byte_stage) > 0 {
             self.target = self.rate;
         }
@@ -533,9 +533,9 @@ impl Dcqcn {
             return self.increase_as_htsim(low, high);
         }
         if low > self.fast_recovery {
-            // This is the hyper increase. The paper takes its size from QCN: i steps in one increase, where i is 1 when the
-            // lower count is F and grows by one with each expiry. In the paper's figure 7 the first hyper increase is at F +
-            // 1, hence i starts at 2. The simulators take one step each time.
+            // This is the hyper increase. The paper takes its size from QCN: i steps in one increase, where i is 1 when
+            // the lower count is F and grows by one with each expiry. In the paper's figure 7 the first hyper increase
+            // is at F + 1, hence i starts at 2. The simulators take one step each time.
             let steps = if self.byte_counter > 0 { low - self.fast_recovery + 1 } else { 1 };
             self.target += f64::from(steps) * self.rate_hai;
         } else if high >= self.fast_recovery {
@@ -561,7 +561,7 @@ impl Dcqcn {
     }
 }
 
-/// The time at which a timer that starts `now` expires. A timer of zero length never does.
+/// The time at which a timer that starts `now` expires. A timer of zero length never expires.
 fn after(now: Time, timer: Duration) -> Time {
     if timer == Duration::ZERO { Time::NEVER } else { now + timer }
 }

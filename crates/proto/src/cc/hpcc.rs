@@ -9,7 +9,7 @@
 //!
 //! - The first report is only stored, since a rate can be computed only from two.
 //! - U is 1 before the first measurement, as in the simulator published with the paper.
-//! - The window never exceeds its initial value, which is the link's capacity in a base RTT. The simulator bounds the
+//! - The window never exceeds its initial value, which is the line rate times the base RTT. The simulator bounds the
 //!   rate instead. The simulator also has a lowest rate, which is left out here, since the additive increase per round
 //!   trip (`rate_ai`) keeps the window above 0.
 //! - A report that is not newer than the last one is ignored.
@@ -88,7 +88,7 @@ pub struct Hpcc {
     /// Number of consecutive round trips of additive increase (incStage).
     inc_stage: u32,
     max_stage: u32,
-    /// The first PSN that had not been sent at the last change of `reference`.
+    /// The PSN to send next at the last change of `reference`, or at the first report (lastUpdateSeq).
     last_update: u32,
     eta: f64,
     /// Additive increase in bytes (W_AI).
@@ -96,15 +96,14 @@ pub struct Hpcc {
     /// Base RTT in picoseconds (T).
     base_rtt: f64,
     line_rate: Rate,
-    /// The largest window in bytes: the link's capacity in a base RTT.
+    /// The largest window in bytes: the line rate times the base RTT.
     most: f64,
     /// The last report (L). It has no hops before the first report arrives.
     last: IntStack,
 }
 
 impl Hpcc {
-    /// A sender at line rate. If `config` requires it ([`BaseRtt::Path`]), `facts` must describe the queue pair's own
-    /// path.
+    /// A sender at line rate. With [`BaseRtt::Path`], `facts` must describe the queue pair's own path.
     pub fn new(config: &HpccConfig, facts: &PathFacts) -> Self {
         let base_rtt = match config.base_rtt {
             BaseRtt::Path => facts.base_rtt,
@@ -153,7 +152,6 @@ impl CcProperties for HpccConfig {
     }
 
     fn windows(&self) -> Windows {
-        // The window never exceeds its initial value, which is the link's capacity in a base RTT.
         Windows::Own
     }
 

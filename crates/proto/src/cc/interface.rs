@@ -12,7 +12,8 @@ pub struct AckReport {
     pub now: Time,
     /// Number of newly acknowledged packets. With `mp-rdma`, it is 1 in every ACK.
     pub packets: u32,
-    /// Newly acknowledged bytes on the wire. `sack`, `eqds` and `mp-rdma` take every packet for a full one.
+    /// Newly acknowledged bytes on the wire. `sack`, `eqds` and `mp-rdma` take every packet for a full one. Under
+    /// `strack`, `uet` and `mrc`, this is the growth of the receiver's count of received bytes.
     pub bytes: u64,
     /// Whether the ACK answers a probe instead of data.
     pub probe: bool,
@@ -37,7 +38,7 @@ pub struct LossReport {
     pub bytes: u64,
     /// The evidence of the loss.
     pub cause: LossCause,
-    /// The RTT of the trimmed packet and its NACK. None for other causes.
+    /// The time from the sending of the trimmed packet to the arrival of its NACK. None for other causes.
     pub rtt: Option<Duration>,
     /// Bytes in flight after the loss, headers included.
     pub in_flight: u64,
@@ -48,7 +49,8 @@ pub struct LossReport {
 pub enum LossCause {
     /// No acknowledgement came within the RTO.
     Timeout,
-    /// Later packets overtook the packet, or a receiver or a probe reported it missing.
+    /// Later packets overtook the packet, or a receiver or a probe reported it missing. `mp-rdma` also reports an ACK
+    /// of a slow path and unused room in the window with this cause.
     Inferred,
     /// A switch trimmed the packet.
     Trimmed,
@@ -68,14 +70,14 @@ pub struct TelemetryReport<'a> {
 }
 
 interface! {
-    /// A congestion control, built-in or user-defined. There is one for each queue pair. Its parameters may have the
-    /// same types as those of a [`LoadBalancer`](crate::lb::LoadBalancer).
+    /// A congestion control, built-in or user-defined. There is one for each queue pair. The parameters of a
+    /// user-defined one may have the types that [`LoadBalancer`](crate::lb::LoadBalancer) lists.
     pub trait CongestionControl: Send for each of AnyCc by each_cc {
         /// The number of bytes, headers included, that may be in flight: sent, and neither acknowledged nor declared
-        /// lost. With nothing in flight, the built-in transports send a packet however small the window is (except
-        /// `mp-rdma`, which counts whole packets and allows at least one).
+        /// lost. With nothing in flight, the built-in transports send a packet however small the window is. The
+        /// transport `mp-rdma` rounds the window down to whole packets.
         fn window(&self) -> u64;
-        /// The largest window that is possible now. By default there is none.
+        /// The largest window that is possible now. By default there is no limit.
         fn max_window(&self) -> u64 {
             u64::MAX
         }
@@ -83,7 +85,7 @@ interface! {
         fn paces(&self) -> bool {
             true
         }
-        /// The sending rate, or none if only the window limits the sender. A paced sender calls this at every send.
+        /// The sending rate, or None if only the window limits the sender. A paced sender calls this at every send.
         fn rate(&mut self, now: Time) -> Option<Rate> {
             let _ = now;
             None
@@ -106,19 +108,19 @@ interface! {
         fn handle_ack(&mut self, acked: &AckReport) {
             let _ = acked;
         }
-        /// Handles telemetry. It precedes the call of [`handle_ack`](Self::handle_ack) for the ACK that carried it,
-        /// if there is one.
+        /// Handles the telemetry that an ACK carried. If the same ACK also causes a call of
+        /// [`handle_ack`](Self::handle_ack), this call comes first.
         fn handle_telemetry(&mut self, report: &TelemetryReport<'_>) {
             let _ = report;
         }
-        /// Handles a loss, whose evidence is its [`LossCause`]. `sack`, `eqds`, `strack`, `uet` and `mrc` call it for
-        /// each packet, other transports for each timeout and each recovery. `mp-rdma` calls it for a timeout, for an
-        /// ACK of a slow path, and for an ACK or NACK that finds no packet to clock out.
+        /// Handles a loss. The transports `sack`, `eqds`, `strack`, `uet` and `mrc` call this for each lost packet.
+        /// The transport `mp-rdma` calls it for a timeout, for an ACK of a slow path, and for an ACK or NACK that
+        /// makes room for a packet when none waits. The others call it for each timeout and each recovery.
         fn handle_loss(&mut self, lost: &LossReport) {
             let _ = lost;
         }
-        /// Replaces the initial window by `bytes` bytes, headers included, the last window of an earlier queue pair.
-        /// Only congestion controls with an adaptive window implement this.
+        /// Replaces the initial window by the last window of an earlier queue pair, which had `bytes` bytes, headers
+        /// included. By default this does nothing.
         fn start_with_window(&mut self, bytes: u64) {
             let _ = bytes;
         }
@@ -126,7 +128,7 @@ interface! {
         fn handle_restart(&mut self, now: Time) {
             let _ = now;
         }
-        /// Handles a NACK that the NIC treats as a sign of congestion. By default it counts as a loss.
+        /// Handles a NACK that the NIC treats as a sign of congestion. By default the NACK counts as a loss.
         fn handle_nack(&mut self, lost: &LossReport) {
             self.handle_loss(lost);
         }
@@ -166,8 +168,8 @@ interface! {
         fn wants(&self) -> CcWants {
             CcWants::default()
         }
-        /// Whether the congestion control sets only a rate. It then needs a transport that paces, and it has a window
-        /// only if a parameter sets one.
+        /// Whether the congestion control adapts only a rate. It then needs a transport that paces, and its window is
+        /// constant.
         fn has_only_rate(&self) -> bool {
             false
         }
@@ -176,7 +178,7 @@ interface! {
         fn resumes_window(&self) -> bool {
             false
         }
-        /// The queueing delay to which the congestion control converges, with the name of its parameter.
+        /// The queueing delay to which the congestion control converges, after the name of the parameter that sets it.
         fn target_delay(&self) -> Option<(&'static str, Span)> {
             None
         }

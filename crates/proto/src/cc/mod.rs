@@ -52,25 +52,25 @@ kinds! {
     }
 }
 
-/// A user-defined congestion control with its parameters and the inputs that it needs.
+/// A user-defined congestion control with its parameters and required inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegisteredCc {
     /// The name, the parameters and the factory.
     pub registered: Registered<CcFactory>,
-    /// The inputs that it needs besides ACKs and losses.
+    /// The inputs that the congestion control needs besides ACKs and losses.
     pub wants: CcWants,
 }
 
 /// The inputs that a congestion control needs besides ACKs and losses; none by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CcWants {
-    /// Telemetry of switches. Only a transport that forwards it provides it: `go-back-n`, or a user-defined one.
+    /// Telemetry of switches. Only the transport `go-back-n` and user-defined transports can forward it.
     pub telemetry: bool,
     /// The facts about the queue pair's own path instead of the fabric's longest one.
     pub own_path: bool,
 }
 
-/// Builds the congestion control of a new queue pair, which draws its random numbers from the stream.
+/// Builds the congestion control of a new queue pair. The congestion control draws its random numbers from the stream.
 pub type CcFactory = dyn Fn(&PathFacts, &Parameters, Stream) -> Box<dyn CongestionControl> + Send + Sync;
 
 impl Serialize for RegisteredCc {
@@ -79,7 +79,7 @@ impl Serialize for RegisteredCc {
     }
 }
 
-/// The component that is named in the error for a panic in a user-defined congestion control.
+/// The name of the component in the error for a panic in a user-defined congestion control.
 const PART: &str = "congestion control";
 
 /// Any congestion control. It sets a window, a rate or both, and learns from feedback. It never sees a load balancer.
@@ -104,7 +104,8 @@ pub enum AnyCc {
 }
 
 impl CcConfig {
-    /// The congestion control of a new queue pair. This is for built-in kinds, which draw no random numbers.
+    /// The congestion control of a new queue pair. This method is for built-in kinds, because they draw no random
+    /// numbers.
     pub fn build(&self, facts: &PathFacts) -> AnyCc {
         self.build_with_stream(facts, stream(0, 0, Purpose::CongestionControl))
     }

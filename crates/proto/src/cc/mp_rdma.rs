@@ -1,4 +1,4 @@
-//! MP-RDMA's window. A queue pair has one for all its paths, and every ACK changes it.
+//! MP-RDMA's window. A queue pair has one window for all its paths, and every ACK changes the window.
 //!
 //! The text of the paper (NSDI 2018) was not available. The changes by an ACK are those on which public simulations of
 //! the scheme agree. REPS (section 4.1) describes the same rules, and the rule for a loss.
@@ -73,8 +73,8 @@ impl CongestionControl for MpRdmaCc {
         }
     }
 
-    /// The window shrinks by one packet for a loss (REPS, section 4.1). The transport also calls this for a slow path
-    /// or an unused ACK.
+    /// The window shrinks by one packet for a loss (REPS, section 4.1). The transport also calls this for an ACK of a
+    /// slow path, and for an ACK or NACK that makes room for a packet when none waits.
     #[inline]
     fn handle_loss(&mut self, _lost: &LossReport) {
         self.set(self.window - self.packet);

@@ -7,9 +7,9 @@
 //! is above a threshold, and the period delivered few bytes, "quick adapt" sets the window to these bytes, which is
 //! needed in an incast.
 //!
-//! Not built: the receiver's penalty (step 3), by which a slow host requests a smaller window. The text does not say when
-//! a host requests it. [`NsccRules::Htsim`] reproduces differences of the public simulator (uet-htsim), and docs/uet.md
-//! lists those that remain.
+//! The receiver's penalty (step 3), by which a slow host requests a smaller window, is not implemented. The text does
+//! not say when a host requests it. [`NsccRules::Htsim`] reproduces differences of the public simulator (uet-htsim),
+//! and docs/uet.md lists the differences that remain.
 
 use super::interface::{AckReport, CcProperties, CongestionControl, LossCause, LossReport, Windows};
 use super::{AnyCc, CcConfig};
@@ -168,8 +168,8 @@ pub struct NsccConstants {
     pub adjust_period: Duration,
     /// qa_gate: quick adapt applies if a period delivered fewer bytes than MaxWnd divided by two to this power.
     pub qa_gate: u32,
-    /// qa_threshold: the queueing delay above which quick adapt acts even without a trim. The largest [`Duration`]
-    /// stands for never.
+    /// qa_threshold: the queueing delay above which quick adapt acts even without a trim. With the largest
+    /// [`Duration`], quick adapt acts only after a trim.
     pub qa_threshold: Duration,
     zero_delay: Duration,
     ewma: f64,
@@ -193,7 +193,7 @@ pub struct Nscc {
     last_adjust: Time,
     /// The time of the last decrease. None before the first one, so that the first decrease need not wait.
     last_decrease: Option<Time>,
-    /// fi_count: the bytes acknowledged without queueing since it was last reset.
+    /// fi_count: the bytes acknowledged without queueing since this counter was last reset.
     fi_count: u64,
     /// Whether `fi_count` has exceeded the window, so that the window increases fast.
     increases_fast: bool,
@@ -204,7 +204,6 @@ pub struct Nscc {
     trigger_qa: bool,
     bytes_to_ignore: u64,
     bytes_ignored: u64,
-    /// Number of quick adapts, for observers.
     quick_adapts: u32,
     constants: NsccConstants,
 }

@@ -28,7 +28,7 @@ parameters! {
 /// A sender clocked by ACKs.
 #[derive(Clone, Debug)]
 pub struct AckClock {
-    /// The entropy value of the newest ACK, until a packet uses it.
+    /// The entropy value of the newest ACK. None once a packet has used it.
     newest: Option<u16>,
     evs: u32,
     random: Stream,
@@ -76,7 +76,7 @@ impl LoadBalancer for AckClock {
         self.newest = None;
     }
 
-    /// See [`AckClock::handle_timeout`].
+    /// No ACK clocks out the packet that follows a trim.
     fn handle_trim(&mut self, _now: Time, _ev: u16) {
         self.newest = None;
     }
@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// Only packets without an ACK draw from the stream.
+    /// Only packets that no ACK clocks out draw from the stream.
     #[test]
     fn packets_that_no_ack_lets_go_are_random() {
         let mut expected = random();

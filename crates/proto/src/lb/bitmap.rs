@@ -5,10 +5,10 @@
 //! Penalties decay by STrack's rule (Algorithm 3, lines 20-27), with a counter instead of its bit.
 //!
 //! Under most transports a timeout does not tell which entropy value lost the packet (see
-//! [`LoadBalancer::handle_timeout`]). For these transports this balancer records the entropy values that it chose,
-//! with their times: a packet that times out now was sent an RTO ago. This holds under `sack` and `eqds`, where each
-//! packet has its own timeout, if the timers of hosts are exact. Where timeouts occur at other times, no record
-//! matches and no entropy value is penalised.
+//! [`LoadBalancer::handle_timeout`]). For these transports this balancer records the entropy values that it chose, with
+//! the times of the choices, and assumes that a packet that times out now was sent an RTO ago. This holds under `sack`
+//! and `eqds`, where each packet has its own timeout, if the timers of hosts are exact. Where timeouts occur at other
+//! times, no record matches and no entropy value is penalised.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};
@@ -89,7 +89,7 @@ pub struct Bitmap {
     penalised: u32,
     /// The entropy value of the last turn.
     at: u32,
-    /// The distance from the entropy value of one turn to that of the next.
+    /// The distance between the entropy values of two consecutive turns of a round.
     stride: u32,
     /// The number of turns left in the round.
     turns: u32,
@@ -151,9 +151,9 @@ impl LbProperties for BitmapConfig {
 }
 
 impl LoadBalancer for Bitmap {
-    /// The next entropy value in turn without a penalty. The first one that is skipped, or each, loses one point of
-    /// its penalty (see [`Decay`]). If all have penalties, or a larger share of them than `skip_limit`, the next one
-    /// in turn is used, and loses one point too.
+    /// The next entropy value in turn without a penalty. The first value that is skipped, or each of them, loses one
+    /// point of its penalty (see [`Decay`]). If all values have penalties, or a larger share of them than
+    /// `skip_limit`, the next value in turn is used, and its penalty also falls by one.
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
         let skips = f64::from(self.penalised) <= self.config.skip_limit * f64::from(self.config.evs);
         let first = self.turn();
@@ -219,7 +219,7 @@ impl Bitmap {
         self.at as u16
     }
 
-    /// Reduces the penalty of `ev` by one. Returns false if it has none.
+    /// Reduces the penalty of `ev` by one. Returns false if `ev` has no penalty.
     fn decay(&mut self, ev: u16) -> bool {
         let penalty = &mut self.penalties[usize::from(ev)];
         let Some(less) = penalty.checked_sub(1) else { return false };
@@ -300,7 +300,7 @@ mod tests {
         }
     }
 
-    /// The number of turns that an entropy value is skipped before it is used.
+    /// The number of turns in which an entropy value is skipped before it is used.
     fn skipped(lb: &mut Bitmap, ev: u16) -> u32 {
         let mut skips = 0;
         while lb.penalties[usize::from(ev)] > 0 {
@@ -395,7 +395,7 @@ mod tests {
         assert_eq!(lb.penalised, lb.penalties.iter().filter(|&&penalty| penalty > 0).count() as u32);
     }
 
-    /// UET's example: a mark costs one turn, also if several marked values follow each other.
+    /// UET's example: a mark costs one turn, even if several marked values follow each other.
     #[test]
     fn each_value_that_is_skipped_loses_its_mark() {
         let mut plan = sender(&CONFIG);
@@ -416,7 +416,7 @@ mod tests {
         assert_eq!((lb.next_ev(at(1), 0), lb.penalised), (a, 4));
     }
 
-    /// Without penalties, marks, trims and timeouts do not change the choices.
+    /// Marks, trims and timeouts whose penalties are 0 do not change the choices.
     #[test]
     fn without_penalties_it_is_oblivious() {
         let config = BitmapConfig { ecn_penalty: 0, trim_penalty: 0, timeout_penalty: 0, ..CONFIG };
@@ -430,7 +430,7 @@ mod tests {
         assert!(!config.reacts_to_ecn() && CONFIG.reacts_to_ecn());
     }
 
-    /// 256 counters of 4 bits make 1024 bits of statistics; STrack's bitmap has 256 bits.
+    /// 256 counters of 4 bits make 1024 bits of statistics. STrack's bitmap has 256 bits.
     #[test]
     fn state_is_as_listed() {
         let bits =

@@ -33,7 +33,7 @@ parameters! {
 pub enum PauseSince {
     /// The time at which the previous packet was sent.
     Sent,
-    /// The arrival of the last ACK; before the first ACK, the time at which the previous packet was sent.
+    /// The arrival of the last ACK. Before the first ACK, it is the time at which the previous packet was sent.
     Ack,
 }
 
@@ -66,7 +66,7 @@ impl Flowlet {
         }
     }
 
-    /// No paper gives the widths of the fields.
+    /// The widths of the fields are assumptions, since no paper gives them.
     pub(super) fn state() -> Vec<StateField> {
         vec![StateField::new("entropy value", 16, 1), StateField::new("start of the idle gap", 32, 1)]
     }

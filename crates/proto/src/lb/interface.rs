@@ -22,9 +22,9 @@ pub struct Environment {
 pub struct NicPorts {
     /// The number of ports.
     pub count: u16,
-    /// The ports that can send now, as a mask: bit `p` stands for port `p`.
+    /// Mask of the ports that can send now. Bit `p` belongs to port `p`.
     pub free: u16,
-    /// The ports whose links are up, as far as the NIC knows.
+    /// Mask of the ports whose links are up, as far as the NIC knows.
     pub up: u16,
 }
 
@@ -32,9 +32,9 @@ impl NicPorts {
     /// A NIC with one port.
     pub const ONE: NicPorts = NicPorts { count: 1, free: 1, up: 1 };
 
-    /// The entropy value to use if `ev` was chosen, but any other among `0..evs` would do as well. It is a nearby value
-    /// whose port is free. It is `ev` itself if the NIC has one port, if the port of `ev` is free, if no port is free,
-    /// or if there is no such value below `evs`.
+    /// Returns `ev` or a nearby entropy value below `evs` whose port is free. This is for load balancers to which all
+    /// values below `evs` are equally good. The result is `ev` if the NIC has one port, if the port of `ev` is free, if
+    /// no port is free, or if there is no such nearby value.
     #[inline]
     pub fn steer(self, ev: u16, evs: u32) -> u16 {
         if self.count < 2 || self.free == 0 || self.free >> (ev % self.count) & 1 == 1 {
@@ -58,14 +58,14 @@ interface! {
     /// [`Parameters::get`](anabranch_base::Parameters::get). A parameter is a `bool`, `u16`, `u32`, `u64`, `i64`,
     /// `f64`, `String`, [`Bytes`](anabranch_base::Bytes), [`Duration`] or [`Rate`](anabranch_base::Rate), or a quantity
     /// that may depend on the fabric: a [`Size`](crate::Size) (`"0.5bdp"`, `"8packets"`, `"64KB"`), a
-    /// [`Span`](crate::Span) (`"5rtt"`, `"70us"`) or a [`Pace`](crate::Pace) (`"0.05line"`, `"10Gbps"`). Their method
-    /// `on` converts these three to bytes, a time and a rate, with the facts that the factory gets:
+    /// [`Span`](crate::Span) (`"5rtt"`, `"70us"`) or a [`Pace`](crate::Pace) (`"0.05line"`, `"10Gbps"`). The method
+    /// `on` of these three types gives bytes, a time or a rate, from the facts that the factory gets:
     /// `parameters.get::<Span>("patience").on(&environment.facts)`. A `Duration` does not accept `"5rtt"`.
     pub trait LoadBalancer: Send for each of AnyLb by each_lb {
         /// The entropy value of the packet that is sent now. This is called once for every data packet, for every
         /// probe that the transport itself triggers, under `uet` for every request for credit, and under `mrc` for
-        /// every response to a request. A retransmission is a new choice, and is not distinguished from a first
-        /// transmission.
+        /// every response of the sender to a request. A retransmission is a new choice, and is not distinguished from
+        /// a first transmission.
         ///
         /// `window` is the current window of the congestion control, in bytes with headers, whether it is used up or
         /// not. Divided by the size of a packet, it gives the packets per round trip. A congestion control that
@@ -85,15 +85,14 @@ interface! {
         /// ACKs than packets, and each call describes only the last packet that the ACK covers, which caused it.
         /// Under `sack` a marked packet is acknowledged immediately. With `carry_evs` there are further calls for the
         /// other packets that the ACK covers. These come first, and have the `rtt` of the packet that caused the ACK.
-        /// There are no calls for NACKs and CNPs, except for NACKs of trimmed packets
-        /// ([`handle_trim`](Self::handle_trim)). The transport `mp-rdma` instead calls this once for each packet that
-        /// an ACK or NACK clocks out.
+        /// There are no calls for CNPs and NACKs, except under `uet` and `mrc` for a trim at the last hop. The
+        /// transport `mp-rdma` instead calls this once for each packet that an ACK or NACK clocks out.
         fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
             let _ = (now, ev, marked, rtt);
         }
-        /// Handles a packet that was lost without a notice: it timed out, or under `uet` and `mrc` its loss was
-        /// inferred. Under `sack`, `eqds`, `uet` and `mrc` there is one call for each packet; under the other
-        /// transports a queue pair has one timeout, and several packets may be lost at one call.
+        /// Handles a packet that was lost without a notice: the packet timed out, or under `uet` and `mrc` its loss was
+        /// inferred. Under `sack`, `eqds`, `uet` and `mrc` there is one call for each packet. Under the other
+        /// transports a queue pair has one timeout, and one call may be for several lost packets.
         ///
         /// `ev` is the entropy value of the lost packet under `uet` and `mrc`. The other transports do not know it:
         /// like the hardware of the papers, their senders keep the transmission time by PSN and not the entropy
@@ -122,7 +121,7 @@ interface! {
         fn handle_probe_response(&mut self, now: Time, ev: u16, marked: bool) {
             let _ = (now, ev, marked);
         }
-        /// Handles the notice of the ports of the receiver's NIC that are up, as a mask.
+        /// Handles a report about the ports of the receiver's NIC. `up` is the mask of the ports that are up.
         fn handle_peer_ports(&mut self, now: Time, up: u16) {
             let _ = (now, up);
         }

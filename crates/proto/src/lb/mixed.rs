@@ -36,7 +36,7 @@ parameters! {
     }
 }
 
-/// A sender that reuses entropy values, with a bitmap for when there are none.
+/// A sender that reuses entropy values. If none waits for reuse, a bitmap chooses one.
 #[derive(Clone, Debug)]
 pub struct Mixed {
     bitmap: Bitmap,

@@ -79,10 +79,10 @@ kinds! {
 /// A user-defined load balancer with its parameters.
 pub type RegisteredLb = Registered<LbFactory>;
 
-/// Builds the load balancer of a new queue pair, which draws its random numbers from the stream.
+/// Builds the load balancer of a new queue pair. The load balancer draws its random numbers from the stream.
 pub type LbFactory = dyn Fn(&Environment, &Parameters, Stream) -> Box<dyn LoadBalancer> + Send + Sync;
 
-/// The component that is named in the error for a panic in a user-defined load balancer.
+/// The name of the component in the error for a panic in a user-defined load balancer.
 const PART: &str = "load balancer";
 
 /// Any load balancer. It chooses an entropy value and learns from feedback. Of the congestion control it sees only
@@ -102,7 +102,7 @@ pub enum AnyLb {
     Plb(Plb),
     /// See [`Flowlet`].
     Flowlet(Flowlet),
-    /// See [`Bitmap`]. Boxed, since it is large and rarely used.
+    /// See [`Bitmap`]. It is boxed, since it is large and rarely used.
     Bitmap(Box<Bitmap>),
     /// See [`Mixed`].
     Mixed(Box<Mixed>),

@@ -33,13 +33,13 @@ parameters! {
 /// The paths of an MP-RDMA sender.
 #[derive(Clone, Debug)]
 pub struct MpRdmaLb {
-    /// Paths of the packets that ACKs have clocked out and that are not yet sent, the oldest first. A NIC would send them
-    /// immediately; here the wire may be busy with other queue pairs.
+    /// Paths of the packets that ACKs have clocked out and that are not yet sent, the oldest first. A NIC would send
+    /// these packets immediately. Here the wire may be busy with other queue pairs.
     clocked: VecDeque<u16>,
     paths: u32,
     probe: f64,
     probe_interval: Duration,
-    /// The time from which on the next packet may probe.
+    /// The time from which a packet may probe.
     next_probe: Time,
     random: Stream,
 }
@@ -95,7 +95,7 @@ impl LoadBalancer for MpRdmaLb {
         path
     }
 
-    /// An ACK on path `ev` clocks out one packet.
+    /// Each call clocks out one packet on path `ev`.
     #[inline]
     fn handle_ack(&mut self, _now: Time, ev: u16, _marked: bool, _rtt: Duration) {
         self.clocked.push_back(ev);

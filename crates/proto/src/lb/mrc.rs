@@ -1,4 +1,5 @@
-//! The load balancer of MRC (OCP 1.0, read in digests and in a client written from it): a set of entropy values with states.
+//! The load balancer of MRC (OCP 1.0, read in digests and in a client written from it): a set of entropy values with
+//! states.
 //!
 //! Each plane has equally many entropy values, some of them backups. After a mark, or a trim before the last hop, the
 //! entropy value of the packet is skipped once. After an untrimmed loss it is retired immediately and replaced by a
@@ -97,7 +98,7 @@ struct Retired {
 #[derive(Clone, Debug)]
 pub struct MrcLb {
     ports: NicPorts,
-    /// The ports of the receiver's NIC that are up, according to its last report.
+    /// Mask of the ports of the receiver's NIC that are up, according to its last report.
     peer_up: u16,
     /// Mask of the planes with a usable entropy value among those in use.
     usable: u16,
@@ -228,7 +229,8 @@ impl MrcLb {
         plane
     }
 
-    /// The next slot in the rotation of a plane. The steps have a constant length that is coprime to the number of slots.
+    /// The next slot in the rotation of a plane. In a round, the steps have a constant length that is coprime to the
+    /// number of slots.
     #[inline]
     fn next_slot(&mut self, plane: u16) -> u16 {
         let Plane { at, stride, turns, .. } = &mut self.planes[usize::from(plane)];
@@ -282,8 +284,8 @@ impl MrcLb {
         }
     }
 
-    /// Makes a retired entropy value usable again. If it is not in use, it replaces an unusable one in use, or
-    /// becomes a backup if all in use are usable.
+    /// Makes a retired entropy value usable again. If it is among the backups, it replaces an unusable value in use, or
+    /// stays a backup if all values in use are usable.
     fn restore(&mut self, index: u16, state: EvState) {
         self.states[usize::from(index)] = state;
         self.available += 1;
@@ -297,7 +299,7 @@ impl MrcLb {
         {
             std::mem::swap(slot, backup);
         }
-        // Now the plane has a usable entropy value in use: this one, or the others if it became a backup.
+        // Now the plane has a usable entropy value in use: this value, or the others if it stayed a backup.
         self.usable |= 1 << plane;
     }
 
@@ -350,7 +352,7 @@ impl LbProperties for MrcLbConfig {
 }
 
 impl LoadBalancer for MrcLb {
-    /// The next good entropy value of the next plane. The first one with the state SKIP that is passed over becomes
+    /// The next good entropy value of the next plane. The first value with the state SKIP that is passed over becomes
     /// good.
     #[inline]
     fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
@@ -371,7 +373,8 @@ impl LoadBalancer for MrcLb {
                 _ => {}
             }
         }
-        // No entropy value is good, so the first one with the state SKIP is used, or any if there is none.
+        // No entropy value is good, so the first value with the state SKIP is used, or any value if none has this
+        // state.
         self.ev_of(plane, passed.unwrap_or(position))
     }
 
@@ -391,14 +394,14 @@ impl LoadBalancer for MrcLb {
         }
     }
 
-    /// MRC, ASSUMED_BAD: the first untrimmed loss retires an entropy value.
+    /// MRC, ASSUMED_BAD: the first untrimmed loss retires an entropy value, unless too few would be left.
     fn handle_timeout(&mut self, now: Time, ev: Option<u16>) {
         if let Some(index) = ev.and_then(|ev| self.index_of(ev)) {
             self.retire(now, index);
         }
     }
 
-    /// A trim skips the entropy value once, but never retires it.
+    /// After a trim, the entropy value is skipped once. A trim never retires an entropy value.
     fn handle_trim(&mut self, _now: Time, ev: u16) {
         self.skip(ev);
     }

@@ -2,10 +2,10 @@
 //! or a timeout occurs, and then moves to a random one.
 //!
 //! PLB (SIGCOMM 2022) and FlowBender (CoNEXT 2014) have the same rule with different numbers. In Linux, PLB moves when
-//! half of a round's packets are marked in 3 consecutive rounds for an idle flow, and in 12 for a busy one. FlowBender
-//! moves when more than 5 % are marked in a single round. REPS (section 4.1) compares PLB with "more aggressive
-//! parameters similarly to FlowBender". The simulator published with REPS keeps its threshold of a quarter in an
-//! integer, so that any mark makes a round congested (`threshold = 0`). It moves after 2 rounds.
+//! half of a round's packets are marked in 3 consecutive rounds for an idle flow, and in 12 rounds for a busy one.
+//! FlowBender moves when more than 5 % are marked in a single round. REPS (section 4.1) compares PLB with "more
+//! aggressive parameters similarly to FlowBender". The simulator published with REPS keeps its threshold of a quarter
+//! in an integer, so that any mark makes a round congested (`threshold = 0`). It moves after 2 rounds.
 //!
 //! Two rules of PLB are left out: PLB waits for an idle moment before it moves, and does not move for a minute after a
 //! timeout.
@@ -41,7 +41,7 @@ pub struct Plb {
     congested: u8,
     /// Number of ACKs and trims in this round.
     acks: u32,
-    /// Number of ACKs in this round that echo a mark, and of trims.
+    /// Number of trims and of ACKs with a mark in this round.
     marks: u32,
     /// Arrival of the first ACK or trim of this round.
     round_start: Time,
@@ -113,7 +113,8 @@ impl LoadBalancer for Plb {
         self.ev
     }
 
-    /// A round is a round trip: it lasts from its first ACK until the ACK of a packet that was sent then or later.
+    /// A round is a round trip. It lasts from its first ACK or trim until the ACK of a packet that was sent at that
+    /// time or later.
     fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
         // The papers do not specify this: ACKs from the previous path are ignored. Otherwise the marks of the old path
         // would be the first round of the new one, and a single congested round would move a sender twice.

@@ -91,7 +91,7 @@ pub enum FreezingEnds {
     /// Only when an unmarked ACK arrives.
     #[default]
     Ack,
-    /// When an unmarked ACK arrives or a timer expires.
+    /// When an unmarked ACK arrives or a packet times out.
     Timeout,
 }
 
@@ -131,7 +131,7 @@ fn is_once(reuse: &u32) -> bool {
     *reuse == once()
 }
 
-/// The most entries of a buffer: the number of validity bits.
+/// The largest number of entries of a buffer: the number of validity bits.
 pub const MAX_BUFFER: usize = 32;
 
 /// A REPS sender's state. Names follow the paper's pseudocode.
@@ -183,8 +183,8 @@ struct Limits {
     resets: bool,
     /// Whether freezing may end at a timeout.
     ends_at_timeout: bool,
-    /// The RTT from which on a timeout indicates congestion and not a failure. It is infinite if the fabric trims,
-    /// since a packet that times out there was not lost to congestion (Appendix A, 1).
+    /// The RTT from which a timeout indicates congestion and not a failure. It is infinite if the fabric trims, since a
+    /// packet that times out there was not lost to congestion (Appendix A, 1).
     failure_rtt: Duration,
 }
 
@@ -354,7 +354,7 @@ impl LoadBalancer for Reps {
         self.ports = ports;
     }
 
-    /// Only entropies of good paths are cached, so the entropy of a trimmed packet is not.
+    /// The entropy of a trimmed packet is not cached.
     fn handle_trim(&mut self, _now: Time, _ev: u16) {}
 }
 

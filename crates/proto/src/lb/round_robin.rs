@@ -1,8 +1,8 @@
 //! Entropy values in turn: a few paths under one window.
 //!
-//! In the simulator published with REPS, 8 entropy values in turn stand for MPTCP. The text of REPS (section 4.1)
-//! instead divides a message "into 8 subflows", each with a window of its own, "similarly to using multiple QPs". This
-//! is `qps = 8` over `ecmp` here.
+//! The simulator published with REPS models MPTCP by 8 entropy values in turn. The text of REPS (section 4.1) instead
+//! divides a message "into 8 subflows", each with a window of its own, "similarly to using multiple QPs". Here the
+//! latter is `qps = 8` over `ecmp`.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};

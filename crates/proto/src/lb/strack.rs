@@ -24,13 +24,13 @@ parameters! {
     }
 }
 
-/// The most paths of a balancer: the size of its bitmap.
+/// The largest number of paths of a balancer: the number of bits in its bitmap.
 const MAX_PATHS: u32 = 256;
 
 /// The paths of a STrack sender. Names follow the paper's pseudocode.
 #[derive(Clone, Debug)]
 pub struct StrackLb {
-    /// Bit `path` is set by a marked ACK of `path`. It is cleared by an unmarked one, or when `path` is the first one
+    /// Bit `path` is set by a marked ACK of `path`. It is cleared by an unmarked ACK, or when `path` is the first path
     /// that a packet skips.
     bitmap: [u64; MAX_PATHS as usize / 64],
     /// The path chosen last.
@@ -97,7 +97,7 @@ impl LbProperties for StrackLbConfig {
 }
 
 impl LoadBalancer for StrackLb {
-    /// STrack, Algorithm 3, `choose_path`, lines 11-30, within a window of `window` bytes.
+    /// STrack, Algorithm 3, `choose_path`, lines 11-30, for a window of `window` bytes.
     #[inline]
     fn next_ev(&mut self, _now: Time, window: u64) -> u16 {
         // Lines 12-14: the path of the last ACK, if that ACK was unmarked. The round robin continues from this path.
@@ -143,8 +143,8 @@ impl StrackLb {
         self.bitmap[path as usize / 64] >> (path % 64) & 1 != 0
     }
 
-    /// The first unmarked path at or after `from`, cyclically within the first `paths` paths. At least one path is
-    /// unmarked.
+    /// The first unmarked path at or after `from`, cyclically within the first `paths` paths. At least one of them must
+    /// be unmarked.
     fn next_unmarked(&self, from: u32, paths: u32) -> u32 {
         let ahead = self.unmarked_in(from, paths);
         ahead.or_else(|| self.unmarked_in(0, paths)).unwrap_or(0)
@@ -186,8 +186,8 @@ mod tests {
         StrackLb::new(&config, &environment, stream(1, 0, Purpose::LoadBalancer))
     }
 
-    /// The loop of Algorithm 3 as it is printed, with a bool for each bit. Two points are corrected: a set bit marks
-    /// a congested path, and path 0 can be used again.
+    /// The printed loop of Algorithm 3, with a bool for each bit. Two points are corrected: a set bit marks a congested
+    /// path, and path 0 can be used again.
     struct Plain {
         bitmap: Vec<bool>,
         rr: usize,
@@ -256,7 +256,7 @@ mod tests {
             let marked = |lb: &StrackLb| lb.bitmap.iter().map(|word| word.count_ones()).sum::<u32>();
             // The round ends at the bit that was cleared at its start.
             assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (1, max_paths - 1));
-            // Path 2 is skipped and its bit is cleared, the others are marked, and path 1 is still free.
+            // Path 2 is skipped and its bit is cleared. Path 1 is still free, and all others are marked.
             assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (1, max_paths - 2));
             // Path 2 is free, so nothing is cleared.
             assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (2, max_paths - 2));

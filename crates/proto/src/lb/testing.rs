@@ -7,7 +7,7 @@ use anabranch_base::{Bytes, Duration, Purpose, Rate, Stream, Time, stream};
 /// The retransmission timeout of [`environment`].
 pub const RTO: Duration = Duration::from_us(70);
 
-/// An environment with base RTTs of 8 us at 400 Gb/s.
+/// An environment with a base RTT of 8 us and a line rate of 400 Gb/s.
 pub fn environment(trimming: bool) -> Environment {
     let facts = PathFacts {
         base_rtt: Duration::from_us(8),

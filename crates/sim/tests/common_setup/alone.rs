@@ -48,8 +48,8 @@ const WARNED_BEFOREHAND: [&str; 8] = [
     "mrc-1plane",
 ];
 
-/// Schemes whose programs are at the edges of data centres. The fabrics of these tests have no such edges, so the
-/// hosts send as with `dcqcn`.
+/// Schemes whose programs are at the edges of data centres. They are left out, because the fabrics of these tests have
+/// no such edges.
 const OF_SITES: [&str; 4] = ["themis-longhaul", "pnp-only", "trp-only", "bicc"];
 
 fn scenario_of(topology: &str, to: u32, bytes: u64, schemes: &[&str]) -> Scenario {

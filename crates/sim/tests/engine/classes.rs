@@ -1,5 +1,5 @@
-//! Traffic classes, compared with closed forms. Packets have 4,096 B of payload and 78 B of headers. Links have 400 Gb/s
-//! and a latency of 500 ns, and switches have none.
+//! Traffic classes, compared with closed forms. Packets have 4,096 B of payload and 78 B of headers. Links have a rate
+//! of 400 Gb/s and a latency of 500 ns, and switches have no latency.
 
 use super::clusters::{AT_400G, scenario};
 use super::support::*;
@@ -96,8 +96,8 @@ const LOSSLESS: &str = r#"
 "*.fabric.ecn_kmax" = "60000packets"
 "#;
 
-/// Host 2 receives at 100 Gb/s, and the pauses of its class reach the trunk. A flow of the same class to host 3 is their
-/// victim. In a class of its own it has the rest of the trunk, 300 Gb/s.
+/// Host 2 receives at 100 Gb/s, and the pauses of its class reach the trunk. A flow of the same class to host 3 is a
+/// victim of these pauses. In a class of its own, the flow has the rest of the trunk, 300 Gb/s.
 #[test]
 fn pfc_pauses_one_class() {
     let rest = |classes: &str| {

@@ -1,5 +1,5 @@
 //! NICs with several ports, planes and rails, compared with closed forms. Packets have 4,096 B of payload and 78 B of
-//! headers, and ACKs have 64 B. Links have a latency of 500 ns, and switches have none.
+//! headers, and ACKs have 64 B. Links have a latency of 500 ns, and switches have no latency.
 
 use super::support::*;
 
@@ -150,7 +150,7 @@ fn a_queue_pair_fails_over_to_the_other_port() {
     assert!(run(0, false).is_err(), "the only port of the queue pair is down");
 }
 
-/// The ToR of plane 0 is down, so that port 0 of every NIC is. A queue pair that keeps to it ends only with failover.
+/// The ToR of plane 0 is down, so that no NIC can use port 0. A queue pair on port 0 ends only with failover.
 #[test]
 fn a_queue_pair_leaves_the_plane_of_a_dead_tor() {
     let fault =

@@ -179,8 +179,8 @@ fn control_goes_ahead_of_data() {
 
 #[test]
 fn a_nic_that_is_busy_with_an_ack_sends_data_right_after_it() {
-    // Host 0 answers the packet of host 1 at 2 * (T + D), which occupies its link for A. Half of A later, host 0 gets a
-    // packet to send, and no other event occurs at host 0 in the meantime.
+    // Host 0 begins to send the ACK for the packet of host 1 at 2 * (T + D), and the ACK occupies its link for A. Half
+    // of A later, host 0 gets a packet to send. No other event occurs at host 0 in the meantime.
     let answers = 2 * (T + D);
     let post = answers + A / 2;
     let matrix = format!("Nodes 3\nConnections 2\n1->0 start 0 size 4086\n0->2 start {post} size 4086\n");
@@ -278,7 +278,7 @@ trigger id 4 oneshot
     assert_eq!(start(2), acknowledged(1));
     assert_eq!(start(4), delivered(2).max(acknowledged(3)), "a barrier waits for the last");
     assert_eq!(start(4), acknowledged(3), "which is the long one");
-    // Each activation of a multishot trigger starts the next message in the file.
+    // Each activation of a multishot trigger starts the next of its messages, in the order of the file.
     assert!(delivered(5) < acknowledged(4));
     assert_eq!((start(6), start(7)), (delivered(5), acknowledged(4)));
     assert_eq!(start(8), delivered(7));

@@ -11,7 +11,7 @@ const PS_A_BYTE: u64 = 80;
 /// The serialisation times of a full packet and an ACK at 100 Gb/s.
 const T: u64 = FULL * PS_A_BYTE;
 const A: u64 = ACK * PS_A_BYTE;
-/// The latency of a link, and that of the switch.
+/// The latencies of a link and of the switch.
 const D: u64 = US;
 const SWITCH: u64 = 300_000;
 const RTO: u64 = 1000 * US;
@@ -370,8 +370,8 @@ fn a_degraded_link_takes_its_rate_exactly() {
     assert_eq!(fct(false, "30us"), Some(rest + before * T + left + (packets - before) * 2 * T));
 }
 
-/// At 1 Mb/s, a packet takes 33 ms. A fault of 10 us must not delay the packet by more than its duration: 10 bits of
-/// the packet are sent at that rate, and the others at full rate afterwards.
+/// At 1 Mb/s, a packet takes 33 ms. A fault of 10 us must not delay the packet by more than 10 us: 10 bits of the
+/// packet are sent at that rate, and the others at full rate afterwards.
 #[test]
 fn a_packet_is_held_no_longer_than_the_fault_that_slows_it() {
     let packets = 200;

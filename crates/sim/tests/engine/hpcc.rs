@@ -126,8 +126,8 @@ fn an_incast_drains_its_queue_and_shares_evenly_at_first() {
 
 /// Whether the shares stay even depends on the additive increase per round trip of all eight flows together, measured
 /// in packets. The increase of the published scripts is 0.18 packets of 1,000 B, and the shares drift apart. From
-/// about 0.6 packets on they stay even, whether the increase is larger or the packets are smaller. With larger packets
-/// they drift further apart.
+/// about 0.6 packets on, the shares stay even, whether the increase is larger or the packets are smaller. With larger
+/// packets, the shares drift further apart.
 #[test]
 fn shares_stay_even_where_the_increase_is_large_beside_a_packet() {
     for (settings, evenness) in [
@@ -153,8 +153,8 @@ fn shares_drift_apart_out_of_step_too() {
 }
 
 /// The additive increase makes the shares of a new and an old flow converge (HPCC, section 3.3), unless two paced flows
-/// are in step: if one sends 12 packets in the time of the other's 11, the same packets meet in the queue in every
-/// round. A model of the published simulator's rules has the same effect, with exact times and telemetry.
+/// are in step: if one flow sends 12 packets while the other sends 11, the same packets meet in the queue in every
+/// round. A model of the published simulator's rules shows the same effect, with exact times and telemetry.
 #[test]
 fn flows_that_begin_apart_come_to_even_shares() {
     let flow = "[[measure]]\nseries = \"flow-throughput\"\nevery = \"500us\"\nqps = \"0-1\"\n";
@@ -175,7 +175,8 @@ fn flows_that_begin_apart_come_to_even_shares() {
     assert!((other - 1.0).abs() < 0.01, "{other}");
 }
 
-/// Switch ports add telemetry, but the sender's NIC does not: two flows of one host to two other hosts fill its link.
+/// Switch ports add telemetry, but the sender's NIC does not. Two flows of one host to two other hosts therefore fill
+/// the sender's link.
 #[test]
 fn a_nic_that_is_the_bottleneck_is_full() {
     let result = flows(SWITCH, "", 9, &[(0, 7, 0, 10_000_000), (0, 8, 0, 10_000_000)]);
@@ -184,7 +185,7 @@ fn a_nic_that_is_the_bottleneck_is_full() {
 }
 
 /// The hosts of both flows are on one ToR, and an unused trunk of 500 us is behind it. With the base RTT of their own
-/// path, the flows react to a burst within microseconds. With that of the fabric's longest path, windows of a
+/// path, the flows react to a burst within microseconds. With the base RTT of the fabric's longest path, windows of a
 /// millisecond fill the queue.
 #[test]
 fn the_base_rtt_of_the_own_path_keeps_local_queues_short() {

@@ -4,8 +4,8 @@
 use super::support::*;
 use proptest::prelude::*;
 
-/// One flow of `bytes` bytes from host 0 to host `dst`, which is alone in the network, under each of `schemes` with
-/// two seeds. A result is its FCT and its ideal FCT.
+/// The FCT and the ideal FCT of one flow of `bytes` bytes from host 0 to host `dst`, alone in the network, under each
+/// of `schemes` with each of two seeds.
 fn alone(schemes: &str, qps: u32, topology: &str, files: &Named<'_>, dst: u32, bytes: u64) -> Vec<[u64; 2]> {
     let matrix = format!("Nodes {}\nConnections 1\n0->{dst} start 0 size {bytes}\n", dst + 1);
     let text = format!(
@@ -107,8 +107,8 @@ fn between_hosts_that_are_joined_a_packet_is_sent_twice_more() {
     }
 }
 
-/// A ring AllReduce on eight hosts in a ring of 100 Gb/s uses one of the two links of each host. In 14 steps it sends
-/// 100 full packets each over that link, in messages of 25 packets, so that only the link limits it.
+/// A ring AllReduce on eight hosts in a ring of 100 Gb/s uses one of the two links of each host. In each of 14 steps, a
+/// host sends 100 full packets over that link, in messages of 25 packets, so that only the link limits the collective.
 #[test]
 fn a_ring_between_joined_hosts_has_the_rate_of_one_link() {
     let links: String = (0..8).map(|host| format!("{host} {} 100Gbps 500ns 0\n", (host + 1) % 8)).collect();

@@ -104,7 +104,7 @@ fn it_depends_neither_on_threads_nor_on_windows() {
     }
 }
 
-/// An injector that is ready only if its caller has allowed it, for one call each time.
+/// An injector that is ready for one call each time `is_allowed` has been set.
 struct WhenAllowed {
     injector: AtRandom,
     is_allowed: Arc<AtomicBool>,

@@ -66,7 +66,7 @@ fn retransmissions_in_step_are_a_stall() {
     }
 }
 
-/// Another stall limit changes only the time at which the run ends: at the first event after the limit. This is a
+/// Another stall limit changes only the time at which the run ends: at the first event after the limit. That event is a
 /// timeout, and timeouts may have doubled several times by then.
 #[test]
 fn patience_is_that_of_the_scenario() {

@@ -1,4 +1,4 @@
-//! Checks for messages that would start after the end of simulated time.
+//! A check for messages that would start at or after the end of simulated time.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;

@@ -1,4 +1,5 @@
-//! Warnings about times in a scenario that do not exceed a packet's round trip, or that are shorter than a run.
+//! Warnings about timeouts and a time limit that do not exceed a packet's round trip, and about a time limit in which
+//! the messages cannot all finish.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -8,12 +9,12 @@ use anabranch_proto::PathFacts;
 use anabranch_workload::Workload;
 use std::collections::BTreeMap;
 
-/// The findings so far. For each scheme (none for a limit) and parameter, its value and the round trip that it does
-/// not exceed.
+/// The findings so far. For each scheme (none for a limit) and parameter, the value of the parameter and the longest
+/// round trip that this value does not exceed.
 #[derive(Default)]
 pub(in crate::scenario) struct TooShort {
     found: BTreeMap<(Option<String>, &'static str), (String, LongRoundTrip)>,
-    /// The largest of the shortest possible durations of runs.
+    /// The shortest possible duration of a run, at the point of the sweep where this duration is largest.
     soonest: Duration,
 }
 
@@ -110,8 +111,8 @@ impl TooShort {
 }
 
 impl LongRoundTrip {
-    /// The longest round trip among those queue pairs of `workload` whose round trip is not shorter than `timeout`;
-    /// none if there are no such queue pairs.
+    /// The longest round trip of the queue pairs of `workload` whose round trip is at least `timeout`; none if there
+    /// are no such queue pairs.
     fn of(workload: &Workload, ideal: &Ideal<'_>, timeout: Duration) -> Option<LongRoundTrip> {
         let rtts = workload.qps.iter().map(|qp| (ideal.path_facts_of(qp.src, qp.dst).base_rtt, qp));
         let too_long = rtts.filter(|(rtt, _)| timeout <= *rtt);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The share of a period by which a timeout may differ from a whole number of periods and still count as one.
 const NEAR: f64 = 0.03;
-/// The largest number of periods in a timeout that is examined. Longer timeouts are too rare to matter.
+/// The largest number of periods in a timeout that is examined.
 const MOST_PERIODS: f64 = 20.0;
 
 /// The findings so far. For each fault, the period and the schemes with their timeouts.
@@ -39,7 +39,7 @@ impl InStep {
                  again comes in the same part of each period, and may be lost each time",
                 told.join(", ")
             );
-            // With this period, the timeout expires half a period away from a whole number of periods.
+            // Before the rounding of `other`, the timeout is a whole number of such periods plus half a period.
             let periods = (rto.0 as f64 / period.0 as f64).round();
             let other = Duration((rto.0 as f64 / (periods + 0.5)) as u64).rounded_up(2);
             let help = Some(format!("period = \"{other}\", or two periods in [sweep]"));

@@ -1,5 +1,5 @@
-//! Warnings about loads on fabrics whose hosts have different line rates. A load is a share of the slowest host's
-//! rate there.
+//! Warnings about loads on fabrics whose hosts have different line rates. On such a fabric, a load is a share of the
+//! slowest host's rate.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -59,7 +59,7 @@ mod tests {
     use crate::scenario::expand::scenario::read;
     use crate::scenario::input::{Files, Overrides};
 
-    /// Three hosts at one switch; the third has another rate.
+    /// Three hosts at one switch. The field is the rate of the third host.
     struct Graph(&'static str);
 
     impl Files for Graph {

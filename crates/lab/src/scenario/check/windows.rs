@@ -1,4 +1,4 @@
-//! Warnings about congestion windows and ACK intervals with which a single queue pair does not fill the longest path.
+//! Warnings about congestion windows and ACK intervals with which a single connection does not fill the longest path.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -15,11 +15,12 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(in crate::scenario) struct ShortWindows(BTreeMap<(String, String), (f64, String, String)>);
 
-/// The share of its line rate from which a queue pair counts as fast enough.
+/// The share of its line rate from which a connection counts as fast enough.
 const NEARLY: f64 = 0.98;
 
 impl ShortWindows {
-    /// Examines the largest window of a scheme on a fabric, if `workload` has messages longer than the window.
+    /// Examines the largest window of a scheme on a fabric, if `workload` has messages that are longer than the windows
+    /// of a connection's queue pairs together.
     pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, facts: &PathFacts, workload: &Workload) {
         if scheme.cc.windows() == Windows::Own {
             return;

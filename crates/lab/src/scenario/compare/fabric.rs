@@ -46,7 +46,7 @@ fn fabric_facts(on: &Topology, faults: &[FaultSpec], seed: u64) -> FabricFacts {
     FabricFacts { hosts: on.hosts, servers: on.servers.as_ref().map(|servers| servers.count()), planes }
 }
 
-/// The switches with a fault, and one direction of each cable with a fault of its own.
+/// The switches with a fault, and one direction of each cable that a link fault or a host fault affects.
 fn faulty(on: &Topology, faults: &[FaultSpec], seed: u64) -> (BTreeSet<NodeId>, BTreeSet<LinkId>) {
     let (mut switches, mut cables) = (BTreeSet::new(), BTreeSet::new());
     for targets in (0..).zip(faults).filter_map(|(number, fault)| fault.targets(number, on, seed).ok()) {

@@ -8,8 +8,8 @@ use anabranch_results::{FaultFacts, Overflow, PointFacts, ScenarioFacts, SchemeF
 use toml::Value;
 
 impl Scenario {
-    /// [`Scenario::to_toml`] with comments: each parameter of a scheme that refers to the fabric has a comment with
-    /// its value, `queue = "1bdp" # = 1.25 MB`. `facts` are those of [`Scenario::examine`].
+    /// [`Scenario::to_toml`] with comments: in the compared schemes, each parameter that refers to the fabric has a
+    /// comment with its value, `queue = "1bdp" # = 1.25 MB`. `facts` are the facts that [`Scenario::examine`] returns.
     pub fn to_annotated_toml(&self, facts: &[Vec<PathFacts>]) -> String {
         let own: Vec<bool> = self.variants.iter().map(|variant| variant.schemes.is_some()).collect();
         let differs = self.ground(facts).mismatch;

@@ -18,7 +18,8 @@ pub struct Ground {
     pub setup: String,
     /// The schemes, in the order of the scenario.
     pub schemes: Vec<String>,
-    /// The requirements of each scheme on any setup, in words, such as PFC or a window of one BDP; empty if it has none.
+    /// For each scheme, its requirements on any setup, in words, such as PFC or a window of one BDP; empty if it has
+    /// none.
     pub needs: Vec<String>,
     /// The parameters in which the schemes differ.
     pub differences: Vec<GroundDifference>,
@@ -41,9 +42,9 @@ pub struct GroundDifference {
     /// For each scheme, whether the scheme needs the value, and the value that the setup gives to the parameter
     /// depends on whether switches pause, trim or drop.
     pub given: Vec<bool>,
-    /// For each scheme, whether it has the parameter but ignores it, such as ECN thresholds if nothing reacts to ECN.
+    /// For each scheme, whether it ignores the parameter, such as an ECN threshold if nothing reacts to ECN.
     pub unused: Vec<bool>,
-    /// Whether values differ without being explained by a need.
+    /// Whether the values of two schemes differ although neither scheme needs its value. Always false for the buffer.
     pub unexplained: bool,
 }
 
@@ -79,7 +80,7 @@ const MOST_NAMED: usize = 4;
 impl Scenario {
     /// The comparison of the schemes' setups. The differences are those at the first point of the sweep. The text of
     /// [`mismatch`](Ground::mismatch) also names each point at which further parameters differ for the first time.
-    /// `facts` are those of [`Scenario::examine`].
+    /// `facts` are the facts that [`Scenario::examine`] returns.
     pub fn ground(&self, facts: &[Vec<PathFacts>]) -> Ground {
         let points = self.schemes_by_point();
         let mut grounds = points.iter().zip(facts).map(|((sweep, schemes), facts)| {
@@ -106,7 +107,7 @@ impl Scenario {
     }
 
     /// The parameters of schemes that differ between the first and the last point of the sweep without being swept
-    /// themselves, because they depend on a swept parameter. `facts` are those of [`Scenario::examine`].
+    /// themselves, because they depend on a swept parameter. `facts` are the facts that [`Scenario::examine`] returns.
     pub fn moved(&self, facts: &[Vec<PathFacts>]) -> Vec<DerivedChange> {
         let values = |(schemes, facts): (&[Scheme], &Vec<PathFacts>)| -> Vec<(String, Values)> {
             let each = schemes.iter().zip(facts);
@@ -127,7 +128,7 @@ impl Scenario {
                 let to = after.by_path.get(path).filter(|to| !to.is(from) && to.shown != from.shown)?;
                 let (from, to) = (from.shown.clone(), to.shown.clone());
                 let parameter = path.clone();
-                // Rows that represent several parameters have no path.
+                // Rows that represent several parameters have names without a dot.
                 (path.contains('.') && !is_swept(path)).then(|| DerivedChange {
                     scheme: scheme.clone(),
                     parameter,

@@ -1,4 +1,5 @@
-//! The resolved form with comments: each quantity that refers to the fabric has a comment with its value.
+//! The resolved form with comments: in the compared schemes, each quantity that refers to the fabric has a comment with
+//! its value.
 
 use anabranch_engine::Scheme;
 use anabranch_proto::{CcConfig, PathFacts};
@@ -7,7 +8,7 @@ use std::collections::BTreeSet;
 /// The scheme to which the parameters in a line of the resolved form belong.
 #[derive(Clone, Copy)]
 enum Owner {
-    /// No scheme, so nothing in the line refers to the fabric.
+    /// No compared scheme, so the line gets no comment.
     Nobody,
     /// The scheme with this number, at all points of the sweep that have no schemes of their own.
     Everywhere(usize),
@@ -18,11 +19,12 @@ enum Owner {
 /// The largest number of points for which a comment lists one value per point.
 const MOST_POINTS: usize = 64;
 
-/// `toml`, the resolved form of a scenario, with a comment after each parameter of a scheme that is given in `bdp`,
-/// `packets`, `rtt`, `queue` or `line`: `queue = "1bdp" # = 1.25 MB`. The comments do not change the meaning.
+/// `toml`, the resolved form of a scenario, with comments. In the compared schemes, each parameter that is given in
+/// `bdp`, `packets`, `rtt`, `queue` or `line` gets one: `queue = "1bdp" # = 1.25 MB`. The comments do not change the
+/// meaning.
 ///
-/// In a scenario with faults, each scheme without `routing_delay` has a comment that routing never reacts to the
-/// faults. With adaptive routing, the comment excepts links of a switch's own that are down.
+/// In a scenario with faults, each compared scheme without `routing_delay` has a comment that routing never reacts to
+/// the faults. With adaptive routing, the comment excepts links of a switch's own that are down.
 ///
 /// `own` states for each point of the sweep whether it has schemes of its own. If a parameter has different values at
 /// the points, the comment lists all of them.
@@ -41,8 +43,8 @@ pub(in crate::scenario) fn annotated(
         if line.starts_with('[') {
             match (line, owner) {
                 ("[[scheme]]", _) => {
-                    // All points, with their own schemes, come before the schemes of the scenario, so the numbers of schemes
-                    // start again at 0.
+                    // All points, with their own schemes, come before the schemes of the scenario, so the numbers of
+                    // schemes start again at 0.
                     let number = if in_points { 0 } else { next_scheme };
                     (owner, next_scheme, in_points) = (Owner::Everywhere(number), number + 1, false);
                 }
@@ -94,8 +96,8 @@ pub(in crate::scenario) fn annotated(
     text
 }
 
-/// A value in units on each of the fabrics. Transports and congestion controls round a window up to whole packets, except
-/// for NSCC, so the comment does too. Sizes in switches refer to the rate of a port.
+/// A value in units on each of the fabrics. `rounds` is true for a window that is rounded up to whole packets, and
+/// `of_port` for a size in switches, which refers to the rate of a port.
 fn in_units(seen: &[&PathFacts], value: &str, rounds: bool, of_port: bool) -> Vec<String> {
     let on = |facts: &&PathFacts| {
         let facts = if of_port { facts.of_port() } else { **facts };
@@ -104,8 +106,8 @@ fn in_units(seen: &[&PathFacts], value: &str, rounds: bool, of_port: bool) -> Ve
     without_repeats(seen.iter().filter_map(on).collect())
 }
 
-/// The comment for a fabric without `routing_delay`; empty for another one. `rest` begins with the lines of the
-/// fabric.
+/// The comment for a fabric without `routing_delay`; empty for a fabric that has it. `rest` begins with the lines of
+/// the fabric.
 fn routing_comment(rest: &std::str::Lines<'_>) -> String {
     let its = || rest.clone().take_while(|line| !line.starts_with('['));
     if its().any(|line| line.starts_with("routing_delay = ")) {

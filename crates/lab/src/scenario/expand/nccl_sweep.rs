@@ -9,13 +9,13 @@ use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Fix};
 use anabranch_workload::collective::{Algorithm, Operation};
 
-/// The parameter that the sizes sweep.
+/// The swept parameter, whose values are the sizes.
 pub(in crate::scenario) const SWEPT: &str = "workload.bytes";
 const MOST_SIZES: usize = 1_000;
-/// The keys that this kind has in addition to those of a collective, or whose values it replaces.
+/// The keys that the kind `collective` does not have, or whose values are replaced.
 const OWN: [&str; 6] = ["kind", "operation", "min_bytes", "max_bytes", "factor", "step_bytes"];
 
-/// If the workload of `step` is one of nccl-tests, the points for its sizes. Otherwise only `step` itself.
+/// Returns a point for each size if the workload of `step` has the kind `nccl-tests`, and otherwise only `step`.
 pub(in crate::scenario) fn split(file: &str, step: Step) -> Result<Vec<Step>, Diagnostic> {
     let kind =
         |fields: &Fields| fields.get("kind").is_some_and(|kind| kind.value().as_str() == Some(NCCL_TESTS));

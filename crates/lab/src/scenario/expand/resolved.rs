@@ -33,8 +33,8 @@ pub struct Scenario {
     pub topology: TopologySpec,
     /// The traffic between the hosts.
     pub workload: WorkloadSpec,
-    /// The traffic classes: first that of the compared schemes and the workload. Empty if the scenario has no
-    /// `[[class]]`.
+    /// The traffic classes. The first one is the class of the compared schemes and the workload. Empty if the scenario
+    /// has no `[[class]]`.
     pub classes: Vec<ClassSpec>,
     /// The faults of links, switches and hosts.
     pub faults: Vec<FaultSpec>,
@@ -42,13 +42,13 @@ pub struct Scenario {
     pub measures: Vec<MeasureSpec>,
     /// The user-defined observers.
     pub observers: Vec<ObserverSpec>,
-    /// The swept parameters.
+    /// The swept parameters with their values.
     pub sweep: BTreeMap<String, Vec<toml::Value>>,
     /// The limits at which each run ends.
     pub limits: Limits,
     /// The contents of every file that the resolved form names, by the name in the resolved form.
     pub files: BTreeMap<String, String>,
-    /// The points of the sweep, each with its differences from the fields above; none without a sweep.
+    /// The points of the sweep, each with its differences from the fields above; empty without a sweep.
     pub(in crate::scenario) variants: Vec<Variant>,
     pub(in crate::scenario) origin: Origin,
 }
@@ -116,13 +116,13 @@ struct Written<'a> {
 struct WrittenSetup<'a> {
     name: &'a str,
     resolved: bool,
-    /// A sentence for readers and for reports on stored results. It is ignored when the scenario is read.
+    /// A sentence for readers. It is ignored when the scenario is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     differs: Option<String>,
 }
 
 impl Scenario {
-    /// `points` is not empty.
+    /// `points` must not be empty.
     #[expect(clippy::too_many_arguments, reason = "one for each part of a scenario, from one caller")]
     pub(in crate::scenario) fn new(
         title: String,
@@ -203,8 +203,7 @@ impl Scenario {
             scheme: &self.schemes,
             point: &self.variants,
         };
-        // Empty lists and tables are removed. An empty list of tables would be written as `fault = []`, which means
-        // nothing.
+        // Empty lists and tables are removed. An empty list of tables would be written as `fault = []`.
         let mut document = toml::Table::try_from(&written).expect("a scenario is made of what TOML can say");
         document.retain(|_, value| match value {
             toml::Value::Array(values) => !values.is_empty(),

@@ -44,7 +44,7 @@ fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, Diagnostic> {
     }
 }
 
-/// The sweep, from `[sweep]` or from the points that a resolved scenario lists.
+/// The axes of `[sweep]`. The points of the sweep are their combinations, unless a resolved scenario lists the points.
 #[derive(Default)]
 pub(in crate::scenario) struct Sweep<'a> {
     axes: Vec<Axis<'a>>,
@@ -139,7 +139,7 @@ impl<'a> Sweep<'a> {
         values
     }
 
-    /// Unless the scenario lists its points, the last axis changes fastest.
+    /// The points of the sweep. Unless the scenario lists them, the last axis changes fastest.
     pub(in crate::scenario) fn steps(&self, root: &Table) -> Result<Vec<Step>, Diagnostic> {
         if root.node("point").is_some() {
             return spelled_out(root);
@@ -291,8 +291,8 @@ fn counted(values: usize) -> String {
     format!("{values} value{}", if values == 1 { "" } else { "s" })
 }
 
-/// A form that is the same for equal sizes, rates or times, such as `"1MB"` and `"1000KB"`. Its unit distinguishes
-/// these three.
+/// A form that is the same for equal sizes, rates or times, such as `"1MB"` and `"1000KB"`. The unit in the form
+/// distinguishes sizes, rates and times.
 fn canonical(value: &toml::Value) -> String {
     let text = value.as_str().unwrap_or_default();
     let size = || text.parse::<Bytes>().ok().map(|size| format!("{size:#}"));
@@ -380,7 +380,7 @@ fn check_key(
 ) -> Result<(), Diagnostic> {
     let (first, rest) = key.split_once('.').unwrap_or((key, ""));
     let fail = |message: String, help: Fix| Err(fault(file, node.at, message, Some(help)));
-    // `setup` alone stands for a whole setup.
+    // `setup` alone sweeps over whole setups.
     if key == SETUP {
         return Ok(());
     }
@@ -501,7 +501,7 @@ fn spelled_out(root: &Table) -> Result<Vec<Step>, Diagnostic> {
         .collect()
 }
 
-/// A swept value in the form in which results store it; a table or list as TOML text.
+/// A swept value in the form in which results store it. A table, a list or a date becomes TOML text.
 fn plain(node: &Node) -> Value {
     match node.value() {
         toml::Value::Boolean(truth) => Value::Bool(truth),

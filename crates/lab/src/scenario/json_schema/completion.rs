@@ -142,7 +142,7 @@ fn table_of(schema: &Value) -> Option<&str> {
     all.find_map(|one| one["$ref"].as_str()?.strip_prefix(DEFINITIONS))
 }
 
-/// The schemas of a table's keys, by name: the keys of `kind`, or of all kinds if there is none of this name.
+/// The schemas of a table's keys, by name: the keys of `kind`, or the keys of all kinds if `kind` is none or unknown.
 fn properties(node: &'static Value, kind: Option<&str>) -> Vec<(&'static str, &'static Value)> {
     let definitions = &SCHEMA["$defs"];
     let (node, name) = match table_of(node).filter(|_| !node["properties"].is_object()) {

@@ -72,7 +72,7 @@ fn figure() -> Value {
     for (name, schema) in of_scenario["properties"].as_object().into_iter().flatten() {
         own.entry(name.clone()).or_insert_with(|| schema.clone());
     }
-    // In the league, `schemes` may also name a part of the league, which stands for the schemes in that part.
+    // In the league, `schemes` may also be a table that names a part of the league. The schemes of that part then run.
     own["schemes"] = json!({ "anyOf": [of_scenario["properties"]["schemes"], reference("schemes")] });
     let is_a_part = json!({ "anyOf": [
         varies(),

@@ -59,7 +59,7 @@ fn keys() -> BTreeMap<String, Value> {
             ("topology" | "workload" | "fault", false) => table.replace('.', r"\."),
             _ => continue,
         };
-        // The same keys may also belong to the workload of a class.
+        // The workload of a class has these keys too.
         let path = if part == "workload" { format!(r"(class\.\d+\.)?{path}") } else { path };
         for key in section.keys.iter().filter(|key| !key.is_table()) {
             let known = found.entry(format!(r"{path}\.{}", key.name)).or_default();

@@ -51,7 +51,7 @@ pub(super) fn by_kind(kinds: Vec<(Value, Value)>, otherwise: Value) -> Value {
     )
 }
 
-/// The condition that a table has one of these kinds.
+/// The condition that a table has `key` with one of the values `kinds`.
 pub(super) fn is_kind(key: &str, kinds: &[&str]) -> Value {
     json!({ "required": [key], "properties": { key: { "enum": kinds } } })
 }
@@ -95,8 +95,8 @@ fn name_of(table: &str) -> &str {
     table.trim_matches(['[', ']'])
 }
 
-/// Defines a table whose `kind` or file selects a section. If neither does, as in `[quick]`, the table may have the
-/// keys of any one section.
+/// Defines a table whose `kind` or file selects a section. If neither does, as in `[quick.topology]`, the table may
+/// have the keys of any one section.
 fn alternatives(name: &str, sections: &[&Section], definitions: &mut Map<String, Value>) {
     let of = |section: &Section| format!("{name}:{}", section.name);
     let references: Vec<Value> = sections.iter().map(|section| reference(&of(section))).collect();

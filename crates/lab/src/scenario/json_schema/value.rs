@@ -126,7 +126,7 @@ fn of_number<T: Serialize + Copy>(name: &str, ends: &Ends<T>) -> Value {
 /// An optional `+`, with which a size of a scheme is added to the size of its setup.
 const SIGN: &str = r"\+?\s*";
 
-/// Text in one of the forms, preceded by text that matches `before`.
+/// The schema of text in one of the forms, preceded by text that matches `before`.
 fn of_quantity(before: &str, forms: &[&str], is_above_zero: bool) -> Value {
     let number = if is_above_zero { ABOVE_ZERO } else { NUMBER };
     let forms: Vec<String> = forms.iter().map(|form| form.replace('#', number)).collect();

@@ -132,8 +132,8 @@ pub(super) const fn words<const N: usize, T: Copy>(all: [(&'static str, T); N]) 
     words
 }
 
-/// The largest number of words of a [`KeyType::Choice`] that are all listed. From a longer list, only the first two
-/// are, except within [`KeyType::Either`].
+/// The largest number of words of a [`KeyType::Choice`] that are all listed. A longer list is shortened to its first
+/// two words, except within [`KeyType::Either`].
 const MOST_NAMED: usize = 8;
 
 /// The type in words, with its range: `a number, 2 or more`.

@@ -17,12 +17,12 @@ mod workload;
 use crate::scenario::keys::section::{Section, joined};
 pub(in crate::scenario) use scheme::LEAGUE_PARTS;
 
-/// The keys of a scenario outside its schemes, in the order of the reference.
+/// The tables of a scenario with their keys, except for schemes, setups and points, in the order of the reference.
 pub fn sections() -> &'static [Section] {
     SECTIONS
 }
 
-/// All sections, those of [`sections`] first.
+/// All sections, beginning with [`sections`].
 pub(in crate::scenario) fn all() -> impl Iterator<Item = &'static Section> {
     SECTIONS.iter().chain(OTHERS).chain(&figure::MODELS)
 }

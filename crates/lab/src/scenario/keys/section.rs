@@ -80,7 +80,7 @@ pub(super) const fn kind(kind: &'static str, meaning: &'static str) -> Key {
 /// Joins several lists of keys or sections into one, in their order.
 ///
 /// # Panics
-/// The lists do not have `N` entries in total, or the first list is empty.
+/// The lists do not have `N` entries in total, or the first list is empty or missing.
 pub(super) const fn joined<T: Copy, const N: usize>(lists: &[&[T]]) -> [T; N] {
     let mut all = [lists[0][0]; N];
     let (mut list, mut count) = (0, 0);

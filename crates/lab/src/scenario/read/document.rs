@@ -1,5 +1,4 @@
-//! A TOML document in which every key and value keeps its place in the file, even after parts of the document were
-//! moved.
+//! A TOML document in which every value keeps its place in the file, even after parts of the document were moved.
 
 use anabranch_base::{Code, Diagnostic, Fix, Span};
 use std::collections::BTreeMap;
@@ -49,7 +48,7 @@ impl Node {
         }
     }
 
-    /// The place of the value at a dotted path, or else of the last step of the path that exists.
+    /// The place of the value at a dotted path, or else the place of the last step of the path that exists.
     pub(in crate::scenario) fn place(&self, path: &[&str]) -> Place {
         let Some((first, rest)) = path.split_first() else { return self.at };
         let below = match &self.item {
@@ -100,14 +99,14 @@ fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<Fix>) {
     let Some((number, _)) = at else { return (said.to_owned(), None) };
     let line = text.lines().nth(number - 1).unwrap_or_default();
     let code = line.split('#').next().unwrap_or_default().trim();
-    // The parser's errors can be told apart only by their text. A test checks that the parser uses this text.
+    // The parser's errors differ only in their text. A test checks that the parser uses this text.
     if said.starts_with(DUPLICATE_KEY)
         && let Some((key, _)) = code.split_once('=').or(Some((code, "")))
     {
         let key = key.trim();
         let is_it = |other: &str| other.split('=').next().unwrap_or_default().trim() == key;
         let before: Vec<&str> = text.lines().take(number - 1).collect();
-        // The first occurrence of the key is in the same table.
+        // A key is searched for in the same table, and the header of a table in the whole text.
         let table = before.iter().rposition(|line| line.trim_start().starts_with('[')).unwrap_or(0);
         let from = if key.starts_with('[') { 0 } else { table };
         let first = before[from..].iter().position(|line| is_it(line)).map(|place| from + place + 1);
@@ -214,8 +213,8 @@ fn node(value: Spanned<DeValue<'_>>, at: Place, lines: &Lines) -> Result<Node, F
 /// The start of each line of a text, and the bytes that do not begin a character.
 struct Lines {
     starts: Vec<usize>,
-    /// The positions of these bytes, which are not counted as columns. They are stored because a list of a million
-    /// values may be in one line.
+    /// The positions of the bytes that do not begin a character. They are stored so that a column is found without a
+    /// scan of its line, which may have a list of a million values.
     continued: Vec<usize>,
 }
 
@@ -246,7 +245,7 @@ mod tests {
         assert_eq!(nodes.iter().map(|node| node.at).collect::<Vec<_>>(), [Some((2, 6)), Some((2, 14))]);
     }
 
-    /// If each value counted the characters before it, this test would take minutes.
+    /// With a scan of the line for the column of each value, this test would take minutes.
     #[test]
     fn a_long_line_is_read_at_once() {
         const VALUES: usize = 400_000;

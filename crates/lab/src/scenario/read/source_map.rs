@@ -94,8 +94,9 @@ impl Origin {
     }
 
     /// The place at which `[set]`, `[sweep]` or `[find]` sets a parameter of a scheme, and the parameter's name as
-    /// written. If none of them does, the place is the first one that exists among these: the parameters in `blamed`,
-    /// the part of the scheme to which the parameter belongs, `[set]`, `[[scheme]]` and `schemes`.
+    /// written. If none of them does, the place is the first one that exists among these: the settings of the
+    /// parameters in `blamed`, the setting of the table that contains the parameter, `[set]`, `[[scheme]]` and
+    /// `schemes`.
     pub(in crate::scenario) fn setting(
         &self,
         scheme: &str,

@@ -135,7 +135,7 @@ impl<'a> Table<'a> {
     }
 
     /// The line of a sweep for a list that was written in place of a single value. None if the key cannot be swept, or
-    /// if the list has fewer than two elements or one that is not a valid value.
+    /// if the list has fewer than two elements or an element that is not a valid value.
     fn swept<T: Read>(&self, key: &str, node: &Node) -> Option<Fix> {
         let Item::Array(nodes) = &node.item else { return None };
         let table = self.name.strip_prefix('[')?.strip_suffix(']').filter(|name| !name.starts_with('['))?;
@@ -250,7 +250,7 @@ impl<'a> Table<'a> {
         match known.iter().find(|(word, _)| *word == named) {
             Some((_, value)) => Ok(*value),
             None => {
-                // The word may be spelt differently or be a part of a known one, as `utilization` is a part of
+                // The word may have another spelling, and may be a part of a known word: `utilization` means
                 // `link-utilisation`.
                 let plain = written.to_lowercase().replace("iz", "is").replace('_', "-");
                 let within: Vec<&str> = words.iter().copied().filter(|word| word.contains(&plain)).collect();

@@ -134,7 +134,7 @@ impl<T: Read> Read for Vec<T> {
                 .map_err(|problem: Problem| Problem { fix: None, ..problem }),
             Item::Leaf(value) => {
                 let list = as_list(value);
-                // If the list cannot contain the value, putting it in brackets does not help.
+                // Brackets are suggested only if the value is a valid element of the list.
                 let reads = list
                     .iter()
                     .all(|value| T::read(&Node { at: None, item: Item::Leaf(value.clone()) }).is_ok());
@@ -165,7 +165,7 @@ pub(in crate::scenario) fn as_list(value: &toml::Value) -> Vec<toml::Value> {
     parts.filter(|part| !part.is_empty()).map(read).collect()
 }
 
-/// The numbers of `1-3` or `1..3`. For a long range, which may be meant in steps, only both ends.
+/// The numbers of `1-3` or `1..3`. For a long range, which may be meant in steps, only its two ends.
 fn range_of(text: &str) -> Option<Vec<toml::Value>> {
     let (first, last) = text.split_once("..").or_else(|| text.split_once('-'))?;
     let (first, last): (i64, i64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);

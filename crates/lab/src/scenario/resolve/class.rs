@@ -1,4 +1,4 @@
-//! Reads `[[class]]`: the traffic classes beside that of the compared schemes.
+//! Reads `[[class]]`: the traffic classes beside the class of the compared schemes.
 
 use crate::scenario::keys;
 use crate::scenario::read::table::{Table, fault};
@@ -10,8 +10,8 @@ use anabranch_engine::{ClassSpec, ClassTraffic, FaultKind, FaultSpec, FullQueue,
 use anabranch_fabric::TopologySpec;
 use anabranch_proto::PathFacts;
 
-/// The classes of a scenario, that of the compared schemes first. Empty if the scenario has no `[[class]]`. `schemes`
-/// has the scheme of each table that names one.
+/// The classes of a scenario. The first one is the class of the compared schemes. Empty if the scenario has no
+/// `[[class]]`. `schemes` has the scheme of each table that names one.
 pub(in crate::scenario) fn read(
     cx: &Context,
     tables: &[Table],

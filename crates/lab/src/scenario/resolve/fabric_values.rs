@@ -88,11 +88,11 @@ pub(super) fn nvlink_rate(table: &Table, key: &str) -> Result<Option<Rate>, Diag
 /// A GPU's NVLinks in GB/s of both directions, in the data sheets of V100, A100, H100 and B200.
 pub(in crate::scenario) const NVLINK_OF_DATA_SHEETS: [u64; 4] = [300, 600, 900, 1800];
 
-/// The rate of one direction of an NVLink, from the bytes per second of both that data sheets have: `900GB/s`.
+/// The rate of one direction of an NVLink. `text` has the bytes per second of both directions together: `900GB/s`.
 fn one_direction(text: &str) -> Option<Rate> {
     let (number, unit) = [("GB/s", "Gbps"), ("GBps", "Gbps"), ("TB/s", "Tbps"), ("TBps", "Tbps")]
         .into_iter()
         .find_map(|(bytes, bits)| Some((text.trim().strip_suffix(bytes)?, bits)))?;
-    // Half of the bytes, at eight bits each.
+    // One direction has half of the bytes, and a byte has eight bits.
     format!("{}{unit}", 4.0 * number.trim().parse::<f64>().ok()?).parse().ok()
 }

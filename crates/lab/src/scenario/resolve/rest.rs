@@ -60,8 +60,8 @@ pub(in crate::scenario) fn fault(table: &Table, link: Option<Rate>) -> Result<Fa
     Ok(FaultSpec { kind, at, duration, per_hour })
 }
 
-/// The mean number of failures per hour. They are random from the time `at` on, so `at` must be a single time, and
-/// `until` is refused.
+/// The mean number of failures per hour. Failures begin at random from the time `at` on, so `at` must be a single time,
+/// and `until` is refused.
 fn per_hour(table: &Table, at: &Several<Duration>) -> Result<Option<f64>, Diagnostic> {
     let Some(per_hour) = table.get::<f64>("per_hour")? else { return Ok(None) };
     if !(per_hour > 0.0 && per_hour <= MOST_PER_HOUR) {
@@ -86,7 +86,7 @@ const BROKEN: [&str; 7] = ["fail", "down", "dead", "crash", "kill", "cut", "outa
 /// Words in an unknown kind that suggest a switch.
 const SWITCHES: [&str; 7] = ["switch", "node", "spine", "leaf", "tor", "core", "router"];
 
-/// The error for a kind that describes, in other words, a switch or a link that is down; none for any other kind.
+/// The error for an unknown kind whose name suggests that a switch or a link is down; none for any other kind.
 fn broken(table: &Table) -> Option<Diagnostic> {
     let written: String = table.get("kind").ok()??;
     let word = written.to_lowercase();
@@ -196,8 +196,8 @@ fn links_fault(table: &Table, kind: Kind, link: Option<Rate>) -> Result<FaultKin
     })
 }
 
-/// The error for a rate that seems to be written as a share of the links' rate. If that rate is known, the error
-/// gives the resulting rate.
+/// Changes the fix of `error` if the rate seems to be written as a share of the links' rate. If the links' rate is
+/// known, the fix gives the resulting rate.
 fn of_share(table: &Table, link: Option<Rate>, error: Diagnostic) -> Diagnostic {
     let written = table.node("rate").map(|node| node.value());
     // A number below 1 without a unit is most likely a share.
@@ -221,8 +221,8 @@ fn of_share(table: &Table, link: Option<Rate>, error: Diagnostic) -> Diagnostic 
     error.with_fix(help)
 }
 
-/// The key `both_directions`, which must not be false if a name of links begins with `cable:`, which means both
-/// directions.
+/// The value of `both_directions`. It must not be false if a name of links begins with `cable:`, because such a name
+/// means both directions.
 fn both_directions(table: &Table, links: &Several<String>) -> Result<Option<bool>, Diagnostic> {
     let both: Option<bool> = table.get("both_directions")?;
     let cable = links.0.iter().find(|name| name.trim().starts_with("cable:"));

@@ -38,7 +38,7 @@ impl TopologyServers {
     }
 }
 
-/// The error for servers whose NVLink neither the table nor the topology gives.
+/// The error for servers if neither the table nor the topology gives the rate of NVLink.
 fn without_nvlink(table: &Table) -> Diagnostic {
     let message =
         format!("{} has no \"link\", the rate of NVLink, and takes none from [topology]", table.name);

@@ -81,7 +81,7 @@ fn is_part(key: &str) -> bool {
     PARTS.contains(&key) || LAYERS.contains(&key)
 }
 
-/// The parameters that every transport has, including registered ones.
+/// The parameters that every transport has, built-in or registered.
 const FRAMING: [&str; 4] = ["payload", "header", "ack", "rto"];
 
 #[derive(Clone, Debug)]
@@ -244,7 +244,8 @@ impl Setup {
             }
             let mut fields = fields.clone();
             added(&mut fields, &given);
-            // A parameter with this name in another congestion control has another meaning, except for windows.
+            // A parameter of this congestion control may have the name of a setup's parameter for another one. It
+            // counts only if the setup sets it for this one too, or if it is a window.
             let ground = |path: &String| {
                 let key = path.rsplit('.').next().unwrap_or_default();
                 part != "cc" || given.contains_key(key) || key.ends_with("window")

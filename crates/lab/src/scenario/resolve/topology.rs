@@ -285,8 +285,8 @@ fn graph(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic>
     Ok((spec, built.hosts))
 }
 
-/// The faults for the error rates in the topology's file, except for rates that a fault in `written` replaces. The
-/// faults of the resolved form replace all of them.
+/// The faults for the error rates in the topology's file, except for rates that a fault in `written` replaces. In the
+/// resolved form, the written faults replace all error rates.
 pub(in crate::scenario) fn losses(
     cx: &Context,
     table: &Table,

@@ -160,7 +160,7 @@ fn chunk(table: &Table, format: Format) -> Result<Option<Bytes>, Diagnostic> {
     Ok(chunk)
 }
 
-/// The first and the last layer; none if all layers are run.
+/// The first and the last layer that are simulated; none if all layers are.
 fn layers(table: &Table) -> Result<Option<[u32; 2]>, Diagnostic> {
     match table.get::<Vec<u32>>("layers")?.as_deref() {
         None => Ok(None),

@@ -228,8 +228,8 @@ fn pipeline(table: &Table, beside: f64) -> Result<PipelineSpec, Diagnostic> {
     Ok(PipelineSpec { bytes, load, persistent: table.get("persistent")?.unwrap_or_default() })
 }
 
-/// Reads the `load` of a part and checks that, with the load `beside` of the other parts, it stays within the maximum.
-/// `of` and `others` name the parts in the error.
+/// Reads the `load` of a part, and checks that its sum with the load `beside` of the other parts is at most
+/// [`MOST_LOAD`]. `of` and `others` name the parts in the error.
 fn load_beside(table: &Table, of: &str, beside: f64, others: &str) -> Result<f64, Diagnostic> {
     let load: f64 = table.need("load")?;
     if load > 0.0 && beside + load <= MOST_LOAD {

@@ -5,7 +5,7 @@ use anabranch_base::{
     Diagnostic, Fix, Parameter, ParameterValue, Parameters, ValueFault, WrongValue, is_misspelt,
 };
 
-/// The parameters of `name`, from a table that sets some of them. The others have their defaults.
+/// The parameters of `name`, from a table that sets some of them. The others have their defaults, if they have any.
 pub(in crate::scenario) fn read(
     name: &str,
     declared: &[Parameter],

@@ -65,7 +65,7 @@ impl<'a> Context<'a> {
     /// text exists already, as in a stored scenario, it is used. The text includes the groups of the file `groups`.
     ///
     /// # Errors
-    /// A file is missing, cannot be read or has an error, or `name` is that of the file of one rank.
+    /// A file is missing, cannot be read or has an error, or `name` is the name of one rank's file.
     pub(in crate::scenario) fn files_of_ranks(
         &self,
         table: &Table,

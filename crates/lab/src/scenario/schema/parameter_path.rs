@@ -12,9 +12,9 @@ const PARTS: [&str; 5] = ["fabric", "transport", "cc", "lb", "mix"];
 /// The parameter that sets all parameters of DCQCN or of NSCC together. Its value is the name of a preset.
 pub(in crate::scenario) const PRESET: &str = "cc.preset";
 
-/// Parameters, each with another one in its table that it replaces. The two thresholds replace each other. A new
-/// buffer is not scaled, unless `buffer_rate` is set with it or after it. A lossless class and a queue that drops
-/// replace each other, and so do a computed and a given weight.
+/// Parameters, each with another one in its table that it replaces. A dynamic threshold (`alpha`) and a fixed one
+/// replace each other. A new buffer is not scaled, unless `buffer_rate` is set with it or after it. A lossless class
+/// and a queue that drops replace each other. A weight from the radix and a given weight also replace each other.
 pub(in crate::scenario) const INSTEAD_OF: [(&str, &str); 8] = [
     ("fabric.pfc", "queue"),
     ("fabric.pfc", "full_queue"),
@@ -98,8 +98,8 @@ pub(in crate::scenario) fn takes_values(scheme: &Scheme, path: &str, values: &[t
 /// shared buffer.
 const BUFFERS: [&str; 5] = ["buffer", "buffers", "buffer_size", "queue_size", "queue_length"];
 
-/// The path of the parameter that `path` means, within one part of a scheme: the path itself, the present name if
-/// `path` uses the name of another tool, or the nearest path.
+/// The path of the parameter that `path` means, within one part of a scheme: the path itself, the path of a port's
+/// buffer if `path` has another tool's name for it, or the nearest path.
 pub(in crate::scenario) fn resolve_alias(path: &str, scheme: &Scheme) -> Option<String> {
     let (part, last) = path.split_once('.')?;
     let known = parameters(scheme);
@@ -144,9 +144,9 @@ fn collect(at: &str, value: &toml::Value, paths: &mut Vec<String>) {
 /// Names that other tools use for parameters.
 const OTHER_NAMES: [(&str, &str); 3] = [("mtu", "payload"), ("timeout", "rto"), ("buffer_size", "queue")];
 
-/// The known path nearest to `path`: a path that ends with `path`, if there is one. Otherwise the known path is chosen
-/// by its last word: first the last word that is nearest to that of `path` (or to the word for it in [`OTHER_NAMES`]),
-/// and then the nearest path among those with this last word.
+/// The known path nearest to `path`. A known path that ends with `path` is the nearest one. If there is none, the known
+/// paths with the nearest last word are selected, and then the nearest of them. If the last word of `path` is another
+/// tool's name in [`OTHER_NAMES`], the name of the parameter replaces it in the first comparison.
 pub(in crate::scenario) fn nearest_path<'a>(path: &str, known: &[&'a str]) -> Option<&'a str> {
     if let Some(whole) = known.iter().find(|known| known.ends_with(&format!(".{path}"))) {
         return Some(whole);

@@ -45,7 +45,7 @@ pub(in crate::scenario) fn kinds_of(part: &str) -> Vec<KindDeclaration> {
     }
 }
 
-/// The declarations of all parameters of all built-in kinds of all parts, by path.
+/// The declarations of the parameters of a scheme itself and of all built-in kinds of its parts, by path.
 pub(in crate::scenario) fn of_all_kinds() -> Vec<Parameter> {
     let of_kinds = ["transport", "cc", "lb", "fabric.program"].into_iter().flat_map(|part| {
         let declared = kinds_of(part).into_iter().flat_map(|kind| kind.parameters.to_vec());
@@ -54,13 +54,14 @@ pub(in crate::scenario) fn of_all_kinds() -> Vec<Parameter> {
     Scheme::parameters().iter().cloned().chain(of_kinds).collect()
 }
 
-/// The keys of a table with declared parameters, without those in nested tables.
+/// The keys of a table with declared parameters. A nested table is a single key.
 pub(in crate::scenario) fn keys_of(declared: &[Parameter]) -> Vec<&str> {
     let keys = declared.iter().map(|parameter| parameter.name().split(['.', '[']).next().unwrap_or_default());
     keys.collect::<BTreeSet<&str>>().into_iter().collect()
 }
 
-/// Whether the scheme has the table or the list that contains a parameter.
+/// Whether the scheme has the table that contains a parameter, or the table that contains the list of the parameter.
+/// `fabric.program_at` also requires a program.
 fn is_there(scheme: &Scheme, whole: &toml::Value, part: &str, name: &str) -> bool {
     let table = name.split("[]").next().unwrap_or_default();
     let parents = table.rsplit_once('.').map_or("", |(parents, _)| parents);

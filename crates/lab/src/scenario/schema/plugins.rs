@@ -33,10 +33,10 @@ struct Entry<F: ?Sized> {
     factory: Arc<F>,
 }
 
-/// An entry in the list of registered parts.
+/// A registered part or scheme, as [`Registry::list`](crate::scenario::Registry::list) returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct Listed<'r> {
-    /// The family: `load balancer`, `topology`, `scheme`.
+    /// The family, such as `load balancer`, `topology` or `scheme`.
     pub family: &'static str,
     /// The name in scenarios.
     pub name: &'r str,

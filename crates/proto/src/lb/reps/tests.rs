@@ -51,7 +51,7 @@ fn next_random(reps: &Reps) -> u16 {
     reps.random.clone().below(65_536) as u16
 }
 
-/// Figure 1: the entropy of an unmarked ACK is cached and used by the next packet. The entropy of a marked ACK is not.
+/// Figure 1: the entropy of an unmarked ACK is cached and then used. The entropy of a marked ACK is discarded.
 #[test]
 fn recycles_good_entropies_and_forgets_marked_ones() {
     let mut reps = sender(&config(), false);

@@ -1,5 +1,5 @@
-//! Warnings about switches whose trimming `[set]` or `[sweep]` turns off, but which keep the queues that the setup has for
-//! switches that trim. A scheme gets the values of its setup before `[set]` acts.
+//! Warnings about switches whose trimming `[set]` or `[sweep]` turns off, but which keep the queues that the setup has
+//! for switches that trim. A scheme gets the values of its setup before `[set]` and `[sweep]` are applied.
 
 use crate::scenario::read::document::{Item, Node};
 use crate::scenario::read::source_map::Origin;
@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 
 const TRIM: &str = "fabric.trim";
 
-/// The findings so far: for each scheme, the parameters with their value and with that for switches that drop.
+/// The findings so far: for each scheme, the parameters, each with its value and with the value for switches that drop.
 #[derive(Default)]
 pub(in crate::scenario) struct TrimmingQueues(BTreeMap<String, BTreeMap<String, (String, String)>>);
 
 impl TrimmingQueues {
-    /// Examines the switches of a scheme. `setup` is the name of the scenario's setup, such as "uet", or "uet, changed" for one
-    /// that is based on it. Of setups that are swept, it names several, and none is examined.
+    /// Examines the switches of a scheme. `setup` is the name of the scenario's setup, such as "uet", or "uet, changed"
+    /// for a setup that is based on "uet". If setups are swept, `setup` names several of them, and nothing is examined.
     pub(in crate::scenario) fn look(&mut self, setup: &str, scheme: &Scheme, origin: &Origin) {
         if scheme.fabric.trim || scheme.fabric.pfc.is_some() || !origin.is_set(&scheme.name, TRIM) {
             return;

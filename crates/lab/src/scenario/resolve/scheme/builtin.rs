@@ -36,8 +36,8 @@ pub fn schemes() -> Vec<SchemeListing> {
 /// The scheme with this name on the setup `common`.
 ///
 /// # Errors
-/// There is no such scheme. The error proposes what to write instead. Its `file` is empty, because only the caller
-/// knows where the name was written.
+/// There is no such scheme. The error proposes what to write instead. The error has no file name, because only the
+/// caller knows where the name was written.
 pub fn scheme(name: &str) -> Result<Scheme, Diagnostic> {
     scheme_on(name, COMMON)
 }
@@ -46,7 +46,7 @@ pub fn scheme(name: &str) -> Result<Scheme, Diagnostic> {
 ///
 /// # Errors
 /// There is no such scheme or no such setup, or the scheme does not fit the setup. The error proposes what to write
-/// instead. Its `file` is empty, because only the caller knows where the name was written.
+/// instead. The error has no file name, because only the caller knows where the name was written.
 pub fn scheme_on(name: &str, setup: &str) -> Result<Scheme, Diagnostic> {
     let draft = built_in(name).ok_or_else(|| {
         let (message, help) = unknown(name, &[]);

@@ -24,13 +24,14 @@ use std::sync::Arc;
 ///
 /// Scenarios that are read with the registry ([`read_with`](crate::scenario::read_with)) select a scheme by its name,
 /// and anything else by its `kind`, with parameters beside it. The registration declares these parameters, and any
-/// other parameter is an error. A factory draws random numbers only from the stream that it is given, so that the
+/// other parameter is an error. A factory must draw random numbers only from the stream that it is given, so that the
 /// same scenario and seed give the same results.
 ///
 /// # Panics
-/// A registration of anything but a scheme panics if its name is already used or not valid, if it declares a
-/// parameter twice or one whose name is not valid or is `kind`, or if a transport declares a parameter that every
-/// transport has with another type.
+/// A registration of anything but a scheme panics in these cases:
+/// - The name is already used, or is not valid.
+/// - A parameter is declared twice, or its name is not valid or is `kind`.
+/// - A transport declares one of the parameters that every transport has, but with another type.
 #[derive(Clone, Default)]
 pub struct Registry {
     pub(in crate::scenario) plugins: Plugins,
@@ -44,7 +45,7 @@ pub struct Registry {
 pub struct PartListing {
     /// The path of the part in a scheme: `lb`; empty for the scheme itself.
     pub part: &'static str,
-    /// The kinds of the part, or its only kind.
+    /// The kinds of the part. A part without kinds has one entry.
     pub kinds: Vec<KindListing>,
 }
 
@@ -217,7 +218,7 @@ impl Registry {
         Ok(self)
     }
 
-    /// All registered parts and schemes, grouped by family.
+    /// Everything that is registered, grouped by family.
     pub fn list(&self) -> Vec<Listed<'_>> {
         let schemes = self.schemes.iter().map(|scheme| Listed {
             family: "scheme",

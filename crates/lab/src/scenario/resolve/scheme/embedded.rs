@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// this list.
 pub(in crate::scenario) const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/schemes.rs"));
 
-/// The parts of the scheme with this name, from its file and those of its bases.
+/// The parts of the scheme with this name, from its file and from the files of its bases.
 fn parts(name: &str) -> Fields {
     let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).expect(TESTED);
     let own = document::parse(name, text).expect(TESTED);
@@ -17,7 +17,7 @@ fn parts(name: &str) -> Fields {
     parts
 }
 
-/// The names of the schemes for whose value at a dotted path `is` returns true.
+/// The names of the built-in schemes that have a value at the dotted path `path` for which `is` returns true.
 pub(in crate::scenario) fn having(path: &str, is: impl Fn(&toml::Value) -> bool) -> Vec<&'static str> {
     static PARTS: OnceLock<Vec<toml::Value>> = OnceLock::new();
     let whole = |fields: Fields| {

@@ -28,8 +28,8 @@ pub(in crate::scenario) struct Draft {
     pub title: String,
     source: String,
     pub needs: String,
-    /// The names of the setup's parameters that follow from the scheme, as the resolved form lists them. If none,
-    /// they are determined when the scheme is put on a setup.
+    /// The names of the setup's parameters that follow from the scheme, as the resolved form lists them. If this is
+    /// none, the names are determined when the scheme is put on a setup.
     own: Option<Vec<String>>,
     /// The value of `qps`, and the parts.
     parts: Fields,
@@ -254,7 +254,7 @@ fn part_at<T: serde::de::DeserializeOwned>(
 ) -> Result<T, Diagnostic> {
     node.value().try_into().map_err(|e: toml::de::Error| {
         let file = table.file;
-        // The program of switches stands within the fabric's table, but it is a part with a kind of its own.
+        // The program of switches is within the fabric's table, but it is a part with a kind of its own.
         let program = match &node.item {
             Item::Table(fields) if key == "fabric" => fields.get("program"),
             _ => None,
@@ -323,7 +323,7 @@ pub(in crate::scenario) fn apply(
     Ok(scheme)
 }
 
-/// The error, with the setup's values added to the part that its fix suggests.
+/// The error `fault`. If its fix suggests a whole part, the setup's values are added to that part.
 fn on_ground(setup: &Setup, plugins: &Plugins, fault: ParameterFault) -> ParameterFault {
     let (part, value) = match &fault.instead {
         ParameterFix::Setting(part, value) => (part, value),

@@ -44,7 +44,7 @@ pub(in crate::scenario) fn no_such(scheme: &Scheme, path: &str) -> ParameterFaul
     ParameterFault::new(path, message, instead)
 }
 
-/// The known parameters in the table of a path. If there is no such table, those in the part, or else all of them.
+/// The known parameters in the innermost table of `path` that has any, or all known parameters if no table has any.
 fn beside<'a>(path: &str, known: &[&'a str]) -> Vec<&'a str> {
     let mut table = path;
     while let Some((above, _)) = table.rsplit_once('.') {
@@ -58,8 +58,8 @@ fn beside<'a>(path: &str, known: &[&'a str]) -> Vec<&'a str> {
     known.to_vec()
 }
 
-/// The error, with a fix that suits the written value. A fix that is another parameter keeps the value if it was
-/// meant for that parameter and is valid there; otherwise it has only the name.
+/// The error, with a fix that suits the written value. A fix that is another parameter keeps the value if the value was
+/// meant for that parameter and is valid there. Otherwise the fix has only the name.
 pub(in crate::scenario) fn of_its_type(
     scheme: &Scheme,
     value: &toml::Value,

@@ -167,7 +167,8 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// Removes these parts from a scheme, and puts built-in parts in the places of those that every scheme must have.
+    /// Removes the registered parts and the `mix` from a scheme. A built-in part replaces each registered part that
+    /// every scheme must have.
     fn take(
         plugins: &Plugins,
         whole: &mut toml::Value,
@@ -247,8 +248,8 @@ fn pfc_switch(scheme: &Scheme, on: bool) -> ParameterFault {
     }
 }
 
-/// Whether a setting for all schemes applies to this scheme. A port queue does not apply to a scheme with PFC. Its
-/// switches would drop packets then, so it would be a different scheme.
+/// Whether a setting for all schemes applies to this scheme. Parameters of queues that drop do not apply to a scheme
+/// with PFC: with such a queue, the switches of the scheme would drop packets, so that the scheme would be another one.
 pub(in crate::scenario) fn accepts(scheme: &Scheme, path: &str) -> bool {
     has(scheme, path) && !(OF_QUEUES_THAT_DROP.contains(&path) && scheme.fabric.pfc.is_some())
 }

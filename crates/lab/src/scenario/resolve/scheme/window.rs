@@ -18,7 +18,7 @@ pub(in crate::scenario) struct Window {
 }
 
 impl Window {
-    /// The window of a congestion control that rounds it up to whole packets.
+    /// The window `size`, rounded up to whole packets.
     pub(in crate::scenario) fn new(size: Size, of: &str, facts: &PathFacts) -> Window {
         Window { bytes: size.window_on(facts).0, written: size.to_string(), of: of.to_owned() }
     }
