@@ -65,8 +65,8 @@ impl SackCause {
 }
 
 /// The number of the request to which a packet of DCP belongs, in the order of posting (MSN, 24 bits), and the number
-/// of the sender's timeouts for that request so far (sRetryNo, 8 bits). This type takes four bytes, so that a packet
-/// has 48.
+/// of timeouts after which the sender has begun to send that request again (sRetryNo, modulo 256). This type takes four
+/// bytes, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Msn(u32);
 
