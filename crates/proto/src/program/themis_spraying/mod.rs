@@ -26,8 +26,8 @@ use source::Source;
 pub const PATH_AVOIDANCE_SIGNAL: u16 = 1 << 0;
 
 /// The bit of [`Packet::tag`] that Themis-S sets in the data packets that it sprays. At the egress ports to hosts, the
-/// bit is set in packets from other ToRs but not in packets of the ToR's own hosts. Themis-D ignores packets without
-/// the bit (section 5).
+/// bit is set in packets from other ToRs but not in packets of the ToR's own hosts. Themis-D ignores data packets
+/// without the bit (section 5).
 pub const SPRAYED: u16 = 1 << 1;
 
 parameters! {
