@@ -133,7 +133,8 @@ fn the_window_stays_whole() {
 }
 
 /// A choice of this implementation: a header-only packet of an earlier round is ignored. Otherwise both the round and
-/// this packet would cause PSN 1 to be sent, and the receiver, which only counts, would take 0, 1, 1 for the whole message.
+/// this packet would cause PSN 1 to be sent, and the receiver, which only counts, would take 0, 1, 1 for the whole
+/// message.
 #[test]
 fn a_late_header_of_an_earlier_round_asks_for_nothing() {
     let mut sender = sender(config());
