@@ -236,8 +236,8 @@ fn a_sender_that_went_back_and_has_not_sent_yet_has_a_timeout() {
 #[test]
 fn a_lost_packet_holds_no_place_after_recovery() {
     let mut sender = busy(4);
-    // PSN 0 is lost, PSNs 1 to 3 are acknowledged, and PSNs 4 to 6 follow. The receiver is taken to have six slots, so that it
-    // refuses PSN 6.
+    // PSN 0 is lost, PSNs 1 to 3 are acknowledged, and PSNs 4 to 6 follow. The receiver is taken to have six slots, so
+    // that it refuses PSN 6.
     for psn in 1..4 {
         answer(&mut sender, us(9), 7, ack(psn, 0));
     }

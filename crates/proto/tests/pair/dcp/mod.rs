@@ -136,8 +136,8 @@ impl Ends for DcpEnds {
 
     /// Timeouts double during network faults, so that the current one may then be as long as all faults together.
     /// After that, a request needs one round in which all of its packets arrive. While the timeout is below the
-    /// spread of the delays, rounds may overlap, but from the eighth retry on the timeout doubles. Sixteen rounds suffice for
-    /// the paths that are generated.
+    /// spread of the delays, rounds may overlap, but from the eighth retry on the timeout doubles. Sixteen rounds
+    /// suffice for the paths that are generated.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let turn = schedule.turn();
