@@ -189,7 +189,7 @@ impl Sending for CheckedSender {
             self.cc.handle_sent(now, packet.wire_bytes);
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
-        // The sender may request more ACKs than necessary.
+        // A paced sender may request more ACKs than necessary.
         let must_ask = self.lost().is_none() && (self.next == self.end || !self.windows_allow());
         prop_assert!(ack_now || !must_ask, "{psn} asks for no ACK");
         prop_assert!(paces || must_ask == ack_now, "{psn} asks for an ACK");

@@ -167,7 +167,7 @@ impl Sending for CheckedSender {
         self.on_the_way += 1;
         self.clocked = self.clocked.saturating_sub(1);
         if self.ends.all_answered {
-            // If the ACK of a packet was overtaken by an ACK that covers the packet, the packet is known to have arrived.
+            // If an ACK that covers a packet overtook the packet's own ACK, the packet is known to have arrived.
             prop_assert!(self.in_flight() <= self.on_the_way && self.stray == 0);
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
