@@ -97,7 +97,7 @@ impl ReverseEvs {
     }
 
     /// The plane is random instead of the arriving packet's plane. Packets of a message arrive from one plane after the
-    /// other, so that after each round trip a packet of the same plane could arrive.
+    /// other, so that the packet that arrives after each round trip could always be from the same plane.
     #[cold]
     fn probe(&mut self, now: Time) {
         self.probe_at = now + self.round_trip;
