@@ -183,7 +183,8 @@ impl TraceSpec {
         graph.divide(&system).map_err(|what| WorkloadError::file(&self.file, what))
     }
 
-    /// Notes on those parts of the file `system` that are not simulated. `text` is the text of this file.
+    /// A note on the keys of the file `system` that are not simulated, if there are any. `text` is the text of the
+    /// file.
     pub fn notes_of_system(&self, text: &str) -> Option<String> {
         astra_system::note(self.system.as_deref()?, text)
     }
@@ -290,8 +291,7 @@ pub enum Format {
     Chakra,
 }
 
-/// The text that represents the Chakra files of all ranks and the file of their groups. Each file has its name in
-/// errors.
+/// The text that represents the Chakra files of all ranks and the file of their groups. Errors name the file.
 ///
 /// # Errors
 /// A file is malformed, or a node cannot be simulated.
