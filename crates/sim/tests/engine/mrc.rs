@@ -256,10 +256,10 @@ bytes = "8MB"
     let whole = finish_one(&text(""), &[]).run.completion_us;
     let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"20us\"\n";
     let run = finish_one(&text(fault), &[]).run;
-    // A quarter of the entropy values name the dead uplink: 26 of 104 in use, and 6 of 24 backups. Each of the first loses its
-    // packets until a timeout of 58.8 us retires it. Those of the 6 that take their places lose theirs in a second round.
-    // Answers of receivers below the dead link are lost too, until a probe finds another path, which may cost a third
-    // timeout. The windows, which have lost a packet with each loss, must then grow again.
+    // A quarter of the entropy values name the dead uplink: 26 of 104 in use, and 6 of 24 backups. Each of the 26 loses
+    // its packets until a timeout of 58.8 us retires it. A backup among the 6 that takes such a place loses its own in a
+    // second round. Answers of receivers below the dead link are lost too, until a probe finds another path, which may
+    // cost a third timeout. The windows, which have lost a packet with each loss, must then grow again.
     let most = whole + 3.0 * 58.8 + time_to_fill(7.35, 367.5e3, 4202.0);
     assert!(
         run.retransmissions > 0 && run.completion_us < most,
@@ -307,7 +307,8 @@ bytes = "4MB"
     assert!(run.peak_queue_bytes < 200_000, "1.5 BDP of a plane, not of the NIC: {}", run.peak_queue_bytes);
 }
 
-/// Without latencies, a window lasts as long as the shortest packet takes on a link. Here that is a NACK of 20 B.
+/// Without latencies, a synchronisation window lasts as long as the shortest packet takes on a link. This packet is a
+/// NACK of 20 B.
 #[test]
 fn nacks_may_be_shorter_than_probes() {
     let text = "schemes = [\"mrc\"]\nseeds = [1]\n[topology]\nkind = \"fat-tree\"\nhosts = 16\nlink = \"100Gbps\"\n\
