@@ -68,7 +68,7 @@ fn jobs_are_placed_on_what_earlier_ones_leave() {
         drawn.insert(all);
     }
     assert!(drawn.len() > 15);
-    // In a list of jobs, a single job gets the same hosts as that job alone.
+    // The only job of a list gets the same hosts as a job that is given without a list.
     let alone = format!(
         "schemes = [\"reps\"]\nseeds = [3]\n[topology]\n{fabric}\n[workload]\nkind = \"trace\"\nformat = \"goal\"\n{random}\n"
     );
