@@ -29,7 +29,7 @@ struct Shared {
     /// The files that the scenario names.
     inputs: Arc<BTreeMap<String, String>>,
     started: OnceLock<RunPlan>,
-    /// The next position in [`RunPlan::order`] to carry out.
+    /// The position in [`RunPlan::order`] of the run that is carried out next.
     next: AtomicUsize,
 }
 

@@ -47,7 +47,8 @@ Rate = str
 File = str
 '''
 
-#: The types of keys, by their names in `anabranch list keys --json`. A name that is not here stops the generator.
+#: The types of keys, by their names in `anabranch list keys --json`. A name that neither this table nor `type_of` knows stops
+#: the generator.
 TYPES = {
     "bool": "bool",
     "text": "str",

@@ -45,8 +45,8 @@ pub fn encode(
     Ok(())
 }
 
-/// Writes the bytes of a packet before its payload to `out`, which is cleared first, and returns those after it. The
-/// payload need not be copied to where the headers are.
+/// Writes the bytes of a packet before its payload to `out`, which is cleared first, and returns the bytes after the
+/// payload. The payload need not be copied to where the headers are.
 ///
 /// # Errors
 /// See [`encode`].

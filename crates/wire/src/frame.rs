@@ -136,7 +136,7 @@ impl FrameParts<'_> {
         Ok(())
     }
 
-    /// Writes only the bytes before the payload, as [`put`](Self::put) does, and returns those after it.
+    /// Writes only the bytes before the payload, as [`put`](Self::put) does, and returns the bytes after it.
     pub fn put_head(
         &self,
         out: &mut Vec<u8>,

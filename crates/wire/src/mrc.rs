@@ -217,7 +217,7 @@ impl Reader<'_> {
         latest_time(low, bits, self.reference.now, self.format.tick)
     }
 
-    /// Reads the headers of a packet whose opcode [`has_opcode`], and the RETH of data.
+    /// Reads the headers of a packet for whose opcode [`has_opcode`] is true. Returns also the RETH of a data packet.
     pub(crate) fn read(&self, cursor: &mut Cursor<'_>) -> Result<(Repr, Option<Reth>), WireError> {
         match self.bth.opcode {
             opcode::WRITE_ONLY => self.read_write(cursor),

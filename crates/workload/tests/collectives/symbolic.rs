@@ -257,7 +257,7 @@ impl<'a> Run<'a> {
         run
     }
 
-    /// The position in the data of the pieces of a rank between two cuts.
+    /// The range in `data` of a rank's pieces between two cuts.
     fn span(&self, rank: usize, (from, to): (usize, usize)) -> std::ops::Range<usize> {
         let first = rank * (self.of.cuts.len() - 1);
         (first + from) * self.of.ranks..(first + to) * self.of.ranks
