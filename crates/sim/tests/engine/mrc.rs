@@ -257,8 +257,8 @@ bytes = "8MB"
     let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"20us\"\n";
     let run = finish_one(&text(fault), &[]).run;
     // A quarter of the entropy values name the dead uplink: 26 of 104 in use, and 6 of 24 backups. Each of the 26 loses
-    // its packets until a timeout of 58.8 us retires it. A backup among the 6 that takes such a place loses its own in a
-    // second round. Answers of receivers below the dead link are lost too, until a probe finds another path, which may
+    // its packets until a timeout of 58.8 us retires it. A backup among the 6 that takes such a place loses its own in
+    // a second round. Answers of receivers below the dead link are lost too, until a probe finds another path, which may
     // cost a third timeout. The windows, which have lost a packet with each loss, must then grow again.
     let most = whole + 3.0 * 58.8 + time_to_fill(7.35, 367.5e3, 4202.0);
     assert!(

@@ -78,8 +78,8 @@ fn short_flows_take_as_long_as_in_uet_htsim() {
 /// nothing it is a BDP (175 KB) after 10.4 round trips, half of which the link is idle: 2,440 + 14 + 73 = 2,527 us. uet-htsim
 /// has 2,478.5 us for NSCC, 2,464.4 us for RCCC and 2,462.9 us for both together.
 ///
-/// Under RCCC all flows end at about the same time. The flow from under the receiver's ToR ends first, after 2,368 us in
-/// uet-htsim. Under NSCC the shorter round trip of this flow gives it a larger share, and it ends after 1,273.6 us.
+/// Under RCCC all flows end at about the same time. The flow from under the receiver's ToR ends first, after 2,368 us
+/// in uet-htsim. Under NSCC the shorter round trip of this flow gives it a larger share, and it ends after 1,273.6 us.
 #[test]
 fn an_incast_of_15_keeps_the_link_of_its_target_busy() {
     let workload = "kind = \"incast\"\ndegree = 15\ntarget = 15\nbytes = \"2MB\"\n";
@@ -258,8 +258,8 @@ fn slow_links_cost_oblivious_spraying_most() {
     assert!(reps < coalesced, "{reps}, {coalesced} with one ACK for 16 KiB");
 }
 
-/// Requests and pulls take many paths (uet-htsim), so that a dead link does not stop a queue pair that waits for credit.
-/// The requests and pulls of `eqds` take another path once one of them is lost.
+/// Requests and pulls take many paths (uet-htsim), so that a dead link does not stop a queue pair that waits for
+/// credit. The requests and pulls of `eqds` take another path once one of them is lost.
 #[test]
 fn a_dead_link_does_not_stop_credit() {
     for link in ["tor:0/up:0", "tor:0/up:1"] {

@@ -127,8 +127,8 @@ impl Collective {
         run.result()
     }
 
-    /// The collective without activation `nth` of message `owner`. The messages that the activation starts then wait for
-    /// one event less.
+    /// The collective without activation `nth` of message `owner`. The messages that the activation starts then wait
+    /// for one event less.
     pub fn without(&self, owner: usize, nth: usize) -> Collective {
         let mut workload = self.workload.clone();
         let message = &mut workload.messages[owner];
