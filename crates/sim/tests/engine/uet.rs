@@ -70,13 +70,14 @@ fn short_flows_take_as_long_as_in_uet_htsim() {
     }
 }
 
-/// The fabric and the hosts of uet-htsim's test: hosts 0 to 14 of 16 send to host 15, with 64 entropy values. The link of host
-/// 15 needs 2,440 us for 15 messages, and the path 4.7 us or more.
+/// The fabric and the hosts of uet-htsim's test: hosts 0 to 14 of 16 send to host 15, with 64 entropy values. The link
+/// of host 15 needs 2,440 us for 15 messages, and the path 4.7 us or more.
 ///
-/// Under RCCC pulls are paced at 0.99 of the link, so that the last flow ends before 2,440 / 0.99 + 14 = 2,479 us. Under NSCC the
-/// last flow is alone at the end. Without queueing its window grows by 4 MTU * a * b = 16.9 KB per round trip, so that even from
-/// nothing it is a BDP (175 KB) after 10.4 round trips, half of which the link is idle: 2,440 + 14 + 73 = 2,527 us. uet-htsim
-/// has 2,478.5 us for NSCC, 2,464.4 us for RCCC and 2,462.9 us for both together.
+/// Under RCCC pulls are paced at 0.99 of the link, so that the last flow ends before 2,440 / 0.99 + 14 = 2,479 us.
+/// Under NSCC the last flow is alone at the end. Without queueing its window grows by 4 MTU * a * b = 16.9 KB per
+/// round trip, so that even from nothing it is a BDP (175 KB) after 10.4 round trips, half of which the link is idle:
+/// 2,440 + 14 + 73 = 2,527 us. uet-htsim has 2,478.5 us for NSCC, 2,464.4 us for RCCC and 2,462.9 us for both
+/// together.
 ///
 /// Under RCCC all flows end at about the same time. The flow from under the receiver's ToR ends first, after 2,368 us
 /// in uet-htsim. Under NSCC the shorter round trip of this flow gives it a larger share, and it ends after 1,273.6 us.
@@ -193,8 +194,8 @@ impl CongestionControl for Recorded {
     }
 }
 
-/// Runs an incast with three seeds. Returns the number of senders with a quick adapt within 60 us, and the mean of their
-/// windows right after it, in packets.
+/// Runs an incast with three seeds. Returns the number of senders with a quick adapt within 60 us, and the mean of
+/// their windows right after it, in packets.
 fn quick_adapts(senders: u32) -> (usize, f64) {
     let windows = Arc::new(Mutex::new(Vec::new()));
     let shared = Arc::clone(&windows);
