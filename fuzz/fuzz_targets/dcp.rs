@@ -31,7 +31,7 @@ fn check(bytes: &[u8]) {
     assert_eq!((back.bth.qpn, back.bth.psn, back.link.route.to_mac), (7, frame.bth.psn, frame.link.route.from_mac));
 }
 
-/// The frame with a correct IPv4 length, checksum and ICRC, which random bytes hardly have.
+/// The frame with a correct IPv4 length, checksum and ICRC, which random bytes rarely have.
 fn with_valid_checksums(bytes: &[u8]) -> Option<Vec<u8>> {
     const IP: usize = ETHERNET_BYTES;
     if bytes.len() < HEADER_ONLY_BYTES + ICRC_BYTES {

@@ -37,7 +37,7 @@ fuzz_target!(|text: &str| {
         format,
         ends: format.ends(),
         bytes: Some(Bytes(4096)),
-        // Small chunks would be millions, which are permitted but need more memory than a fuzzer has.
+        // With small chunks there could be millions of messages, which are permitted but need too much memory here.
         chunk: Some(Bytes(1 << 40)),
         without_pipeline: true,
         ..spec

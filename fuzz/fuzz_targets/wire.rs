@@ -81,7 +81,7 @@ fn check(format: &Format, reference: &Reference, bytes: &[u8]) {
     }
 }
 
-/// The frame with a correct IPv4 length and checksum, and a correct ICRC unless it is trimmed. Random bytes hardly
+/// The frame with a correct IPv4 length and checksum, and a correct ICRC unless it is trimmed. Random bytes rarely
 /// have these.
 fn with_valid_checksums(format: &Format, bytes: &[u8]) -> Option<Vec<u8>> {
     const IP: usize = ETHERNET_BYTES;

@@ -25,8 +25,8 @@ __all__ = ["Dataset", "campaign", "slurm_script"]
 
 #: The largest number of runs in a task of Ray. If each short run were a task, starting tasks would take longer than the runs.
 RUNS_A_TASK = 10
-#: How many times in a row the worker of a Ray task may end without completing a run. Then the runs of the task are sent one by
-#: one; a run that was sent alone has failed.
+#: The number of times in a row that workers of a Ray task may end without completing a run. At the last time, the runs of the
+#: task are sent one by one, or the run has failed if it was sent alone.
 ATTEMPTS = 5
 #: The name of a run that failed, and the reason.
 Failure = tuple[str, Union[str, None]]
@@ -227,7 +227,8 @@ def _on_ray(
     # and this function sends them again.
     remote = ray.remote(num_cpus=cores, max_retries=0)(task)
     workers = max(1, int(ray.cluster_resources().get("CPU", 1)) // cores)
-    #: The runs of each task that is under way, and how many times in a row its worker ended without completing one of them.
+    #: The runs of each task that is under way, and the number of times in a row that a worker ended without completing any of
+    #: these runs.
     waiting: dict[Any, tuple[list[int], int]] = {}
 
     def send(runs: list[int], attempts: int) -> None:

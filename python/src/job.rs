@@ -19,7 +19,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 #[pyclass(frozen)]
 pub struct Job {
     shared: Arc<Shared>,
-    /// The channel on which the threads send the number of each run that has ended; none before the threads start.
+    /// The channel on which the threads send the number of each run that has ended and was not cancelled; none before
+    /// the threads start.
     ended: Mutex<Option<Receiver<usize>>>,
 }
 
@@ -28,7 +29,7 @@ struct Shared {
     /// The files that the scenario names.
     inputs: Arc<BTreeMap<String, String>>,
     started: OnceLock<RunPlan>,
-    /// The next position in [`RunPlan::order`] to carry out.
+    /// The position in [`RunPlan::order`] of the run that is carried out next.
     next: AtomicUsize,
 }
 

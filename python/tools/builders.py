@@ -47,7 +47,8 @@ Rate = str
 File = str
 '''
 
-#: The types of keys, by their names in `anabranch list keys --json`. A name that is not here stops the generator.
+#: The types of keys, by their names in `anabranch list keys --json`. A name that neither this table nor `type_of` knows stops
+#: the generator.
 TYPES = {
     "bool": "bool",
     "text": "str",
@@ -74,7 +75,7 @@ PARAMETER_TYPES = {
     "a time or path": "Time",
     "a rate": "Rate",
 }
-#: The names of the tables below others, by their headings.
+#: The names of the types of nested tables, by the tables' headings.
 NESTED = {
     "[[topology.tier]]": "Tier",
     "[workload.incast]": "Incasts",
@@ -285,7 +286,8 @@ def nested_dicts(name: str, meaning: str, keys: list[Key], optional: bool) -> li
         plain = head.removesuffix("[]")
         child = f"{name}{camel(plain)}"
         several = head.endswith("[]")
-        # Elements of a list need all their keys. A table may leave out keys, which then have the values of the base.
+        # Elements of a list have no base, so their required keys stay required. If `optional`, any other table may leave out
+        # keys, which then have the values of the base.
         lines += nested_dicts(child, f"`{plain}` of this part.", inner, optional and not several)
         a_type = f"Sequence[{child}]" if several else child
         here.append(Key(plain, a_type, False, "the table of the base", "A table with keys of its own."))

@@ -7,7 +7,7 @@ pub struct Line<'a> {
     pub number: usize,
     /// Whether the line belongs to a doc comment: `///` or `//!`.
     pub is_doc: bool,
-    /// The text after the slashes.
+    /// The text after the slashes. In a block comment, the whole line.
     pub text: &'a str,
 }
 

@@ -90,7 +90,7 @@ pub fn build(root: &Path, profile: &str) -> Result<()> {
 }
 
 impl Release<'_> {
-    /// The name of the archive, which is also the name of the only folder in it.
+    /// The name of the archive without its file extension, which is also the name of the only folder in it.
     fn name(&self) -> String {
         format!("anabranch-{}-{}", self.version, self.target)
     }

@@ -35,7 +35,7 @@ pub fn run(root: &Path, seconds: u32) -> Result<()> {
         std::fs::create_dir_all(root.join(&found)).with_context(|| format!("{found} cannot be made"))?;
         let limit = format!("-max_total_time={seconds}");
         let seeds = format!("fuzz/corpus/{target}");
-        // Not every target has named seeds.
+        // Not every target has seeds.
         let seeds = root.join(&seeds).exists().then_some(seeds);
         let mut args = vec!["run", target, &found];
         args.extend(seeds.as_deref());

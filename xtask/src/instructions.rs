@@ -47,7 +47,7 @@ struct Stored {
 ///
 /// # Errors
 /// The stored costs cannot be read, the release build or a run fails, or a cost has grown or is not stored. Without
-/// valgrind, or if another compiler built the stored program, the function prints that it skips the check.
+/// valgrind, or if the stored costs are of another compiler, the function prints that it skips the check.
 pub fn check(root: &Path) -> Result<()> {
     let text = std::fs::read_to_string(root.join(FILE))
         .with_context(|| format!("{FILE} cannot be read; write: cargo xtask instructions --record"))?;

@@ -15,7 +15,7 @@ pub struct Name {
 }
 
 /// The functions, types, traits, variants, fields, modules, constants, statics and macros that `source` declares
-/// outside tests, including those declared by macros.
+/// outside tests. In the tokens of macros, every name after one of [`KEYWORDS`] counts as declared.
 pub fn declared(source: &Source) -> Vec<Name> {
     let mut names = Names(Vec::new());
     names.visit_file(&source.file);

@@ -124,7 +124,7 @@ fn module_path(name: &str) -> &str {
     name.trim_start_matches(['<', '&'])
 }
 
-/// Whether a function belongs to the standard library, or is a shim by which the compiler calls it.
+/// Whether a function belongs to the crate `std`, or is a shim by which the compiler calls `std`.
 fn is_std(name: &str) -> bool {
     module_path(name).starts_with("std::") || module_path(name).starts_with("__rustc::")
 }

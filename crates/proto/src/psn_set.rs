@@ -111,7 +111,7 @@ impl PsnSet {
         first | self.words[(word + 1) & (self.words.len() - 1)] << (64 - offset)
     }
 
-    /// The PSNs that an acknowledgement bitmap adds to the set: PSNs in `range` whose bit in `received` is set and
+    /// The PSNs that an acknowledgement bitmap would add to the set: PSNs in `range` whose bit in `received` is set and
     /// which are not yet members. Bit 0 of `received` stands for `base`. The result is a bitmap, preceded by the PSN of
     /// its bit 0.
     #[inline]

@@ -28,7 +28,8 @@ pub struct PathFacts {
 }
 
 impl PathFacts {
-    /// The facts of the path by one port of a NIC. Sizes of switches follow them, since a switch serves one plane.
+    /// The facts of the path by one port of a NIC. Sizes in switches refer to these facts, since a switch serves one
+    /// plane.
     #[must_use]
     pub fn of_port(&self) -> PathFacts {
         if self.port_rate == self.line_rate {
@@ -184,7 +185,7 @@ impl Span {
 
 /// The serialisation time of `bytes` at a rate. It saturates at the longest time.
 fn at_rate(bytes: Bytes, rate: Rate) -> Duration {
-    // For more bytes, the number of picoseconds would exceed 64 bits.
+    // For more than `most` bytes, the number of picoseconds would exceed 64 bits.
     let most = u128::from(u64::MAX) * u128::from(rate.0) / 8_000_000_000_000;
     match u128::from(bytes.0) > most {
         true => Duration(u64::MAX),

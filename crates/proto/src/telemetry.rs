@@ -12,7 +12,7 @@ use anabranch_base::{LinkId, Rate, Time};
 /// exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntHop {
-    /// Bytes that wait in the queue behind the packet (qlen).
+    /// Bytes that wait in the port's queues when the packet leaves (qlen).
     pub queue_bytes: u32,
     /// Bytes that the port has sent before this packet (txBytes).
     pub tx_bytes: u64,

@@ -11,8 +11,8 @@ impl Files for NoFiles {
     }
 }
 
-/// The runs of a permutation of 2 MB per message under DCP: one while an uplink is down for 30 us, and one without the
-/// outage.
+/// The runs of a permutation of 2 MB per message under DCP: one in which an uplink is down for 30 us, and one without
+/// this outage.
 fn dcp(settings: &str) -> [RunRow; 2] {
     let outage =
         "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"20us\"\nduration = \"30us\"\n";

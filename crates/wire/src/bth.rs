@@ -56,11 +56,11 @@ pub mod opcode {
     pub const CUSTOM: u8 = 0xc3;
     /// A trimmed packet on its way back to the sender, in a format without DCP's headers.
     pub const RETURNED: u8 = 0xc4;
-    /// The fields of STrack's figure 7 without an AETH, in a format without STrack's headers.
+    /// A SACK with the fields of STrack's figure 7 but no AETH, in a format without STrack's headers.
     pub const SACK: u8 = 0xc5;
-    /// An ACK of `uet` with the fields of the protocol core.
+    /// An ACK of `uet` with the fields of the protocol core, or a SACK of `mrc` with MRC's headers.
     pub const UET_ACK: u8 = 0xc6;
-    /// An endpoint request or response of `mrc` with the fields of the protocol core.
+    /// An endpoint request or response of `mrc`.
     pub const ENDPOINT: u8 = 0xc7;
     /// A NACK of `mrc`, with MRC's headers.
     pub const MRC_NACK: u8 = 0xc8;
@@ -68,7 +68,7 @@ pub mod opcode {
     pub const MRC_PROBE: u8 = 0xc9;
 }
 
-/// The AETH syndrome of an ACK without credits.
+/// The AETH syndrome of an ACK that carries no credit count.
 pub const ACK: u8 = 0x1f;
 /// The AETH syndrome of a NACK for a gap in the PSNs.
 pub const NACK: u8 = 0x60;

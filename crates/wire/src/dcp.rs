@@ -38,7 +38,7 @@ use anabranch_proto::Msn;
 use anabranch_proto::transport::dcp_reception::Operation;
 
 /// The size of a header-only packet over IPv4 in bytes (DCP, footnote 6): 14 MAC, 20 IP, 8 UDP, 12 BTH and 3 MSN. It
-/// does not include the FCS and the padding to Ethernet's minimum of 64 B.
+/// does not include the FCS or the padding to Ethernet's minimum of 64 B.
 pub const HEADER_ONLY_BYTES: usize = 57;
 
 const MSN_BYTES: usize = 3;
@@ -259,7 +259,7 @@ impl Fields {
 
 const SEND_MIDDLE: u8 = 0x01;
 
-/// The opcodes of InfiniBand's reliable connections, each with its position and its fields.
+/// The opcodes of data packets (those of InfiniBand's reliable connections), each with its position and its fields.
 const OPCODES: [(u8, Position, Fields); 10] = [
     (0x00, Position::First, Fields::Send),
     (SEND_MIDDLE, Position::Middle, Fields::Send),

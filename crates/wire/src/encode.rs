@@ -25,7 +25,7 @@ use anabranch_proto::transport::dcp_reception::{Operation, Reth};
 use anabranch_proto::{CarriedEvs, EndpointOp, Msn, Packet, Repr};
 
 /// Writes a packet to `out`, which is cleared first, without the FCS. A data packet has a payload after all its
-/// headers. The length of this payload, and not [`Packet::wire_bytes`], determines that of the frame.
+/// headers. The length of the frame follows from this payload and not from [`Packet::wire_bytes`].
 ///
 /// # Errors
 /// A number does not fit in its field, these headers have no field for a value, the transport with these headers
@@ -45,8 +45,8 @@ pub fn encode(
     Ok(())
 }
 
-/// Writes the bytes of a packet before its payload to `out`, which is cleared first, and returns those after it. The
-/// payload need not be copied to where the headers are.
+/// Writes the bytes of a packet before its payload to `out`, which is cleared first, and returns the bytes after the
+/// payload. The payload need not be copied to where the headers are.
 ///
 /// # Errors
 /// See [`encode`].
@@ -136,8 +136,8 @@ fn dscp(format: &Format, packet: &Packet) -> u8 {
     }
 }
 
-/// The BTH without the padding count and the extension bit, which [`FrameParts::put`] sets. `at` is the offset that
-/// it will have in the frame.
+/// The BTH without the padding count and the extension bit, which [`FrameParts::put_head`] sets. `at` is the
+/// offset that the BTH will have in the frame.
 fn bth(format: &Format, at: usize, packet: &Packet, payload: &Payload<'_>) -> Result<Bth, WireError> {
     let number = number_of(packet.qp, at + 5)?;
     let header = |opcode, psn: u32| Bth::new(opcode, number, psn & LOW_24);
@@ -340,7 +340,7 @@ fn extension(
         // The timestamp of STrack's figure 7 has 16 bits only. With an extension header there is room for all 32.
         Repr::Sack { sent_at, .. } if format.headers == Headers::Extended => extension.time = time(sent_at),
         // On the wire, a probe is a Write of no bytes, and so is a data packet without payload. The extension header
-        // tells them apart: that of a probe has a time but no message.
+        // tells them apart: a probe's has a time but no message.
         Repr::Probe { sent_at, is_control, .. } => {
             extension.flags = flag(is_control, CONTROL);
             extension.time = Some(ticks(sent_at, format.tick) as u32);

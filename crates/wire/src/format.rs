@@ -27,9 +27,8 @@ pub struct Format {
 }
 
 impl Format {
-    /// The format with these headers, entropy values in dynamic ports, and the usual tick.
-    ///
-    /// Ultra Ethernet has all of the entropy value in the port.
+    /// The format with these headers and the usual tick. The entropy value is in the source port with the headers of
+    /// Ultra Ethernet ([`Entropy::Port`]), and in a dynamic port otherwise ([`Entropy::DynamicPort`]).
     pub const fn new(headers: Headers) -> Self {
         let entropy = match headers {
             Headers::Uet { .. } => Entropy::Port,
@@ -68,7 +67,7 @@ pub const DATA_CLASS: u8 = 26;
 pub const CONTROL_CLASS: u8 = 48;
 /// The DSCP of packets whose payload and ICRC a switch has cut off.
 pub const TRIMMED_CLASS: u8 = 49;
-/// The DSCP of packets that the last switch before the receiver has trimmed (Ultra Ethernet).
+/// The DSCP of packets that the last switch before the receiver has trimmed (Ultra Ethernet and MRC).
 pub const TRIMMED_LAST_HOP_CLASS: u8 = 50;
 
 /// The lowest number for queue pairs. The numbers 0 and 1 belong to management.

@@ -136,7 +136,7 @@ impl FrameParts<'_> {
         Ok(())
     }
 
-    /// Writes only the bytes before the payload, as [`put`](Self::put) does, and returns those after it.
+    /// Writes only the bytes before the payload, as [`put`](Self::put) does, and returns the bytes after it.
     pub fn put_head(
         &self,
         out: &mut Vec<u8>,
@@ -161,8 +161,8 @@ impl FrameParts<'_> {
     }
 }
 
-/// Makes a frame from a datagram that came through a UDP socket, whose bytes begin with the BTH and include the ICRC.
-/// `frame` has the datagram from [`Addresses::bth`](crate::Addresses::bth) on, and room for the headers before it. With
+/// Makes a frame from a datagram of a UDP socket. The datagram begins with the BTH and includes the ICRC. `frame` has
+/// the datagram from [`Addresses::bth`](crate::Addresses::bth) on, and room for the headers before it. With
 /// [`Entropy::Port`], the headers are those that sockets write for packets that must not be fragmented.
 ///
 /// # Errors

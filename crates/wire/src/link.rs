@@ -132,7 +132,7 @@ pub(crate) fn reserve(out: &mut Vec<u8>, ip: &Addresses) {
     out.resize(ip.bth(), 0);
 }
 
-/// Writes the headers up to and including UDP, to this port, over the first bytes of a frame. `behind` is the number of
+/// Writes the headers up to and including UDP over the first bytes of a frame. `behind` is the number of
 /// bytes that will follow those in `out`.
 pub(crate) fn seal(
     out: &mut [u8],
@@ -295,8 +295,8 @@ fn read_v6(bytes: &[u8]) -> Result<IpParts, WireError> {
     })
 }
 
-/// Sets the length of the IP packet so that it ends with the frame, and sets its DSCP, as a switch does after cutting
-/// off the rest. The headers must have been read before.
+/// Sets the DSCP of the IP packet, and sets its length so that the packet ends with the frame, as a switch does after
+/// trimming. The headers must have been read before.
 pub(crate) fn shorten(bytes: &mut [u8], ip: &Addresses, dscp: u8) {
     let length = bytes.len() - ETHERNET_BYTES;
     let rest = &mut bytes[ETHERNET_BYTES..];

@@ -1,6 +1,6 @@
-//! The packets of the transport `mrc` (MRC, OCP 1.0) in RoCEv2 frames. Of MRC's headers the sizes, the order and most of the
-//! fields are known from digests of the specification, but neither the opcodes nor the positions of the fields. Both are this
-//! crate's own. The RETH comes first, so that tools that know RoCEv2 read a data packet as a Write.
+//! The packets of the transport `mrc` (MRC, OCP 1.0) in RoCEv2 frames. The sizes and the order of MRC's headers and
+//! most of their fields are known from digests of the specification. The opcodes and the positions of the fields are
+//! not, and are this crate's own. The RETH comes first, so that tools that know RoCEv2 read a data packet as a Write.
 //!
 //! | Packet | Opcode | After the BTH |
 //! |---|---|---|
@@ -29,7 +29,7 @@ use anabranch_proto::{EndpointOp, Packet, Repr, SackCause};
 /// The flag of a data packet that is a retransmission (METH).
 const RETRANSMITTED: u8 = 1;
 
-/// The two bits of a SACK that say what to do with the entropy value: SKIP_ONCE.
+/// The flag of a SACK that makes the sender skip the entropy value once.
 const SKIP_ONCE: u8 = 1 << 6;
 const PROBE: u8 = 1 << 5;
 const OF_RETRANSMISSION: u8 = 1 << 4;
@@ -52,7 +52,7 @@ const PATH_PROBE: u8 = 1;
 /// The MPR in SACKs, in units of 128 PSNs: 4,096, the most that MRC permits.
 const MPR: u8 = 32;
 
-/// Whether MRC has such a packet. Others are those of programs in switches.
+/// Whether MRC defines the packet.
 pub(crate) fn defines(repr: &Repr) -> bool {
     matches!(
         repr,
@@ -65,14 +65,14 @@ pub(crate) fn defines(repr: &Repr) -> bool {
     )
 }
 
-/// Whether a packet with this opcode is one that [`defines`] names.
+/// Whether this is the opcode of a packet that MRC defines ([`defines`]).
 pub(crate) fn has_opcode(opcode: u8) -> bool {
     use opcode::{ENDPOINT, MRC_NACK, MRC_PROBE, UET_ACK, WRITE_ONLY};
     matches!(opcode, WRITE_ONLY | UET_ACK | ENDPOINT | MRC_NACK | MRC_PROBE)
 }
 
-/// Writes the bytes before the payload of a packet that [`defines`] names to `out`, which is cleared first, and returns
-/// those after it.
+/// Writes the bytes before the payload of a packet that MRC defines ([`defines`]) to `out`, which is cleared first.
+/// Returns the bytes after the payload.
 pub(crate) fn encode_head(
     format: &Format,
     link: Link,
@@ -89,7 +89,7 @@ pub(crate) fn encode_head(
         Repr::Trimmed { psn, .. } => header(opcode::WRITE_ONLY, psn),
         Repr::UetAck { .. } => header(opcode::UET_ACK, 0),
         Repr::Nack { .. } => header(opcode::MRC_NACK, 0),
-        // A reliability probe has no PSN. The field has the number that the protocol core gives it.
+        // A reliability probe has no PSN. The PSN field has the probe's `base`.
         Repr::Probe { base, .. } => Bth { ack_request: true, ..header(opcode::MRC_PROBE, base) },
         _ => header(opcode::ENDPOINT, 0),
     };
@@ -128,7 +128,7 @@ fn put_headers(
             put_u24(out, "message", message.0)?;
             out.extend(low(sent_at));
         }
-        // What is left of the RETH and of the METH is not known here.
+        // A `Repr::Trimmed` has no values for the RETH and the METH.
         Repr::Trimmed { sent_at, .. } => {
             out.extend([0; RETH_BYTES + 4]);
             out.extend(low(sent_at));
@@ -217,7 +217,7 @@ impl Reader<'_> {
         latest_time(low, bits, self.reference.now, self.format.tick)
     }
 
-    /// Reads the headers of a packet whose opcode [`has_opcode`], and the RETH of data.
+    /// Reads the headers of a packet for whose opcode [`has_opcode`] is true. Returns also the RETH of a data packet.
     pub(crate) fn read(&self, cursor: &mut Cursor<'_>) -> Result<(Repr, Option<Reth>), WireError> {
         match self.bth.opcode {
             opcode::WRITE_ONLY => self.read_write(cursor),

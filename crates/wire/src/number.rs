@@ -7,7 +7,7 @@
 
 use anabranch_base::{Duration, HostId, Time};
 
-/// The bits of a number that a field of 24 bits has.
+/// The mask of the bits that a field of 24 bits holds.
 pub(crate) const LOW_24: u32 = 0xff_ffff;
 
 /// The values from which the reader of a packet restores the bits that the bytes leave out.

@@ -49,8 +49,8 @@ pub(super) fn whole_bytes(word: &str, what: impl Display, most: u64) -> Result<u
     })
 }
 
-/// The error about a time where a number of `unit`s is expected. If the time has a unit, the error proposes that
-/// number.
+/// The error about a time where a number of `unit`s is expected. If `word` is a time with a unit, and a multiple of
+/// `unit`, the error proposes the number.
 pub(super) fn without_unit(message: String, word: &str, unit: Duration) -> Problem {
     match word.parse::<Duration>() {
         Ok(time) if unit > Duration::ZERO && time.0.is_multiple_of(unit.0) => {

@@ -100,7 +100,7 @@ impl Libraries {
         }
     }
 
-    /// Adds an item and its implementations. The item is listed under its other name if it has one.
+    /// Adds an item and its implementations. The item is listed under `name`, or under its own name without one.
     fn list_item(
         &self,
         module: &Module,

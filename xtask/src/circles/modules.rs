@@ -41,9 +41,9 @@ pub fn folders(sources: &[&Source]) -> Folders {
 #[derive(Default)]
 struct Modules {
     all: BTreeSet<Vec<String>>,
-    /// The path from the root to which a name refers, by module and name.
+    /// The full path of each imported name, by module and name.
     names: BTreeMap<(Vec<String>, String), Vec<String>>,
-    /// The modules of which each module imports every name.
+    /// The modules that each module imports by a glob.
     globs: BTreeMap<Vec<String>, Vec<Vec<String>>>,
 }
 
@@ -95,7 +95,7 @@ impl Modules {
         module
     }
 
-    /// The path from the root to which `name` refers in `module`, if `module` imports the name.
+    /// The full path of `name`, if `module` imports this name.
     fn passed_on(&self, module: &[String], name: &str) -> Option<Vec<String>> {
         if let Some(path) = self.names.get(&(module.to_vec(), name.to_owned())) {
             return Some(path.clone());

@@ -56,7 +56,7 @@ fn manual(prefix: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Compiles the C example with pkg-config alone, and runs it with the shared and with the static library.
+/// Compiles the C example with the flags of pkg-config alone, and runs it with the shared and with the static library.
 fn c_library(release: &Release, prefix: &Path) -> Result<()> {
     if !is_available("pkg-config") || !is_available("cc") {
         println!("SKIPPED: the C library: pkg-config or cc is not installed");

@@ -1,4 +1,4 @@
-//! Packet fields that store their value in fewer bytes than its type would take, so that a packet has 48 bytes.
+//! Types of packet fields. Most of them pack several values into a few bytes, so that a packet has 48 bytes.
 
 /// The PSNs whose entropy values an ACK carries, among the 48 from the ACK's base on. The values themselves do not
 /// fit into a [`Packet`](super::Packet), so the sender looks them up. This type takes six bytes, so that a packet
@@ -50,7 +50,7 @@ impl SackCause {
         self.0 & 2 != 0
     }
 
-    /// Sets whether the packet was a retransmission, which only `uet` and `mrc` echo.
+    /// Records that the packet was a retransmission if `retransmitted` is true. Only `uet` and `mrc` echo this.
     #[inline]
     #[must_use]
     pub const fn with_retransmitted(self, retransmitted: bool) -> Self {
@@ -65,8 +65,8 @@ impl SackCause {
 }
 
 /// The number of the request to which a packet of DCP belongs, in the order of posting (MSN, 24 bits), and the number
-/// of the sender's timeouts for that request so far (sRetryNo, 8 bits). This type takes four bytes, so that a packet
-/// has 48.
+/// of timeouts after which the sender has begun to send that request again (sRetryNo, modulo 256). This type takes four
+/// bytes, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Msn(u32);
 

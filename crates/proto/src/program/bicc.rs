@@ -155,7 +155,8 @@ pub struct Bicc {
     /// For each queue pair, the ePSN of a NACK, until the requested packet is forwarded or acknowledged. The host
     /// drops packets beyond this PSN.
     requested: Vec<Option<u32>>,
-    /// Forwarded packets in the order of forwarding. The first one is in flight, but later ones may no longer be.
+    /// Forwarded packets in the order of forwarding, except those that went to `dropped_by_host` when they were
+    /// forwarded. The first one is in flight, but later ones may no longer be.
     log: VecDeque<Logged>,
     /// Forwarded packets that the host will drop if it is a go-back-N receiver, in the order of `due`. As in `log`,
     /// only the first one is certain to be in flight.
@@ -450,7 +451,7 @@ impl Program for Bicc {
         verdict
     }
 
-    /// The near-source loop. Its CNPs have no effect, so only marks are cleared.
+    /// The near-source loop. Its CNPs have no effect and are not simulated. With `clear_marks`, marks are cleared.
     fn egress(&mut self, packet: &mut Packet, at: &Passage, _: &mut Vec<Emitted>) {
         let leaves = self.sites.is_own(at.src) && !self.sites.is_own(packet.dst);
         if self.clear_marks && packet.marked && leaves && matches!(packet.repr, Repr::Data { .. }) {

@@ -16,12 +16,13 @@ pub struct ProgramFacts {
     /// The largest number of equal-cost paths between two ToRs (N).
     pub paths: u32,
     /// The value to XOR into the entropy value for each relative path change in `0..paths` (Themis-spraying, section
-    /// 4.1, PathMap). It is needed in fabrics where the ToR's choice of a port does not determine the whole path.
+    /// 4.1, PathMap). None if the ToR's choice of a port determines the whole path, or if the program has no tables
+    /// with one entry per path.
     pub path_map: Option<Arc<[u16]>>,
-    /// The data centre of each host.
+    /// The data centres of all hosts and of the switch.
     pub sites: Sites,
-    /// The ToRs of all hosts and the round trips to them. It is empty for programs that do not need these
-    /// ([`ProgramConfig::wants_tors`](crate::program::ProgramConfig::wants_tors)).
+    /// The ToRs of all hosts, and the round trips from the switch to these ToRs. Both lists are empty for programs that
+    /// do not need them ([`ProgramConfig::wants_tors`](crate::program::ProgramConfig::wants_tors)).
     pub tors: Tors,
 }
 
@@ -170,7 +171,7 @@ pub struct ProgramCounter {
 pub enum Total {
     /// The counters of the switches are added.
     Sum,
-    /// The largest counter of all switches counts.
+    /// The largest of the counters of the switches is taken.
     Max,
 }
 
@@ -196,7 +197,7 @@ interface! {
         fn handle_timeout(&mut self, now: Time, out: &mut Vec<Emitted>) {
             let _ = (now, out);
         }
-        /// The time at which [`handle_timeout`](Self::handle_timeout) is due.
+        /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if no timer is set.
         fn next_timeout(&self) -> Option<Time> {
             None
         }
@@ -248,7 +249,7 @@ interface! {
             false
         }
         /// Size of the tables with one entry per path. None if the program has no such tables. For a user-defined
-        /// program, it is its parameter `paths`.
+        /// program, the size is the parameter `paths`.
         fn path_entries(&self) -> Option<u32> {
             None
         }

@@ -118,7 +118,7 @@ fn only_marked_data_of_the_own_hosts_counts() {
         (Packet { repr: ack, ..data }, leaving(0)),
         (Packet { repr: Repr::Cnp, ..data }, leaving(0)),
         (Packet { repr: probe, ..data }, leaving(0)),
-        // Annulus does nothing near the receiver.
+        // Annulus ignores packets that come from other switches.
         (data, Passage { from_host: false, to_host: true, ..leaving(0) }),
         (data, Passage { from_host: false, ..leaving(0) }),
     ];

@@ -53,7 +53,7 @@ fn what_the_window_does_not_admit_waits_for_acks() {
     assert_eq!(esw.count("given_up_packets") + esw.count("expired_packets"), 0);
 }
 
-/// Section II-D, rate limiting by IP address: the packets of a queue pair wait for those of other queue pairs to the
+/// Section II-D, rate limiting by IP address: the packets of a queue pair wait for packets of other queue pairs to the
 /// same host, but not for packets to other hosts.
 #[test]
 fn queue_pairs_of_a_host_share_its_queue() {
@@ -69,7 +69,7 @@ fn queue_pairs_of_a_host_share_its_queue() {
     assert_eq!(esw.count("max_queue_bytes"), 4 * u64::from(PACKET));
     assert_eq!(esw.count("max_held_bytes"), 5 * u64::from(PACKET));
     assert_eq!(esw.hear(0, RECEIVER, ack(2)), [(0, 2), (0, 3)]);
-    // Packets leave in the order of arrival, and only for the host whose packets arrived.
+    // Packets leave in the order of arrival. An ACK makes room only for packets to the host that sent the ACK.
     assert_eq!(esw.hear(0, RECEIVER, ack(4)), [(1, 0), (0, 4)]);
     assert_eq!(esw.hear(1, RECEIVER, ack(1)), []);
     assert_eq!(esw.hear(2, OTHER, ack(1)), [(2, 2)]);
@@ -160,8 +160,8 @@ fn a_selective_ack_counts_what_it_names() {
 }
 
 /// A go-back-N receiver drops all packets that follow a loss. When the lost packet is retransmitted, the window is
-/// full of packets that were dropped, and packets that will be dropped are ahead of it in the queue. Each copy that
-/// arrives makes room for one packet, so that the lost one reaches the receiver in the end.
+/// full of packets that were dropped, and packets that will be dropped are ahead of it in the queue. Each further copy
+/// that arrives at the switch makes room for one packet, so that the lost packet reaches the receiver in the end.
 #[test]
 fn a_gap_before_the_switch_stops_nobody() {
     let mut esw = Esw::new(&config(3, LONG));
@@ -328,7 +328,7 @@ fn it_is_a_program_like_the_others() {
     assert_eq!(program.next_timeout(), Some(us(4_001)));
 }
 
-/// There is one counter and one queue for all hosts: a host with few packets waits for the packets of another one.
+/// There is one counter and one queue for all hosts, so that packets to one host wait for packets to another.
 #[test]
 fn with_the_scope_of_a_switch_hosts_share_its_window() {
     let mut esw = Esw::new(&BiccConfig { scope: BiccScope::Switch, ..config(2, LONG) });

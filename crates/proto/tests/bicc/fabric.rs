@@ -1,5 +1,5 @@
-//! Sending NICs in one data centre, receiving NICs in another, and between them the external switch of the receivers'
-//! data centre.
+//! Senders in one data centre, receivers in another, and between them the external switch of the receivers' data
+//! centre.
 
 use super::model::Model;
 use super::*;
@@ -44,14 +44,14 @@ pub struct Outcome {
     pub counters: BTreeMap<&'static str, u64>,
 }
 
-/// The delay of each of the four paths of [`Plan::losses`].
+/// The least delay of each of the four paths of [`Plan::losses`].
 const WAYS: [Duration; 4] =
     [Duration::from_us(20), Duration::from_us(20), Duration::from_us(2), Duration::from_us(2)];
 const LONG_LINE: usize = 0;
 const LONG_LINE_BACK: usize = 1;
 const DOWN: usize = 2;
 const UP: usize = 3;
-/// The time between two packets that a NIC sends.
+/// The least time between two packets of a queue pair.
 const WIRE: Duration = Duration::from_ns(84);
 const MANY_EVENTS: u32 = 3_000_000;
 
@@ -182,7 +182,7 @@ impl Fabric {
     fn go_on(&mut self, passed: Vec<Packet>, expected: &[Sent]) {
         let data = passed.iter().filter(|packet| matches!(packet.repr, Repr::Data { .. }));
         let mut data: Vec<Sent> = data.map(|packet| (packet.qp.0, psn(packet))).collect();
-        // If packets of several hosts are due at the same time, the order of the hosts does not matter.
+        // If packets to several hosts are due at the same time, the order of the hosts does not matter.
         let mut expected = expected.to_vec();
         for passed in [&mut data, &mut expected] {
             passed.sort_by_key(|(qp, _)| self.plan.qps[*qp as usize].0);

@@ -1,4 +1,4 @@
-//! BiCC as Themis-longhaul simulates it: its near-destination loop (sections II-D and VII-A).
+//! BiCC as Themis-longhaul simulates it (sections II-D and VII-A).
 
 mod examples;
 mod fabric;

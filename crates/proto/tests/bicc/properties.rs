@@ -12,7 +12,7 @@ proptest! {
     })]
 
     /// Whichever packets are lost on either side of the switch, each step of the switch follows the rules. No window
-    /// leaks, so that every message is delivered, and at the end nothing is held or counted.
+    /// leaks, so that every message is delivered, and at the end nothing is held or counts as in flight.
     #[test]
     fn no_window_leaks(plan in plans(true)) {
         finished(&plan, &run(&plan))?;

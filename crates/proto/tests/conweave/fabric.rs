@@ -180,8 +180,8 @@ impl Fabric {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Each packet that is not lost on the way comes out exactly once, and no packet is held for ever. Packets come out
-    /// in the order of sending unless a timeout releases them early.
+    /// Each packet that is not lost on the way comes out exactly once, and no packet is held for ever. The packets
+    /// of a queue pair come out in the order of sending unless a timeout releases packets early.
     #[test]
     fn order_is_kept_and_every_packet_comes_out(
         seed in any::<u64>(),

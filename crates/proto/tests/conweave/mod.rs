@@ -17,7 +17,7 @@ const SENDER: HostId = HostId(3);
 const RECEIVER: HostId = HostId(70);
 /// A host whose ToR is nearer to the ToR of `SENDER` than the ToR of `RECEIVER` is.
 const NEAR_RECEIVER: HostId = HostId(71);
-/// The round trips to the ToRs of `SENDER`, `RECEIVER` and `NEAR_RECEIVER`.
+/// The round trips from the ToR of `SENDER` to the ToRs of `SENDER`, `RECEIVER` and `NEAR_RECEIVER`.
 const ROUND_TRIPS_US: [u64; 3] = [0, 8, 4];
 /// The round trip to the ToR of `RECEIVER` plus `reply_extra` of `config`.
 const DEADLINE_US: u64 = 12;

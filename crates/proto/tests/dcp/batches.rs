@@ -29,7 +29,8 @@ fn repeated(batch: u32, span: Duration) -> Vec<(Time, u32)> {
 /// times as much.
 #[test]
 fn one_fetch_for_each_packet_makes_four_gigabits() {
-    // Fetched one by one, packets are available after 2 us, 4 us and so on, the last of the span after 200 us.
+    // Fetched one by one, packets are available after 2 us, 4 us and so on. The last one within the span is
+    // available after 200 us.
     let span = Duration::from_us(201);
     let one_by_one = repeated(1, span);
     let expected: Vec<(Time, u32)> = (0..100).map(|i| (us(2 * (i + 1)), i as u32)).collect();
@@ -64,7 +65,7 @@ fn a_batch_is_bounded_by_the_queue_and_the_window() {
     assert_eq!(fetches(17, HUGE, 16), 2);
     assert_eq!(fetches(17, HUGE, 1), 17);
     // 100 packets were sent, and those whose headers came back are no longer in flight. In a window of 104 packets,
-    // awin therefore has room for 4 packets more than are to be retransmitted.
+    // awin therefore has room for 36 packets, while 32 packets wait for retransmission.
     assert_eq!(fetches(32, 104 * PACKET, 16), 2);
     // With a window of 80 packets there is no room, so that each of 17 fetches takes one entry. With 90 packets, the
     // first fetch takes the ten entries for which the window has room, and ten further fetches take one entry each.

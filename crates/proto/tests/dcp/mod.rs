@@ -78,7 +78,8 @@ fn closing(config: DcpConfig) -> (DcpSender, Arc<AtomicU64>) {
     (DcpSender::new(&config, &FACTS, ENDS, cc, AnyLb::ecmp(9)), now)
 }
 
-/// A sender whose requests are as long as the counter permits, and whose window was reduced to `window` afterwards.
+/// A sender whose requests are as long as the counter permits, since its window is still huge when the sender is built.
+/// Afterwards the window is `window`.
 fn narrowed(config: DcpConfig, window: u64) -> DcpSender {
     let (sender, now) = closing(config);
     now.store(window, Relaxed);

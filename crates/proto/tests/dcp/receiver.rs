@@ -141,7 +141,7 @@ fn a_new_round_counts_from_zero() {
     nothing(1, 3);
     nothing(0, 2);
     assert_eq!(receiver.take(&data(0, 7, 3, 0, 3)), (vec![ack(1)], vec![7]));
-    // The rRetryNo of the next message at the eMSN starts with 0. Packets that were counted before the eMSN reached
+    // The rRetryNo of each message starts with 0. Packets that were counted before the eMSN reached
     // their message stay counted.
     assert_eq!(receiver.take(&data(3, 8, 2, 1, 0)), (vec![], vec![]));
     assert_eq!(receiver.take(&data(6, 9, 2, 2, 0)), (vec![], vec![]));

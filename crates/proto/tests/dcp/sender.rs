@@ -40,7 +40,8 @@ fn messages_are_cut_and_acknowledged_by_their_msn() {
     assert_eq!(sender.counters(), SenderCounters::default());
 }
 
-/// Section 4.5: the counter has 14 bits. A message with more packets is split, and only its last request has the CQE.
+/// Section 4.5: the counter has 14 bits. A message with more packets than the counter can count is split, and only its
+/// last request has a CQE.
 #[test]
 fn a_message_beyond_the_counter_goes_in_parts() {
     let mut sender = sender(config());
@@ -65,7 +66,8 @@ fn a_message_beyond_the_counter_goes_in_parts() {
     assert_eq!(send(&mut sender, us(2)).into_iter().map(|(_, msn, _)| msn).max(), Some(3));
 }
 
-/// Section 4.3: a header causes the retransmission of its packet, ahead of new data, and of no other packet.
+/// Section 4.3: a header-only packet causes the retransmission of its data packet, ahead of new data, and of no other
+/// packet.
 #[test]
 fn a_header_brings_its_packet_and_no_other() {
     let mut sender = narrowed(config(), 6 * PACKET);
@@ -79,7 +81,7 @@ fn a_header_brings_its_packet_and_no_other() {
     answer(&mut sender, us(2), ack(1));
     assert_eq!(psns(&mut sender, us(2)), [6, 7], "complete, after all");
     assert_eq!(sender.counters().retransmissions, 2);
-    // A header has no effect if no packet with its PSN, MSN and retry number was sent.
+    // A header-only packet has no effect if no packet with its PSN, MSN and retry number was sent.
     let mut sender = super::sender(config());
     post(&mut sender, [4]);
     assert!(sender.poll_transmit(us(3)).is_some());
@@ -251,7 +253,7 @@ impl LoadBalancer for Log {
 }
 
 /// Section 4.3: retransmission and congestion control are decoupled, so that a trimmed packet is not reported as a loss
-/// to the congestion control. A timeout is.
+/// to the congestion control. A timeout is reported.
 #[test]
 fn what_congestion_control_and_the_balancer_hear() {
     let (log, paths) = (Log::default(), Log::default());

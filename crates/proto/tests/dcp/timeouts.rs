@@ -77,8 +77,8 @@ fn the_timer_waits_for_the_last_packet() {
     assert_eq!(sender.counters().timeouts, 1);
 }
 
-/// A choice of this implementation: a message does not time out while packets of it wait for retransmission or are
-/// being fetched. Waiting packets of later messages make no difference, and are sent before the new round.
+/// A choice of this implementation: no timeout occurs while packets of the oldest request wait for retransmission or
+/// are being fetched. Waiting packets of later messages make no difference, and are sent before the new round.
 #[test]
 fn a_message_with_packets_to_repeat_has_not_timed_out() {
     let mut sender = sender(config());
@@ -107,8 +107,8 @@ fn a_message_with_packets_to_repeat_has_not_timed_out() {
 }
 
 /// A header-only packet reports that a data packet was trimmed, so that the data packet no longer counts as in flight.
-/// Whether it is then retransmitted, or an ACK makes its retransmission unnecessary, the number of bytes in flight
-/// stays correct.
+/// Whether the data packet is then retransmitted, or an ACK makes the retransmission unnecessary, the number of bytes
+/// in flight stays correct.
 #[test]
 fn the_window_stays_whole() {
     for number in [0, 1] {
@@ -117,8 +117,8 @@ fn the_window_stays_whole() {
         assert_eq!(psns(&mut sender, us(0)), range(0..6));
         sender.handle_timeout(us(4_000));
         assert_eq!(psns(&mut sender, us(4_000)), range(0..3));
-        // A packet of the new round is trimmed. In the first case the new round goes on, and in the second an ACK for
-        // the old round makes it unnecessary.
+        // A packet of the new round is trimmed. In the first case it is retransmitted, and the round times out. In the
+        // second case an ACK for the old round makes the new round unnecessary.
         answer(&mut sender, us(4_001), header_only(1, 0, 1));
         match number {
             0 => {
@@ -132,8 +132,9 @@ fn the_window_stays_whole() {
     }
 }
 
-/// A choice of this implementation: a header of an earlier round is ignored. Otherwise both the round and the header
-/// would cause PSN 1 to be sent, and the receiver, which only counts, would take 0, 1, 1 for the whole message.
+/// A choice of this implementation: a header-only packet of an earlier round is ignored. Otherwise both the round and
+/// this packet would cause PSN 1 to be sent, and the receiver, which only counts, would take 0, 1, 1 for the whole
+/// message.
 #[test]
 fn a_late_header_of_an_earlier_round_asks_for_nothing() {
     let mut sender = sender(config());
@@ -260,7 +261,7 @@ fn a_timeout_repeats_all_requests_of_the_oldest_message() {
     time_out(&mut sender);
     let round = [(0, 0, 1), (1, 0, 1), (2, 0, 1), (3, 1, 1), (4, 1, 1), (5, 1, 1), (6, 2, 1)];
     assert_eq!(send(&mut sender, us(4_000)), round, "and nothing of the next message");
-    // All these requests have one timer, and there is one timeout.
+    // All these requests have one timer, so that one timeout was counted.
     assert_eq!(sender.next_timeout(), Some(us(8_000)));
     assert_eq!(sender.counters(), SenderCounters { retransmissions: 7, timeouts: 1, nacks: 0, fetches: 0 });
     // The new round contains all packets that were lost, so that the receiver completes the message.

@@ -81,7 +81,7 @@ mod receiving {
         assert_eq!(receiver.answers(us(0), &first), [ack(1, false, 0)]);
         assert_eq!(receiver.answers(us(1), &data(1)), []);
         assert_eq!(receiver.take(us(2), &data(0)), (vec![ack(2, false, 0)], false));
-        // That ACK covers PSN 1, so the next one follows four packets later.
+        // That ACK covers PSN 1, so the next ACK follows four packets later.
         for psn in 2..5 {
             assert_eq!(receiver.answers(us(3), &data(psn)), []);
         }
@@ -123,7 +123,7 @@ mod receiving {
     }
 
     /// The CNP interval ends at 60 us, 50 us after the first CNP. With `trailing_cnp`, the mark at 30 us causes one
-    /// CNP, with the first packet that arrives after the interval.
+    /// CNP, when the first packet arrives at 60 us or later.
     #[test]
     fn a_trailing_cnp_tells_of_a_mark_within_the_interval() {
         for trailing_cnp in [false, true] {

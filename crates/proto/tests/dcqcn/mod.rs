@@ -22,7 +22,8 @@ mod reaction_point {
     /// Rate and target rate in Gb/s, and alpha.
     type State = (f64, f64, f64);
 
-    /// A flow with DCQCN. Each call is made on a clone of the congestion control, which then replaces it.
+    /// A flow with DCQCN. Each call is made on a clone of the congestion control, which then replaces
+    /// the original.
     #[derive(Clone)]
     struct Flow(Dcqcn);
 
@@ -161,8 +162,8 @@ mod reaction_point {
         assert_eq!(flow.rate(us(6)), Rate(17_520_000_000));
     }
 
-    /// The target stops at the line rate. When the rate reaches it too, no increase is due any more. CNPs cannot cut
-    /// the rate below the lowest rate.
+    /// The target stops at the line rate. When the rate reaches the line rate too, no increase is due any more. CNPs
+    /// cannot cut the rate below the lowest rate.
     #[test]
     fn the_rate_stays_between_its_bounds() {
         let mut flow = Flow::new(DcqcnConfig { byte_counter: Bytes(0), ..paper_by_hand() }, 40);
@@ -301,8 +302,8 @@ mod reaction_point {
         assert_eq!(flow.next_increase(), Some(us(614)));
     }
 
-    /// The parameters of ConWeave's simulator, but with g = 1/4: an alpha timer of 1 us, checks for a cut every 4 us, a
-    /// timer of 300 us, F = 1, AI of 0.04 Gb/s and HAI of 0.1 Gb/s.
+    /// The parameters of ConWeave's simulator, but with g = 1/4: an alpha timer of 1 us, checks for a cut every 4 us,
+    /// an increase timer of 300 us, F = 1, AI of 0.04 Gb/s and HAI of 0.1 Gb/s.
     #[test]
     fn the_simulators_form_step_by_step() {
         let mut flow = Flow::new(DcqcnConfig { g: 0.25, ..DcqcnConfig::conweave() }, 100);
@@ -340,7 +341,7 @@ mod reaction_point {
         assert_state(&mut flow, us(1_522), (86.673_629_621, 87.263_533_135, 0.0));
     }
 
-    /// A CNP long after the last one waits for the next check, whose period continues from the first CNP.
+    /// A CNP long after the last one waits for the next check. There is a check every 4 us from the first CNP on.
     #[test]
     fn checks_for_a_cut_keep_their_rhythm() {
         let mut flow = Flow::new(DcqcnConfig { g: 0.25, ..DcqcnConfig::conweave() }, 100);
@@ -349,7 +350,7 @@ mod reaction_point {
         flow.cnp(us(102));
         assert_eq!(flow.rate(Time(us(105).0 - 1)), before);
         assert!(flow.rate(us(105)) < before);
-        // A CNP at the time of a check waits for the next one.
+        // A CNP at the time of a check waits for the next check.
         let before = flow.rate(us(109));
         flow.cnp(us(109));
         assert_eq!(flow.rate(Time(us(113).0 - 1)), before);
@@ -393,8 +394,8 @@ mod reaction_point {
         assert_state(&mut flow, us(452), (9.375, 18.75, 0.609375));
     }
 
-    /// Expiries of the byte counter lead back to the target as well. It counts from the NACK on, so that 249 packets
-    /// before the NACK do not count.
+    /// Expiries of the byte counter lead back to the target as well. The byte counter counts from the NACK on, so that
+    /// 249 packets before the NACK do not count.
     #[test]
     fn the_byte_counter_counts_from_the_last_nack() {
         let mut flow = Flow::new(paper_by_hand(), 40);
@@ -421,7 +422,7 @@ mod reaction_point {
         assert_state(&mut flow, us(14), (42.08984375, 100.0, 0.31640625));
     }
 
-    /// Themis-spraying, figure 2b: however many NACKs arrive, half the line rate remains. They do not prevent the
+    /// Themis-spraying, figure 2b: however many NACKs arrive, half the line rate remains. NACKs do not prevent the
     /// recovery from an earlier cut by CNPs.
     #[test]
     fn many_nacks_leave_half_the_line() {
@@ -464,8 +465,8 @@ mod reaction_point {
             let (rate, target, alpha) = flow.state(us(now));
             writeln!(table, "{now:>5} {:>12.3} {:>12.3} {alpha:>9.6}", rate * 1e3, target * 1e3).unwrap();
         }
-        // The NACK at 50 us finds the rate at half the target, so the timer of the NACK at 0 continues. The NACK at 400
-        // us finds a higher rate.
+        // The NACK at 50 us finds the rate at half the target, so the timer of the NACK at 0 us continues. The NACK at
+        // 400 us finds a higher rate.
         insta::assert_snapshot!(table, @r"
            us    rate Mb/s  target Mb/s     alpha
             0    50000.000   100000.000  1.000000
@@ -530,8 +531,8 @@ mod reaction_point {
 
     #[test]
     fn parameters_of_hpccs_simulator() {
-        // The values equal those of ConWeave's parameters until 404 us, when the rate first rises there. Here it
-        // first rises at 104 + 900 us.
+        // The values equal those of ConWeave's parameters until 404 us, when the rate first rises there. Here
+        // the rate first rises at 104 + 900 us.
         insta::assert_snapshot!(table(DcqcnConfig::hpcc()), @r"
           us    rate Mb/s  target Mb/s     alpha
            0   100000.000   100000.000  1.000000

@@ -98,8 +98,8 @@ fn the_sender_keeps_to_window_and_rate() {
         sender.handle_packet(us(20), &ack(acked));
     }
     // U = 1 + 1.05, so the window is 100,000 * 0.95 / 2.05 + 40 = 46,381 B. Nothing is sent before 54 of the 100
-    // packets are acknowledged. The remaining 46 are below the window, so a 47th is sent. At 46.381 Gb/s packets are
-    // 172.48 ns apart.
+    // packets are acknowledged. The remaining 46 packets in flight are below the window, so a 47th is sent. At 46.381
+    // Gb/s packets are 172.48 ns apart.
     assert_eq!(send_all(&mut sender, us(20), us(21)), []);
     sender.handle_packet(us(21), &ack(54));
     assert_eq!(send_all(&mut sender, us(21), us(22)), [us(21)]);

@@ -101,7 +101,7 @@ fn packets_in_order_share_an_ack() {
     assert_eq!(receiver.answers(&data(19)), [ack(20, 19)]);
 }
 
-/// Packets 3 and 2 request an ACK and arrive before packets 0 and 1. Each causes a SACK. Packets 0 and 1 fill the gap
+/// Packets 3 and 2 request an ACK and arrive before packets 0 and 1. Both cause SACKs. Packets 0 and 1 fill the gap
 /// and are acknowledged immediately, because a sender that has no more data waits until the ePSN passes its last
 /// packet. Packet 4 is in order again and causes no ACK, since `ack_every` is 100.
 #[test]

@@ -195,7 +195,7 @@ fn psn_of(packet: Packet) -> u32 {
     }
 }
 
-/// A packet without a SACKed one above it is not lost, whichever packets are missing below it.
+/// A packet without a SACKed packet above it does not count as lost, whichever packets are missing below it.
 #[test]
 fn only_what_has_a_sacked_packet_above_it_is_lost() {
     let mut sender = with(10);
@@ -303,7 +303,8 @@ fn a_timeout_may_take_all_that_is_in_flight_for_lost() {
 }
 
 /// As in simulators derived from ConWeave's, the first SACK causes the retransmission of all packets that are in flight
-/// and not SACKed, even of packets without a SACKed one above them. Later SACKs of the same recovery cause no more.
+/// and not SACKed, even of packets without a SACKed one above them. Later SACKs of the same recovery cause no
+/// retransmissions.
 #[test]
 fn a_sack_may_take_all_that_is_in_flight_for_lost() {
     let mut sender = posted(IrnConfig { sack_takes_all: true, ..config() }, 100);

@@ -59,7 +59,7 @@ fn a_window_that_grew_sends_two_by_the_path() {
     assert_eq!(send(&mut sender, us(16)), [(4, OTHER), (5, OTHER)]);
 }
 
-/// An ACK clocks out at most two packets. Further packets, for which a lost ACK made room, take random paths.
+/// An ACK clocks out at most two packets. Further packets, for which lost ACKs left room, take random paths.
 #[test]
 fn an_ack_lets_two_packets_go_at_most_by_its_path() {
     let mut sender = sender(10.0);
@@ -73,7 +73,7 @@ fn an_ack_lets_two_packets_go_at_most_by_its_path() {
 }
 
 /// A window of 10 - 1/2 admits only 9 packets. The second marked ACK makes it 9.0, and clocks out a packet on its own
-/// path, not on that of the first.
+/// path, not on the path of the first.
 #[test]
 fn a_path_that_is_marked_loses_a_packet() {
     let mut sender = sender(10.0);
@@ -167,8 +167,8 @@ fn a_path_that_is_more_than_delta_late_gets_no_packet() {
     assert_eq!(send(&mut sender, us(8)), [(100, GOOD)]);
     answer(&mut sender, us(8), GOOD, ack(8, 0));
     assert_eq!(send(&mut sender, us(8)), [(101, GOOD)]);
-    // The late packet is no longer in flight, and the window is a packet smaller. Therefore neither this ACK nor
-    // another one clocks out an additional packet.
+    // The late packet is no longer in flight, but the window is a packet smaller, so that there is no room for another
+    // packet.
     answer(&mut sender, us(8), OTHER, ack(7, 0));
     assert_eq!(send(&mut sender, us(8)), []);
     answer(&mut sender, us(8), GOOD, ack(41, 0));
@@ -180,7 +180,7 @@ fn a_path_that_is_more_than_delta_late_gets_no_packet() {
     assert_eq!(send(&mut sender, us(8)), []);
 }
 
-/// An ACK of a lower PSN does not lower the highest acknowledged one.
+/// An ACK of a lower PSN does not lower the highest acknowledged PSN.
 #[test]
 fn the_highest_psn_stays() {
     let mut sender = sender(100.0);

@@ -66,8 +66,8 @@ fn data_like(psn: u32) -> Packet {
     Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000).with_ev(7)
 }
 
-/// Everything from the ePSN on is retransmitted in order, as answers clock it out, and new packets follow. Two
-/// packets may still be in flight when the sender goes back, and count as in flight until they are answered.
+/// Everything from the ePSN on is retransmitted in order, and new packets follow. Two packets may still be in flight
+/// when the sender goes back, and count as in flight until they are answered.
 #[test]
 fn what_follows_is_sent_again_and_then_what_is_new() {
     let mut sender = busy(4);
@@ -107,8 +107,8 @@ fn only_a_packet_that_left_since_makes_the_sender_go_back_again() {
     assert_eq!(burst(&mut sender, us(18)), [1]);
 }
 
-/// An acknowledgement overtook the NACK. It does not cover the refused packet, whose retransmission nothing else
-/// requests.
+/// An acknowledgement overtook the NACK. The acknowledgement does not cover the refused packet, and nothing but the
+/// NACK requests its retransmission.
 #[test]
 fn a_nack_for_less_than_is_acknowledged_is_obeyed_as_well() {
     let mut sender = busy(4);
@@ -135,7 +135,7 @@ fn what_is_acknowledged_meanwhile_is_left_out() {
 }
 
 /// An ACK of a PSN far below the highest acknowledged one does not count as late if it is for a copy that was
-/// retransmitted at 9 us. If it is for an earlier copy, it counts, and its path gets no packet.
+/// retransmitted at 9 us. If it is for an earlier copy, it counts as late, and its path gets no packet.
 #[test]
 fn a_packet_that_was_sent_again_is_not_late() {
     for (sent_at, goes) in [(us(9), true), (Time(us(9).0 - 1), false)] {
@@ -182,7 +182,7 @@ fn a_timeout_sends_everything_again() {
     assert_eq!((counters.timeouts, counters.retransmissions), (1, 4));
 }
 
-/// A window of 4 packets has 3 packets after the timeout.
+/// A window of 4 packets shrinks to 3 packets at the timeout.
 #[test]
 fn a_timeout_takes_a_packet_off_the_window() {
     let mut sender = sender(4.0);
@@ -236,8 +236,8 @@ fn a_sender_that_went_back_and_has_not_sent_yet_has_a_timeout() {
 #[test]
 fn a_lost_packet_holds_no_place_after_recovery() {
     let mut sender = busy(4);
-    // PSN 0 is lost, 1 to 3 are acknowledged, and 4 to 6 follow. The receiver is taken to have six slots, so that it
-    // refuses PSN 6.
+    // PSN 0 is lost, PSNs 1 to 3 are acknowledged, and PSNs 4 to 6 follow. The receiver is taken to have six slots, so
+    // that it refuses PSN 6.
     for psn in 1..4 {
         answer(&mut sender, us(9), 7, ack(psn, 0));
     }

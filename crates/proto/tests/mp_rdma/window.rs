@@ -30,7 +30,7 @@ fn told() -> (MpRdmaSender, Arc<Mutex<Vec<String>>>) {
     (MpRdmaSender::new(&config(), &FACTS, ENDS, cc, paths(0.0)), log)
 }
 
-/// Computed by hand, in packets: 4 are in flight. Four ACKs add 1/4, 1/4.25, 1/4.485 and 1/4.708, which makes 4.921 and
+/// Computed by hand, in packets: the window is 4. Four ACKs add 1/4, 1/4.25, 1/4.485 and 1/4.708, which makes 4.921 and
 /// not yet 5. The fifth ACK adds 1/4.921 and makes it 5.124.
 #[test]
 fn an_ack_adds_a_packet_a_window() {
@@ -46,7 +46,7 @@ fn an_ack_adds_a_packet_a_window() {
 }
 
 /// The window falls from 4 packets to 3.5, so that only 3 may be in flight. The second ACK makes it 3.0 and clocks
-/// out a packet. It goes on to 2.5, 2.0, 1.5 and 1.0, and no lower.
+/// out a packet. Further ACKs make it 2.5, 2.0, 1.5 and 1.0, and no lower.
 #[test]
 fn a_marked_ack_takes_half_a_packet() {
     let mut sender = sender(4.0);
@@ -74,8 +74,8 @@ fn the_window_is_one_for_all_paths() {
     assert_eq!(burst(&mut sender, us(8)), [3], "2.0");
 }
 
-/// An ACK of an out-of-order packet clocks out a packet, as that of an in-order packet does. The PSNs that the ACK
-/// acknowledges cumulatively clock out no packets.
+/// An ACK clocks out one packet, whether its packet arrived in order or not. The PSNs that the ACK acknowledges
+/// cumulatively clock out no packets.
 #[test]
 fn acks_count_and_not_what_they_acknowledge() {
     let mut sender = sender(4.0);
@@ -91,7 +91,7 @@ fn acks_count_and_not_what_they_acknowledge() {
     assert_eq!(burst(&mut sender, us(8)), [7]);
 }
 
-/// The ACK of PSN 1 overtakes that of PSN 0. When the latter arrives, its packet no longer counts as in flight.
+/// The ACK of PSN 1 overtakes the ACK of PSN 0. When the ACK of PSN 0 arrives, PSN 0 no longer counts as in flight.
 #[test]
 fn an_ack_that_was_overtaken_counts_once() {
     let mut sender = sender(4.0);
@@ -128,7 +128,7 @@ fn the_congestion_control_is_told_of_each_ack_as_a_packet() {
     assert_eq!(burst(&mut sender, us(0)), psns(0..4));
     answer(&mut sender, us(8), 7, ack(0, 1));
     answer(&mut sender, us(8), 7, marked(3, 1));
-    // The next ACK is that of a duplicate, and the one after it acknowledges PSNs 1 and 2.
+    // The next ACK answers a duplicate, and the ACK after that acknowledges PSNs 1 and 2.
     answer(&mut sender, us(8), 7, ack(0, 1));
     answer(&mut sender, us(8), 7, ack(1, 3));
     // The congestion control gets no report of a NACK for which a packet can be sent.
@@ -137,8 +137,8 @@ fn the_congestion_control_is_told_of_each_ack_as_a_packet() {
     assert_eq!(*log.lock().unwrap(), [told(false), told(true), told(false), told(false)]);
 }
 
-/// A late ACK changes the window like any ACK, and then shrinks it by one packet, which is the packet that it could
-/// clock out.
+/// A late ACK changes the window like any ACK, and then shrinks the window by one packet instead of clocking out a
+/// packet.
 #[test]
 fn a_late_ack_takes_a_packet_off_the_window() {
     let (mut sender, log) = told();
@@ -173,7 +173,7 @@ fn window_that_is_not_used_is_lost() {
 }
 
 /// After 500 us without a packet in flight, the window is the initial one. After a microsecond less, it has 1.46
-/// packets, as above.
+/// packets, as in the test above.
 #[test]
 fn after_a_pause_the_window_is_that_of_the_start() {
     for (pause, expected) in [(499, psns(4..5)), (500, psns(4..8))] {

@@ -94,7 +94,7 @@ fn a_window_of_acknowledgements_raises_the_window_by_the_gains() {
     assert!((8_473.0 * 0.95..8_473.0).contains(&half), "{half}");
     let fair = gained_by_a_window(10_500);
     assert!((24_208.0 * 0.9..24_208.0).contains(&fair), "{fair}");
-    // With a single part, the increase is exactly its sum divided by the window.
+    // Acknowledged in a single part, the window grows by exactly 8,473 B.
     let mut source =
         Source::new(&NsccConfig { eta: 0.0, initial_window: "1bdp".parse().unwrap(), ..sharp() });
     source.ack_of(0, 14_000, FACTS.base_rtt + Duration::from_ns(5_250), false, true);
@@ -114,8 +114,8 @@ fn the_window_grows_by_eta_each_period() {
     }
 }
 
-/// If the average delay is twice the target, the window is cut to 0.6. At 1.25 times the target it is cut to 0.84, and
-/// from 2.67 times on to 0.5. There is at most one cut per base RTT.
+/// If the average delay is twice the target, the window is cut to 60 %. At 1.25 times the target it is cut to 84 %, and
+/// from 2.67 times the target on to 50 %. There is at most one cut per base RTT.
 #[test]
 fn the_decrease_follows_the_average_once_a_round_trip() {
     for (delay_ns, share) in [(21_000, 0.6_f64), (13_125, 0.84), (28_035, 0.5), (100_000, 0.5)] {
@@ -134,7 +134,7 @@ fn the_decrease_follows_the_average_once_a_round_trip() {
     assert_eq!(source.cc.window(), 262_500);
 }
 
-/// After a whole window of bytes without queueing, each acknowledged byte adds fi_scale immediately.
+/// After a whole window of bytes without queueing, each acknowledged byte adds fi_scale bytes immediately.
 #[test]
 fn the_window_grows_fast_after_a_window_without_queueing() {
     let config = NsccConfig { alpha: 0.0, eta: 0.0, initial_window: "1packets".parse().unwrap(), ..sharp() };

@@ -65,7 +65,7 @@ fn number(repr: &Repr) -> u32 {
 
 fn with_ticks(mut repr: Repr, headers: Headers, tick: Duration) -> Repr {
     match &mut repr {
-        // The header-only packets of DCP carry no time.
+        // Trimmed packets of DCP carry no time.
         Repr::Trimmed { sent_at, .. } if headers == Headers::Dcp => *sent_at = Time::ZERO,
         Repr::Data { sent_at, .. }
         | Repr::Trimmed { sent_at, .. }

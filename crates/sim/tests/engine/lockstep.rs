@@ -252,7 +252,7 @@ fn coarse_timers_are_none_of_pacing() {
     }
 }
 
-/// The deviation of the clock of a node with the given seed, in parts per billion.
+/// The deviation of a node's clock in a run with this seed, in parts per billion.
 fn off(seed: u64, node: u64, ppm: u64) -> i128 {
     i128::from(stream(seed, node, Purpose::Clock).up_to(2_000 * ppm)) - 1_000 * i128::from(ppm)
 }

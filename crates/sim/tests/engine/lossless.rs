@@ -378,8 +378,7 @@ fn half_a_cable_that_is_down_loses_what_pauses_would_have_saved() {
     assert!(down(true).is_ok());
 }
 
-/// The computed headroom is sufficient for any latency of the link, and exceeds that of the worst case by less than a
-/// packet.
+/// The smallest headroom that the check accepts exceeds the need of the worst case by less than a packet.
 #[test]
 fn the_headroom_asked_for_is_tight_within_a_packet() {
     let checked = |bytes: u64| {

@@ -168,9 +168,9 @@ fn a_lossy_path_is_left() {
         assert!(run.completion_us < whole * 1.01, "{rule}: {} us", run.completion_us);
         hits.push(run.retransmissions);
     }
-    // If the entropy value stayed in use, 2,000 packets would take the path, and 400 would be lost. The first loss comes
-    // after about five packets. A plane carries 29 packets in 10 us, of which the path loses 6, until the loss is detected:
-    // after 20 to 40 us by packets out of order, and after 70 to 90 us by a timeout.
+    // If the entropy value stayed in use, 2,000 packets would take the path, and 400 would be lost. The first loss
+    // comes after about five packets. A plane carries 29 packets in 10 us, of which the path loses 6, until the loss
+    // is detected: after 20 to 40 us by packets out of order, and after 70 to 90 us by a timeout.
     assert!(hits[..2].iter().all(|&lost| (1..30).contains(&lost)), "{hits:?}");
     assert!((1..60).contains(&hits[2]), "{hits:?}");
     assert!(hits[1] < hits[2], "a later packet of the path tells sooner than a timeout: {hits:?}");
@@ -256,10 +256,10 @@ bytes = "8MB"
     let whole = finish_one(&text(""), &[]).run.completion_us;
     let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"20us\"\n";
     let run = finish_one(&text(fault), &[]).run;
-    // A quarter of the entropy values name the dead uplink: 26 of 104 in use, and 6 of 24 backups. Each of the first loses its
-    // packets until a timeout of 58.8 us retires it. Those of the 6 that take their places lose theirs in a second round.
-    // Answers of receivers below the dead link are lost too, until a probe finds another path, which may cost a third
-    // timeout. The windows, which have lost a packet with each loss, must then grow again.
+    // A quarter of the entropy values name the dead uplink: 26 of 104 in use, and 6 of 24 backups. Each of the 26
+    // loses its packets until a timeout of 58.8 us retires it. A backup among the 6 that takes such a place loses its
+    // own in a second round. Answers of receivers below the dead link are lost too, until a probe finds another path,
+    // which may cost a third timeout. The windows, which have lost a packet with each loss, must then grow again.
     let most = whole + 3.0 * 58.8 + time_to_fill(7.35, 367.5e3, 4202.0);
     assert!(
         run.retransmissions > 0 && run.completion_us < most,
@@ -272,9 +272,10 @@ bytes = "8MB"
 /// rate of the NIC, queues would hold eight times as much, and the incast would have more than 5,000 timeouts of
 /// packets that only wait.
 ///
-/// Switches trim whatever they lose here, so that no loss must be inferred. With the rule of the scheme (1.5 windows of
-/// packets out of order), 5 % of the retransmissions are of packets that were not lost, and the incast takes 6 % longer:
-/// windows have only a few packets, and more packets than 1.5 windows overtake one that waits in a queue of 1.5 BDP.
+/// Switches trim whatever they lose here, so that no loss must be inferred. With the rule of the scheme (1.5 windows
+/// of packets out of order), 5 % of the retransmissions are of packets that were not lost, and the incast takes 6 %
+/// longer: windows have only a few packets, and more packets than 1.5 windows overtake one that waits in a queue of
+/// 1.5 BDP.
 #[test]
 fn an_incast_on_eight_planes_has_no_timeout() {
     let text = r#"
@@ -307,7 +308,8 @@ bytes = "4MB"
     assert!(run.peak_queue_bytes < 200_000, "1.5 BDP of a plane, not of the NIC: {}", run.peak_queue_bytes);
 }
 
-/// Without latencies, a window lasts as long as the shortest packet takes on a link. Here that is a NACK of 20 B.
+/// Without latencies, a synchronisation window lasts as long as the shortest packet takes on a link. This packet is a
+/// NACK of 20 B.
 #[test]
 fn nacks_may_be_shorter_than_probes() {
     let text = "schemes = [\"mrc\"]\nseeds = [1]\n[topology]\nkind = \"fat-tree\"\nhosts = 16\nlink = \"100Gbps\"\n\

@@ -291,7 +291,7 @@ fn nvlink_of_the_topology_is_the_default() {
     assert_eq!(told.jobs[0].ranks, 4);
 }
 
-/// The workload `nccl-tests` is a sweep over sizes. Each of its points is a collective of that size.
+/// The workload `nccl-tests` is a sweep over sizes. Each point of the sweep is a collective of one size.
 #[test]
 fn nccl_tests_are_collectives_of_each_size() {
     let of = |keys: &str| {

@@ -45,7 +45,7 @@ fn extra(result: &RunResult, name: &str) -> f64 {
     *result.run.extra.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", result.run.extra))
 }
 
-/// The smallest and the largest total over the curves of ToR 0's uplinks.
+/// The smallest and the largest of the sums over the curve of each uplink of ToR 0.
 fn spread(result: &RunResult) -> (f64, f64) {
     let mut sums: std::collections::BTreeMap<&str, f64> = Default::default();
     for row in result.series.iter().filter(|row| row.entity.starts_with("tor:0/up")) {

@@ -1,5 +1,5 @@
-//! Slow receivers, pause storms and the PFC watchdog, compared with closed forms. Packets have 4,096 B of payload and 78 B
-//! of headers. Links have a latency of 500 ns, and switches have none.
+//! Slow receivers, pause storms and the PFC watchdog, compared with closed forms. Packets have 4,096 B of payload and
+//! 78 B of headers. Links have a latency of 500 ns, and switches have none.
 
 use super::clusters::{AT_400G, scenario};
 use super::support::*;
@@ -14,8 +14,8 @@ const LATENCY: u64 = 500_000;
 const LONGEST_PAUSE: u64 = 65_535 * 64 * AT_400G;
 const MS: u64 = 1_000 * US;
 
-/// RoCEv2 with a static threshold of 20 packets in an ample buffer, without marks, and with an ACK at the end of a message
-/// only.
+/// RoCEv2 with a static threshold of 20 packets in an ample buffer, without marks, and with an ACK at the end of a
+/// message only.
 const LOSSLESS: &str = r#"
 "rocev2.fabric.pfc" = { buffer = "100MB", threshold = "20packets", resume = "2packets", WATCHDOG }
 "rocev2.transport.ack_every" = 65535
@@ -154,8 +154,9 @@ fn the_last_pause_of_a_storm_expires() {
     // The pause comes before the first packet, so all 256 leave the switch from the end of the pause on.
     let free = arrives(2) + LONGEST_PAUSE;
     assert_eq!(result.flows[0].delivery_ps, Some(free + 256 * T + LATENCY));
-    // The switch pauses host 0 on the arrival of packet 20 (counted from 0), at 21 T + 500 ns. The pause takes effect after
-    // the frame and the latency, and packet k begins at k T: those below 21 + (2 * 500 ns + FRAME) / T = 32.99 have begun.
+    // The switch pauses host 0 on the arrival of packet 20 (counted from 0), at 21 T + 500 ns. The pause takes effect
+    // after the frame and the latency, and packet k begins at k T: those below 21 + (2 * 500 ns + FRAME) / T = 32.99
+    // have begun.
     assert_eq!(result.run.faults[0].packets_slowed, 33);
 }
 

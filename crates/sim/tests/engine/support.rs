@@ -74,7 +74,7 @@ pub fn peers() -> Option<PathBuf> {
     folder
 }
 
-/// The text of a file below that folder.
+/// The text of a file below `folder`.
 pub fn peer_file(folder: &std::path::Path, name: &str) -> String {
     let path = folder.join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
@@ -122,7 +122,7 @@ pub fn time_on_wire(bytes: u64, rate: u64) -> u64 {
     (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(rate)) as u64
 }
 
-/// One directed link of a path from the sender to the receiver.
+/// One directed link of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
     /// The rate in bits per second.

@@ -84,7 +84,7 @@ fn out_of_events_and_packets() {
     }
 }
 
-/// The run has only a curve with a point per event, whose number of points ends it before any time limit.
+/// The run has one curve, with a point per event. The limit on points ends the run before any time limit does.
 #[test]
 fn out_of_room_for_curves() {
     let measures = "[[measure]]\nseries = \"sender-rtt\"\nqps = \"all\"\n";

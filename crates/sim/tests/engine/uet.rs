@@ -41,7 +41,7 @@ fn messages(all: impl IntoIterator<Item = String>) -> String {
     format!("kind = \"messages\"\n{}", all.into_iter().collect::<String>())
 }
 
-/// Hosts across the fabric, `senders` of them, send 2 MB each to host 0 at the same time.
+/// `senders` hosts send 2 MB each to host 0 at the same time.
 fn incast(senders: u32) -> String {
     format!("kind = \"incast\"\ndegree = {senders}\ntarget = 0\nbytes = \"2MB\"\n")
 }
@@ -70,16 +70,17 @@ fn short_flows_take_as_long_as_in_uet_htsim() {
     }
 }
 
-/// The fabric and the hosts of uet-htsim's test: hosts 0 to 14 of 16 send to host 15, with 64 entropy values. The link of host
-/// 15 needs 2,440 us for 15 messages, and the path 4.7 us or more.
+/// The fabric and the hosts of uet-htsim's test: hosts 0 to 14 of 16 send to host 15, with 64 entropy values. The link
+/// of host 15 needs 2,440 us for 15 messages, and the path 4.7 us or more.
 ///
-/// Under RCCC pulls are paced at 0.99 of the link, so that the last flow ends before 2,440 / 0.99 + 14 = 2,479 us. Under NSCC the
-/// last flow is alone at the end. Without queueing its window grows by 4 MTU * a * b = 16.9 KB per round trip, so that even from
-/// nothing it is a BDP (175 KB) after 10.4 round trips, half of which the link is idle: 2,440 + 14 + 73 = 2,527 us. uet-htsim
-/// has 2,478.5 us for NSCC, 2,464.4 us for RCCC and 2,462.9 us for both together.
+/// Under RCCC pulls are paced at 0.99 of the link, so that the last flow ends before 2,440 / 0.99 + 14 = 2,479 us.
+/// Under NSCC the last flow is alone at the end. Without queueing its window grows by 4 MTU * a * b = 16.9 KB per
+/// round trip, so that even from nothing it is a BDP (175 KB) after 10.4 round trips, half of which the link is idle:
+/// 2,440 + 14 + 73 = 2,527 us. uet-htsim has 2,478.5 us for NSCC, 2,464.4 us for RCCC and 2,462.9 us for both
+/// together.
 ///
-/// Under RCCC all flows end at about the same time, and that from under the receiver's ToR first (2,368 us in uet-htsim).
-/// Under NSCC the shorter round trip of this flow gives it a larger share (1,273.6 us).
+/// Under RCCC all flows end at about the same time. The flow from under the receiver's ToR ends first, after 2,368 us
+/// in uet-htsim. Under NSCC the shorter round trip of this flow gives it a larger share, and it ends after 1,273.6 us.
 #[test]
 fn an_incast_of_15_keeps_the_link_of_its_target_busy() {
     let workload = "kind = \"incast\"\ndegree = 15\ntarget = 15\nbytes = \"2MB\"\n";
@@ -160,7 +161,7 @@ bytes = "500KB"
 
 /// NSCC that records the window after its first quick adapt, if this happens in the first 60 us. Later quick adapts do
 /// not count. The last period of a message delivers few bytes, so that a trim in an earlier period may cause a quick
-/// adapt there.
+/// adapt in the last one.
 struct Recorded {
     inner: Nscc,
     windows: Arc<Mutex<Vec<u64>>>,
@@ -193,8 +194,8 @@ impl CongestionControl for Recorded {
     }
 }
 
-/// Runs an incast with three seeds. Returns the number of senders with a quick adapt within 60 us, and the mean of their
-/// windows right after it, in packets.
+/// Runs an incast with three seeds. Returns the number of senders with a quick adapt within 60 us, and the mean of
+/// their windows right after it, in packets.
 fn quick_adapts(senders: u32) -> (usize, f64) {
     let windows = Arc::new(Mutex::new(Vec::new()));
     let shared = Arc::clone(&windows);
@@ -258,8 +259,8 @@ fn slow_links_cost_oblivious_spraying_most() {
     assert!(reps < coalesced, "{reps}, {coalesced} with one ACK for 16 KiB");
 }
 
-/// Requests and pulls take many paths (uet-htsim), so that a dead link does not stop a queue pair that waits for credit. Those of
-/// `eqds` take another path once one is lost.
+/// Requests and pulls take many paths (uet-htsim), so that a dead link does not stop a queue pair that waits for
+/// credit. The requests and pulls of `eqds` take another path once one of them is lost.
 #[test]
 fn a_dead_link_does_not_stop_credit() {
     for link in ["tor:0/up:0", "tor:0/up:1"] {

@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub enum Outcome {
     /// The reader refused the scenario with this error.
     Refused(String),
-    /// The scenario ran, and each of its runs ended in this way.
+    /// The scenario ran. The list has the kind of end of each run.
     Ran(Vec<&'static str>),
 }
 

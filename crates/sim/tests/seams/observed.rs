@@ -1,4 +1,4 @@
-//! Tests that an observer sees all events and changes nothing.
+//! Tests that an observer changes nothing, and sees the same on any number of threads.
 
 use super::support::{on, scenario};
 use anabranch_sim::base::{LinkId, QpId};
@@ -119,7 +119,7 @@ fn of_a_run_that_fails_it_has_seen_what_there_was() {
     assert!(seen.delivered > 0 && seen.last > Time(9_000_000), "{seen:?}");
 }
 
-/// A curve with a point in each microsecond may have ten points, so the run ends after 10 us at most.
+/// A curve with a point in each microsecond may have ten points, so the run ends after at most 10 us.
 #[test]
 fn a_run_that_has_too_many_points_gives_the_observer_back() {
     let text = format!(

@@ -303,7 +303,7 @@ fn the_resolved_form_names_them_with_all_their_parameters() {
 
 #[test]
 fn what_is_wrong_is_told_where_it_stands() {
-    // The line of `[[observer]]` is line 18.
+    // `[[observer]]` is in line 18.
     for (written, expected) in [
         ("kind = \"lgo\"", "t.toml:19:1: unknown kind \"lgo\"\n  write: kind = \"log\""),
         (

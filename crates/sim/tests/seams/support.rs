@@ -15,7 +15,7 @@ pub fn on(threads: usize) -> Control {
     Control { threads, ..Control::default() }
 }
 
-/// Runs all points on one thread and on two. The results must be equal.
+/// Runs all points on one thread and on two. The digests must be equal.
 pub fn results(scenario: &Scenario) -> Vec<RunResult> {
     let finish = |point: &_, threads| run(point, &on(threads)).unwrap_or_else(|e| panic!("{e}"));
     let points = scenario.points().unwrap();

@@ -5,8 +5,7 @@ use super::*;
 
 const KEYS: &str = "format = \"simai\"\nchunk = \"1MB\"";
 
-/// The completion time of a built-in collective among this number of ranks that is alone in the network, in
-/// picoseconds.
+/// The completion time in picoseconds of a built-in collective among `ranks` ranks, alone in the network.
 fn alone(ranks: u32, algorithm: &str, bytes: u64) -> u64 {
     let chunk = if algorithm == "alltoall" { "" } else { "\nchunk = \"1MB\"" };
     collective(ranks, &format!("algorithm = \"{algorithm}\"\nbytes = \"{bytes}B\"{chunk}"))
@@ -62,7 +61,7 @@ fn a_broadcast_is_from_the_first_rank_of_its_tensor_group() {
         let ranks = if suffix.is_empty() { tensor } else { 2 };
         assert_eq!(cct(4, KEYS, &file), alone(ranks, "broadcast-ring", 81_720), "{tensor}{suffix}");
     }
-    // Ranks only wait for collectives in which they receive data, and the first rank receives none.
+    // The first rank receives nothing. For this rank, the collective ends with the acknowledgement of its message.
     let file = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 all_gpus: 2\n1\n\
                 norm -1 0 BROADCAST 4086 0 NONE 0 0 NONE 0 0\n";
     assert_eq!(cct(2, KEYS, file), THERE + BACK);

@@ -444,7 +444,7 @@ fn published_files_run_to_their_end() {
     assert!(large.contains("without_pipeline = true"), "{large}");
 }
 
-/// The examples in `examples/jobs`. A step of the GPT has 50 million packets, so its workload is only built.
+/// The examples in `examples/jobs`. A step of the GPT has about 190 million packets, so its workload is only built.
 #[test]
 fn examples_are_jobs() {
     let read = |name: &str| {

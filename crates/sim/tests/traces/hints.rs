@@ -42,8 +42,8 @@ struct Mistake {
     written: (&'static str, &'static str),
     /// The line that the error names, or 0 if it names none.
     line: usize,
-    /// The end of the error message: the correction with its context. It is empty if the message itself states what to
-    /// remove.
+    /// The end of the error message: the correction with its context. It is empty if the message itself contains the
+    /// correction or states what to remove.
     help: &'static str,
     /// The text of the correction, and its place.
     write: (&'static str, FixPlace),
@@ -109,7 +109,7 @@ fn follow(kind: FileFormat, mistake: &Mistake) -> String {
     let Err(error) = read(kind, &wrong, "") else { panic!("nothing is wrong with:\n{wrong}") };
     assert_eq!((error.span.file.as_str(), error.span.line.unwrap_or(0)), (name(kind), line), "{error}");
     assert_eq!(error.help().as_deref().unwrap_or_default(), help, "{error}");
-    // If there is no correction, the message states what to remove.
+    // If `help` is empty, the message itself contains the correction or states what to remove.
     let message = &error.message;
     let says = |line: &str| match help.is_empty() {
         true => message.contains(line) || message.contains("remove one"),
@@ -189,7 +189,7 @@ const NOT_FOLLOWED: &[(&str, &str)] = &[
     ("msccl.rs", "it is no XML"),
 ];
 
-/// The texts in the source code of the file readers that stand before the text of a problem or of its correction.
+/// The code before the text of a problem or of its correction, in the source files of the file readers.
 const CALLS: [&str; 5] =
     ["Problem::with_text(", "Problem::with_value(", "Fix::text(", "Fix::value(", "message = format!("];
 

@@ -211,7 +211,8 @@ fn a_job_within_servers_runs_and_says_that_the_network_has_nothing_of_it() {
     assert_eq!(one.run.digest, three.run.digest);
 }
 
-/// A file with two data-parallel groups of expert pairs in each of two pipeline stages.
+/// A file with two pipeline stages. Each stage has four tensor groups of two ranks, and each expert group joins two
+/// tensor groups.
 fn staged() -> String {
     let text = simai(
         2,

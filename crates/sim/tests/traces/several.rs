@@ -68,7 +68,7 @@ fn jobs_are_placed_on_what_earlier_ones_leave() {
         drawn.insert(all);
     }
     assert!(drawn.len() > 15);
-    // In a list of jobs, a single job gets the same hosts as that job alone.
+    // The only job of a list gets the same hosts as a job that is given without a list.
     let alone = format!(
         "schemes = [\"reps\"]\nseeds = [3]\n[topology]\n{fabric}\n[workload]\nkind = \"trace\"\nformat = \"goal\"\n{random}\n"
     );
@@ -149,8 +149,8 @@ fn jobs_that_make_no_sense_are_explained() {
     assert!(alone.contains("unknown key \"start\" in [workload]"), "{alone}");
 }
 
-/// An operation of a binary GOAL file: its type, peer, size, tag and CPU, and the operations that wait for its end or its
-/// start.
+/// An operation of a binary GOAL file: its type, peer, size, tag and CPU, and the operations that wait for its end or
+/// its start.
 type Operation<'a> = (u8, u32, u64, u32, u8, &'a [u32], &'a [u32]);
 
 /// The binary GOAL file of these ranks, as LogGOPSim's `txt2bin` would write it.
@@ -203,8 +203,8 @@ fn of_binary(file: Vec<u8>) -> Result<u64, String> {
     run_in(&Folder([("job".to_owned(), file)].into()), &text, 1).map(|result| result.jobs[0].cct_ps.unwrap())
 }
 
-/// A file with a request, an answer after computing on another CPU, and a message that only waits for the start of another
-/// one.
+/// A file with a request, an answer after computing on another CPU, and a message that only waits for the start of
+/// another one.
 fn answered() -> Vec<u8> {
     binary(&[
         &[(1, 1, 4086, 7, 0, &[], &[2]), (2, 1, 4086, 8, 0, &[], &[]), (1, 1, 4086, 9, 0, &[], &[])],

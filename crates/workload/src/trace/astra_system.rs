@@ -192,8 +192,8 @@ struct Phase {
     bytes: u64,
 }
 
-/// The phases of the collective `name` in a dimension. A direct collective is an AllToAll of blocks, and a direct
-/// AllReduce consists of two of them.
+/// The phases of the collective `name` in a dimension, or among all ranks if `dim` is `None`. A direct collective is an
+/// AllToAll of blocks, and a direct AllReduce consists of two of them.
 fn step(name: &str, by: Implementation, dim: Option<usize>, bytes: u64) -> Result<Vec<Phase>, Problem> {
     let of = |algorithm| Phase { algorithm, dim, bytes };
     let phases = match (name, by) {

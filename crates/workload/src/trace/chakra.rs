@@ -32,7 +32,7 @@ use reader::Reader;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The text for the files of all ranks and for the file of groups. Each file has its name in errors.
+/// The text for the files of all ranks and for the file of groups. Errors name the file.
 ///
 /// # Errors
 /// A file is malformed, or a node cannot be simulated.

@@ -234,8 +234,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Adds the messages of collectives. Each message waits for its dependencies in the plan, and for the node of its
-    /// rank.
+    /// Adds the messages of collectives. Each message waits for its dependencies in the plan, and for the
+    /// collective's node in the sending rank.
     fn add_collectives(&mut self) {
         let mut plans: BTreeMap<(&str, u64, u64, Layout), Plan> = BTreeMap::new();
         let graph = self.graph;
@@ -279,7 +279,7 @@ impl<'a> Lowering<'a> {
             let over = self.ends[rank as usize][node as usize];
             gates.iter().for_each(|gate| self.builder.activate_after(begins, *gate));
             if let Some(over) = over {
-                // A rank that has nothing to send or to receive must also reach the collective.
+                // The start of the node counts as well, since a rank may have nothing to send or to receive.
                 self.builder.activate_after(begins, over);
                 self.builder.set_needs(over, ends + 1);
             }

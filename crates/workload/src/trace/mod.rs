@@ -183,7 +183,8 @@ impl TraceSpec {
         graph.divide(&system).map_err(|what| WorkloadError::file(&self.file, what))
     }
 
-    /// Notes on those parts of the file `system` that are not simulated. `text` is the text of this file.
+    /// A note on the keys of the file `system` that are not simulated, if there are any. `text` is the text of the
+    /// file.
     pub fn notes_of_system(&self, text: &str) -> Option<String> {
         astra_system::note(self.system.as_deref()?, text)
     }
@@ -239,7 +240,7 @@ impl RankOrder {
     }
 }
 
-/// The rule for which streams of a GPU compute concurrently.
+/// Whether the streams of a GPU compute concurrently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Streams {
@@ -290,8 +291,7 @@ pub enum Format {
     Chakra,
 }
 
-/// The text that represents the Chakra files of all ranks and the file of their groups. Each file has its name in
-/// errors.
+/// The text that represents the Chakra files of all ranks and the file of their groups. Errors name the file.
 ///
 /// # Errors
 /// A file is malformed, or a node cannot be simulated.
@@ -369,7 +369,7 @@ impl SendEnds {
         [("posted", SendEnds::Posted), ("acknowledged", SendEnds::Acknowledged)];
 }
 
-/// The chunk length and the algorithms for collectives for which the trace gives none.
+/// The chunk length and the algorithms of collectives, for traces that give none.
 #[derive(Clone, Copy)]
 struct CollectiveRules<'a> {
     /// The largest length of a message in bytes.
@@ -379,7 +379,7 @@ struct CollectiveRules<'a> {
 }
 
 impl CollectiveRules<'_> {
-    /// The algorithm of a collective of `bytes` bytes whose default is `usual`.
+    /// The algorithm of a collective of `bytes` bytes. The default is `usual`.
     fn algorithm(&self, usual: Algorithm, bytes: u64) -> Algorithm {
         let applies = |other: &&AlgorithmFrom| {
             other.min_bytes.0 <= bytes && other.algorithm.collective() == usual.collective()

@@ -18,10 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The length of a signal in bytes. A semaphore is a number of 64 bits.
 const SIGNAL: u64 = 8;
-/// The length of a read request in bytes, which is that of InfiniBand's header for it (RETH).
+/// The length of a read request in bytes, which is the length of InfiniBand's RETH.
 const READ: u64 = 16;
-/// The bytes of packets divided by the bytes of their data. Packets have a flag for each word of data, which is as long
-/// as the word.
+/// The bytes of packets divided by the bytes of their data. Each word of data has a flag of the same length.
 const PACKET: u64 = 2;
 /// An operation that ends immediately.
 const NOTHING: Op = Op::Compute { takes: Duration::ZERO, processor: None };
@@ -87,8 +86,8 @@ struct Message {
     to: u32,
     /// The node that receives the message, once it exists.
     received: Option<u32>,
-    /// Whether the message is a put. A wait for a later signal between the same ranks also waits for it, unless the
-    /// signal is relaxed.
+    /// Whether the message is a put. A wait for a later signal between the same ranks also waits for the put, unless
+    /// the signal is relaxed.
     is_put: bool,
 }
 
@@ -147,8 +146,9 @@ struct Position<'a> {
 struct BlockSync {
     /// The uses of each barrier. The key is the barrier and the number of the use.
     barriers: BTreeMap<(u32, usize), BarrierUse>,
-    /// The nodes that release each semaphore. The next field has the nodes that acquire it.
+    /// The nodes that release each semaphore.
     released: BTreeMap<u32, Vec<u32>>,
+    /// The nodes that acquire each semaphore.
     acquired: BTreeMap<u32, Vec<u32>>,
 }
 
@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
         number
     }
 
-    /// The node at which a message has arrived at the receiving rank.
+    /// The node that receives a message. It is added if it does not exist yet.
     fn received(&mut self, message: usize) -> u32 {
         let Message { from: (from, send), to, received, .. } = self.messages[message];
         received.unwrap_or_else(|| {

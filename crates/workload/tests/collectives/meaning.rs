@@ -33,7 +33,7 @@ fn every_algorithm_means_what_it_says_for_2_to_64_ranks_in_any_order() {
     }
 }
 
-/// In addition, no rank ever has more than `depth` chunks in flight to another rank.
+/// The runs also check that no rank ever has more than `depth` chunks in flight to another rank.
 #[test]
 fn with_a_depth_it_means_the_same() {
     for (name, algorithm) in

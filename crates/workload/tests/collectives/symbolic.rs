@@ -127,7 +127,8 @@ impl Collective {
         run.result()
     }
 
-    /// The collective without activation `nth` of `owner`, so that the message that it starts waits for one event less.
+    /// The collective without activation `nth` of message `owner`. The messages that the activation starts then wait
+    /// for one event less.
     pub fn without(&self, owner: usize, nth: usize) -> Collective {
         let mut workload = self.workload.clone();
         let message = &mut workload.messages[owner];
@@ -256,7 +257,7 @@ impl<'a> Run<'a> {
         run
     }
 
-    /// The position in the data of the pieces of a rank between two cuts.
+    /// The range in `data` of a rank's pieces between two cuts.
     fn span(&self, rank: usize, (from, to): (usize, usize)) -> std::ops::Range<usize> {
         let first = rank * (self.of.cuts.len() - 1);
         (first + from) * self.of.ranks..(first + to) * self.of.ranks

@@ -4,8 +4,8 @@
 //! - Lost TAIL: held packets are released shortly after the estimated arrival of the TAIL, and a CLEAR is sent, since
 //!   the source ToR waits for one. In the paper "the TAIL or the T_resume timer packet" becomes a CLEAR (section 3.4;
 //!   in the public simulator only the TAIL does). The epoch of the TAIL counts as complete.
-//! - A TAIL or another packet of the old path that arrives after this release is forwarded immediately. It is out of order,
-//!   but holding it has no benefit. The TAIL triggers another CLEAR, in case the first one was lost.
+//! - A TAIL or another packet of the old path that arrives after this release is forwarded immediately. It is out of
+//!   order, but holding it has no benefit. The TAIL triggers another CLEAR, in case the first one was lost.
 //! - A retransmission is treated like any packet: it carries the epoch and phase in which it passes the source ToR.
 //! - A packet of an earlier epoch is forwarded immediately, ahead of held packets, since it was sent before them.
 //! - A packet of a later epoch may arrive while packets are held, if the queue pair was idle before its CLEAR arrived.
@@ -259,8 +259,8 @@ impl Destination {
     }
 }
 
-/// Forwards a packet. A forwarded packet is sent before those in `out`, so a packet that overtook them (`outran`) is
-/// appended to `out` instead.
+/// Forwards a packet. With [`Verdict::Forward`], it would be sent before the packets in `out`. A packet that overtook
+/// them (`outran`) is therefore appended to `out`.
 fn in_order(packet: &Packet, at: &Passage, outran: bool, out: &mut Vec<Emitted>) -> Verdict {
     if !outran {
         return Verdict::Forward;

@@ -96,13 +96,13 @@ impl Stamp {
     }
 }
 
-/// Encodes a data packet's `stamps`: the time at which the packet passed the source ToR in the lower 16 bits, and the
-/// time at which its TAIL did in the upper 16 bits.
+/// Encodes a data packet's `stamps`. The lower 16 bits are the time at which the packet passed the source ToR. In a
+/// rerouted packet, the upper 16 bits are the time at which the TAIL passed the source ToR.
 pub(super) fn stamps(passed: Stamp, tail: Stamp) -> u32 {
     u32::from(tail.0) << 16 | u32::from(passed.0)
 }
 
-/// Decodes a data packet's `stamps` into the times at which the packet and its TAIL passed the source ToR.
+/// Decodes a data packet's `stamps` into the times at which the packet and the TAIL passed the source ToR.
 pub(super) fn of_stamps(stamps: u32) -> (Stamp, Stamp) {
     (Stamp(stamps as u16), Stamp((stamps >> 16) as u16))
 }

@@ -17,8 +17,8 @@ pub(super) struct Source {
     qps: Vec<Option<Route>>,
     /// The ToR of each host, learnt from that ToR's control packets. Hardware knows it from routing.
     tors: BTreeMap<HostId, HostId>,
-    /// The time until which a path (destination ToR, port) is not chosen after an ECN mark. It has nothing to do with
-    /// PFC.
+    /// The time until which a path (destination ToR, port) is avoided after an ECN mark. This pause has nothing to do
+    /// with PFC.
     paused: BTreeMap<(HostId, u8), Time>,
     random: Stream,
     pub counts: Counts,
@@ -140,8 +140,9 @@ impl Source {
                 route.epoch = route.epoch.next();
             }
             // The reply time is based on the unloaded round trip between the two ToRs of the queue pair, which the
-            // public simulator has for each destination ToR. It is 4 us over four links of 1 us ("the ToR-to-ToR basis
-            // propagation delay", appendix B.1), for which the paper has a theta_reply of 8 us (table 3).
+            // public simulator has for each destination ToR. This round trip is 4 us over four links of 1 us ("the
+            // ToR-to-ToR basis propagation delay", appendix B.1), for which the paper has a theta_reply of 8 us (table
+            // 3).
             let reply_within = self.distances.round_trip_to(route.dst) + self.reply_extra;
             route.phase = Phase::AwaitingReply(at.now + reply_within);
             (header.epoch, header.port) = (route.epoch, route.port);
@@ -166,7 +167,7 @@ impl Source {
                 self.counts.replies_in_time += 1;
                 route.phase = Phase::Over;
             }
-            // A late reply means a slow path, even if no packet has passed since the deadline.
+            // A late reply does not end the wait, so that the next packet still tries to leave the slow path.
             (WordKind::Reply(_), _) => self.counts.replies_late += 1,
             (WordKind::Clear(epoch), Phase::Rerouted(_)) if epoch == route.epoch => route.phase = Phase::Over,
             (WordKind::Clear(_), _) => {}

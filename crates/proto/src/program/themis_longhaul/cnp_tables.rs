@@ -28,7 +28,7 @@
 //! - A slot is released when its flow returns to normal. With `expiry` it is also released when no CNP has arrived for
 //!   that time ("expired register entries", section V-B). Packets of the flow may still loop then, and may be
 //!   overtaken.
-//! - The control plane requests one entry per flow at a time.
+//! - Each flow has at most one pending installation in the control plane.
 //! - Entries do not expire, so that a flow keeps its lower alpha and the next congestion throttles it faster. When
 //!   the store is full, a new flow replaces the idle one with the oldest last CNP. A flow is idle if it had no CNP
 //!   for longer than beta, and if it has returned to normal or had no packet for as long. If none is idle, the new

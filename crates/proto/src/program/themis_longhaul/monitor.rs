@@ -122,7 +122,7 @@ pub struct HandshakeMonitor {
 }
 
 impl HandshakeMonitor {
-    /// A monitor with `registers` empty registers, or one if that is 0.
+    /// A monitor with `registers` empty registers, or with one if `registers` is 0.
     pub fn new(registers: u32, random: &mut Stream) -> Self {
         HandshakeMonitor {
             registers: vec![TcpRegister::Empty; registers.max(1) as usize].into_boxed_slice(),
@@ -171,8 +171,8 @@ impl HandshakeMonitor {
             self.counters.unverified += 1;
             return MonitorVerdict::Forward;
         }
-        // Section IV: the switch sends a RST, so that the client connects again, and records the connection. The
-        // client's first ACK may arrive twice.
+        // Section IV: the switch records the connection, and sends a RST so that the client connects again. If the same
+        // ACK arrives twice, the second one overwrites the connection's own record.
         let was_other =
             !matches!(register, TcpRegister::Empty) && register != TcpRegister::Recorded(fingerprint);
         self.counters.overwritten += u64::from(was_other);
@@ -224,7 +224,7 @@ fn slot_of(now: Time) -> u64 {
     now.0 / COOKIE_SLOT.0
 }
 
-/// A keyed hash of the addresses, ports and time slot. It stands for the switch's hash, which also has few rounds. It
+/// A keyed hash of the addresses, ports and time slot. It represents the switch's hash, which also has few rounds. It
 /// is not cryptographically secure.
 fn hash(secret: u64, segment: &Segment, slot: u64) -> u64 {
     /// 2^64 divided by the golden ratio: an odd number without a pattern in its bits.

@@ -10,8 +10,8 @@
 //! - The CNP is sent when the packet that caused it leaves, and has that packet's entropy value, since it is made from
 //!   a copy of the packet. It has the size of an ACK, because the copy is truncated to its header. The authors'
 //!   simulator delays the CNP by 2 us.
-//! - The TCP client is the requester, and the daemons of its data centre report it to the external switch of that
-//!   data centre (with `both_ends`, also to that of the server's).
+//! - The TCP client is the requester. Its daemon reports the queue pair to the external switch of the requester's data
+//!   centre, and with `both_ends` also to the external switch of the responder's data centre.
 
 use super::config::PnpConfig;
 use super::monitor::{HandshakeMonitor, MonitorCounters, MonitorVerdict, Segment, TcpFlags};
@@ -47,7 +47,7 @@ struct Counts {
     marks_cleared: u64,
     cnps: u64,
     marks_within_interval: u64,
-    /// Marked packets without an entry, of flows between data centres whose daemons report to this switch.
+    /// Marked packets without an entry. Only flows between data centres count, if daemons report them to this switch.
     marks_without_entry: u64,
 }
 

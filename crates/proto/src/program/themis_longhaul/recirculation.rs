@@ -117,8 +117,8 @@ impl Recirculation {
         self.max_bytes
     }
 
-    /// Serves a packet that joins at `now` and has a serialisation time of `time`. Returns the time at which it
-    /// returns.
+    /// Serves a packet that joins at `now` and has a serialisation time of `time`. The result is the packet's return
+    /// time.
     fn serve(&mut self, now: Time, time: Duration) -> Time {
         self.free_at = self.free_at.max(now) + time;
         self.free_at + self.latency

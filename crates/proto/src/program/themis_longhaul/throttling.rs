@@ -150,8 +150,8 @@ impl FlowState {
         self.packet_time = now;
         // A returning packet passes the ingress, like any packet.
         self.check_quiet(now, rules);
-        // The rule is the same after the flow has returned to normal while copies were looping. Retransmissions of
-        // go-back-N have then overtaken these copies, which stay in order among themselves.
+        // The rule of a recovering flow also applies to copies that still loop after the flow has returned to normal.
+        // Retransmissions of go-back-N have then overtaken these copies, which stay in order among themselves.
         loops > 0 && (self.status == FlowStatus::Throttled || !self.needs_no_loop(psn, rules))
     }
 
@@ -161,7 +161,8 @@ impl FlowState {
         self.last_sent = Some(psn);
     }
 
-    /// Whether a packet of a recovering flow cannot overtake another, or is allowed to do so (appendix D).
+    /// Whether a packet of a recovering flow may be released immediately, because it overtakes no other packet or
+    /// because overtaking is allowed (appendix D).
     fn needs_no_loop(&self, psn: u32, rules: &Throttling) -> bool {
         match rules.recovery {
             Recovery::Rate => self.last_sent.is_some_and(|last| last.wrapping_add(1) == psn),

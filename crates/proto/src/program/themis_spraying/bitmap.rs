@@ -55,7 +55,7 @@ impl ProxyBitmap {
             return;
         }
         debug_assert!(start - self.start <= self.window, "more acknowledged than the window holds");
-        // Appendix A: the base bit of the half that the pointer leaves flips.
+        // Appendix A: when the pointer leaves a half, the base bit of that half flips.
         for half in self.start / self.window..start / self.window {
             let base = &mut self.base[half as usize % 2];
             *base = !*base;

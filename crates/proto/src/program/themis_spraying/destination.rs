@@ -23,11 +23,11 @@ pub(super) struct Destination {
 
 #[derive(Default)]
 pub(super) struct DestinationCounters {
-    /// NACKs forwarded immediately.
+    /// NACKs that were forwarded immediately as valid.
     pub(super) valid: u64,
     /// NACKs that were dropped, since their packet was delivered.
     pub(super) invalid: u64,
-    /// NACKs that were stashed (or dropped, without lazy dropping), since it is not known whether their packet was
+    /// NACKs that were stashed (or dropped, without lazy dropping), since it was not known whether their packet was
     /// lost.
     pub(super) undetermined: u64,
     /// Stashed NACKs that were forwarded, since a later packet of the same path proved the loss.

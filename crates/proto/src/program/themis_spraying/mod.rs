@@ -25,9 +25,9 @@ use source::Source;
 /// The bit of [`Packet::tag`] that makes a NACK a Path Avoidance Signal (section 4.4).
 pub const PATH_AVOIDANCE_SIGNAL: u16 = 1 << 0;
 
-/// The bit of [`Packet::tag`] that Themis-S sets in the data packets that it sprays. At egress, where Themis-D works,
-/// the bit is set in packets from other ToRs and not in packets of the ToR's own hosts. Only the former count (section
-/// 5).
+/// The bit of [`Packet::tag`] that Themis-S sets in the data packets that it sprays. At the egress ports to hosts, the
+/// bit is set in packets from other ToRs but not in packets of the ToR's own hosts. Themis-D ignores data packets
+/// without the bit (section 5).
 pub const SPRAYED: u16 = 1 << 1;
 
 parameters! {

@@ -15,7 +15,7 @@ pub(super) struct Source {
     reroute: bool,
     avoidance_window: u32,
     qps: ByQp<QueuePair>,
-    /// Salt of the hash that stands for ECMP's.
+    /// Salt of the hash that determines base paths.
     salt: u64,
     random: Stream,
     pub(super) counters: SourceCounters,
@@ -107,7 +107,7 @@ impl Source {
     }
 }
 
-/// The base path P_base, from a hash of the queue pair that stands for ECMP's.
+/// The base path P_base. It is a hash of the queue pair, which replaces ECMP's hash.
 fn base_path(salt: u64, qp: QpId, dst: HostId, paths: u32) -> u32 {
     stream(salt, u64::from(dst.0) << 32 | u64::from(qp.0), Purpose::EcmpSalt).below(paths)
 }

@@ -2,7 +2,7 @@
 
 use crate::psn_set::PsnSet;
 
-/// A sender whose packets may be acknowledged in any order. Every PSN below `unacked` is acknowledged.
+/// A sender whose packets may be acknowledged in any order.
 pub(in crate::transport) trait Acknowledging {
     /// The lowest PSN that is not acknowledged, and the set of acknowledged PSNs above it.
     fn acknowledged(&mut self) -> (&mut u32, &mut PsnSet);

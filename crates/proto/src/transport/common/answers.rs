@@ -4,7 +4,7 @@ use super::interface::Ends;
 use crate::packet::{Packet, Repr};
 use anabranch_base::{Bytes, Duration, HostId, QpId, Time};
 
-/// The fields of a packet that a receiver's answer to it echoes.
+/// The fields of a packet that the receiver's answer echoes.
 #[derive(Clone, Copy)]
 pub(in crate::transport) struct Cause {
     pub ev: u16,
@@ -38,7 +38,7 @@ pub(in crate::transport) struct Answers {
 }
 
 impl Answers {
-    /// A maker of packets that have `bytes` bytes on the wire, unless the caller changes their size.
+    /// The packets have `bytes` bytes on the wire, unless the caller changes their size.
     pub fn new(ends: Ends, bytes: Bytes) -> Self {
         Answers { qp: ends.qp, sender: ends.src, bytes: bytes.0 as u16 }
     }
@@ -81,8 +81,8 @@ impl NotificationPoint {
         }
     }
 
-    /// Handles an unmarked packet. If the interval is over, it causes the CNP that was suppressed for an earlier marked
-    /// packet.
+    /// Handles an unmarked packet. If the interval is over, this packet causes the CNP that was suppressed for an
+    /// earlier marked packet.
     pub fn trail(&mut self, now: Time, ev: u16) {
         if self.held_back {
             self.notify(now, ev);

@@ -62,7 +62,7 @@ impl Arrivals {
     }
 }
 
-/// Messages that have arrived in part. Each is delivered when its last packet arrives.
+/// Messages that have arrived in part. Each is delivered when its last missing packet arrives.
 pub(in crate::transport) struct AnyOrder(SmallVec<[PartialMessage; 2]>);
 
 struct PartialMessage {

@@ -4,7 +4,7 @@ use super::interface::OutOfPsns;
 use super::payload_range::PayloadRange;
 use anabranch_base::MessageId;
 
-/// The largest distance from the lowest unacknowledged PSN to the PSN after the newest one, for `sack`, `eqds`,
+/// The largest distance from the lowest unacknowledged PSN to the first PSN that was never sent, for `sack`, `eqds`,
 /// `strack` and `rack-tlp`. It bounds the memory of a queue pair whose lowest packet is lost repeatedly.
 pub(in crate::transport) const MAX_SPAN: u32 = 1 << 16;
 

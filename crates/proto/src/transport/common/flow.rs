@@ -151,8 +151,8 @@ impl Flow {
     }
 
     /// Whether a packet requests an immediate ACK. It does so if the sender can send nothing more without an ACK. It
-    /// also does if, at the current rate, the receiver's coalescing would delay the ACK by more than half an RTO, which
-    /// could let the RTO expire.
+    /// also does so if, at the current rate, the receiver's coalescing would delay the ACK by more than half an RTO,
+    /// which could let the RTO expire.
     #[inline]
     fn requests_ack(&mut self, now: Time, goes_on: bool) -> bool {
         !goes_on || (self.paces && self.cc.rate(now).is_some_and(|rate| rate.0 < self.slow_rate))

@@ -28,8 +28,8 @@ pub struct UetReceiver {
     /// The lowest and the highest PSN that arrived since the last ACK that answered no probe, and the last packet.
     /// The bitmap of one ACK can cover both PSNs. None if no packet arrived since then.
     recent: Option<Recent>,
-    /// The PSN after the highest one that requested an ACK while packets below it were missing, or 0. The ACK is sent
-    /// once these packets have arrived.
+    /// The PSN after the highest one that requested an ACK while packets below it were missing, or 0. Another ACK is
+    /// sent once these packets have arrived.
     requested_end: u32,
     open: AnyOrder,
     due: Option<PendingAnswer>,
@@ -48,10 +48,10 @@ pub struct UetReceiver {
     uncounted: u64,
 }
 
-/// ACK_Gen_Min_Pkt_Add: the least number of bytes that a packet counts towards the next ACK.
+/// ACK_Gen_Min_Pkt_Add: the least number of bytes with which a packet counts towards the next ACK.
 pub(in crate::transport) const LEAST_COUNTED: u64 = 1_024;
 
-/// Number of PSNs that one ACK covers.
+/// Number of PSNs that the bitmap of one ACK covers.
 const SPAN: u32 = 64;
 
 #[derive(Clone, Copy)]
@@ -71,7 +71,7 @@ struct Trigger {
 
 #[derive(Clone, Copy)]
 enum PendingAnswer {
-    /// An ACK for all packets that arrived since the last one.
+    /// An ACK for all packets that arrived since the last ACK.
     Ack,
     /// An ACK for a probe. Its base is the one that the probe requests, but not below the ePSN.
     ProbeAck(u32, Trigger),

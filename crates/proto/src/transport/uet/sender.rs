@@ -31,7 +31,7 @@ pub struct UetSender {
     /// Bytes that were sent, minus those that the receiver has counted and those declared lost. It is negative for a
     /// while if packets were declared lost that had arrived.
     in_flight: i64,
-    /// `bytes_received` of the newest ACK in full. The wire carries its lower 32 bits.
+    /// `bytes_received` of the newest ACK, extended from the 32 bits of the wire to 64 bits.
     received: u64,
     /// CACK_PSN + 1: every PSN below it is acknowledged.
     unacked: u32,
@@ -45,13 +45,13 @@ pub struct UetSender {
     lost_from: u32,
     /// A PSN below which no packet on its first transmission is outstanding.
     oldest: u32,
-    /// The PSN after the highest one that is known to have arrived, or that an answered probe followed.
+    /// The PSN after the highest one that is known to have arrived, or that was sent before an answered probe.
     received_end: u32,
     /// `next` at the time of the last probe.
     probe_end: u32,
-    /// The end of the recovery of inferred losses, which lasts until every PSN below this one is acknowledged.
+    /// The recovery of inferred losses lasts until every PSN below this one is acknowledged.
     recovery_end: u32,
-    /// The end of the PSNs that the recovery of inferred losses has examined.
+    /// The recovery of inferred losses has examined every PSN below this one.
     recovered_end: u32,
     mpr: u32,
     /// Whether the congestion control sets a rate, which `pacer` enforces.
@@ -409,9 +409,9 @@ impl UetSender {
         self.next < self.outgoing.end() && self.next - self.unacked < self.mpr
     }
 
-    /// Whether the packet that was just counted requests an ACK (flag AR), if it is not a retransmission. It does if
-    /// nothing more can be sent before an ACK or a pull arrives, or if the window is below the number of bytes for
-    /// which the receiver waits.
+    /// Whether a new packet, which is already counted as in flight, requests an ACK (flag AR). It does if nothing more
+    /// can be sent before an ACK or a pull arrives, or if the window is below the number of bytes for which the
+    /// receiver waits.
     #[inline]
     fn requests_ack(&self) -> bool {
         !self.window_allows()
@@ -443,7 +443,7 @@ impl UetSender {
     fn take_new(&mut self, now: Time, ev: u16) {
         self.start_timers(now);
         if self.acked.make_room(self.unacked, self.next) {
-            // Both sets have equal sizes, so that no two PSNs in the range share a bit.
+            // `lost` has the size of `acked`, so that no two PSNs of the range share a bit.
             self.lost.make_room(self.unacked, self.next);
         }
         self.copies.record_first(self.unacked, self.next, now, ev);
@@ -504,7 +504,7 @@ impl UetSender {
         None
     }
 
-    /// The time at which the earliest timeout of a retransmission is due.
+    /// The earliest time at which an outstanding retransmission times out.
     fn oldest_retransmission(&mut self) -> Option<Time> {
         while let Some((due, psn)) = self.copies.first_again() {
             if self.is_outstanding(psn) && self.copies.due(psn) == due {
@@ -556,7 +556,7 @@ impl Acknowledging for UetSender {
         }
         if self.is_lost(psn) {
             // The packet was not lost. The received bytes include it, so the sent bytes must include it too. UET leaves
-            // it subtracted twice, so that the window would stay too wide by this packet.
+            // it subtracted twice, which makes the window too wide by this packet.
             self.lost.remove(psn);
             self.lost_count -= 1;
             self.in_flight += i64::from(self.outgoing.packet_info(psn).bytes);

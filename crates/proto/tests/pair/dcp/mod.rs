@@ -59,8 +59,8 @@ fn one_trim_costs_a_round_trip_and_one_packet() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A lost data packet leaves no header, so that the whole message is retransmitted after the timeout, and no other
-/// packet is.
+/// A lost data packet leaves no header, so that the whole message is retransmitted after the timeout, and no packet
+/// of another message is.
 #[test]
 fn one_loss_costs_a_timeout_and_its_message() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(100, calm_ends());
@@ -136,8 +136,8 @@ impl Ends for DcpEnds {
 
     /// Timeouts double during network faults, so that the current one may then be as long as all faults together.
     /// After that, a request needs one round in which all of its packets arrive. While the timeout is below the
-    /// spread of the delays, rounds may overlap, but from the eighth retry on it doubles. Sixteen rounds suffice for
-    /// the paths that are generated.
+    /// spread of the delays, rounds may overlap, but from the eighth retry on the timeout doubles. Sixteen rounds
+    /// suffice for the paths that are generated.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let turn = schedule.turn();
@@ -187,7 +187,7 @@ impl Schedule<DcpEnds> {
         let in_window = self.cc().window() / PACKET;
         let (in_window, tracked) = (u32::try_from(in_window).unwrap_or(u32::MAX), self.ends.tracked.max(1));
         let counted = (1 << self.ends.counter_bits) - 1;
-        // If the window has between one and two packets per tracked request, a share is two packets.
+        // If the window has more than one packet per tracked request, but fewer than two, a share is two packets.
         let in_pairs = in_window > tracked && in_window / tracked == 1;
         let share = if in_pairs { 2 } else { in_window / tracked }.clamp(1, counted);
         for (psn, planned) in self.planned().into_iter().enumerate() {

@@ -9,7 +9,7 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`DcpReceiver`] whose every answer is compared with that of the model.
+/// A [`DcpReceiver`] whose every answer is compared with the model's answer.
 pub struct CheckedReceiver {
     receiver: DcpReceiver,
     cnp_interval: Duration,
@@ -17,7 +17,7 @@ pub struct CheckedReceiver {
     exactly_once: bool,
     requests: Vec<Request>,
     tracked: usize,
-    /// For each MSN, the counted round and those of its PSNs that arrived.
+    /// For each MSN, the counted round, and the PSNs that arrived in this round.
     rounds: Vec<(u8, BTreeSet<u32>)>,
     /// The PSNs that have arrived untrimmed at any time.
     arrived: BTreeSet<u32>,

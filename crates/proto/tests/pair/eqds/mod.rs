@@ -1,7 +1,7 @@
 //! The `eqds` transport, including the pull pacer of the receiver's host.
 //!
 //! The reliability of `eqds` is that of `sack`, which has models of its own. Here a `sack` sender or receiver runs
-//! beside each `eqds` one. It gets the same calls, except those that only concern credit.
+//! beside each `eqds` sender or receiver, and gets the same calls, except those that only concern credit.
 
 mod receiver;
 mod sender;
@@ -108,7 +108,7 @@ impl Schedule<EqdsEnds> {
         self.path.lb(&LbConfig::Ops(OpsConfig { evs: 65_536 }), &environment)
     }
 
-    /// A window that never limits, so that only credit does.
+    /// A window so large that only credit limits the sender.
     fn cc(&self) -> AnyCc {
         let window = Size::Bytes(Bytes(1 << 40));
         CcConfig::Constant(ConstantConfig { window }).build(&self.path.facts())

@@ -8,7 +8,7 @@ use anabranch_proto::transport::{EqdsSender, PayloadRange, SackSender, Sender as
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// An [`EqdsSender`]. Each of its packets must equal the packet of a `sack` sender, and must have credit.
+/// An [`EqdsSender`]. Each of its data packets must equal the packet of a `sack` sender, and must have credit.
 pub struct CheckedSender {
     sender: EqdsSender,
     twin: SackSender,

@@ -8,7 +8,7 @@ use anabranch_proto::transport::{GoBackNReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`GoBackNReceiver`] whose every answer is compared with that of the model.
+/// A [`GoBackNReceiver`] whose every answer is compared with the model's answer.
 pub struct CheckedReceiver {
     receiver: GoBackNReceiver,
     ack_every: u32,
@@ -17,7 +17,7 @@ pub struct CheckedReceiver {
     planned: Vec<Planned>,
     /// The ePSN.
     expected: u32,
-    /// Number of packets that have arrived in order since the last answer, which carried the ePSN.
+    /// Number of packets that have arrived in order since the last ACK or NACK.
     unreported: u32,
     /// The time of the last NACK for the ePSN.
     nacked: Option<Time>,

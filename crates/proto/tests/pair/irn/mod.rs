@@ -83,7 +83,7 @@ fn one_loss_costs_a_round_trip_and_one_packet() -> Result<(), TestCaseError> {
         schedule.path.faults.dropped = vec![400];
         let outcome = Run::new(&schedule).finish()?;
         // The loss of the last packet leaves no gap. If the receiver waits for more packets, a timeout is also needed
-        // to get the acknowledgement of the packets that arrived before it.
+        // to get the acknowledgement of the packets that arrived before the lost one.
         prop_assert_eq!(outcome.timeouts, if ack_every == 1 { 1 } else { 2 });
         prop_assert!(outcome.finished >= calm.finished + schedule.ends.rto_low, "{:?}", outcome);
         if ack_every == 1 {
@@ -109,7 +109,7 @@ fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
             late.push(other);
         }
     }
-    // Packet 101 reveals the loss of packet 100, which is retransmitted a round trip after packet 101 was sent.
+    // Packet 101 reveals the loss of packet 100. Packet 100 is retransmitted a round trip after packet 101 was sent.
     let round = schedule.path.longest_round().0 / schedule.path.wire.0;
     prop_assert_eq!(late, vec![101 + round]);
     Ok(())

@@ -12,7 +12,7 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`IrnSender`] whose every answer is compared with that of the model.
+/// An [`IrnSender`] whose every answer is compared with the model's answer.
 pub struct CheckedSender {
     sender: IrnSender,
     ends: IrnEnds,
@@ -189,7 +189,7 @@ impl Sending for CheckedSender {
             self.cc.handle_sent(now, packet.wire_bytes);
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
-        // The sender may request more ACKs than necessary.
+        // A paced sender may request more ACKs than necessary.
         let must_ask = self.lost().is_none() && (self.next == self.end || !self.windows_allow());
         prop_assert!(ack_now || !must_ask, "{psn} asks for no ACK");
         prop_assert!(paces || must_ask == ack_now, "{psn} asks for an ACK");

@@ -48,7 +48,7 @@ fn a_path_that_loses_nothing_but_order_sees_no_timeout() {
 }
 
 /// Ten packets are sent during the largest jitter of one packet. A large bitmap has room for them, and a bitmap of a
-/// single slot refuses them.
+/// single slot refuses those that arrive out of order.
 #[test]
 fn a_bitmap_that_is_too_small_makes_the_sender_go_back() -> Result<(), TestCaseError> {
     for (bitmap, fits) in [(400, true), (1, false)] {
@@ -88,7 +88,8 @@ fn one_loss_costs_a_nack_or_near_the_end_a_timeout() -> Result<(), TestCaseError
 }
 
 /// If the copy that a NACK caused is lost as well, packets that were sent after it cause further NACKs, and the
-/// message takes more than one further round trip. The loss of any other packet beside the first takes at most one.
+/// message takes more than one further round trip. The loss of any other packet beside the first takes at most one
+/// further round trip.
 #[test]
 fn a_packet_lost_twice_costs_another_nack() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends(128));
@@ -103,7 +104,8 @@ fn a_packet_lost_twice_costs_another_nack() -> Result<(), TestCaseError> {
             late.push(other);
         }
     }
-    // The packet is retransmitted a round trip after packet 164 was sent, which is the first one without a slot.
+    // Packet 164 is the first one without a slot. The lost packet is retransmitted a round trip after packet 164 was
+    // sent.
     let again = 164 + schedule.path.longest_round().0 / schedule.path.wire.0;
     prop_assert_eq!(late, vec![again]);
     Ok(())

@@ -60,8 +60,8 @@ fn a_later_packet_of_its_path_tells_of_a_loss() -> Result<(), TestCaseError> {
             schedule.path.faults.dropped = vec![lost];
             schedule.path.in_order = true;
             let outcome = Run::new(&schedule).finish()?;
-            // The dropped packet may be a probe or a request. It is then not retransmitted, and `lost` does not count
-            // it.
+            // The dropped packet may be a probe or a request. It is then not retransmitted, and `outcome.lost` does not
+            // count it.
             let counts = (outcome.retransmissions, outcome.timeouts);
             prop_assert_eq!(counts, (outcome.lost, 0), "packet {} of {}", lost, evs);
         }

@@ -11,7 +11,7 @@ use anabranch_proto::transport::{PayloadRange, RackTlpSender, Sender as _, Sende
 use anabranch_proto::{Packet, PathFacts, Repr};
 use proptest::prelude::*;
 
-/// A [`RackTlpSender`] whose every answer is compared with that of the model.
+/// A [`RackTlpSender`] whose every answer is compared with the model's answer.
 pub struct CheckedSender {
     sender: RackTlpSender,
     ends: RackTlpEnds,
@@ -296,7 +296,7 @@ impl Sending for CheckedSender {
             self.cc.handle_sent(now, packet.wire_bytes);
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
-        // The sender may request more ACKs than necessary.
+        // A paced sender may request more ACKs than necessary.
         let waits = !self.lost.is_empty() || self.next() < self.end;
         let must_ask = !waits || !self.windows_allow(PACKET);
         prop_assert!(ack_now || !must_ask, "{psn} asks for no ACK");

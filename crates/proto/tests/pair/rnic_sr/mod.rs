@@ -79,7 +79,8 @@ fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// A gap is repaired a round trip after it shows, by a NACK, and two packets are retransmitted.
+/// A gap is repaired a round trip after it shows, by a NACK, and two packets are retransmitted (perhaps only one if the
+/// gap is next to the last packet).
 #[test]
 fn one_loss_costs_a_round_trip_and_two_packets() -> Result<(), TestCaseError> {
     for ack_every in [1, 4, 100] {
@@ -116,8 +117,8 @@ fn without_nacks_a_loss_costs_a_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// There is only one NACK for an ePSN. If the packet that it caused to be retransmitted is lost again, the timeout
-/// must repair this. The loss of any other new packet causes a NACK of its own, once the first loss is repaired.
+/// There is only one NACK for an ePSN. If the retransmission that this NACK caused is lost, the timeout must repair
+/// this. The loss of any other new packet causes a NACK of its own, once the first loss is repaired.
 #[test]
 fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends(4, 1000 * PACKET));
@@ -131,7 +132,7 @@ fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
             late.push(other);
         }
     }
-    // Packet 101 reveals the loss of packet 100, which is retransmitted a round trip after packet 101 was sent.
+    // Packet 101 reveals the loss of packet 100. Packet 100 is retransmitted a round trip after packet 101 was sent.
     let round = schedule.path.longest_round().0 / schedule.path.wire.0;
     prop_assert_eq!(late, vec![101 + round]);
     Ok(())
@@ -250,7 +251,7 @@ fn lossless_schedule(
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
-            // The RTO is one that no acknowledgement exceeds. At a low rate, the sender requests an ACK once
+            // The RTO exceeds the time that any acknowledgement takes. At a low rate, the sender requests an ACK once
             // `ack_every` packets would take half an RTO. The remaining half must therefore cover a round trip, the
             // requesting packet at the slowest rate, and the lag of the pacing timer for each packet. With NACKs, it
             // must also cover up to two retransmissions before each packet.

@@ -9,7 +9,7 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`RnicSrReceiver`] whose every answer is compared with that of the model.
+/// An [`RnicSrReceiver`] whose every answer is compared with the model's answer.
 pub struct CheckedReceiver {
     receiver: RnicSrReceiver,
     ack_every: u32,
@@ -63,7 +63,7 @@ impl Receiving for CheckedReceiver {
             self.expected += 1;
         }
         // All PSNs that the ePSN passes with this packet. The last packets of messages among these PSNs complete
-        // their messages. An ACK is sent immediately if the highest PSN that requested one is among them.
+        // their messages. An ACK is sent immediately if the highest PSN that requested an ACK is among these PSNs.
         let passed = before..self.expected;
         let whole: Vec<usize> = self.planned[before as usize..self.expected as usize]
             .iter()

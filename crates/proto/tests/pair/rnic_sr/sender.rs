@@ -11,7 +11,7 @@ use anabranch_proto::transport::{PayloadRange, RnicSrSender, Sender as _, Sender
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// An [`RnicSrSender`] whose every answer is compared with that of the model.
+/// An [`RnicSrSender`] whose every answer is compared with the model's answer.
 pub struct CheckedSender {
     sender: RnicSrSender,
     ends: RnicSrEnds,
@@ -80,7 +80,7 @@ impl CheckedSender {
         self.copies.first().copied().or_else(in_order)
     }
 
-    /// The earliest time at which the rate and a blocked path admit a packet.
+    /// The earliest time at which the rate admits a packet and the transmit path is not blocked.
     fn free_at(&mut self, now: Time) -> Time {
         let paced = match (self.cc.rate(now), self.last) {
             (Some(rate), Some((last, bytes))) => last + rate.time_for(bytes),
@@ -165,7 +165,7 @@ impl Sending for CheckedSender {
             self.cc.handle_sent(now, packet.wire_bytes);
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
-        // The sender may request more ACKs than necessary.
+        // A paced sender may request more ACKs than necessary.
         let must_ask = self.copies.is_empty() && (self.next == self.end || !self.windows_allow());
         prop_assert!(ack_now || !must_ask, "{psn} asks for no ACK");
         prop_assert!(paces || must_ask == ack_now, "{psn} asks for an ACK");

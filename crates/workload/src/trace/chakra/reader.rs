@@ -12,8 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Default)]
 pub(super) struct Reader {
     graph: Graph,
-    /// Whether each stream of a GPU is a separate processor. The next field has the streams of the current rank.
+    /// Whether each stream of a GPU is a separate processor.
     streams: bool,
+    /// The streams of the current rank's GPU, in the order of their processors.
     known_streams: Vec<u64>,
     without_control: bool,
     /// The position of each node among the nodes of its rank. For each rank, the key is the node's number.

@@ -1,10 +1,9 @@
 //! The entropy values of a receiver's answers, and the status of its NIC's ports (MRC, OCP 1.0).
 //!
 //! There is one entropy value for each plane. While packets arrive, the receiver probes a new random entropy value of
-//! a random plane at most once per round trip. When the response arrives, the new value replaces that of the plane.
-//! Probes of the sender count as such packets, too: a sender whose SACKs are all lost has a full window, and sends
-//! nothing else. Queue pairs here carry data in one direction only, so the receiver gets no SACKs from which it could
-//! learn about paths.
+//! a random plane at most once per round trip. When the response arrives, the new value replaces the plane's old one.
+//! Any packet except a response can cause such a probe, even a probe of the sender. Queue pairs here carry data in one
+//! direction only, so the receiver gets no SACKs from which it could learn about paths.
 
 use crate::PathFacts;
 use crate::lb::NicPorts;
@@ -21,7 +20,7 @@ pub(in crate::transport) struct ReverseEvs {
     confirmed: u16,
     probe_at: Time,
     status_at: Time,
-    /// The least time between two probes, and between two reports of the ports that the sender has not yet confirmed.
+    /// The least time between two probes, and between two reports of the ports.
     round_trip: Duration,
     requests: Answers,
     responses: Answers,
@@ -30,7 +29,7 @@ pub(in crate::transport) struct ReverseEvs {
 }
 
 impl ReverseEvs {
-    /// The entropy values of a NIC with one port. `request` and `response` are sizes.
+    /// The entropy values of a NIC with one port. `request` and `response` are sizes of packets.
     pub fn new(facts: &PathFacts, ends: Ends, (request, response): (Bytes, Bytes), random: Stream) -> Self {
         let mut reverse = ReverseEvs {
             evs: Vec::new(),
@@ -97,8 +96,8 @@ impl ReverseEvs {
         self.due.pop_front()
     }
 
-    /// The plane is random and not that of the packet that arrived: packets of a message arrive from one plane after
-    /// the other, so that after each round trip it could be the same plane's turn again.
+    /// The plane is random instead of the arriving packet's plane. Packets of a message arrive from one plane after the
+    /// other, so that the packet that arrives after each round trip could always be from the same plane.
     #[cold]
     fn probe(&mut self, now: Time) {
         self.probe_at = now + self.round_trip;
@@ -148,8 +147,6 @@ mod tests {
         reverse
     }
 
-    /// A sender that gets no SACK sends only probes in the end, so the receiver must look for a path when a probe
-    /// arrives.
     #[test]
     fn probes_of_the_sender_let_the_receiver_probe_too() {
         for repr in [Repr::probe(0), Repr::trimmed(0)] {

@@ -15,7 +15,8 @@ impl UetSender {
         self.lost_count > 0 || self.can_send_new()
     }
 
-    /// The number of the last pull for which the source has data. At most one packet more than the window counts.
+    /// The number of the last pull for which the source has data. Data beyond the window plus one packet does not
+    /// count.
     pub(super) fn target(&self, credit: &Credit) -> u32 {
         let packet = u64::from(self.outgoing.packet_bytes());
         let waiting = u64::from(self.outgoing.end() - self.next + self.lost_count) * packet;
@@ -32,7 +33,7 @@ impl UetSender {
         Msn::of_pull_target(target)
     }
 
-    /// A request for credit, if the demand is not announced yet.
+    /// A request for credit, if the present demand is not announced yet.
     #[cold]
     pub(super) fn request(&mut self, now: Time) -> Option<Packet> {
         let target = self.credit.as_ref().map(|credit| self.target(credit))?;

@@ -91,8 +91,7 @@ impl UetSender {
         }
     }
 
-    /// Records that a packet arrived. It is ignored if the packet was retransmitted, since it is unknown which copy
-    /// arrived.
+    /// Records that a packet arrived. Retransmitted packets are ignored, since it is unknown which copy arrived.
     #[inline]
     pub(super) fn note_arrival(&mut self, psn: u32) {
         if let Some(order) = self.endpoint.as_mut().and_then(|endpoint| endpoint.order.as_mut()) {

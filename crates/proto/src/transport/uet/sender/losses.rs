@@ -71,7 +71,8 @@ impl UetSender {
         }
     }
 
-    /// Whether `late` bytes out of order mean loss. As in uet-htsim, `loss_windows` requires at most MaxWnd of them.
+    /// Whether `late` bytes out of order mean loss. As in uet-htsim, MaxWnd limits the number that `loss_windows`
+    /// requires.
     #[inline]
     fn is_far(&self, late: u64) -> bool {
         let windows = (self.loss_windows * self.cc.window() as f64) as u64;
@@ -79,7 +80,7 @@ impl UetSender {
         late > 0 && late >= windows.min(self.cc.max_window()).max(packets)
     }
 
-    /// Declares lost the outstanding packets below `end` that this recovery has not declared lost yet.
+    /// Declares lost the outstanding packets below `end` that this recovery has not examined yet.
     #[cold]
     fn recover(&mut self, now: Time, end: u32) {
         for psn in self.recovered_end.max(self.unacked)..end {
