@@ -148,7 +148,7 @@ impl DcpReceiver {
             return false;
         }
         let tracked = self.slot(msn.number());
-        // A complete request that waits for earlier ones ignores later rounds.
+        // A complete request waits only for earlier ones, and ignores packets of later rounds.
         if tracked.is_complete {
             return false;
         }
@@ -172,7 +172,7 @@ impl DcpReceiver {
     }
 
     /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN advances to the next incomplete one. The
-    /// CQEs of the requests that it passes are then due in order. Returns the first of the messages that are complete.
+    /// CQEs of the requests that it passes are then due in order. Returns the first message that is complete.
     fn complete(&mut self) -> Option<MessageId> {
         while self.slot(self.expected).is_complete {
             let whole = std::mem::replace(self.slot(self.expected), EMPTY);

@@ -104,10 +104,10 @@ impl Sender for MpRdmaSender {
     /// rule is that of the public simulations of MP-RDMA (NSDI 2018), whose sender has cwnd + inflate - (snd_nxt -
     /// snd_una) packets left. The available papers do not specify it.
     ///
-    /// Room for packets that no ACK clocks out is also used immediately, such as the initial window, and the room
-    /// that an ACK frees beyond the two packets that it may clock out. One simulation uses such freed room with the
-    /// following ACKs, or when a timer expires, to avoid a burst. Freed room is rare here, since it needs timeouts or
-    /// lost ACKs.
+    /// Room in the window for packets that no ACK clocks out is also used immediately: the initial window, and the
+    /// room that an ACK frees beyond the two packets that it may clock out. One simulation uses such freed room with
+    /// the following ACKs, or when a timer expires, to avoid a burst. Freed room is rare here, since it needs timeouts
+    /// or lost ACKs.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.next == self.messages.end() || self.in_flight() >= self.window() {
@@ -170,8 +170,8 @@ impl Sender for MpRdmaSender {
                 self.acknowledge(now, psn);
                 // An overflowing bitmap causes many NACKs. A packet that was sent before the last go-back-N restart is
                 // retransmitted anyway. A packet that was sent since then must be retransmitted whatever the NACK's PSN
-                // is: an acknowledgement may have overtaken the NACK, and nothing else indicates that its packet was
-                // dropped.
+                // is: an acknowledgement may have overtaken the NACK, and nothing else indicates that the NACK's packet
+                // was dropped.
                 if sent_at < self.went_back {
                     self.stray = self.stray.saturating_sub(1);
                 } else if self.unacked < self.next {
@@ -251,7 +251,7 @@ impl MpRdmaSender {
         self.stray + (self.next - self.unacked) - self.inflate
     }
 
-    /// Bytes in flight, all packets taken for full ones.
+    /// Bytes in flight, where each packet counts as a full one.
     fn bytes_in_flight(&self) -> u64 {
         u64::from(self.in_flight()) * u64::from(self.messages.packet_bytes())
     }

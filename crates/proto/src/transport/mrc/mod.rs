@@ -1,7 +1,7 @@
 //! `mrc`: multipath reliable connection (MRC, OCP 1.0, read in digests and in a client written from it).
 //!
 //! Packets are delivered as in Ultra Ethernet's mode RUD (see `uet`): selective acknowledgements with the bytes
-//! received, NACKs of trimmed packets, a timeout for each packet. MRC adds a set of entropy values with states (the
+//! received, NACKs of trimmed packets, and a timeout for each packet. MRC adds a set of entropy values with states (the
 //! balancer `mrc`), probes of paths, separate paths for answers, and the status of a NIC's ports.
 //!
 //! Not built: the exchange of capabilities, changes of the MPR, NACKs for other reasons than trimming, the receiver's

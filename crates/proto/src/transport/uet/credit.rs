@@ -23,10 +23,10 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct CreditConfig {
         /// One size with three uses: the speculative credit of a new source, the upper limit of its credit, and the
-        /// upper limit of its demand in excess of its credit (MaxWnd).
+        /// upper limit of the backlog that counts as its demand (MaxWnd).
         #[param(AboveZero; example = "1.5bdp"; source = "uet-htsim; UET 1.0.3: up to a BDP at the start")]
         pub window: Size,
-        /// The rate of all pulls of a host together.
+        /// Rate of the data that the pulls of a host request together.
         #[param(AboveZero; example = "0.99line"; source = "uet-htsim; UET 1.0.3: just below the link's rate")]
         pub rate: Pace,
         /// Upper limit of the credit that one pull grants, rounded down to units of 256 B.
