@@ -86,7 +86,7 @@ pub struct AckInterval {
     pub packets: u32,
     /// The parameter that determines `packets`.
     pub parameter: &'static str,
-    /// The value of the parameter, as in a scenario, with which every packet has an ACK of its own.
+    /// The value of the parameter, as written in a scenario, with which every packet has an ACK of its own.
     pub every_packet: &'static str,
 }
 
@@ -300,7 +300,8 @@ interface! {
             let _ = (window, message);
             None
         }
-        /// The transport's own window, which it has in addition to that of the congestion control, with its parameter.
+        /// The transport's own window, if it has one besides the window of the congestion control, and the path of its
+        /// parameter.
         fn window(&self) -> Option<(Size, &'static str)> {
             None
         }
@@ -349,7 +350,7 @@ interface! {
         fn headers(&self) -> Headers {
             Headers::Extended
         }
-        /// The counters that the transport's senders have besides retransmissions and timeouts.
+        /// The counters of the transport's senders that results contain besides retransmissions and timeouts.
         fn counters(&self) -> &'static [SenderCounter] {
             &[]
         }

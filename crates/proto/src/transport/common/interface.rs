@@ -35,7 +35,8 @@ interface! {
         fn next_pacing(&self) -> Option<Time> {
             None
         }
-        /// Handles the time of [`next_pacing`](Self::next_pacing), but no timeout.
+        /// Does only the part of [`handle_timeout`](Self::handle_timeout) that is due at
+        /// [`next_pacing`](Self::next_pacing).
         fn handle_pacing(&mut self, now: Time) {
             let _ = now;
         }

@@ -34,7 +34,7 @@ pub struct DcpReceiver {
 /// exist only in the simulation. Hardware has the counter and the flags in two bytes, and `retry` in one.
 #[derive(Clone, Copy)]
 struct Tracked {
-    /// Number of packets of the counted round that arrived.
+    /// Number of arrived packets of the counted round.
     count: u32,
     /// The largest number of packets that arrived in an abandoned round. It serves only [`DcpReceiver::fresh_packets`].
     recounted: u32,
@@ -162,7 +162,6 @@ impl DcpReceiver {
         }
         tracked.count += 1;
         let is_fresh = tracked.count > tracked.recounted;
-        // DCP, section 4.5: the counter reaches the number of packets of the request.
         if tracked.count == packets {
             *tracked = Tracked { is_complete: true, is_signalled, message, ..*tracked };
         }

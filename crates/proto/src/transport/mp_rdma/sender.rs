@@ -30,7 +30,7 @@ pub struct MpRdmaSender {
     fresh: u32,
     /// Number of individually acknowledged PSNs between `unacked` and `next`, which are the members of `sacked`.
     inflate: u32,
-    /// Number of packets from before the last go-back-N restart that may still be in flight.
+    /// Number of packets that were sent before the last go-back-N restart and may still be in flight.
     stray: u32,
     /// Number of packets that ACKs and NACKs have clocked out and that are not yet sent. The load balancer stores
     /// their paths.
@@ -39,7 +39,7 @@ pub struct MpRdmaSender {
     highest: u32,
     /// Delta: the largest distance below `highest` at which a PSN does not count as late.
     delta: u32,
-    /// The PSN below which packets were or will be retransmitted.
+    /// The first PSN that had never been sent at the last go-back-N restart.
     recovery: u32,
     qp: QpId,
     dst: HostId,

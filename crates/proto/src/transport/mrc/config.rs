@@ -27,8 +27,8 @@ parameters! {
         /// Size of a probe and of an endpoint request.
         #[param(Bytes(1)..=Bytes(65_535); example = "138B"; source = "MRC (OCP 1.0): 98, and 40 of SRv6 with source routes")]
         pub request: Bytes,
-        /// The receiver sends a SACK once more bytes of payload than this have arrived since the last SACK. Each
-        /// packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, if it is a
+        /// The receiver sends a SACK when more than this number of bytes of payload have arrived since the last SACK.
+        /// Each packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, if it is a
         /// duplicate, a retransmission or the first of its queue pair, if it requests a SACK, or if it closes the gap
         /// below a packet that requested one.
         #[param(AboveZero; example = "16KiB"; source = "unspecified in MRC (OCP 1.0); UET 1.0.3: 16 KiB, a client: 4 KiB")]

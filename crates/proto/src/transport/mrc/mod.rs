@@ -81,7 +81,7 @@ impl TransportProperties for MrcConfig {
         NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
     }
 
-    /// A SACK comes once more payload than `sack_bytes` has arrived.
+    /// A SACK is sent when more than `sack_bytes` of payload have arrived.
     fn ack_interval(&self, window: u64) -> AckInterval {
         if window < self.sack_bytes.0 {
             return AckInterval::EVERY_PACKET;

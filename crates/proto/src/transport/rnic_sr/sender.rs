@@ -114,7 +114,7 @@ impl Sender for RnicSrSender {
         (due < Time::NEVER).then_some(due)
     }
 
-    /// As after InfiniBand's timeout, everything unacknowledged is retransmitted.
+    /// Retransmits everything unacknowledged, as InfiniBand does after a timeout.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.flow.unacked < self.flow.next && self.since + self.rto <= now {

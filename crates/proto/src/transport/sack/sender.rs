@@ -210,7 +210,7 @@ impl Sender for SackSender {
         }
         self.next += 1;
         if self.acked.make_room(self.unacked, psn) {
-            // The three sets have the same size, so that no two PSNs in the range share a bit.
+            // The three sets grow together, so that no two PSNs in the range share a bit of a set.
             self.lost_set.make_room(self.unacked, psn);
             self.resent_set.make_room(self.unacked, psn);
         }
@@ -398,7 +398,7 @@ impl SackSender {
         self.poll_transmit(now)
     }
 
-    /// Removes lost packets that were acknowledged after all from the front of the queue.
+    /// Removes the first packet in `lost` as long as it is acknowledged.
     fn forget_acknowledged_losses(&mut self) {
         while let Some(&psn) = self.lost.front()
             && (psn < self.unacked || self.acked.contains(psn))

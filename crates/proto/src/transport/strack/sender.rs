@@ -324,7 +324,7 @@ impl StrackSender {
             self.probe_from = now;
         }
         if self.acked.make_room(self.unacked, self.next) {
-            // Both sets have the same size, so that no two PSNs in the range share a bit.
+            // Both sets grow together, so that no two PSNs in the range share a bit of a set.
             self.lost.make_room(self.unacked, self.next);
         }
         self.next += 1;

@@ -38,7 +38,8 @@ parameters! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "uet-htsim, with oversubscription"; default = false)]
         pub follows_fabric: bool,
-        /// Least share of `rate` that `follows_fabric` leaves. uet-htsim has 0.9 over the fabric's oversubscription.
+        /// Least share of `rate` that `follows_fabric` leaves. uet-htsim has 0.9 divided by the fabric's
+        /// oversubscription.
         #[serde(default = "hundredth", skip_serializing_if = "is_hundredth")]
         #[param(0.01..=1.0; example = 0.225; source = "uet-htsim: 0.9 over the oversubscription, at least 0.01"; default = 0.01)]
         pub least_share: f64,
