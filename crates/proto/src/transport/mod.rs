@@ -86,7 +86,7 @@ pub struct AckInterval {
     pub packets: u32,
     /// The parameter that determines `packets`.
     pub parameter: &'static str,
-    /// The value of the parameter, as in a scenario, with which every packet has an ACK of its own.
+    /// The value of the parameter, as written in a scenario, with which every packet has an ACK of its own.
     pub every_packet: &'static str,
 }
 
@@ -264,7 +264,8 @@ interface! {
         fn trimmed_bytes(&self) -> Bytes {
             self.framing().header
         }
-        /// The size of the shortest packet other than data. By default it is that of an ACK.
+        /// The least size of those packets whose sizes are not in [`framing`](Self::framing). By default it is the size
+        /// of an ACK.
         fn shortest_packet(&self) -> Bytes {
             self.framing().ack
         }
@@ -275,9 +276,9 @@ interface! {
         /// both hosts, which are not listed. DCP tracks messages instead of packets (section 4.5): its cumulative
         /// MSNs are listed, and its state does not grow with `packets`.
         ///
-        /// A bitmap has a bit for each packet in flight, except that those of the receivers of MP-RDMA, UET and MRC
-        /// have a fixed size. IRN has five bitmaps (DCP, Table 3), and other transports have one for each set of PSNs
-        /// that hardware must keep. The timer or the transmission time of a packet takes 32 bits.
+        /// A bitmap has a bit for each packet in flight. Only the bitmaps of the receivers of MP-RDMA, UET and MRC have
+        /// a fixed size. IRN has five bitmaps (DCP, Table 3), and other transports have one for each set of PSNs that
+        /// hardware must keep. The transmission time of a packet takes 32 bits.
         fn tracking(&self, packets: u32) -> Vec<StateField>;
         /// Number of messages that the receiver tracks at the same time, with state of their own in
         /// [`tracking`](Self::tracking). None if the receiver tracks only packets.
@@ -299,7 +300,8 @@ interface! {
             let _ = (window, message);
             None
         }
-        /// The transport's own window, which it has in addition to that of the congestion control, with its parameter.
+        /// The transport's own window, if it has one besides the window of the congestion control, and the path of its
+        /// parameter.
         fn window(&self) -> Option<(Size, &'static str)> {
             None
         }
@@ -318,8 +320,8 @@ interface! {
             let _ = window;
             AckInterval::EVERY_PACKET
         }
-        /// The largest number of round trips that a packet needs, including the one in which the sender requests
-        /// credit.
+        /// The largest number of round trips that a packet needs if nothing is lost, including the one in which the
+        /// sender requests credit.
         fn round_trips(&self) -> u32 {
             1
         }
@@ -348,7 +350,7 @@ interface! {
         fn headers(&self) -> Headers {
             Headers::Extended
         }
-        /// The counters that the transport's senders have besides retransmissions and timeouts.
+        /// The counters of the transport's senders that results contain besides retransmissions and timeouts.
         fn counters(&self) -> &'static [SenderCounter] {
             &[]
         }
@@ -477,7 +479,7 @@ impl AnySender {
         }
     }
 
-    /// Starts with the state of an earlier connection.
+    /// Replaces the initial state by that of an earlier connection, if connections inherit any.
     pub fn inherit(&mut self, earlier: &CachedState) {
         if let AnySender::Sack(sender) = self {
             sender.inherit(earlier);

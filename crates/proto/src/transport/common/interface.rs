@@ -13,13 +13,13 @@ interface! {
         /// Queues a message of `bytes` bytes after those already posted.
         ///
         /// # Errors
-        /// The queue pair would run out of PSNs.
+        /// The queue pair would run out of PSNs, or with `dcp` of MSNs.
         fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns>;
         /// Handles a packet from the receiver.
         fn handle_packet(&mut self, now: Time, packet: &Packet);
         /// Handles the telemetry that switches added to the data packet that an ACK answers. This is called right
         /// before [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below
-        /// `cumulative`. By default it is ignored.
+        /// `cumulative`. By default the telemetry is ignored.
         fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
             let _ = (cumulative, stack);
         }
@@ -35,7 +35,8 @@ interface! {
         fn next_pacing(&self) -> Option<Time> {
             None
         }
-        /// Handles the time of [`next_pacing`](Self::next_pacing), but no timeout.
+        /// Does only the part of [`handle_timeout`](Self::handle_timeout) that is due at
+        /// [`next_pacing`](Self::next_pacing).
         fn handle_pacing(&mut self, now: Time) {
             let _ = now;
         }
@@ -116,7 +117,7 @@ interface! {
 pub struct Pull {
     /// The packet with the pull.
     pub packet: Packet,
-    /// Bytes that it grants, headers included.
+    /// Bytes that the pull grants, headers included.
     pub bytes: u64,
 }
 
@@ -151,7 +152,7 @@ pub struct Ends {
     pub dst: HostId,
 }
 
-/// The sizes of packets into which a transport divides messages.
+/// The sizes of a transport's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
     /// Payload of a full packet.
@@ -205,7 +206,7 @@ impl NumberSpace {
         NumberSpace { packets, requests: None }
     }
 
-    /// An upper bound of the number of requests as which a message of `packets` packets is sent. It is 1 for
+    /// An upper bound on the number of requests into which a message of `packets` packets is split. It is 1 for
     /// transports without request numbers.
     pub fn requests_of(&self, packets: u64) -> u64 {
         self.requests.map_or(1, |(_, largest)| packets.div_ceil(largest))

@@ -20,7 +20,7 @@ pub(in crate::transport) struct Messages {
     later: VecDeque<Message>,
 }
 
-/// The message of a data packet, and its size on the wire.
+/// The message of a data packet, and the packet's size on the wire.
 #[derive(Clone, Copy)]
 pub(in crate::transport) struct PacketInfo {
     pub message: MessageId,
@@ -93,8 +93,8 @@ impl Messages {
         Claim { first, packets, last_bytes }.payload_range(id, psn, self.payload.into(), self.header)
     }
 
-    /// Marks the PSNs `from..to` as acknowledged. `from` must be the lowest unacknowledged PSN. Returns their bytes on
-    /// the wire.
+    /// Marks the PSNs `from..to` as acknowledged. `from` must be the lowest unacknowledged PSN. Returns the bytes of
+    /// these packets on the wire.
     pub fn acknowledge(&mut self, from: u32, to: u32) -> u64 {
         let mut bytes = u64::from(to - from) * u64::from(self.packet_bytes());
         while self.first.packets > 0 && self.first.end() <= to {

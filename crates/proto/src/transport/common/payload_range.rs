@@ -8,15 +8,14 @@ use anabranch_base::MessageId;
 pub struct PayloadRange {
     /// The message that contains the payload.
     pub message: MessageId,
-    /// Offset of the first byte in the message.
+    /// Offset of the payload's first byte in the message.
     pub offset: u64,
-    /// Number of bytes.
+    /// Length of the payload in bytes.
     pub bytes: u16,
     /// Length of the message in bytes.
     pub message_bytes: u64,
-    /// With `dcp`, the offset of the first byte in the request that carries this part of the message. Otherwise it
-    /// equals `offset`.
+    /// With `dcp`, the offset of the payload's first byte in the packet's request. Otherwise it equals `offset`.
     pub request_offset: u64,
-    /// With `dcp`, the length of that request in bytes. Otherwise it equals `message_bytes`.
+    /// With `dcp`, the length of the packet's request in bytes. Otherwise it equals `message_bytes`.
     pub request_bytes: u64,
 }

@@ -24,8 +24,8 @@ parameters! {
         /// Size of an ACK or CNP.
         #[param(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
         pub ack: Bytes,
-        /// Bits of the packet counter of a message. A message with more packets than it can count is split into
-        /// several requests.
+        /// Bits of the packet counter of a message. A message with more packets than the counter can count is split
+        /// into several requests.
         #[param(1..=31; example = 14; source = "DCP, section 4.5")]
         pub counter_bits: u32,
         /// Number of requests that the receiver tracks, from the oldest unacknowledged one on (section 4.5). It is also
@@ -47,7 +47,7 @@ parameters! {
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
         /// Whether a trimmed packet causes a CNP, as a marked one does. If not, a sender whose packets are all trimmed
-        /// gets no congestion signal.
+        /// gets no CNP.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified; DCP, section 4.3: header-only packets go to the RetransQ";
             default = false)]
@@ -64,7 +64,7 @@ pub(in crate::transport) struct Requests {
     /// The largest number of packets that the receiver's counter can count.
     counted: u32,
     /// The window divided by the number of requests that the receiver tracks, in packets. A value between one and two
-    /// is rounded up, and the share is at least one packet and at most `counted`.
+    /// is rounded up, and a larger one down. The share is at least one packet and at most `counted`.
     share: u32,
 }
 
@@ -97,7 +97,7 @@ impl Requests {
         message.div_ceil(parts).min(self.counted.into()) as u32
     }
 
-    /// Number of packets of the shortest request that is not the last of its message.
+    /// The least number of packets of a request that is not the last of its message.
     pub fn least(&self) -> u32 {
         self.share
     }
@@ -120,8 +120,8 @@ impl DcpConfig {
     /// length of the RetransQ (section 4.3) and the start of the timer.
     ///
     /// These are the paper's fields, for messages that are not split. If a message is split into requests, each tracked
-    /// request has its own rRetryNo, which takes 7 B more for 8 requests. Their sRetryNo is in the WQEs, in host
-    /// memory.
+    /// request has its own rRetryNo, which takes 7 B more for 8 requests. The sRetryNo of each request is in its WQE,
+    /// in host memory.
     pub fn state(&self) -> Vec<StateField> {
         vec![
             StateField::new("packet counter", self.counter_bits, self.tracked_messages),

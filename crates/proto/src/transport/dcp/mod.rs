@@ -3,7 +3,8 @@
 //! Switches trim packets that do not fit into a queue, and the headers reach the receiver. The receiver returns each
 //! header, and the sender retransmits exactly that packet. If no header is lost, each packet therefore arrives
 //! exactly once, so that the receiver counts the packets of a message instead of recording which arrived. A timeout
-//! is the fallback for lost headers. It begins a new round of its message, and retry numbers distinguish the rounds.
+//! is the fallback for lost headers. It begins a new round of the oldest unacknowledged message, and retry numbers
+//! distinguish the rounds.
 //!
 //! In section 4.5, a queue pair has a single timer, for its oldest unacknowledged message. A higher eMSN restarts it.
 //! When it expires, all packets of that message are retransmitted. Here these are the packets of all requests into
@@ -20,9 +21,9 @@
 //!   their number half way, and the receiver would discard the count so far. A number for the whole message would not
 //!   distinguish the copies of those requests that the receiver has counted in part.
 //! - **The timer waits for packets that are still to be sent.** It restarts with each packet of the oldest request
-//!   and of a new round. It does not expire before the last of these packets is sent, nor while one of the oldest
-//!   request waits for retransmission. Otherwise a message that takes longer than the timeout at its rate would
-//!   restart for ever.
+//!   and of a new round. It does not expire before the last of these packets is sent, nor while a packet of the
+//!   oldest request waits for retransmission. Otherwise a message that takes longer than the timeout at its rate
+//!   would restart for ever.
 //! - **From the eighth retry without a higher eMSN on, each timeout is twice as long as the previous one**, up to
 //!   2^16 times the first. InfiniBand's retry count would end the queue pair there. The retry number has only 8 bits,
 //!   so that a receiver that missed 127 rounds would take the next one for an earlier one. (The doubling also ensures
@@ -33,8 +34,8 @@
 //! - **A packet of a request below the eMSN is answered with an ACK**, since the ACK of the request may be lost.
 //! - **A header-only packet takes its data packet out of flight**, until that packet is retransmitted (section 4.3,
 //!   step 6, only says that *awin* is adjusted).
-//! - **A packet is sent if it fits into the window**, or belongs to the oldest request. Section 4.3 bounds a turn by
-//!   min(round_quota, awin) bytes. It does not specify whether the last packet may exceed *awin*.
+//! - **A new packet is sent if it fits into the window**, or belongs to the oldest request. Section 4.3 bounds a turn
+//!   by min(round_quota, awin) bytes. It does not specify whether the last packet may exceed *awin*.
 
 mod config;
 mod receiver;

@@ -34,7 +34,7 @@ pub struct DcpReceiver {
 /// exist only in the simulation. Hardware has the counter and the flags in two bytes, and `retry` in one.
 #[derive(Clone, Copy)]
 struct Tracked {
-    /// Number of packets of the counted round that arrived.
+    /// Number of arrived packets of the counted round.
     count: u32,
     /// The largest number of packets that arrived in an abandoned round. It serves only [`DcpReceiver::fresh_packets`].
     recounted: u32,
@@ -148,7 +148,7 @@ impl DcpReceiver {
             return false;
         }
         let tracked = self.slot(msn.number());
-        // A complete request that waits for earlier ones ignores later rounds.
+        // A complete request waits only for earlier ones, and ignores packets of later rounds.
         if tracked.is_complete {
             return false;
         }
@@ -162,7 +162,6 @@ impl DcpReceiver {
         }
         tracked.count += 1;
         let is_fresh = tracked.count > tracked.recounted;
-        // DCP, section 4.5: the counter reaches the number of packets of the request.
         if tracked.count == packets {
             *tracked = Tracked { is_complete: true, is_signalled, message, ..*tracked };
         }
@@ -172,7 +171,7 @@ impl DcpReceiver {
     }
 
     /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN advances to the next incomplete one. The
-    /// CQEs of the requests that it passes are then due in order. Returns the first of the messages that are complete.
+    /// CQEs of the requests that it passes are then due in order. Returns the first message that is complete.
     fn complete(&mut self) -> Option<MessageId> {
         while self.slot(self.expected).is_complete {
             let whole = std::mem::replace(self.slot(self.expected), EMPTY);

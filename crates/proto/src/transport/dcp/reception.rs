@@ -17,8 +17,8 @@ pub enum Operation {
         /// The immediate value for the receive WQE's CQE.
         immediate: u32,
     },
-    /// A packet of a Send. The paper adds only the SSN, which identifies the receive WQE. This gives neither the offset
-    /// of a middle packet in the WQE's buffer nor the length of the message, so that fields like those of a RETH are
+    /// A packet of a Send. The paper adds only the SSN, which identifies the receive WQE. The SSN gives neither the
+    /// offset of a middle packet in the WQE's buffer nor the length of the message. Two fields for them are therefore
     /// added here.
     Send {
         /// Send sequence number (24 bits): the receive WQE that the message consumes, counted from 0 in the order of
@@ -38,7 +38,7 @@ pub struct Reth {
     pub address: u64,
     /// The key (R_Key) of the memory region that the Write accesses.
     pub key: u32,
-    /// Length of the message in bytes.
+    /// Length of the Write in bytes.
     pub length: u32,
 }
 
@@ -59,7 +59,7 @@ pub enum Placement {
 /// A CQE of the receive side: a receive WQE was consumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The message that consumed the receive WQE.
+    /// MSN of the message that consumed the receive WQE.
     pub msn: u32,
     /// The receive WQE, counted from 0 in the order of posting.
     pub receive_wqe: u32,
@@ -131,8 +131,8 @@ impl Reception {
         if ssn == before { Ok(place) } else { Err(ReceptionError::Ssn { msn, ssn, before }) }
     }
 
-    /// The next consumed receive WQE once the eMSN is `expected`. Call this until it returns None. Messages complete in
-    /// the order of posting, and so do receive WQEs (DCP, section 4.5).
+    /// The next consumed receive WQE once the eMSN is `expected`. Call this until it returns None. Messages and receive
+    /// WQEs complete in the order of posting (DCP, section 4.5).
     pub fn poll_completion(&mut self, expected: u32) -> Option<Completion> {
         while self.expected < expected {
             self.expected += 1;

@@ -76,8 +76,7 @@ pub struct DcpSender {
     counters: SenderCounters,
 }
 
-/// A WQE: a message, or a part of a message that is split, for example because it has more packets than the receiver's
-/// packet counter can count.
+/// A WQE: a message, or a part of a split message.
 struct Request {
     message: MessageId,
     first: u32,
@@ -86,7 +85,7 @@ struct Request {
     /// Offset of the request's first byte in the message.
     offset: u64,
     message_bytes: u64,
-    /// sRetryNo: the number of abandoned rounds.
+    /// sRetryNo: the number of abandoned rounds, modulo 256.
     retry: u8,
     /// Whether this is the last request of its message.
     is_signalled: bool,
@@ -324,7 +323,7 @@ impl DcpSender {
         self.current == 0 || self.in_flight() + bytes <= self.cc.window()
     }
 
-    /// Bytes in flight, as far as the sender knows. The number is too low if a receiver answers a packet twice.
+    /// Bytes in flight, as far as the sender knows. The number is too low if the same header-only packet arrives twice.
     #[inline]
     fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.waiting)

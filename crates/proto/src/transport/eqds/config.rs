@@ -23,11 +23,11 @@ parameters! {
         /// repeats its RTS.
         #[param(AboveZero; example = "70us"; source = "REPS, section 4.1")]
         pub rto: Span,
-        /// One size with two uses: the speculative credit of a new sender, and the upper limit of its demand in excess of
-        /// the granted credit.
+        /// One size with two uses: the speculative credit of a new sender, and the upper limit of the backlog that
+        /// counts as its demand.
         #[param(AboveZero; example = "1bdp"; source = "EQDS (NSDI 2022): a BDP; htsim: 50 packets by default")]
         pub pull_window: Size,
-        /// Rate of all pulls of a host together, over all queue pairs on which it receives.
+        /// Rate of the data that the pulls of a host request, over all queue pairs on which it receives.
         #[param(AboveZero; example = "0.99line"; source = "htsim: just below the line rate")]
         pub pull_rate: Pace,
     }

@@ -11,9 +11,10 @@
 //! Their unit is a full packet, while EQDS counts bytes. In EQDS, too, one pull is for one packet, but here a short
 //! last packet costs as much as a full one.
 //!
-//! An RTS that is repeated after an RTO takes the next entropy value. So do the pulls of a receiver once an RTS shows that
-//! the last pull has not arrived, because it was lost or is under way. A dead link on their path therefore costs RTOs. In htsim an RTS takes the next value of the sender's balancer, and pulls have one value,
-//! since the counter that should rotate theirs does not advance.
+//! An RTS that is repeated after an RTO takes the next entropy value. The pulls of a receiver take the next entropy
+//! value when an RTS shows that the last pull has not arrived, because it was lost or is under way. A dead link on the
+//! path of RTSs or pulls therefore costs RTOs. In htsim, an RTS takes the next value of the sender's balancer. All
+//! pulls have the same value there, since the counter that should rotate the value does not advance.
 
 mod config;
 mod pacer;

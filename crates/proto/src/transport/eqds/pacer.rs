@@ -6,7 +6,8 @@ use crate::packet::{Packet, Repr};
 use anabranch_base::{Duration, Rate, Stream, Time};
 use std::collections::VecDeque;
 
-/// Number of entropy values over which pulls rotate (uet-htsim), so that a dead path does not hold up all of them.
+/// Number of entropy values over which pulls, and RTSs of `eqds`, rotate, so that a dead path does not hold up all of
+/// them (uet-htsim).
 pub(in crate::transport) const PULL_EVS: u16 = 128;
 
 /// The pull pacer of a receiving host. It sends pulls at a given rate, round robin over the receivers with demand.
@@ -32,12 +33,12 @@ pub struct PullPacer {
 struct Adaptation {
     share: f64,
     least_share: f64,
-    /// The average share of marked packets among the untrimmed ones.
+    /// The moving average of the share of marked packets among the untrimmed ones.
     marked: f64,
     /// Number of consecutive periods without a decrease, at most [`MOST_DOUBLINGS`].
     calm: u32,
     period: Duration,
-    /// The random numbers from which the length of each period is drawn. None if all are equal.
+    /// The random numbers from which the length of each period is drawn. None if all periods have the same length.
     random: Option<Stream>,
     ends: Time,
     /// Numbers of packets in the current period: all of them, the untrimmed ones, the marked ones among these, and
@@ -56,8 +57,8 @@ impl PullPacer {
         PullPacer { rate, adaptation: None, free_at: Time::ZERO, waiting: VecDeque::new() }
     }
 
-    /// Makes the rate follow marks and trims before the last hop. It is adapted once per `period`, and is at least
-    /// `least_share` of the full rate.
+    /// Makes the rate follow marks, and trims before the last hop. The rate is adapted once per `period`, and is at
+    /// least `least_share` of the full rate.
     #[must_use]
     pub fn adapting(self, period: Duration, least_share: f64) -> Self {
         let (share, ends) = (1.0, Time::ZERO + period);
@@ -89,7 +90,7 @@ impl PullPacer {
         self.waiting.push_back(receiver);
     }
 
-    /// The time at which the next pull may be sent. None if no receiver has demand.
+    /// The time at which the next pull may be sent. None if no receiver waits.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         (!self.waiting.is_empty()).then_some(self.free_at)
@@ -101,7 +102,7 @@ impl PullPacer {
         if now < self.free_at { None } else { self.waiting.pop_front() }
     }
 
-    /// Records that a pull of `bytes` bytes was sent.
+    /// Records that a pull was sent that grants `bytes` bytes.
     #[inline]
     pub fn pulled(&mut self, now: Time, bytes: u64) {
         let rate = match &mut self.adaptation {
@@ -150,8 +151,9 @@ impl Adaptation {
 
     /// The rule of uet-htsim. The fraction falls by the share of packets that were trimmed before the last hop. If
     /// the average share of marked packets among the untrimmed ones is above 0.3, the fraction is also cut, the more
-    /// the higher that average is. In a period without a decrease it rises by a hundredth. If no packet of the period
-    /// is marked, the rise is doubled for each period without a decrease before, at most [`MOST_DOUBLINGS`] times.
+    /// the higher that average is. In a period without a decrease, the fraction rises by 0.01. If no packet of the
+    /// period is marked, the rise is doubled for each preceding period without a decrease, at most [`MOST_DOUBLINGS`]
+    /// times.
     fn adapt(&mut self) {
         let [all, whole, marked, trimmed] = self.counts.map(f64::from);
         self.marked = 0.5 * self.marked + 0.5 * marked / whole.max(1.0);

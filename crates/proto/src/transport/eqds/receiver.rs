@@ -21,7 +21,7 @@ pub struct EqdsReceiver {
     is_queued: bool,
     /// Whether the last pull must be sent again immediately.
     repeats_grant: bool,
-    /// The entropy value of pulls, which is the next one after each RTS that the last pull had not reached.
+    /// The entropy value of pulls. It advances with each RTS whose demand was already granted.
     pull_ev: u16,
     packet_bytes: u64,
     answers: Answers,
@@ -57,7 +57,7 @@ impl Receiver for EqdsReceiver {
             Repr::Rts { target } => {
                 self.target = self.target.max(target);
                 // If everything was granted but the sender still waits, the last pull may have been lost. The next
-                // ones take another path.
+                // pulls take another path.
                 self.repeats_grant = self.granted >= target;
                 if self.repeats_grant {
                     self.pull_ev = (self.pull_ev + 1) % PULL_EVS;

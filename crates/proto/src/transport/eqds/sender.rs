@@ -23,13 +23,13 @@ pub struct EqdsSender {
     window: u32,
     /// The last target that was sent to the receiver, or 0 if an RTS is to repeat it.
     announced: u32,
-    /// The time of that announcement, of the last answer, or of the last timeout without credit. A sender without
-    /// credit waits an RTO from this time.
+    /// The time of the latest event among announcements, answers, and timeouts without credit. A sender without credit
+    /// waits an RTO from this time.
     waiting_since: Time,
     rto: Duration,
     ends: Ends,
     rts_bytes: u16,
-    /// The entropy value of RTSs, which is the next one after each RTO without credit.
+    /// The entropy value of RTSs. It advances after each RTO without credit.
     rts_ev: u16,
 }
 

@@ -20,7 +20,7 @@ use anabranch_base::{Duration, MessageId, Time};
 // The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct GoBackNSender {
-    /// Bytes on the wire of the PSNs from the lowest unacknowledged one to the next one to send.
+    /// Bytes on the wire of the PSNs in `flow.unacked..flow.next`.
     in_flight: u64,
     /// The first PSN that was never sent.
     fresh: u32,

@@ -21,8 +21,8 @@ use anabranch_base::{Duration, MessageId, Time};
 // The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct IrnSender {
-    /// Bytes on the wire of the PSNs from `flow.unacked` to `flow.next`, SACKed ones included. Retransmissions do not
-    /// count again.
+    /// Bytes on the wire of the PSNs in `flow.unacked..flow.next`, SACKed ones included. Retransmissions do not count
+    /// again.
     in_flight: u64,
     /// The PSN after the highest SACKed one. It is not above `unacked` if none is SACKed.
     sacked_below: u32,

@@ -30,7 +30,7 @@ pub struct MpRdmaSender {
     fresh: u32,
     /// Number of individually acknowledged PSNs between `unacked` and `next`, which are the members of `sacked`.
     inflate: u32,
-    /// Number of packets from before the last go-back-N restart that may still be in flight.
+    /// Number of packets that were sent before the last go-back-N restart and may still be in flight.
     stray: u32,
     /// Number of packets that ACKs and NACKs have clocked out and that are not yet sent. The load balancer stores
     /// their paths.
@@ -39,7 +39,7 @@ pub struct MpRdmaSender {
     highest: u32,
     /// Delta: the largest distance below `highest` at which a PSN does not count as late.
     delta: u32,
-    /// The PSN below which packets were or will be retransmitted.
+    /// The first PSN that had never been sent at the last go-back-N restart.
     recovery: u32,
     qp: QpId,
     dst: HostId,
@@ -104,10 +104,10 @@ impl Sender for MpRdmaSender {
     /// rule is that of the public simulations of MP-RDMA (NSDI 2018), whose sender has cwnd + inflate - (snd_nxt -
     /// snd_una) packets left. The available papers do not specify it.
     ///
-    /// Room for packets that no ACK clocks out is also used immediately, such as the initial window, and the room
-    /// that an ACK frees beyond the two packets that it may clock out. One simulation uses such freed room with the
-    /// following ACKs, or when a timer expires, to avoid a burst. Freed room is rare here, since it needs timeouts or
-    /// lost ACKs.
+    /// Room in the window for packets that no ACK clocks out is also used immediately: the initial window, and the
+    /// room that an ACK frees beyond the two packets that it may clock out. One simulation uses such freed room with
+    /// the following ACKs, or when a timer expires, to avoid a burst. Freed room is rare here, since it needs timeouts
+    /// or lost ACKs.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.next == self.messages.end() || self.in_flight() >= self.window() {
@@ -170,8 +170,8 @@ impl Sender for MpRdmaSender {
                 self.acknowledge(now, psn);
                 // An overflowing bitmap causes many NACKs. A packet that was sent before the last go-back-N restart is
                 // retransmitted anyway. A packet that was sent since then must be retransmitted whatever the NACK's PSN
-                // is: an acknowledgement may have overtaken the NACK, and nothing else indicates that its packet was
-                // dropped.
+                // is: an acknowledgement may have overtaken the NACK, and nothing else indicates that the NACK's packet
+                // was dropped.
                 if sent_at < self.went_back {
                     self.stray = self.stray.saturating_sub(1);
                 } else if self.unacked < self.next {
@@ -251,7 +251,7 @@ impl MpRdmaSender {
         self.stray + (self.next - self.unacked) - self.inflate
     }
 
-    /// Bytes in flight, all packets taken for full ones.
+    /// Bytes in flight, where each packet counts as a full one.
     fn bytes_in_flight(&self) -> u64 {
         u64::from(self.in_flight()) * u64::from(self.messages.packet_bytes())
     }

@@ -27,8 +27,8 @@ parameters! {
         /// Size of a probe and of an endpoint request.
         #[param(Bytes(1)..=Bytes(65_535); example = "138B"; source = "MRC (OCP 1.0): 98, and 40 of SRv6 with source routes")]
         pub request: Bytes,
-        /// The receiver sends a SACK once more bytes of payload than this have arrived since the last SACK. Each
-        /// packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, if it is a
+        /// The receiver sends a SACK when more than this number of bytes of payload have arrived since the last SACK.
+        /// Each packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, if it is a
         /// duplicate, a retransmission or the first of its queue pair, if it requests a SACK, or if it closes the gap
         /// below a packet that requested one.
         #[param(AboveZero; example = "16KiB"; source = "unspecified in MRC (OCP 1.0); UET 1.0.3: 16 KiB, a client: 4 KiB")]
@@ -50,11 +50,13 @@ parameters! {
         /// restarts the count.
         #[param(0..=16; example = 5; source = "unspecified in MRC (OCP 1.0); a client: 5")]
         pub rto_doublings: u32,
-        /// Packets are inferred lost once this many packets have arrived out of order. With 0, their number never means loss.
+        /// Packets are inferred lost once this many packets have arrived out of order. With 0, their number never means
+        /// loss.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(0..=65_535; example = 5; source = "unspecified in MRC (OCP 1.0), whose SACKs have the number; STrack and uet-htsim: 5"; default = 0)]
         pub loss_packets: u32,
-        /// Number of congestion windows of data that must also have arrived out of order before `loss_packets` takes effect.
+        /// Number of congestion windows of data that must also have arrived out of order before `loss_packets` takes
+        /// effect.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(0.0..=1000.0; example = 1.5; source = "unspecified in MRC (OCP 1.0); uet-htsim with -sleek: 1.5"; default = 0.0)]
         pub loss_windows: f64,
@@ -64,8 +66,8 @@ parameters! {
             default = false)]
         pub loss_by_path: bool,
         /// Time without an answer after which the source sends a probe. The receiver answers a probe immediately with
-        /// a SACK. If the time is not set, no probes are sent. With `loss_packets`, the answer to the last probe means
-        /// loss if no other answer arrived since the probe was sent.
+        /// a SACK. If the time is not set, no such probes are sent. With `loss_packets`, the answer to the last probe
+        /// means loss if no other answer arrived since the probe was sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "3rtt"; source = "unspecified in MRC (OCP 1.0): when progress stalls; uet-htsim with -sleek: 3 round trips")]
         pub probe_after: Option<Span>,

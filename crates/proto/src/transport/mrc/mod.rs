@@ -1,7 +1,7 @@
 //! `mrc`: multipath reliable connection (MRC, OCP 1.0, read in digests and in a client written from it).
 //!
 //! Packets are delivered as in Ultra Ethernet's mode RUD (see `uet`): selective acknowledgements with the bytes
-//! received, NACKs of trimmed packets, a timeout for each packet. MRC adds a set of entropy values with states (the
+//! received, NACKs of trimmed packets, and a timeout for each packet. MRC adds a set of entropy values with states (the
 //! balancer `mrc`), probes of paths, separate paths for answers, and the status of a NIC's ports.
 //!
 //! Not built: the exchange of capabilities, changes of the MPR, NACKs for other reasons than trimming, the receiver's
@@ -81,7 +81,7 @@ impl TransportProperties for MrcConfig {
         NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
     }
 
-    /// A SACK comes once more payload than `sack_bytes` has arrived.
+    /// A SACK is sent when more than `sack_bytes` of payload have arrived.
     fn ack_interval(&self, window: u64) -> AckInterval {
         if window < self.sack_bytes.0 {
             return AckInterval::EVERY_PACKET;

@@ -1,10 +1,10 @@
 //! The `rack-tlp` transport: loss detection by time (RFC 8985), as in DCP's comparison (sections 6.3 and 8).
 //!
 //! The sender knows the time at which it last sent each packet, including retransmissions. From each ACK it learns
-//! when the packet that caused the ACK was sent. A packet that was sent before that is lost once an RTT and a
-//! reordering window have passed since it was sent. Packets may therefore overtake each other within the reordering
-//! window, and the loss of a retransmission is detected like any other. A probe detects a lost tail, after which
-//! nothing was sent. The timeout is the last resort. The receiver is that of `irn`.
+//! when the packet that caused the ACK was sent. A packet that was sent earlier is lost once an RTT and a reordering
+//! window have passed since its transmission. Packets may therefore overtake each other within the reordering window,
+//! and the loss of a retransmission is detected like any other. A probe detects a lost tail, after which nothing was
+//! sent. The timeout is the last resort. The receiver is that of `irn`.
 
 mod config;
 mod flights;

@@ -247,7 +247,7 @@ impl RackTlpSender {
                 return;
             }
             self.lose(now, psn);
-            // The RTO timer was stopped meanwhile, so it restarts.
+            // The RTO timer may have been stopped meanwhile, so it restarts.
             self.since = now;
         }
     }

@@ -20,8 +20,7 @@ use anabranch_base::{Duration, MessageId, Time};
 // The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct RnicSrSender {
-    /// Bytes on the wire of the PSNs from the lowest unacknowledged one to the next one to send. Retransmissions do not
-    /// count again.
+    /// Bytes on the wire of the PSNs in `flow.unacked..flow.next`. Retransmissions that NACKs cause do not count again.
     in_flight: u64,
     /// The first PSN that was never sent.
     fresh: u32,
@@ -115,7 +114,7 @@ impl Sender for RnicSrSender {
         (due < Time::NEVER).then_some(due)
     }
 
-    /// As after InfiniBand's timeout, everything unacknowledged is retransmitted.
+    /// Retransmits everything unacknowledged, as InfiniBand does after a timeout.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.flow.unacked < self.flow.next && self.since + self.rto <= now {
@@ -215,8 +214,8 @@ impl RnicSrSender {
     /// Themis-spraying, section 2.3: a NACK is answered with the packet of its ePSN and "the previous packet it just
     /// sent", which is taken for the last packet sent in order. The NIC treats a NACK as a congestion signal (issue 1).
     ///
-    /// A NACK has no effect if it is outdated (below the acknowledged PSNs), or if a timeout is about to retransmit
-    /// its packet. A repeated NACK for the same ePSN is handled again: the receiver sends only one, so a switch
+    /// A NACK has no effect if its packet is acknowledged, or if that packet is still to be retransmitted after a
+    /// timeout. A repeated NACK for the same ePSN is handled again: the receiver sends only one, so a switch
     /// program must have generated it.
     fn handle_nack(&mut self, now: Time, psn: u32) {
         if psn == self.flow.unacked && psn < self.flow.next {

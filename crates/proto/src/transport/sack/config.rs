@@ -19,8 +19,8 @@ parameters! {
         /// Size of an ACK or NACK.
         #[param(Bytes(1)..=Bytes(65_535); example = "64B"; source = "the simulator published with REPS")]
         pub ack: Bytes,
-        /// Number of packets per ACK. A packet that completes a message, requests an ACK, is marked or is a duplicate is
-        /// acknowledged in any case.
+        /// Number of packets per ACK. A packet that completes a message, requests an ACK, is marked or is a duplicate
+        /// is acknowledged in any case.
         #[param(1..=65_535; example = 1; source = "REPS, section 3.3")]
         pub ack_every: u32,
         /// Whether a coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS,

@@ -150,7 +150,7 @@ impl SackReceiver {
     #[inline]
     fn base(&self) -> u32 {
         let base = self.unacked_high.saturating_sub(self.span - 1).max(self.arrivals.expected);
-        // The bits of carried entropy values start at the same PSN, and some of these packets may be below the ePSN.
+        // The bits of carried entropy values start at the base too, and some of their packets may be below the ePSN.
         if self.echoes_all_evs { base.min(self.unacked_low) } else { base }
     }
 

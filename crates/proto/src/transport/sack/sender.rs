@@ -210,7 +210,7 @@ impl Sender for SackSender {
         }
         self.next += 1;
         if self.acked.make_room(self.unacked, psn) {
-            // The three sets have the same size, so that no two PSNs in the range share a bit.
+            // The three sets grow together, so that no two PSNs in the range share a bit of a set.
             self.lost_set.make_room(self.unacked, psn);
             self.resent_set.make_room(self.unacked, psn);
         }
@@ -261,7 +261,8 @@ impl Sender for SackSender {
         }
     }
 
-    /// The timeout never decreases, since the RTO is fixed, except for a paced packet.
+    /// While packets are in flight, the timeout never decreases, since the RTO is fixed. Only a paced packet may be due
+    /// earlier.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let first = self.oldest_first_transmission();
@@ -358,8 +359,8 @@ impl SackSender {
     /// that caused it (REPS, section 4.5.1), in the order of their PSNs.
     ///
     /// The values are those with which the packets were last sent. After a spurious retransmission, this is not the
-    /// value of the copy that arrived. The header carries no times, so that the round trip of the packet that caused
-    /// the ACK is used for all.
+    /// value of the copy that arrived. The ACK does not carry the times at which these packets were sent, so the round
+    /// trip of the packet that caused the ACK is used for all.
     #[inline(never)]
     fn handle_carried_evs(&mut self, now: Time, base: u32, carried: CarriedEvs, rtt: Duration) {
         let mut bits = carried.bits();
@@ -397,7 +398,7 @@ impl SackSender {
         self.poll_transmit(now)
     }
 
-    /// Removes lost packets that were acknowledged after all from the front of the queue.
+    /// Removes the first packet in `lost` as long as it is acknowledged.
     fn forget_acknowledged_losses(&mut self) {
         while let Some(&psn) = self.lost.front()
             && (psn < self.unacked || self.acked.contains(psn))
@@ -519,7 +520,7 @@ impl Acknowledging for SackSender {
         self.acked.insert(psn);
         let index = self.message_of(psn);
         if self.is_lost(psn) {
-            // The bytes of the packet left the count when it was declared lost.
+            // The packet was subtracted from `in_flight` when it was declared lost.
             self.lost_set.remove(psn);
         } else {
             self.in_flight -= u64::from(self.bytes_of(index, psn));

@@ -21,8 +21,8 @@ parameters! {
         /// Bytes (on the wire) since the last SACK after which the receiver sends one.
         #[param(AboveZero; example = "16KiB"; source = "unspecified in STrack, section 3.3.1; htsim")]
         pub sack_bytes: Bytes,
-        /// A loss is inferred only once more than this number of packets have arrived out of order, even if the
-        /// window is smaller (min_threshold).
+        /// OOO-based detection infers a loss only if more than this number of packets have arrived out of order, even
+        /// if the window is smaller (min_threshold).
         #[param(1..=4_095; example = 5; source = "STrack, section 3.3.2")]
         pub min_threshold: u32,
         /// Time without a SACK after which the sender sends a probe.

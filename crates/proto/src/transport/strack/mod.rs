@@ -50,7 +50,7 @@ impl TransportProperties for StrackConfig {
         whole_packets(window, packet)
     }
 
-    /// A SACK counts only for the latest probe, so a SACK that takes longer than `probe_after` never counts.
+    /// Only the SACK of the latest probe counts, and the next probe is due after `probe_after`.
     fn check_together(&self) -> Result<(), Conflict> {
         if self.probe_rtt <= self.probe_after {
             return Ok(());

@@ -25,7 +25,7 @@ pub struct StrackReceiver {
     answers: Answers,
 }
 
-/// A SACK that is to be sent: the packet that it echoes, and the base if a probe requests one.
+/// A SACK that is to be sent: the packet that it echoes and, if that is a probe, the base that the probe requests.
 #[derive(Clone, Copy)]
 struct PendingSack {
     cause: Cause,

@@ -12,7 +12,7 @@ use crate::transport::common::{
 use anabranch_base::{Duration, MessageId, Time};
 
 /// The unit of the timestamp that SACKs echo. The paper specifies none. The encoding of [`Headers::Strack`] uses this
-/// one.
+/// unit by default.
 ///
 /// [`Headers::Strack`]: crate::transport::Headers::Strack
 const TIMESTAMP_TICK: Duration = Duration::from_ns(64);
@@ -214,7 +214,7 @@ impl Sender for StrackSender {
     /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if everything that was sent is
     /// acknowledged and no paced packet waits.
     ///
-    /// It never decreases, except for a paced packet.
+    /// While packets are unacknowledged, it never decreases, except for a paced packet.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let paced = if self.paces { self.pacer.next_timeout() } else { None };
@@ -324,7 +324,7 @@ impl StrackSender {
             self.probe_from = now;
         }
         if self.acked.make_room(self.unacked, self.next) {
-            // Both sets have the same size, so that no two PSNs in the range share a bit.
+            // Both sets grow together, so that no two PSNs in the range share a bit of a set.
             self.lost.make_room(self.unacked, self.next);
         }
         self.next += 1;

@@ -39,15 +39,16 @@ parameters! {
         /// Retransmission timeout of each packet (RTO_Init_Time).
         #[param(AboveZero; example = "100us"; source = "unspecified; uet-htsim: 15 us and six full queues")]
         pub rto: Span,
-        /// Largest number of times that the timeout of a packet doubles. It doubles with each retransmission of the packet.
-        /// UET gives up after five retransmissions; here the last timeout is repeated.
+        /// Largest number of times that the timeout of a packet doubles. It doubles with each retransmission of the
+        /// packet. UET gives up after five retransmissions; here the last timeout is repeated.
         #[param(0..=16; example = 5; source = "UET 1.0.3, section 3.5; uet-htsim: 0")]
         pub rto_doublings: u32,
         /// Packets are inferred lost once this many packets have arrived out of order. With 0, a gap never means loss.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(0..=65_535; example = 5; source = "unspecified in UET 1.0.3 (optional); uet-htsim: 0, or 5 with -sleek"; default = 0)]
         pub loss_packets: u32,
-        /// Number of congestion windows of data that must also have arrived out of order before `loss_packets` takes effect.
+        /// Number of congestion windows of data that must also have arrived out of order before `loss_packets` takes
+        /// effect.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(0.0..=1000.0; example = 1.5; source = "unspecified in UET 1.0.3; uet-htsim with -sleek: 1.5"; default = 0.0)]
         pub loss_windows: f64,

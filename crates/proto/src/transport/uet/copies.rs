@@ -10,7 +10,7 @@ pub(super) struct Sent {
     pub ev: u16,
     /// Number of earlier copies of the packet.
     pub retransmissions: u8,
-    /// Number of retries that determine the growth of the packet's timeout.
+    /// Number of retries, from which the growth of the packet's timeout follows.
     retries: u8,
 }
 

@@ -23,10 +23,10 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct CreditConfig {
         /// One size with three uses: the speculative credit of a new source, the upper limit of its credit, and the
-        /// upper limit of its demand in excess of its credit (MaxWnd).
+        /// upper limit of the backlog that counts as its demand (MaxWnd).
         #[param(AboveZero; example = "1.5bdp"; source = "uet-htsim; UET 1.0.3: up to a BDP at the start")]
         pub window: Size,
-        /// The rate of all pulls of a host together.
+        /// Rate of the data that the pulls of a host request together.
         #[param(AboveZero; example = "0.99line"; source = "uet-htsim; UET 1.0.3: just below the link's rate")]
         pub rate: Pace,
         /// Upper limit of the credit that one pull grants, rounded down to units of 256 B.
@@ -38,7 +38,8 @@ parameters! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "uet-htsim, with oversubscription"; default = false)]
         pub follows_fabric: bool,
-        /// Least share of `rate` that `follows_fabric` leaves. uet-htsim has 0.9 over the fabric's oversubscription.
+        /// Least share of `rate` that `follows_fabric` leaves. uet-htsim has 0.9 divided by the fabric's
+        /// oversubscription.
         #[serde(default = "hundredth", skip_serializing_if = "is_hundredth")]
         #[param(0.01..=1.0; example = 0.225; source = "uet-htsim: 0.9 over the oversubscription, at least 0.01"; default = 0.01)]
         pub least_share: f64,
