@@ -548,9 +548,9 @@ class TransportGoBackN(_TransportGoBackNNeeded, total=False):
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK, NACK or CNP. (bytes, 1B to 65535B; needed)
-    ack_every: Number of packets that arrive in order per ACK. Of these, the last one of a message, one that requests
-        an ACK and, if `cnp_interval` is 0, a marked one are acknowledged in any case, and so is a duplicate. (count,
-        1 to 65535; needed)
+    ack_every: Number of packets that arrive in order per ACK. Some packets are acknowledged in any case: a duplicate,
+        and among the packets that arrive in order, the last one of a message, one that requests an ACK and, if
+        `cnp_interval` is 0, a marked packet. (count, 1 to 65535; needed)
     nack_interval: Minimum time between two NACKs for the same ePSN. An out-of-order packet that arrives after this
         time causes another NACK. (time, rtt or rtt+queue, above 0; needed)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet that
@@ -571,8 +571,8 @@ class TransportRnicSr(TypedDict):
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK, NACK or CNP. (bytes, 1B to 65535B; needed)
-    ack_every: Number of packets by which the ePSN advances per ACK. Some packets are acknowledged in any case: the
-        last one of a message, one that requests an ACK, a duplicate and, if `cnp_interval` is 0, a marked packet.
+    ack_every: Number of packets by which the ePSN advances per ACK. Some packets are acknowledged in any case: one
+        that completes a message, one that requests an ACK, a duplicate and, if `cnp_interval` is 0, a marked packet.
         (count, 1 to 65535; needed)
     window_packets: Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next
         PSN to send. (count, 1 to 65535; needed)
@@ -694,8 +694,8 @@ class TransportStrack(_TransportStrackNeeded, total=False):
     header: Size of the headers of a data packet, which is also the size of a probe. (bytes, 1B to 65534B; needed)
     ack: Size of a SACK. (bytes, 1B to 65535B; needed)
     sack_bytes: Bytes (on the wire) since the last SACK after which the receiver sends one. (bytes, above 0; needed)
-    min_threshold: A loss is inferred only once more than this number of packets have arrived out of order, even if
-        the window is smaller (min_threshold). (count, 1 to 4095; needed)
+    min_threshold: OOO-based detection infers a loss only if more than this number of packets have arrived out of
+        order, even if the window is smaller (min_threshold). (count, 1 to 4095; needed)
     probe_after: Time without a SACK after which the sender sends a probe. (time, rtt or rtt+queue, above 0; needed)
     probe_rtt: Round-trip time of a probe and its SACK below which the SACK means a loss, and not queueing. (time, rtt
         or rtt+queue, above 0; needed)
@@ -731,8 +731,8 @@ class TransportDcp(_TransportDcpNeeded, total=False):
     header: Size of the headers of a data packet, which is also the size of a trimmed packet. (bytes, 1B to 65534B;
         needed)
     ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
-    counter_bits: Bits of the packet counter of a message. A message with more packets than it can count is split into
-        several requests. (count, 1 to 31; needed)
+    counter_bits: Bits of the packet counter of a message. A message with more packets than the counter can count is
+        split into several requests. (count, 1 to 31; needed)
     tracked_messages: Number of requests that the receiver tracks, from the oldest unacknowledged one on (section
         4.5). It is also the largest number of WQEs that a queue pair serves per scheduling turn (n, section 4.3).
         (count, 1 to 65535; needed)
@@ -743,7 +743,7 @@ class TransportDcp(_TransportDcpNeeded, total=False):
     cnp_interval: Least time between two CNPs for a queue pair. With 0, every marked packet causes a CNP, and with
         `trims_as_marks` every trimmed one too. (time, rtt or rtt+queue; needed)
     trims_as_marks: Whether a trimmed packet causes a CNP, as a marked one does. If not, a sender whose packets are
-        all trimmed gets no congestion signal. (flag; default: `false`)
+        all trimmed gets no CNP. (flag; default: `false`)
     rto: Coarse timeout of the oldest unacknowledged message. (time, rtt or rtt+queue, above 0; needed)
     """
 
@@ -760,10 +760,10 @@ class TransportEqds(TypedDict):
     ack: Size of an ACK, a NACK, a pull and an RTS. (bytes, 1B to 65535B; needed)
     rto: Retransmission timeout of each packet. It is also the time after which a sender that waits for a pull repeats
         its RTS. (time, rtt or rtt+queue, above 0; needed)
-    pull_window: One size with two uses: the speculative credit of a new sender, and the upper limit of its demand in
-        excess of the granted credit. (bytes, packets or bdp, above 0; needed)
-    pull_rate: Rate of all pulls of a host together, over all queue pairs on which it receives. (rate or line, above
-        0; needed)
+    pull_window: One size with two uses: the speculative credit of a new sender, and the upper limit of the backlog
+        that counts as its demand. (bytes, packets or bdp, above 0; needed)
+    pull_rate: Rate of the data that the pulls of a host request, over all queue pairs on which it receives. (rate or
+        line, above 0; needed)
     """
 
     kind: Literal["eqds"]
@@ -813,14 +813,14 @@ class TransportUetCredit(_TransportUetCreditNeeded, total=False):
     """`credit` of this part.
 
     window: One size with three uses: the speculative credit of a new source, the upper limit of its credit, and the
-        upper limit of its demand in excess of its credit (MaxWnd). (bytes, packets or bdp, above 0; needed)
-    rate: The rate of all pulls of a host together. (rate or line, above 0; needed)
+        upper limit of the backlog that counts as its demand (MaxWnd). (bytes, packets or bdp, above 0; needed)
+    rate: Rate of the data that the pulls of a host request together. (rate or line, above 0; needed)
     grant: Upper limit of the credit that one pull grants, rounded down to units of 256 B. (bytes, packets or bdp,
         above 0; needed)
     follows_fabric: Whether the pull rate is adapted to ECN marks and to trims before the last hop, about every 1.5
         base RTTs. Each period is drawn anew. It is meant for oversubscribed fabrics, where the link of the receiver
         is not the bottleneck. (flag; default: `false`)
-    least_share: Least share of `rate` that `follows_fabric` leaves. uet-htsim has 0.9 over the fabric's
+    least_share: Least share of `rate` that `follows_fabric` leaves. uet-htsim has 0.9 divided by the fabric's
         oversubscription. (number, 0.01 to 1; default: `0.01`)
     """
 
@@ -902,10 +902,10 @@ class TransportMrc(_TransportMrcNeeded, total=False):
     ack: Size of a SACK and of an endpoint response. (bytes, 1B to 65535B; needed)
     control: Size of a NACK and of a trimmed packet. (bytes, 1B to 65535B; needed)
     request: Size of a probe and of an endpoint request. (bytes, 1B to 65535B; needed)
-    sack_bytes: The receiver sends a SACK once more bytes of payload than this have arrived since the last SACK. Each
-        packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, if it is a duplicate, a
-        retransmission or the first of its queue pair, if it requests a SACK, or if it closes the gap below a packet
-        that requested one. (bytes, above 0; needed)
+    sack_bytes: The receiver sends a SACK when more than this number of bytes of payload have arrived since the last
+        SACK. Each packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, if it is a
+        duplicate, a retransmission or the first of its queue pair, if it requests a SACK, or if it closes the gap
+        below a packet that requested one. (bytes, above 0; needed)
     received_unit: The unit in which SACKs count received bytes. (bytes, 1B to 4KiB; needed)
     mpr: Number of PSNs, from the lowest unacknowledged one on, that may be in flight (MPR). (count, 128 to 32640;
         needed)
@@ -921,9 +921,9 @@ class TransportMrc(_TransportMrcNeeded, total=False):
     loss_by_path: A packet is inferred lost once a later one with its entropy value has arrived. (flag; default:
         `false`)
     probe_after: Time without an answer after which the source sends a probe. The receiver answers a probe immediately
-        with a SACK. If the time is not set, no probes are sent. With `loss_packets`, the answer to the last probe
-        means loss if no other answer arrived since the probe was sent. (time, rtt or rtt+queue, above 0; default:
-        none)
+        with a SACK. If the time is not set, no such probes are sent. With `loss_packets`, the answer to the last
+        probe means loss if no other answer arrived since the probe was sent. (time, rtt or rtt+queue, above 0;
+        default: none)
     """
 
     loss_packets: int
@@ -936,15 +936,16 @@ class TransportSettingsCredit(TypedDict, total=False):
     """`credit` of this part.
 
     window: One size with three uses: the speculative credit of a new source, the upper limit of its credit, and the
-        upper limit of its demand in excess of its credit (MaxWnd). (bytes, packets or bdp, above 0; default: that of
-        the base)
-    rate: The rate of all pulls of a host together. (rate or line, above 0; default: that of the base)
+        upper limit of the backlog that counts as its demand (MaxWnd). (bytes, packets or bdp, above 0; default: that
+        of the base)
+    rate: Rate of the data that the pulls of a host request together. (rate or line, above 0; default: that of the
+        base)
     grant: Upper limit of the credit that one pull grants, rounded down to units of 256 B. (bytes, packets or bdp,
         above 0; default: that of the base)
     follows_fabric: Whether the pull rate is adapted to ECN marks and to trims before the last hop, about every 1.5
         base RTTs. Each period is drawn anew. It is meant for oversubscribed fabrics, where the link of the receiver
         is not the bottleneck. (flag; default: that of the base)
-    least_share: Least share of `rate` that `follows_fabric` leaves. uet-htsim has 0.9 over the fabric's
+    least_share: Least share of `rate` that `follows_fabric` leaves. uet-htsim has 0.9 divided by the fabric's
         oversubscription. (number, 0.01 to 1; default: that of the base)
     """
 
@@ -1002,8 +1003,8 @@ class TransportSettings(TypedDict, total=False):
         late. (time, rtt or rtt+queue; default: that of the base)
     sack_bytes: Bytes (on the wire) since the last SACK after which the receiver sends one. (bytes, above 0; default:
         that of the base)
-    min_threshold: A loss is inferred only once more than this number of packets have arrived out of order, even if
-        the window is smaller (min_threshold). (count, 1 to 4095; default: that of the base)
+    min_threshold: OOO-based detection infers a loss only if more than this number of packets have arrived out of
+        order, even if the window is smaller (min_threshold). (count, 1 to 4095; default: that of the base)
     probe_after: Time without a SACK after which the sender sends a probe. (time, rtt or rtt+queue, above 0; default:
         that of the base)
     probe_rtt: Round-trip time of a probe and its SACK below which the SACK means a loss, and not queueing. (time, rtt
@@ -1011,8 +1012,8 @@ class TransportSettings(TypedDict, total=False):
     probe_takes_all: Whether a probe's SACK that indicates a loss declares lost every unacknowledged packet that was
         sent before the probe. This also recovers a lost tail without a timeout. If not, only packets below the
         highest received PSN are declared lost, as in OOO-based detection. (flag; default: that of the base)
-    counter_bits: Bits of the packet counter of a message. A message with more packets than it can count is split into
-        several requests. (count, 1 to 31; default: that of the base)
+    counter_bits: Bits of the packet counter of a message. A message with more packets than the counter can count is
+        split into several requests. (count, 1 to 31; default: that of the base)
     tracked_messages: Number of requests that the receiver tracks, from the oldest unacknowledged one on (section
         4.5). It is also the largest number of WQEs that a queue pair serves per scheduling turn (n, section 4.3).
         (count, 1 to 65535; default: that of the base)
@@ -1022,11 +1023,11 @@ class TransportSettings(TypedDict, total=False):
     pcie: Time of a round trip over PCIe. A fetch of packets to send again takes two round trips. With 0, it takes no
         time. (time, rtt or rtt+queue; default: that of the base)
     trims_as_marks: Whether a trimmed packet causes a CNP, as a marked one does. If not, a sender whose packets are
-        all trimmed gets no congestion signal. (flag; default: that of the base)
-    pull_window: One size with two uses: the speculative credit of a new sender, and the upper limit of its demand in
-        excess of the granted credit. (bytes, packets or bdp, above 0; default: that of the base)
-    pull_rate: Rate of all pulls of a host together, over all queue pairs on which it receives. (rate or line, above
-        0; default: that of the base)
+        all trimmed gets no CNP. (flag; default: that of the base)
+    pull_window: One size with two uses: the speculative credit of a new sender, and the upper limit of the backlog
+        that counts as its demand. (bytes, packets or bdp, above 0; default: that of the base)
+    pull_rate: Rate of the data that the pulls of a host request, over all queue pairs on which it receives. (rate or
+        line, above 0; default: that of the base)
     delta: Out-of-order threshold (Delta). A path is slow if the PSN of its ACK is more than this below the highest
         acknowledged PSN. It is 32 in public simulations. (count, 1 to 65535; default: that of the base)
     bitmap: Number of packets from the ePSN on that the receiver accepts (L; 64 in simulations of MP-RDMA). (count, 1
@@ -2289,21 +2290,21 @@ class FabricPfc(TypedDict, total=False):
     headroom_apart: Headroom is reserved in addition to `buffer` instead of inside it. Links with a large BDP require
         this: a link of 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom. (flag; default: `false`)
     buffer_rate: `buffer` is the buffer of a switch whose port rates add up to this rate, and is scaled for other
-        switches (STrack, section 4.1). Without it, every switch has `buffer`. A scheme or scenario that sets only
-        `buffer` removes it. (rate, above 0; default: none)
+        switches (STrack, section 4.1). Without `buffer_rate`, `buffer` is not scaled. A scheme or scenario that sets
+        only `buffer` removes `buffer_rate`. (rate, above 0; default: none)
     alpha: Dynamic threshold (alpha): an ingress port may hold this many times the free part of the shared buffer
         before it sends XOFF. (number, 1/65536 to 65536; default: none)
     threshold: Static XOFF threshold of each ingress port, instead of the dynamic threshold `alpha`. (bytes, packets
         or bdp, above 0; default: none)
     resume: XON is sent when the ingress port's share of the buffer has fallen this far below the XOFF threshold and
-        its headroom is empty. (bytes, packets or bdp, above 0; default: required)
+        its headroom is empty, or when the port holds no data. (bytes, packets or bdp, above 0; default: required)
     headroom: Headroom of each ingress port. If left out, each port has the headroom that its link needs. (bytes,
         packets or bdp, above 0; default: none)
     watchdog: The PFC watchdog of switches, which ends a storm of pauses at a port. At each poll it takes a port for
         stormed if data waits there, none was sent since the last poll, and the port was paused for more than 99 % of
         that time. Until the storm is over, with `drop` such a port drops its waiting and arriving data, and with
-        `forward` it sends in spite of pauses. Without it, a pause lasts as long as the other end wants. (choice,
-        drop, forward; default: none)
+        `forward` it sends in spite of pauses. Without a watchdog, the port obeys every pause. (choice, drop, forward;
+        default: none)
     watchdog_poll: The time from one poll of the watchdog to the next. All switches poll at multiples of this time.
         (time, 1us to 10s; default: `"200ms"`)
     watchdog_detection: The time for which a port must have been stormed, poll by poll, until the watchdog acts.
@@ -2333,11 +2334,11 @@ class Fabric(TypedDict, total=False):
     """The parameters of switches, their queues and their routing.
 
     queue: Capacity of a port's data queue. Packets beyond it are dropped or trimmed. With `shared_buffer` this is no
-        limit, since the queues share that buffer; it is then only the queue length to which relative timeouts and
+        limit, since the queues share that buffer. It is then only the queue length to which relative timeouts and
         thresholds (`5queue`, `0.2queue`) refer. Lossless fabrics have `pfc` instead. (bytes, packets or bdp, above 0;
         default: none)
-    shared_buffer: Data buffer of a switch that drops or trims, which its egress queues share by the dynamic threshold
-        `shared_alpha`. With 0, each queue has the static limit `queue`. (bytes; default: `"0B"`)
+    shared_buffer: Data buffer of a switch that drops or trims. The egress queues share the buffer by the dynamic
+        threshold `shared_alpha`. With 0, each queue has the static limit `queue`. (bytes; default: `"0B"`)
     last_hop_queue: Capacity of the data queues of ports to hosts, where it differs from `queue`. It has no effect on
         a shared buffer. (bytes, packets or bdp, above 0; default: none)
     shared_alpha: Dynamic threshold of a shared buffer: one data queue may hold this many times the free part of the
@@ -2358,8 +2359,8 @@ class Fabric(TypedDict, total=False):
     acks_with_data: In switches, only trimmed packets are control packets. ACKs, NACKs and CNPs wait in the data
         queue, take the paths of data, and are dropped where data is trimmed (DCP, section 4.2). (flag; default:
         `false`)
-    routing_delay: Time after a link has gone down or come up until routing withdraws or restores it. Without it,
-        routing never changes. (time; default: none)
+    routing_delay: Time after a link has gone down or come up until routing withdraws or restores the link. Without
+        this time, routing never changes. (time; default: none)
     routing: The way in which switches choose among equal-cost ports. (choice, ecmp, ecmp-linear, adaptive, spray,
         source; default: `"ecmp"`)
     port_choice: The port, and so the plane, by which a packet leaves a NIC with several ports. With `entropy` it is
@@ -2372,15 +2373,16 @@ class Fabric(TypedDict, total=False):
     arrival_order: The order in which a node handles packets that arrive at one instant. With `port` the order is by
         increasing ingress port. With `random` it is drawn for each node and instant, so that no port is always served
         first. (choice, port, random; default: `"port"`)
-    nic_jitter: The largest delay of the first packet, data or an ACK, after a NIC was idle. The delay is drawn
-        uniformly from 0 to this value. Packets that follow within a packet's serialisation time are not delayed, so
-        that no throughput is lost: a gap before each of them would have the effect of a slower link. With 0 there is
-        no delay. (time, 0ps to 1ms; default: `"0ps"`)
+    nic_jitter: The largest delay of the first packet, data or an ACK, after a port of a NIC was idle. The delay is
+        drawn uniformly from 0 to this value. Packets that follow within a packet's serialisation time are not
+        delayed, so that no throughput is lost: a gap before each of them would have the effect of a slower link. With
+        0 there is no delay. (time, 0ps to 1ms; default: `"0ps"`)
     timer_tick: The interval between the timer ticks of a host. A sender's timeout (for a retransmission, a probe or a
-        request for credit) fires at the first tick after it is due. The first tick of each host is random. Pacing
-        does not use the ticks. With 0, timeouts fire at the exact time. (time, 0ps to 1ms; default: `"0ps"`)
-    timer_jitter: The largest delay of a sender's timeout after its tick. The delay is drawn uniformly from 0 to this
-        value for each timeout. (time, 0ps to 1ms; default: `"0ps"`)
+        request for credit) fires at the first tick that is not before its due time. The first tick of each host is
+        random. Pacing does not use the ticks. With 0, timeouts do not wait for ticks. (time, 0ps to 1ms; default:
+        `"0ps"`)
+    timer_jitter: The largest delay of a sender's timeout after its tick, or after its due time if `timer_tick` is 0.
+        The delay is drawn uniformly from 0 to this value for each timeout. (time, 0ps to 1ms; default: `"0ps"`)
     clock_ppm: The largest deviation of a device's oscillator (in a NIC or a switch) from the nominal rate, in parts
         per million. The deviation of each device is drawn uniformly between minus and plus this value, and changes
         the serialisation times of its packets. Latencies, pacing, timers and ideal FCTs are not affected. With 0, all

@@ -223,8 +223,7 @@ pub struct RunArgs {
     /// The scenario's TOML file; `-` reads it from standard input
     #[arg(required_unless_present = "astra")]
     pub scenario: Option<PathBuf>,
-    /// Run every example in a folder of ASTRA-sim instead of a scenario: each network with each workload that has the
-    /// network's number of NPUs
+    /// Run every example in a folder of ASTRA-sim instead of a scenario: networks and workloads with as many NPUs
     #[arg(long, value_name = "DIR", conflicts_with_all = ["scenario", "per_seed"])]
     pub astra: Option<PathBuf>,
     /// Run this scheme instead of the schemes of the scenario [repeat for more]
