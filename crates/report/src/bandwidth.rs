@@ -1,11 +1,18 @@
 //! The bandwidths of a collective at several sizes, as nccl-tests prints them.
 
 use crate::groups::{groups, named};
+use crate::page::escape;
 use anabranch_results::{JobRow, ResultSet};
 use std::fmt::Write as _;
 
 /// The swept size of a collective.
 const SIZE: &str = "workload.bytes";
+
+/// The caveat below the tables, in lines for a terminal.
+const CAVEAT: [&str; 2] = [
+    "GPU kernels, their launch latencies and the flags that they wait for are not",
+    "simulated: on GPUs, small sizes take much longer than here.",
+];
 
 /// A row of the table: the size of the collective in bytes, and the means over the seeds of the time in µs and of the
 /// two bandwidths in GB/s.
@@ -16,10 +23,24 @@ struct Line {
     chosen: Option<String>,
 }
 
+/// The rows of a scheme at a point of the other swept parameters, in the order of their sizes.
+struct Table {
+    name: String,
+    ranks: u32,
+    lines: Vec<Line>,
+}
+
+impl Table {
+    /// Whether NCCL's model chose the algorithm of some row.
+    fn chooses(&self) -> bool {
+        self.lines.iter().any(|line| line.chosen.is_some())
+    }
+}
+
 /// A table of sizes, times and bandwidths for each scheme and each point of the other swept parameters. Each row
 /// describes the slowest jobs of its runs. Empty unless the sizes of a collective are swept.
-pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
-    let mut tables: Vec<(String, u32, Vec<Line>)> = Vec::new();
+fn tables(set: &ResultSet) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
     for group in groups(set).iter().filter(|group| group.sweep.contains_key(SIZE)) {
         let slowest: Vec<&JobRow> = group.indices.iter().filter_map(|run| slowest_job(set, *run)).collect();
         // If a seed did not finish a size, that size has no mean and is left out.
@@ -37,31 +58,75 @@ pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
         ];
         let chosen = first.algorithm.split_once(": ").map(|(_, chosen)| chosen.to_owned());
         let line = Line { bytes: first.bytes, means, chosen };
-        match tables.iter_mut().find(|(other, ..)| *other == name) {
-            Some((.., lines)) => lines.push(line),
-            None => tables.push((name, first.ranks, vec![line])),
+        match tables.iter_mut().find(|table| table.name == name) {
+            Some(table) => table.lines.push(line),
+            None => tables.push(Table { name, ranks: first.ranks, lines: vec![line] }),
         }
     }
+    tables.iter_mut().for_each(|table| table.lines.sort_by_key(|line| line.bytes));
+    tables
+}
+
+/// The titles of the columns.
+const TITLES: [&str; 4] = ["size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"];
+/// The title of the column of the choices.
+const CHOSEN: &str = "chosen by NCCL's model";
+
+/// The tables as text, with a caveat below them. Empty if there is none.
+pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
+    let tables = tables(set);
     let mut text = String::new();
-    for (name, ranks, mut lines) in tables {
-        lines.sort_by_key(|line| line.bytes);
-        let _ = writeln!(text, "\n{name}, {ranks} ranks:");
-        let chooses = lines.iter().any(|line| line.chosen.is_some());
-        let _ = writeln!(
-            text,
-            "{:>14} {:>14} {:>14} {:>14}{}",
-            "size (B)",
-            "time (us)",
-            "algbw (GB/s)",
-            "busbw (GB/s)",
-            if chooses { "  chosen by NCCL's model" } else { "" }
-        );
-        for Line { bytes, means: [time, algbw, busbw], chosen } in lines {
-            let chosen = chosen.map_or(String::new(), |chosen| format!("  {chosen}"));
+    for table in &tables {
+        let _ = writeln!(text, "\n{}, {} ranks:", table.name, table.ranks);
+        let [bytes, time, algbw, busbw] = TITLES;
+        let chosen = if table.chooses() { format!("  {CHOSEN}") } else { String::new() };
+        let _ = writeln!(text, "{bytes:>14} {time:>14} {algbw:>14} {busbw:>14}{chosen}");
+        for Line { bytes, means: [time, algbw, busbw], chosen } in &table.lines {
+            let chosen = chosen.as_ref().map_or(String::new(), |chosen| format!("  {chosen}"));
             let _ = writeln!(text, "{bytes:>14} {time:>14.2} {algbw:>14.2} {busbw:>14.2}{chosen}");
         }
     }
+    if !tables.is_empty() {
+        let _ = writeln!(text, "{}", CAVEAT.join("\n"));
+    }
     text
+}
+
+/// The section of the page with the tables. Empty if there is none.
+pub(crate) fn section(set: &ResultSet) -> String {
+    let tables = tables(set);
+    if tables.is_empty() {
+        return String::new();
+    }
+    let mut html = "<section><h2>Bandwidths</h2>".to_owned();
+    for table in &tables {
+        let name = escape(&table.name);
+        let titles: String = TITLES.iter().map(|title| format!("<th scope=\"col\">{title}</th>")).collect();
+        let chosen = match table.chooses() {
+            true => format!("<th scope=\"col\" class=\"word\">{CHOSEN}</th>"),
+            false => String::new(),
+        };
+        let _ = write!(
+            html,
+            "<h3>{name}, {} ranks</h3><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Bandwidths of {name}\">\
+             <table class=\"numbers\"><thead><tr>{titles}{chosen}</tr></thead><tbody>",
+            table.ranks
+        );
+        for Line { bytes, means: [time, algbw, busbw], chosen } in &table.lines {
+            let chosen = match (table.chooses(), chosen) {
+                (true, chosen) => {
+                    format!("<td class=\"word\">{}</td>", escape(chosen.as_deref().unwrap_or("-")))
+                }
+                (false, _) => String::new(),
+            };
+            let _ = write!(
+                html,
+                "<tr><th scope=\"row\">{bytes}</th><td>{time:.2}</td><td>{algbw:.2}</td><td>{busbw:.2}</td>{chosen}</tr>"
+            );
+        }
+        html.push_str("</tbody></table></div>");
+    }
+    html + &format!("<p class=\"note\">{}</p></section>\n", CAVEAT.join(" "))
 }
 
 /// The job of a run with the smallest bus bandwidth. None unless all jobs of the run are collectives and have finished.
@@ -106,8 +171,24 @@ mod tests {
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let lines: Vec<Vec<String>> = text.trim().lines().map(words).collect();
         assert_eq!(lines[0], ["reps,", "16", "ranks:"]);
-        assert_eq!(lines[lines.len() - 2], ["1048576", "750.00", "1.57", "2.95"]);
-        assert_eq!(lines[lines.len() - 1], ["16777216", "750.00", "25.17", "47.19"]);
+        assert_eq!(lines[lines.len() - 4], ["1048576", "750.00", "1.57", "2.95"]);
+        assert_eq!(lines[lines.len() - 3], ["16777216", "750.00", "25.17", "47.19"]);
+        assert!(text.ends_with("simulated: on GPUs, small sizes take much longer than here.\n"), "{text}");
+    }
+
+    #[test]
+    fn the_page_has_the_table_and_the_caveat() {
+        let mut set = sizes(1);
+        set.jobs[1].algorithm = "allreduce-nccl: allreduce-ring, LL".to_owned();
+        let html = section(&set);
+        assert!(html.contains("<h3>reps, 16 ranks</h3>"), "{html}");
+        assert!(html.contains("<tr><th scope=\"row\">1048576</th><td>1000.00</td><td>1.05</td>"), "{html}");
+        assert!(
+            html.contains("<td class=\"word\">allreduce-ring, LL</td>") && html.contains(">-</td>"),
+            "{html}"
+        );
+        assert!(html.contains("<p class=\"note\">GPU kernels, their launch latencies and"), "{html}");
+        assert_eq!(section(&ResultSet::default()), "");
     }
 
     #[test]
