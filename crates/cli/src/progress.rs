@@ -3,6 +3,7 @@
 
 use crate::clock;
 use crate::output::note;
+use anabranch_report::large;
 use anabranch_sim::Control;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr};
@@ -131,14 +132,7 @@ impl Progress {
             let all = (share > 0.01).then(|| seconds / share);
             expected.push(Expected { so_far: seconds, all });
             let left = all.map_or(String::new(), |all| format!(", {} left", time(all - seconds)));
-            let hops = control.packet_hops.load(Ordering::Relaxed);
-            let simulated = control.sim_time_ps.load(Ordering::Relaxed) as f64 / 1e6;
-            let speed = hops as f64 / seconds.max(1e-3) / 1e6;
-            let events = control.events.load(Ordering::Relaxed) as f64 / 1e6;
-            let says = format!(
-                "{simulated:.1} us simulated, {events:.1} M events, {speed:.1} M packet-hops/s{}{left}",
-                steps(control)
-            );
+            let says = state(control, seconds) + &left;
             run.bar.set_position((share * STEPS as f64) as u64);
             run.bar.set_message(says.clone());
             lines.push(format!("{}: {:.0} %, {says}", run.name, 100.0 * share));
@@ -207,15 +201,18 @@ fn share_done(control: &Control) -> f64 {
     (done(&control.packets_delivered, &control.steps_finished) as f64 / total as f64).min(1.0)
 }
 
-/// The steps of jobs that have ended, as text with a comma before it. Empty if the workload has no steps.
-fn steps(control: &Control) -> String {
-    match control.steps_total.load(Ordering::Relaxed) {
-        0 => String::new(),
-        all => format!(
-            ", {} of {all} steps over NVLink or computing",
-            control.steps_finished.load(Ordering::Relaxed)
-        ),
-    }
+/// The state of a run that began `seconds` ago, as text.
+fn state(control: &Control, seconds: f64) -> String {
+    let number = |of: &AtomicU64| of.load(Ordering::Relaxed) as f64;
+    let steps = match (number(&control.packets_total), number(&control.steps_total)) {
+        (0.0, 0.0) => return "its fabric and its messages are being built".to_owned(),
+        (_, 0.0) => String::new(),
+        (_, all) => format!(", {} of {} steps", large(number(&control.steps_finished)), large(all)),
+    };
+    let simulated = number(&control.sim_time_ps) / 1e6;
+    let (events, speed) =
+        (large(number(&control.events)), number(&control.packet_hops) / seconds.max(1e-3) / 1e6);
+    format!("{simulated:.1} us simulated, {events} events{steps}, {speed:.1} M packet-hops/s")
 }
 
 fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -278,16 +275,22 @@ mod tests {
         assert_eq!(share_done(&control), 0.0);
         control.packets_total.store(200, Ordering::Relaxed);
         control.packets_delivered.store(50, Ordering::Relaxed);
-        assert_eq!((share_done(&control), steps(&control)), (0.25, String::new()));
+        assert_eq!(share_done(&control), 0.25);
+        assert_eq!(state(&control, 1.0), "0.0 us simulated, 0 events, 0.0 M packet-hops/s");
     }
 
     /// A job within servers sends no packet, and moves all the same.
     #[test]
     fn a_run_over_nvlink_is_as_far_as_its_steps() {
         let control = Control::default();
-        control.steps_total.store(40, Ordering::Relaxed);
-        control.steps_finished.store(10, Ordering::Relaxed);
+        assert_eq!(state(&control, 1.0), "its fabric and its messages are being built");
+        control.steps_total.store(4_000_000, Ordering::Relaxed);
+        control.steps_finished.store(1_000_000, Ordering::Relaxed);
+        control.events.store(2_500_000, Ordering::Relaxed);
         assert_eq!(share_done(&control), 0.25);
-        assert_eq!(steps(&control), ", 10 of 40 steps over NVLink or computing");
+        assert_eq!(
+            state(&control, 1.0),
+            "0.0 us simulated, 2.50 M events, 1.00 M of 4.00 M steps, 0.0 M packet-hops/s"
+        );
     }
 }
