@@ -1,7 +1,6 @@
 //! The bandwidths of a collective at several sizes, as nccl-tests prints them.
 
 use crate::groups::{groups, named};
-use crate::page::escape;
 use anabranch_results::{JobRow, ResultSet};
 use std::fmt::Write as _;
 
@@ -9,37 +8,37 @@ use std::fmt::Write as _;
 const SIZE: &str = "workload.bytes";
 
 /// The caveat below the tables, in lines for a terminal.
-const CAVEAT: [&str; 2] = [
+pub(crate) const CAVEAT: [&str; 2] = [
     "GPU kernels, their launch latencies and the flags that they wait for are not",
     "simulated: on GPUs, small sizes take much longer than here.",
 ];
 
 /// A row of the table: the size of the collective in bytes, and the means over the seeds of the time in µs and of the
 /// two bandwidths in GB/s.
-struct Line {
-    bytes: u64,
-    means: [f64; 3],
+pub(crate) struct Line {
+    pub bytes: u64,
+    pub means: [f64; 3],
     /// The algorithm and the protocol that NCCL's model chose, if it chose.
-    chosen: Option<String>,
+    pub chosen: Option<String>,
 }
 
 /// The rows of a scheme at a point of the other swept parameters, in the order of their sizes.
-struct Table {
-    name: String,
-    ranks: u32,
-    lines: Vec<Line>,
+pub(crate) struct Table {
+    pub name: String,
+    pub ranks: u32,
+    pub lines: Vec<Line>,
 }
 
 impl Table {
     /// Whether NCCL's model chose the algorithm of some row.
-    fn chooses(&self) -> bool {
+    pub(crate) fn chooses(&self) -> bool {
         self.lines.iter().any(|line| line.chosen.is_some())
     }
 }
 
 /// A table of sizes, times and bandwidths for each scheme and each point of the other swept parameters. Each row
 /// describes the slowest jobs of its runs. Empty unless the sizes of a collective are swept.
-fn tables(set: &ResultSet) -> Vec<Table> {
+pub(crate) fn tables(set: &ResultSet) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     for group in groups(set).iter().filter(|group| group.sweep.contains_key(SIZE)) {
         let slowest: Vec<&JobRow> = group.indices.iter().filter_map(|run| slowest_job(set, *run)).collect();
@@ -68,9 +67,9 @@ fn tables(set: &ResultSet) -> Vec<Table> {
 }
 
 /// The titles of the columns.
-const TITLES: [&str; 4] = ["size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"];
+pub(crate) const TITLES: [&str; 4] = ["size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"];
 /// The title of the column of the choices.
-const CHOSEN: &str = "chosen by NCCL's model";
+pub(crate) const CHOSEN: &str = "chosen by NCCL's model";
 
 /// The tables as text, with a caveat below them. Empty if there is none.
 pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
@@ -92,43 +91,6 @@ pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
     text
 }
 
-/// The section of the page with the tables. Empty if there is none.
-pub(crate) fn section(set: &ResultSet) -> String {
-    let tables = tables(set);
-    if tables.is_empty() {
-        return String::new();
-    }
-    let mut html = "<section><h2>Bandwidths</h2>".to_owned();
-    for table in &tables {
-        let name = escape(&table.name);
-        let titles: String = TITLES.iter().map(|title| format!("<th scope=\"col\">{title}</th>")).collect();
-        let chosen = match table.chooses() {
-            true => format!("<th scope=\"col\" class=\"word\">{CHOSEN}</th>"),
-            false => String::new(),
-        };
-        let _ = write!(
-            html,
-            "<h3>{name}, {} ranks</h3><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Bandwidths of {name}\">\
-             <table class=\"numbers\"><thead><tr>{titles}{chosen}</tr></thead><tbody>",
-            table.ranks
-        );
-        for Line { bytes, means: [time, algbw, busbw], chosen } in &table.lines {
-            let chosen = match (table.chooses(), chosen) {
-                (true, chosen) => {
-                    format!("<td class=\"word\">{}</td>", escape(chosen.as_deref().unwrap_or("-")))
-                }
-                (false, _) => String::new(),
-            };
-            let _ = write!(
-                html,
-                "<tr><th scope=\"row\">{bytes}</th><td>{time:.2}</td><td>{algbw:.2}</td><td>{busbw:.2}</td>{chosen}</tr>"
-            );
-        }
-        html.push_str("</tbody></table></div>");
-    }
-    html + &format!("<p class=\"note\">{}</p></section>\n", CAVEAT.join(" "))
-}
-
 /// The job of a run with the smallest bus bandwidth. None unless all jobs of the run are collectives and have finished.
 fn slowest_job(set: &ResultSet, run: usize) -> Option<&JobRow> {
     let mut jobs = set.jobs.iter().filter(|job| job.run as usize == run).peekable();
@@ -138,12 +100,13 @@ fn slowest_job(set: &ResultSet, run: usize) -> Option<&JobRow> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use anabranch_results::{RunRow, Value};
     use std::collections::BTreeMap;
 
-    fn sizes(seeds: u64) -> ResultSet {
+    /// Runs at two sizes, the larger one first.
+    pub(crate) fn sizes(seeds: u64) -> ResultSet {
         let mut set = ResultSet::default();
         for (bytes, text) in [(16_777_216_u64, "16MiB"), (1_048_576, "1MiB")] {
             for seed in 1..=seeds {
@@ -174,21 +137,6 @@ mod tests {
         assert_eq!(lines[lines.len() - 4], ["1048576", "750.00", "1.57", "2.95"]);
         assert_eq!(lines[lines.len() - 3], ["16777216", "750.00", "25.17", "47.19"]);
         assert!(text.ends_with("simulated: on GPUs, small sizes take much longer than here.\n"), "{text}");
-    }
-
-    #[test]
-    fn the_page_has_the_table_and_the_caveat() {
-        let mut set = sizes(1);
-        set.jobs[1].algorithm = "allreduce-nccl: allreduce-ring, LL".to_owned();
-        let html = section(&set);
-        assert!(html.contains("<h3>reps, 16 ranks</h3>"), "{html}");
-        assert!(html.contains("<tr><th scope=\"row\">1048576</th><td>1000.00</td><td>1.05</td>"), "{html}");
-        assert!(
-            html.contains("<td class=\"word\">allreduce-ring, LL</td>") && html.contains(">-</td>"),
-            "{html}"
-        );
-        assert!(html.contains("<p class=\"note\">GPU kernels, their launch latencies and"), "{html}");
-        assert_eq!(section(&ResultSet::default()), "");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod axes;
 mod bands;
+mod bandwidth;
 mod claims;
 mod curves;
 mod document;
@@ -25,7 +26,6 @@ mod terms;
 mod values;
 mod verdict;
 
-use crate::bandwidth;
 use crate::fairness::fairness_note;
 use crate::index::Index;
 use anabranch_results::{Figure, ResultSet};
