@@ -3532,7 +3532,9 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Records a curve of links.
 
-        links: The links that are measured: `tor:0/up`, `tor-uplinks`, `all`. (names of links; needed)
+        links: The links that are measured: `tor:0/up`, `tor-uplinks`, `all`. Names of cables are their upward
+            direction, so that `host:5` is what the host sends; `cable:host:5` is both directions. (names of links;
+            needed)
         every: Interval of a point of the curve. Series of ACKs have a point for each ACK instead. (a time above 0;
             default: `"20us"`)
         by: Of series of links: a curve for each plane or rail instead of one for each link. It is the sum over the
@@ -3551,7 +3553,9 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Records how long packets wait.
 
-        links: The links that are measured: `tor:0/up`, `tor-uplinks`, `all`. (names of links; needed)
+        links: The links that are measured: `tor:0/up`, `tor-uplinks`, `all`. Names of cables are their upward
+            direction, so that `host:5` is what the host sends; `cable:host:5` is both directions. (names of links;
+            needed)
         every: Interval of a point of the curve. Series of ACKs have a point for each ACK instead. (a time above 0;
             default: `"20us"`)
         by: Of series of links: a curve for each plane or rail instead of one for each link. It is the sum over the

@@ -55,7 +55,8 @@ impl Fix {
     pub fn of_key(self, key: &str) -> Fix {
         match self {
             Fix::Value { value } => {
-                let is_toml = value.parse::<f64>().is_ok() || value.starts_with(['"', '[', '{']);
+                let is_truth = matches!(&*value, "true" | "false");
+                let is_toml = is_truth || value.parse::<f64>().is_ok() || value.starts_with(['"', '[', '{']);
                 let value = if is_toml { value } else { format!("{value:?}") };
                 Fix::Set { key: key.to_owned(), value }
             }

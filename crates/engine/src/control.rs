@@ -1,5 +1,6 @@
 //! Control and progress of a run.
 
+use crate::context::Counters;
 use anabranch_base::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -22,6 +23,12 @@ pub struct Control {
     pub sim_time_ps: AtomicU64,
     /// Packet-hops so far.
     pub packet_hops: AtomicU64,
+    /// Events so far, of any kind.
+    pub events: AtomicU64,
+    /// Steps of jobs (transfers over NVLink, computing) that have ended so far.
+    pub steps_finished: AtomicU64,
+    /// Steps of the workload.
+    pub steps_total: AtomicU64,
     /// Messages of the workload that are acknowledged so far.
     pub flows_finished: AtomicU64,
     /// Messages of the workload.
@@ -35,9 +42,11 @@ pub struct Control {
 }
 
 impl Control {
-    pub(crate) fn publish(&self, now: Time, packet_hops: u64, unfinished: u64) {
+    pub(crate) fn publish(&self, now: Time, counters: &Counters, unfinished: u64) {
         self.sim_time_ps.store(now.0, Ordering::Relaxed);
-        self.packet_hops.store(packet_hops, Ordering::Relaxed);
+        self.packet_hops.store(counters.packet_hops, Ordering::Relaxed);
+        self.events.store(counters.events, Ordering::Relaxed);
+        self.steps_finished.store(counters.steps, Ordering::Relaxed);
         let total = self.flows_total.load(Ordering::Relaxed);
         self.flows_finished.store(total - unfinished.min(total), Ordering::Relaxed);
     }

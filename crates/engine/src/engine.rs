@@ -324,11 +324,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let mut shards = self.locked();
         let counters = totals(&shards);
         let messages = u64::from(self.network.board.messages());
-        control.publish(
-            latest(&shards),
-            counters.packet_hops,
-            messages - counters.acknowledged.min(messages),
-        );
+        control.publish(latest(&shards), &counters, messages - counters.acknowledged.min(messages));
         if let Some((at, failure)) = first_failure(&mut shards) {
             state.failed_at = Some(at);
             return Some(Err(failure));

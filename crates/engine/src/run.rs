@@ -233,6 +233,7 @@ fn publish_totals(point: &RunPoint, fabric: &Built, control: &Control) {
     let of_messages =
         messages.iter().map(|message| packets(message.bytes, payload_of(message.qp), point.scheme.qps));
     control.packets_total.store(of_messages.sum(), Ordering::Relaxed);
+    control.steps_total.store(fabric.workload.steps.len() as u64, Ordering::Relaxed);
 }
 
 pub(crate) fn switch_plan(

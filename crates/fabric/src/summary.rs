@@ -1,7 +1,7 @@
 //! Counts of a fabric: switches and ports of each tier, cables, bisection.
 
 use super::Topology;
-use anabranch_base::{HostId, NodeId, Rate};
+use anabranch_base::{HostId, LinkId, NodeId, Rate};
 use std::ops::RangeInclusive;
 
 /// The numbers of switches, ports and cables of a fabric.
@@ -126,6 +126,11 @@ impl Topology {
     /// The network of each switch, numbered from 0. Two switches are in one network if a path over switches connects
     /// them.
     pub fn networks(&self) -> Vec<u32> {
+        self.networks_over(|_| true)
+    }
+
+    /// Like [`Topology::networks`], where only the links count for which `is_up` is true.
+    pub fn networks_over(&self, is_up: impl Fn(LinkId) -> bool) -> Vec<u32> {
         let mut network = vec![u32::MAX; self.switches.len()];
         let mut count = 0;
         for start in 0..self.switches.len() as u32 {
@@ -137,9 +142,8 @@ impl Topology {
             while let Some(switch) = open.pop() {
                 for link in self.links_of(NodeId(self.hosts + switch)) {
                     let peer = self.ports[link as usize].peer.0.checked_sub(self.hosts);
-                    let Some(peer) = peer.filter(|peer| network[*peer as usize] == u32::MAX) else {
-                        continue;
-                    };
+                    let is_new = |peer: &u32| network[*peer as usize] == u32::MAX && is_up(LinkId(link));
+                    let Some(peer) = peer.filter(is_new) else { continue };
                     network[peer as usize] = count;
                     open.push(peer);
                 }

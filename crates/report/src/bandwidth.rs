@@ -7,19 +7,39 @@ use std::fmt::Write as _;
 /// The key of a sweep over the size of a collective.
 const SIZE: &str = "workload.bytes";
 
+/// The caveat below the tables, in lines for a terminal.
+pub(crate) const CAVEAT: [&str; 2] = [
+    "GPU kernels, their launch latencies and the flags that they wait for are not",
+    "simulated: on GPUs, small sizes take much longer than here.",
+];
+
 /// A row of the table: the size of the collective in bytes, and the means over the seeds of the time in µs and of the
 /// two bandwidths in GB/s.
-struct Line {
-    bytes: u64,
-    means: [f64; 3],
+pub(crate) struct Line {
+    pub bytes: u64,
+    pub means: [f64; 3],
     /// The algorithm and the protocol that NCCL's model chose, if it chose.
-    chosen: Option<String>,
+    pub chosen: Option<String>,
+}
+
+/// The rows of a scheme at a point of the other swept parameters, in the order of their sizes.
+pub(crate) struct Table {
+    pub name: String,
+    pub ranks: u32,
+    pub lines: Vec<Line>,
+}
+
+impl Table {
+    /// Whether NCCL's model chose the algorithm of some row.
+    pub(crate) fn chooses(&self) -> bool {
+        self.lines.iter().any(|line| line.chosen.is_some())
+    }
 }
 
 /// A table of sizes, times and bandwidths for each scheme and each point of the other swept parameters. Each row
 /// describes the slowest jobs of its runs. Empty unless the sizes of a collective are swept.
-pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
-    let mut tables: Vec<(String, u32, Vec<Line>)> = Vec::new();
+pub(crate) fn tables(set: &ResultSet) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
     for group in groups(set).iter().filter(|group| group.sweep.contains_key(SIZE)) {
         let slowest: Vec<&JobRow> = group.indices.iter().filter_map(|run| slowest_job(set, *run)).collect();
         // If a seed did not finish a size, that size has no mean and is left out.
@@ -37,29 +57,36 @@ pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
         ];
         let chosen = first.algorithm.split_once(": ").map(|(_, chosen)| chosen.to_owned());
         let line = Line { bytes: first.bytes, means, chosen };
-        match tables.iter_mut().find(|(other, ..)| *other == name) {
-            Some((.., lines)) => lines.push(line),
-            None => tables.push((name, first.ranks, vec![line])),
+        match tables.iter_mut().find(|table| table.name == name) {
+            Some(table) => table.lines.push(line),
+            None => tables.push(Table { name, ranks: first.ranks, lines: vec![line] }),
         }
     }
+    tables.iter_mut().for_each(|table| table.lines.sort_by_key(|line| line.bytes));
+    tables
+}
+
+/// The titles of the columns.
+pub(crate) const TITLES: [&str; 4] = ["size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"];
+/// The title of the column of the choices.
+pub(crate) const CHOSEN: &str = "chosen by NCCL's model";
+
+/// The tables as text, with a caveat below them. Empty if there is none.
+pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
+    let tables = tables(set);
     let mut text = String::new();
-    for (name, ranks, mut lines) in tables {
-        lines.sort_by_key(|line| line.bytes);
-        let _ = writeln!(text, "\n{name}, {ranks} ranks:");
-        let chooses = lines.iter().any(|line| line.chosen.is_some());
-        let _ = writeln!(
-            text,
-            "{:>14} {:>14} {:>14} {:>14}{}",
-            "size (B)",
-            "time (us)",
-            "algbw (GB/s)",
-            "busbw (GB/s)",
-            if chooses { "  chosen by NCCL's model" } else { "" }
-        );
-        for Line { bytes, means: [time, algbw, busbw], chosen } in lines {
-            let chosen = chosen.map_or(String::new(), |chosen| format!("  {chosen}"));
+    for table in &tables {
+        let _ = writeln!(text, "\n{}, {} ranks:", table.name, table.ranks);
+        let [bytes, time, algbw, busbw] = TITLES;
+        let chosen = if table.chooses() { format!("  {CHOSEN}") } else { String::new() };
+        let _ = writeln!(text, "{bytes:>14} {time:>14} {algbw:>14} {busbw:>14}{chosen}");
+        for Line { bytes, means: [time, algbw, busbw], chosen } in &table.lines {
+            let chosen = chosen.as_ref().map_or(String::new(), |chosen| format!("  {chosen}"));
             let _ = writeln!(text, "{bytes:>14} {time:>14.2} {algbw:>14.2} {busbw:>14.2}{chosen}");
         }
+    }
+    if !tables.is_empty() {
+        let _ = writeln!(text, "{}", CAVEAT.join("\n"));
     }
     text
 }
@@ -73,12 +100,13 @@ fn slowest_job(set: &ResultSet, run: usize) -> Option<&JobRow> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use anabranch_results::{RunRow, Value};
     use std::collections::BTreeMap;
 
-    fn sizes(seeds: u64) -> ResultSet {
+    /// Runs at two sizes, the larger one first.
+    pub(crate) fn sizes(seeds: u64) -> ResultSet {
         let mut set = ResultSet::default();
         for (bytes, text) in [(16_777_216_u64, "16MiB"), (1_048_576, "1MiB")] {
             for seed in 1..=seeds {
@@ -106,8 +134,9 @@ mod tests {
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let lines: Vec<Vec<String>> = text.trim().lines().map(words).collect();
         assert_eq!(lines[0], ["reps,", "16", "ranks:"]);
-        assert_eq!(lines[lines.len() - 2], ["1048576", "750.00", "1.57", "2.95"]);
-        assert_eq!(lines[lines.len() - 1], ["16777216", "750.00", "25.17", "47.19"]);
+        assert_eq!(lines[lines.len() - 4], ["1048576", "750.00", "1.57", "2.95"]);
+        assert_eq!(lines[lines.len() - 3], ["16777216", "750.00", "25.17", "47.19"]);
+        assert!(text.ends_with("simulated: on GPUs, small sizes take much longer than here.\n"), "{text}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod bench;
 mod book;
 mod campaign;
 mod cases;
+mod cluster_hints;
 mod common;
 mod curves;
 mod error_rates;

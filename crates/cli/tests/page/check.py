@@ -193,7 +193,7 @@ def check(driver, name, width, dark):
     if driver.find_elements(By.ID, "summary"):
         faults += table_faults(driver)
     if name == "run":
-        faults += band_faults(driver)
+        faults += band_faults(driver) + clipped_faults(driver)
     if name == "run" and width == WIDTHS[0]:
         faults += legend_faults(driver) + zoom_faults(driver)
     if name in ("run", "collective"):
@@ -239,6 +239,15 @@ def table_faults(driver):
         faults.append("a scheme that was clicked does not say so")
     driver.execute_script("arguments[0].click()", name)
     return faults
+
+
+def clipped_faults(driver):
+    """Checks that a legend of a few curves shows all of them, also in a narrow window."""
+    clipped = driver.execute_script(
+        "return [...document.querySelectorAll('.legend')]"
+        ".filter(row => row.children.length < 12 && row.scrollHeight > row.clientHeight + 1).map(row => row.textContent)"
+    )
+    return [f"a legend is cut off: {text}" for text in clipped]
 
 
 def legend_faults(driver):

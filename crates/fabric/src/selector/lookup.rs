@@ -38,6 +38,10 @@ pub(crate) fn check_plane(topology: &Topology, plane: u32) -> Result<(), Problem
                 "this topology has no planes: its NICs have one port",
                 "ports = 2 below [topology], for two planes",
             ),
+            _ if !topology.host_file_ids.is_empty() => {
+                "the file of this topology does not say which switches are a plane: name them, or their links, one by one"
+                    .into()
+            }
             _ => "this topology has no planes".into(),
         }),
         planes if plane >= planes => Err(out_of_range("plane", plane, planes)),

@@ -37,7 +37,7 @@ pub(super) fn parse(text: &str) -> Result<Form, Problem> {
     }
     if let Some((switch, side)) = text.split_once('/') {
         let (word, index) = switch.split_once(':').ok_or_else(unknown_form)?;
-        let kind = parse_switch_set(word).ok_or_else(unknown_form)?;
+        let kind = parse_switch_set(word).ok_or_else(|| unnamed(text))?;
         let (side, port) = match side.split_once(':') {
             Some((side, port)) => (side, Some(parse_index(port)?)),
             None => (side, None),
@@ -65,8 +65,8 @@ pub(super) fn parse(text: &str) -> Result<Form, Problem> {
             "a list in [[fault]]: of its servers, [\"server:0\", \"server:1\"], or of its leaves, [\"tor:0\", \"tor:1\"]",
         ));
     }
-    let rest = rest.ok_or_else(unknown_form)?;
-    let kind = parse_switch_set(word).ok_or_else(unknown_form)?;
+    let rest = rest.ok_or_else(|| unnamed(text))?;
+    let kind = parse_switch_set(word).ok_or_else(|| unnamed(text))?;
     match rest.strip_suffix('%') {
         Some(_) if kind.kind == SetKind::Node => Err(unknown_form()),
         Some(percent) => Ok(Form::Switches(kind, parse_percent(percent)?)),
@@ -92,7 +92,7 @@ fn parse_of_cluster(text: &str) -> Option<Result<Form, Problem>> {
             let mut part = |word: &str| -> Result<Option<u32>, Problem> {
                 let Some(part) = parts.next() else { return Ok(None) };
                 let number = part.trim().strip_prefix(word).and_then(|part| part.strip_prefix(':'));
-                parse_index(number.ok_or_else(unknown_form)?).map(Some)
+                parse_index(number.ok_or_else(|| unnamed(part))?).map(Some)
             };
             let form = match word {
                 "host" => Form::Host(first, part("port")?),
@@ -129,6 +129,19 @@ fn parse_host_links(text: Option<&str>) -> Result<Form, Problem> {
         None => (of_plane, None),
     };
     Ok(Form::HostLinks { plane: Some(parse_index(plane)?), amount: parse_amount(amount)? })
+}
+
+/// The error for a text that names a part of a server that is no part of the network, or for any other text.
+fn unnamed(text: &str) -> Problem {
+    match text.trim().to_ascii_lowercase() {
+        text if text.starts_with("nvswitch") || text.starts_with("nvlink") => {
+            "NVLink and its switches are no part of the network: they have no names and no faults".into()
+        }
+        text if text.starts_with("gpu") => {
+            "a GPU is named by its NIC, whose ports are links: server:0/nic:3".into()
+        }
+        _ => unknown_form(),
+    }
 }
 
 fn unknown_form() -> Problem {

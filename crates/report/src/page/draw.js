@@ -128,7 +128,9 @@ window.charts = (function () {
     }
 
     function legend() {
-      const names = [...new Map(data.map(function (trace) { return [trace.name, trace]; })).values()];
+      // Curves without faults are drawn below the others, and named after them.
+      const names = [...new Map(data.map(function (trace) { return [trace.name, trace]; })).values()]
+        .sort(function (one, other) { return Boolean(one.baseline) - Boolean(other.baseline); });
       if (isMap) {
         const row = element("div", "legend");
         const top = rounded.format(largest());
@@ -489,7 +491,7 @@ window.charts = (function () {
         values: named(spec.y, plain),
         size: function (u, values) {
           const longest = Math.max(0, ...(values || []).map(function (value) { return value.length; }));
-          return Math.min(16 + longest * 7.6, width * 0.35);
+          return Math.min(20 + longest * 7.6, width * 0.35);
         },
       };
       if (spec.y.log) y.splits = decades;

@@ -2,6 +2,7 @@
 
 mod axes;
 mod bands;
+mod bandwidth;
 mod claims;
 mod curves;
 mod document;
@@ -69,6 +70,7 @@ pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
     let [first, second] = if set.answer.is_some() { [pictures, summary] } else { [summary, pictures] };
     body.push_str(&first);
     body.push_str(&second);
+    body.push_str(&bandwidth::section(set));
     body.push_str(&slowest::section(&index));
     body.push_str(&fabric::section(set));
     body.push_str(&format!(

@@ -192,7 +192,7 @@ fn dashed(index: &Index<'_>, spec: &PlotSpec, (curve, points): &(&Curve<'_>, Poi
     line["dash"] = "dash".into();
     json!({
         "kind": "vh", "name": format!("{} without faults", curve.name()), "scheme": curve.scheme, "panel": 0, "x": x,
-        "y": y, "line": line,
+        "y": y, "line": line, "baseline": true,
     })
 }
 

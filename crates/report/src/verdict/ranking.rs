@@ -5,7 +5,7 @@ use super::format::{
     MOST_IN_HEADLINE, NOT_PLACED, NumberFormat, Ranked, headline_names, list, list_ending, with_interval,
 };
 use crate::ranking::{LEAST_LEAD, LEAST_SEEDS, Quantity, RankedScheme};
-use anabranch_results::{Estimate, Value};
+use anabranch_results::Value;
 use std::collections::BTreeMap;
 
 /// The largest number of schemes that a sentence names. It counts the others, which the table lists.
@@ -62,7 +62,7 @@ impl Ranking<'_> {
     fn placed(&self, leader: &Ranked<'_>, order: &[Ranked<'_>]) -> Verdict {
         let is_tied = |scheme: &Ranked<'_>| match leader.2.rank {
             Some(rank) => scheme.2.is_placed() && scheme.2.rank == Some(rank),
-            None => ties_by_mean(&leader.1, &scheme.1),
+            None => ties_by_mean(leader.1.mean, scheme.1.mean),
         };
         let (tied, rest): (Vec<Ranked<'_>>, Vec<_>) = order.iter().copied().partition(is_tied);
         let (placed, unplaced): (Vec<_>, Vec<_>) =
@@ -209,9 +209,10 @@ impl Ranking<'_> {
     }
 }
 
-/// Whether the mean of a scheme exceeds the first mean by at most [`LEAST_LEAD`]. Without ranks, such a scheme ties.
-fn ties_by_mean(first: &Estimate, other: &Estimate) -> bool {
-    other.mean <= first.mean * (1.0 + LEAST_LEAD)
+/// Whether the mean `other` of a scheme exceeds the first mean by at most [`LEAST_LEAD`]. Without ranks, such a scheme
+/// ties with the first one.
+pub(super) fn ties_by_mean(first: f64, other: f64) -> bool {
+    other <= first * (1.0 + LEAST_LEAD)
 }
 
 /// Schemes of the same rank.

@@ -3,7 +3,7 @@
 use super::Verdict;
 use super::faults::{NO_DATA_HIT, hint_to_hit_more};
 use super::format::{NO_EVIDENCE, NOT_PLACED, NumberFormat, SEEDS_CHANGE_NOTHING, headline_names, list};
-use super::ranking::{MOST_NAMED, PointRanking};
+use super::ranking::{MOST_NAMED, PointRanking, ties_by_mean};
 use crate::groups::{at_points, named};
 use crate::ranking::{Quantity, RankedScheme};
 use anabranch_results::{Estimate, ResultSet};
@@ -48,9 +48,10 @@ fn fastest(points: &[&PointRanking<'_>], quantity: Quantity) -> Vec<String> {
         let here: Vec<_> = schemes.iter().filter(|(_, standing)| !standing.is_untouched).collect();
         let means = here.iter().filter_map(|(_, standing)| standing.estimate.map(|estimate| estimate.mean));
         let least = means.reduce(f64::min);
-        let leads = |standing: &RankedScheme| {
-            let mean = standing.estimate.map(|estimate| estimate.mean);
-            standing.rank == Some(1) || (standing.rank.is_none() && mean.is_some() && mean == least)
+        let leads = |standing: &RankedScheme| match (standing.rank, standing.estimate, least) {
+            (Some(rank), ..) => rank == 1,
+            (None, Some(estimate), Some(least)) => ties_by_mean(least, estimate.mean),
+            _ => false,
         };
         let mut winners: Vec<&str> =
             here.into_iter().filter(|(_, standing)| leads(standing)).map(|(name, _)| *name).collect();

@@ -463,6 +463,36 @@ fn many_points_are_told_by_who_is_fastest() {
     assert!(verdict(&whole)[0].starts_with("At x = 0: a is fastest"), "{:?}", verdict(&whole));
 }
 
+/// Without ranks, because there is one seed or because seeds change nothing, the schemes within 1 % of the least mean
+/// tie. A scheme that wins most points is not called the fastest of those at which it ties or loses.
+#[test]
+fn of_many_points_those_with_a_tie_have_no_winner() {
+    let at_each_point = |seeds: usize| {
+        let mut whole = ResultSet::default();
+        for (point, [a, b]) in
+            (0..).zip([[100.0, 200.0], [100.0, 101.0], [100.0, 102.0], [100.0, 99.5], [103.0, 100.0]])
+        {
+            let mut here = set(&[("a", &vec![a; seeds]), ("b", &vec![b; seeds])]);
+            for run in &mut here.runs {
+                run.sweep.insert("x".into(), anabranch_results::Value::Integer(point));
+            }
+            whole.runs.extend(here.runs);
+        }
+        verdict(&whole)
+    };
+    for seeds in [1, 2, 3] {
+        assert_eq!(
+            at_each_point(seeds)[..3],
+            [
+                "a is fastest at 2 of 5 sweep points (x = 0; x = 2).",
+                "a and b tie at 2 of 5 sweep points (x = 1; x = 3).",
+                "b is fastest at 1 of 5 sweep points (x = 4)."
+            ],
+            "{seeds} seeds"
+        );
+    }
+}
+
 #[test]
 fn one_scheme_over_many_points_is_no_race() {
     let mut whole = ResultSet::default();

@@ -2,6 +2,7 @@
 
 pub(in crate::scenario) mod built;
 pub(in crate::scenario) mod curve_budget;
+mod cut_off;
 mod failure_rates;
 pub(in crate::scenario) mod idle_nvlink;
 pub(in crate::scenario) mod ignored_lines;
@@ -10,6 +11,7 @@ pub(in crate::scenario) mod losses;
 mod measures;
 pub(in crate::scenario) mod no_effect;
 mod nvlink_rates;
+mod one_port;
 pub(in crate::scenario) mod packet_numbers;
 pub(in crate::scenario) mod pfc;
 pub(in crate::scenario) mod queue_checks;
@@ -20,12 +22,14 @@ pub(in crate::scenario) mod timer_aliasing;
 pub(in crate::scenario) mod unlike_hosts;
 pub(in crate::scenario) mod windows;
 
+use self::cut_off::CutOff;
 use self::idle_nvlink::IdleNvLink;
 use self::ignored_lines::LeftOut;
 use self::ignored_pauses::IgnoredPauses;
 use self::losses::RareLoss;
 use self::no_effect::WithoutEffect;
 use self::nvlink_rates::NvLinkRates;
+use self::one_port::OnePort;
 use self::pfc::round_up;
 use self::queue_checks::IdleQueues;
 use self::timeout_checks::TooShort;
@@ -87,6 +91,8 @@ struct Checks {
     unlike: UnlikeHosts,
     idle_nvlink: IdleNvLink,
     nvlink_rates: NvLinkRates,
+    cut_off: CutOff,
+    one_port: OnePort,
     rare_failures: BTreeMap<usize, Diagnostic>,
     sparse_spines: Option<Diagnostic>,
 }
@@ -106,6 +112,8 @@ impl Checks {
             self.unlike.warnings(origin),
             self.idle_nvlink.warnings(origin),
             self.nvlink_rates.warnings(origin),
+            self.cut_off.warnings(origin),
+            self.one_port.warnings(origin),
             self.rare_failures.into_values().collect(),
             self.sparse_spines.into_iter().collect(),
         ];
@@ -202,6 +210,7 @@ impl Scenario {
         checks.short_windows.look(scheme, &facts, workload);
         checks.in_step.look(scheme, faults, &facts);
         checks.ignored_pauses.look(scheme, faults);
+        checks.one_port.look(scheme, &ground.topology);
         Ok(())
     }
 
@@ -250,6 +259,7 @@ impl Scenario {
         let soonest = curve_budget::soonest_end(workload, &ground.topology);
         checks.too_short.look_at_end(soonest);
         let ends = soonest.min(self.limits.max_time);
+        checks.cut_off.look(&targets_of, workload, &ground.topology, ends);
         for (i, (fault, targets)) in targets_of.iter().enumerate() {
             let times = [ends, self.limits.max_time];
             let rare = failure_rates::rare((i, fault), targets, &ground.topology, times, &self.origin);

@@ -4,7 +4,7 @@ use crate::scenario::expand::sweep::Step;
 use crate::scenario::keys;
 use crate::scenario::read::document::{Fields, Item, Node};
 use crate::scenario::read::table::Table;
-use crate::scenario::resolve::workload::{NCCL_TESTS, named_by_nccl};
+use crate::scenario::resolve::workload::{NCCL_TESTS, named_by_nccl, of_nccl_algo};
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Fix};
 use anabranch_workload::collective::{Algorithm, Operation};
@@ -59,12 +59,7 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     if let Some(instead) =
         table.node("algorithm").and_then(|node| named_by_nccl(operation, node.value().as_str()?))
     {
-        let message = format!("the algorithm that NCCL_ALGO names is {:?} here", instead.name());
-        return Err(table.wrong(
-            "algorithm",
-            message,
-            Fix::set("algorithm", format!("{:?}", instead.name())),
-        ));
+        return Err(of_nccl_algo(table, instead));
     }
     let algorithm = table.word("algorithm", &Algorithm::ALL)?;
     if algorithm.operation() == operation {
@@ -77,8 +72,16 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
 }
 
 /// The size at `key`. The units K, M and G of nccl-tests are powers of 1,024, and are refused in favour of KiB, MiB
-/// and GiB.
+/// and GiB. A number without a unit, which is in bytes there, is refused in favour of one with a unit.
 fn size(table: &Table, key: &str) -> Result<Option<Bytes>, Diagnostic> {
+    let plain = table.node(key).and_then(|node| match node.value() {
+        toml::Value::Integer(number) => u64::try_from(number).ok(),
+        value => value.as_str()?.trim().parse().ok(),
+    });
+    if let Some(bytes) = plain.filter(|bytes| *bytes > 0) {
+        let message = format!("{key}: {bytes} has no unit; in nccl-tests it is a number of bytes");
+        return Err(table.wrong(key, message, Fix::set(key, format!("\"{}\"", Bytes(bytes)))));
+    }
     let binary = table.node(key).and_then(|node| {
         let text = node.value().as_str()?.trim().to_owned();
         let instead = format!("{}iB", text.to_ascii_uppercase());

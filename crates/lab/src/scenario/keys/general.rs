@@ -157,8 +157,13 @@ pub(super) const MEASURE: Section = Section {
         )
         .with_example("\"link-utilisation\""),
         EVERY,
-        key("links", LINK_NAMES, Required, "The links that are measured: `tor:0/up`, `tor-uplinks`, `all`.")
-            .with_example("\"tor-uplinks:3%\""),
+        key(
+            "links",
+            LINK_NAMES,
+            Required,
+            "The links that are measured: `tor:0/up`, `tor-uplinks`, `all`. Names of cables are their upward direction, so that `host:5` is what the host sends; `cable:host:5` is both directions.",
+        )
+        .with_example("\"tor-uplinks:3%\""),
         key(
             "by",
             KeyType::Choice(&["plane", "rail"]),

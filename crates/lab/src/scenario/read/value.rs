@@ -21,8 +21,24 @@ impl Read for bool {
     fn read(node: &Node) -> Result<Self, Problem> {
         match &node.item {
             Item::Leaf(toml::Value::Boolean(truth)) => Ok(*truth),
-            _ => Err(format!("must be true or false, not {}", describe(node)).into()),
+            _ => Err(Problem {
+                message: format!("must be true or false, not {}", describe(node)),
+                fix: truth_of(node).map(Fix::value),
+            }),
         }
+    }
+}
+
+/// The truth that a number or a word at `node` means: 0 and `off` are false, 1 and `on` are true.
+fn truth_of(node: &Node) -> Option<bool> {
+    match &node.item {
+        Item::Leaf(toml::Value::Integer(number @ (0 | 1))) => Some(*number == 1),
+        Item::Leaf(toml::Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
+            "1" | "true" | "on" | "yes" => Some(true),
+            "0" | "false" | "off" | "no" => Some(false),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -68,7 +68,13 @@ pub(super) fn rate(table: &Table, key: &str) -> Result<Option<Rate>, Diagnostic>
 
 /// The rate of a GPU's NVLinks at `key`, if it is given.
 pub(super) fn nvlink_rate(table: &Table, key: &str) -> Result<Option<Rate>, Diagnostic> {
-    let of_data_sheet = table.node(key).and_then(|node| one_direction(node.value().as_str()?));
+    let of_data_sheet = table.node(key).and_then(|node| match node.value() {
+        toml::Value::Integer(number) => {
+            let is_of_data_sheet = NVLINK_OF_DATA_SHEETS.iter().any(|of| i64::try_from(*of) == Ok(number));
+            is_of_data_sheet.then(|| one_direction(&format!("{number}GB/s")))?
+        }
+        value => one_direction(value.as_str()?),
+    });
     let Some(instead) = of_data_sheet else { return rate(table, key) };
     let message = format!(
         "{key}: data sheets count both directions of NVLink, in bytes, and this is the rate of one, in bits"

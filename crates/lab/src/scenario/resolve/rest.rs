@@ -438,6 +438,18 @@ fn selectors(table: &Table, key: &str) -> Result<Several<String>, Diagnostic> {
 }
 
 fn selector(table: &Table, key: &str) -> Result<String, Diagnostic> {
+    if let Some(several) = table.get::<Vec<String>>(key).ok().flatten() {
+        let message = format!("{key}: a measure has one name, not a list");
+        let name = several.first().map_or_else(|| example(key).to_owned(), |first| format!("{first:?}"));
+        return Err(table.wrong(
+            key,
+            message,
+            match several.len() {
+                ..2 => Fix::set(key, name),
+                _ => Fix::text(format!("{key} = {name}, and another [[measure]] for each other name")),
+            },
+        ));
+    }
     let selector: String = table.need(key)?;
     if selector.trim().is_empty() {
         let message = format!("{key} is empty and selects nothing");

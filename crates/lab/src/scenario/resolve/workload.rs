@@ -314,13 +314,31 @@ fn program_of_nccl_tests(table: &Table) -> Option<Diagnostic> {
 /// The algorithm that a value of NCCL's variable NCCL_ALGO names for an operation.
 pub(in crate::scenario) fn named_by_nccl(operation: Operation, name: &str) -> Option<Algorithm> {
     let is_allreduce = operation == Operation::AllReduce;
-    match name.to_ascii_lowercase().as_str() {
+    match name.to_ascii_lowercase().replace(['-', '_', ' '], "").as_str() {
         "ring" if is_allreduce => Some(Algorithm::AllreduceRing),
         "ring" => Some(operation.usual_algorithm(false)),
         "tree" if is_allreduce => Some(Algorithm::AllreduceDoubleBinaryTree),
         "nvls" | "nvlstree" if is_allreduce => Some(Algorithm::AllreduceHierarchical),
         _ => None,
     }
+}
+
+/// The error for an algorithm with its name in `NCCL_ALGO`, which is `instead` here.
+pub(in crate::scenario) fn of_nccl_algo(table: &Table, instead: Algorithm) -> Diagnostic {
+    let name = instead.name();
+    let reduces_in_switches = || {
+        let server = Table::open(table.file, "[workload.server]", table.node("server")?).ok()?;
+        server.get::<bool>("nvls").ok()?
+    };
+    let is_nvls = instead == Algorithm::AllreduceHierarchical;
+    let (of_servers, fix) = match is_nvls && reduces_in_switches() != Some(true) {
+        true => (
+            " with nvls = true",
+            Fix::text(format!("algorithm = {name:?}, and nvls = true below [workload.server]")),
+        ),
+        false => ("", Fix::set("algorithm", format!("{name:?}"))),
+    };
+    table.wrong("algorithm", format!("the algorithm that NCCL_ALGO names is {name:?}{of_servers} here"), fix)
 }
 
 fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
@@ -334,9 +352,8 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     table.word("algorithm", &Algorithm::ALL).map_err(|error| {
         let written = table.get::<String>("algorithm").ok().flatten().unwrap_or_default();
         if let Some(instead) = named_by_nccl(Operation::AllReduce, &written) {
-            let message = format!("the algorithm that NCCL_ALGO names is {:?} here", instead.name());
-            let fix = Fix::set("algorithm", format!("{:?}", instead.name()));
-            return Diagnostic { message, fix: Some(fix), ..error };
+            let Diagnostic { message, fix, .. } = of_nccl_algo(table, instead);
+            return Diagnostic { message, fix, ..error };
         }
         let plain = written.to_lowercase();
         if ["sharp", "collnet", "nvlssharp"].iter().any(|name| plain.contains(name)) {

@@ -83,14 +83,17 @@ fn words_of_data_sheets_are_answered_with_those_of_a_scenario() {
         });
     }
     let algorithm = |name: &str| job("server = {}").replace("allreduce-ring", name);
-    for (wrong, right) in [
-        ("Ring", "allreduce-ring"),
-        ("Tree", "allreduce-double-binary-tree"),
-        ("NVLS", "allreduce-hierarchical"),
-    ] {
+    for (wrong, right) in [("Ring", "allreduce-ring"), ("Tree", "allreduce-double-binary-tree")] {
         let error = refused(&algorithm(wrong));
         assert!(error.ends_with(&format!("write: algorithm = {right:?}")), "{error}");
         scenario(&algorithm(right));
+    }
+    for name in ["NVLS", "NVLSTree", "nvls-tree", "nvls_tree"] {
+        let error = refused(&algorithm(name));
+        let hint = "write: algorithm = \"allreduce-hierarchical\", and nvls = true below [workload.server]";
+        assert!(error.ends_with(hint), "{error}");
+        let error = refused(&algorithm(name).replace("server = {}", "server = { nvls = true }"));
+        assert!(error.ends_with("write: algorithm = \"allreduce-hierarchical\""), "{error}");
     }
     assert!(refused(&algorithm("allreduce-sharp")).contains("(SHARP, CollNet) are not simulated"));
     let sharp = algorithm("allreduce-hierarchical").replace("server = {}", "server = { nvls = true }");
@@ -358,6 +361,14 @@ fn words_of_nccl_and_of_data_sheets_are_answered_in_words_of_here() {
             "",
             tests("bytes = \"16MiB\""),
             "write: min_bytes and max_bytes; for one size both are the same, such as \"16MiB\"",
+        ),
+        ("", tests("min_bytes = 8\nmax_bytes = \"1MiB\""), "write: min_bytes = \"8B\""),
+        ("", tests("min_bytes = \"8\"\nmax_bytes = \"1MiB\""), "write: min_bytes = \"8B\""),
+        ("", tests("min_bytes = \"8B\"\nmax_bytes = 134217728"), "write: max_bytes = \"128MiB\""),
+        (
+            "",
+            tests("algorithm = \"nvls-tree\"\nmin_bytes = \"1MiB\"\nmax_bytes = \"1MiB\""),
+            "write: algorithm = \"allreduce-hierarchical\", and nvls = true below [workload.server]",
         ),
         ("", tests("protocol = \"LL128\""), "which chooses the protocol as NCCL does; it cannot be set"),
         ("", tests("NCCL_PROTO = \"LL128\""), "which chooses the protocol as NCCL does; it cannot be set"),

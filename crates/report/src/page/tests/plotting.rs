@@ -276,6 +276,8 @@ fn goodput_stands_beside_that_without_faults() {
     let plot = plots_of(&set).into_iter().find(|plot| plot.whole.starts_with("Goodput")).unwrap();
     let curves: Vec<_> = plot.data.iter().map(|curve| (&curve["name"], &curve["line"]["dash"])).collect();
     assert_eq!(curves, [(&json!("reps without faults"), &json!("dash")), (&json!("reps"), &json!("solid"))]);
+    // The legend names baselines after the others.
+    assert_eq!([&plot.data[0]["baseline"], &plot.data[1]["baseline"]], [&json!(true), &json!(null)]);
     assert_eq!(plot.layout["panels"][0]["y"]["range"], json!([0.0, 315.0]));
     assert!(plot.note.contains("Dashed: the same run without the faults"), "{}", plot.note);
 }
