@@ -67,8 +67,8 @@ impl Paper {
     }
 }
 
-/// The setup of each paper under which the most claims of its figures hold. Figures that vary a setting with the same
-/// name have the same value of it, or each has its default.
+/// The setup of each paper under which the most claims of its figures hold. If several figures vary a setting of one
+/// name, the setup gives all of them one value, or gives each of them its own default.
 pub fn papers(varied: &[VariedFigure]) -> Vec<Paper> {
     let names: BTreeSet<&str> = varied.iter().map(paper_of).collect();
     names.into_iter().map(|name| best_of(name, varied)).collect()

@@ -61,8 +61,8 @@ impl FaultSpec {
 
 /// The kind of a fault, with its links, switches or hosts as selectors ([`anabranch_fabric::Selector`]).
 ///
-/// `both_directions` applies to all links of a fault. Without it, links that go down or flap do so in both directions,
-/// as Ethernet links do: a port that receives no signal notifies the other end (IEEE 802.3, link fault signalling). For
+/// `both_directions` applies to all links of a fault. Without it, links go down or flap in both directions, as
+/// Ethernet links do: a port that receives no signal notifies the other end (IEEE 802.3, link fault signalling). For
 /// other faults of links, each selector decides: a selector with a direction (`tor:0/up:3`) selects that direction
 /// only, and a selector of cables (`cable:tor:0/up:3`, `tor-uplinks:3%`) selects both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -226,8 +226,8 @@ impl Host {
         true
     }
 
-    /// Resets the pause state after the link of `port` went down or came up (`up`), as switches do. Returns whether the
-    /// other end is paused from now on.
+    /// Resets the pause state after the link of `port` went down or came up (`up`). Returns whether the other end is
+    /// paused from now on.
     pub fn settle_pause(&mut self, port: u16, up: bool) -> bool {
         let pauses =
             self.reception.as_mut().and_then(|reception| reception.pauses.get_mut(usize::from(port)));
