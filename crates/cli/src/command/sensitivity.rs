@@ -25,8 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const RUNS_AT_ONCE: usize = 16;
 
 /// Runs figures under the setups that the text of their papers permits, and prints the outcomes of their claims. The
-/// setups are all combinations of the varied settings, if both the combinations and their runs are at most
-/// [`MOST_RUNS_TOGETHER`]. If there are more, each setup has at most one changed setting.
+/// setups are all combinations of the varied settings, if there are at most [`MOST_RUNS_TOGETHER`] combinations and at
+/// most as many runs. If there are more, each setup has at most one changed setting.
 ///
 /// # Errors
 /// An unknown figure, no figure with varied settings, a setup that cannot be resolved, output that cannot be

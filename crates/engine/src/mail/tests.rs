@@ -142,8 +142,8 @@ struct Sent {
     port: u16,
     kind: FrameKind,
     telemetry: bool,
-    /// The number of frames. They arrive at port 0 to port 63 one after the other, and again from port 0 a picosecond
-    /// later.
+    /// The number of frames. One frame arrives at each of 64 ports at one time, and further frames arrive at the same
+    /// ports a picosecond later.
     count: u32,
     /// If set, the frames are packets without telemetry that come from one port, each a picosecond after the previous
     /// one.

@@ -48,8 +48,8 @@ pub(super) fn hardest<'l, 's: 'l>(find: &Find, lanes: impl Iterator<Item = &'l L
 }
 
 impl<'a> SchemeAnswer<'a> {
-    /// For each seed, the value that was found and the nearest tested value at which the condition fails. Seeds
-    /// without a value are left out.
+    /// For each seed, the value that was found and the nearest tested value at which the condition fails. The least
+    /// demanding seed is first, and seeds without a value are left out.
     fn found(&self) -> Vec<(&'a Lane<'a>, toml::Value, toml::Value)> {
         let of = |lane: &&'a Lane<'a>| match lane.search.answer()? {
             Answer::Bracket { value, fails } => Some((*lane, value, fails)),

@@ -14,8 +14,8 @@ use anabranch_sim::{Control, RunResult};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A number above that of the values that a search tries. The number of a run is the number of its search times
-/// `MOST_TRIED`, plus the run's position in the search.
+/// A search tries fewer values than this. The number of a run is the number of its search times `MOST_TRIED`, plus the
+/// run's position in the search.
 const MOST_TRIED: usize = 1000;
 
 pub(super) fn split(set: ResultSet) -> Vec<RunOutcome> {
