@@ -171,8 +171,8 @@ fn changed(values: &EntryValues<'_>) -> usize {
     values.values().filter(|said| !said.own).count()
 }
 
-/// The values combined with the values of a figure's setup, or none if they disagree. The default value of a figure
-/// agrees with the default value of another figure, even if the two differ.
+/// The values combined with the values of a figure's setup. None if the two values of a setting disagree. The default
+/// value of a figure agrees with the default value of another figure, even if the two differ.
 fn with_setup<'a>(
     values: &EntryValues<'a>,
     figure: &'a Sensitivity,

@@ -215,8 +215,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         })
     }
 
-    /// Runs until every message is acknowledged, every step is over and the injector names no further time, and then
-    /// for the time [`linger`](Network::linger), or until the run fails.
+    /// Runs until every message is acknowledged, every step is over and the injector names no further time. The run
+    /// then continues for the time [`linger`](Network::linger). A failure ends the run earlier.
     ///
     /// # Errors
     /// The reason for the early end, or a broken invariant.

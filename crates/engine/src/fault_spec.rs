@@ -226,8 +226,8 @@ impl FaultKind {
     }
 
     /// The switches and links of `topology` that the fault affects. A fault of hosts affects the uplinks that its
-    /// selectors name, and a slow receiver all uplinks of these hosts. Selectors with a share or a number draw from
-    /// `random`.
+    /// selectors name, and a slow receiver affects all uplinks of the selected hosts. Selectors with a share or a
+    /// number draw from `random`.
     ///
     /// # Errors
     /// A selector has no known form, or names nothing that the fault can affect.

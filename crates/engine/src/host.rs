@@ -1,7 +1,7 @@
 //! Hosts: NICs with their queue pairs.
 //!
 //! A NIC sends control packets first, then serves its queue pairs round robin. A turn is one packet. With DCP, a turn
-//! is all packets up to a quota (DCP, section 4.3). The congestion window, pacing and PFC may end a turn earlier.
+//! is all packets up to a quota (DCP, section 4.3). The congestion window, pacing and PFC limit each turn.
 //!
 //! A sender exists from its queue pair's first message until its last acknowledgement. A receiver exists from its
 //! first packet until about a base RTT after the sender is done. Until then it answers late duplicates, and later the

@@ -82,9 +82,9 @@ fn blank_block() -> Block {
 #[derive(Default)]
 pub struct Blocks(Vec<Block>);
 
-/// An arena for the arrivals of a synchronisation window. It consists of runs, the ranges of consecutive indexes of
-/// which each [`Mailbox`] is a chain. They are allocated one after the other and freed together. The index of an
-/// arrival is the number of its block times [`BLOCK`], plus its index within the block. Blocks move between the
+/// An arena for the arrivals of a synchronisation window. It consists of runs, which are ranges of consecutive
+/// indexes. A [`Mailbox`] is a chain of runs. Runs are allocated one after the other and freed together. The index of
+/// an arrival is the number of its block times [`BLOCK`], plus its index within the block. Blocks move between the
 /// windows of a thread. Memory that has just been read is therefore written next, and all windows together use about
 /// as much memory as the most frames in flight need.
 ///

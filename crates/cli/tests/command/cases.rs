@@ -1,6 +1,7 @@
-//! Tests with inputs of public reports, from the folder that the environment variable ANABRANCH_PEERS names. The tests
-//! of `03-error-rate`, `31-larger-buffers` and `33-rank-hosts` are in `error_rates`, `how_sure` and `rank_hosts`. Those
-//! of `23-flow-numbering` and `36-old-flow-format` are in the tests of the scenario reader.
+//! Tests with inputs of public reports, from the folder that the environment variable ANABRANCH_PEERS names. Other
+//! modules test further inputs: `error_rates` tests `03-error-rate`, `how_sure` tests `31-larger-buffers`, and
+//! `rank_hosts` tests `33-rank-hosts`. The tests of the scenario reader use `23-flow-numbering` and
+//! `36-old-flow-format`.
 
 use super::common::Place;
 use std::collections::BTreeSet;
